@@ -1,0 +1,54 @@
+import type { Code } from './code.ts';
+import type { Pc, Reg } from './instructions.ts';
+
+/** A local variable that closures share. `undefined` holder state before initialisation is `uninitialized`. */
+export interface Cell {
+  value: unknown;
+}
+
+/** What a register or cell holds before a `let`, `const` or `class` binding is initialised. */
+export const uninitialized: unique symbol = Symbol('uninitialized');
+
+/** Live access to the names that surround a function. Reads and writes go to the user's own variables. */
+export interface Scope {
+  has(name: string): boolean;
+  /** Throws the ReferenceError that the user's code would get (unknown name, or before initialisation). */
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  /** A reader that resolves the name once; for guards. */
+  reader(name: string): () => unknown;
+  /** True when the name can't change any more: const, import, function or class that is never assigned. */
+  isConstant(name: string): boolean;
+}
+
+/** What a frame runs: code with its surroundings. */
+export interface Closure {
+  readonly code: Code;
+  readonly scope: Scope;
+  /** Cells handed over by the enclosing function; empty for captured functions. */
+  readonly cells: readonly Cell[];
+  /** For `super`: the object that the method was defined on. */
+  readonly homeObject?: object | undefined;
+}
+
+/** One activation of a function, as data: it can be suspended and resumed at any instruction. */
+export interface Frame {
+  readonly closure: Closure;
+  pc: Pc;
+  readonly registers: unknown[];
+  readonly thisValue: unknown;
+  readonly args: readonly unknown[];
+  readonly newTarget: unknown;
+  /** The caller's register that gets the result; undefined in the outermost frame. */
+  readonly returnTo?: Reg | undefined;
+}
+
+export function newFrame(
+  closure: Closure,
+  thisValue: unknown,
+  args: readonly unknown[],
+  returnTo?: Reg,
+): Frame {
+  const registers = new Array<unknown>(closure.code.registerCount).fill(undefined);
+  return { closure, pc: 0, registers, thisValue, args, newTarget: undefined, returnTo };
+}

@@ -1,0 +1,108 @@
+/**
+ * The register bytecode: what a user function becomes after lowering.
+ *
+ * Temporaries are registers, loops are jumps. Every instruction has the offsets of the expression it
+ * came from, so that an error, a guard or a graph break can name file, line and column. The state of
+ * a suspended function is `(code, pc, registers)`, which is why a graph break needs no special case.
+ */
+
+declare const regBrand: unique symbol;
+/** Index of a register in a frame. */
+export type Reg = number & { readonly [regBrand]: 'Reg' };
+export const reg = (index: number): Reg => index as Reg;
+
+/** Index of an instruction in `Code.instructions`. */
+export type Pc = number;
+
+export type Primitive = string | number | bigint | boolean | null | undefined;
+
+export type UnaryOperator = '-' | '+' | '!' | '~' | 'typeof' | 'void';
+// biome-ignore format: one line per precedence group reads better
+export type BinaryOperator =
+  | '==' | '!=' | '===' | '!==' | '<' | '<=' | '>' | '>='
+  | '+' | '-' | '*' | '/' | '%' | '**' | '<<' | '>>' | '>>>' | '|' | '^' | '&'
+  | 'in' | 'instanceof';
+
+/**
+ * One instruction. Operand fields are registers unless they are typed otherwise; `dst` is written,
+ * all other registers are read. `effects.ts` states reads, writes and effect per opcode.
+ */
+export type Instruction =
+  // Values
+  | { op: 'const'; dst: Reg; value: Primitive }
+  | { op: 'regexp'; dst: Reg; pattern: string; flags: string }
+  | { op: 'move'; dst: Reg; src: Reg }
+  /** Throws the ReferenceError of a `let`/`const`/`class` read before its initialisation. */
+  | { op: 'checkInitialized'; src: Reg; name: string }
+  // The call's own inputs
+  | { op: 'arg'; dst: Reg; index: number }
+  | { op: 'restArgs'; dst: Reg; from: number }
+  | { op: 'this'; dst: Reg }
+  | { op: 'newTarget'; dst: Reg }
+  // Names of the function's surroundings: closure variables, imports, globals (through the live scope)
+  | { op: 'loadFree'; dst: Reg; name: string }
+  | { op: 'storeFree'; name: string; src: Reg }
+  /** `typeof name` of a free name: 'undefined' instead of a ReferenceError. */
+  | { op: 'typeofFree'; dst: Reg; name: string }
+  // Local variables that an inner closure captures live in cells; a loop makes a fresh one per iteration
+  | { op: 'newCell'; dst: Reg; name: string }
+  | { op: 'loadCell'; dst: Reg; cell: Reg; name: string }
+  | { op: 'storeCell'; cell: Reg; src: Reg; name: string }
+  /** The cell number `index` that the enclosing function handed to this closure. */
+  | { op: 'outerCell'; dst: Reg; index: number }
+  /** Makes a function from `Code.inner[code]`; `cells[i]` becomes its outer cell number i. */
+  | { op: 'closure'; dst: Reg; code: number; cells: readonly Reg[]; name: string }
+  // Operators
+  | { op: 'unary'; dst: Reg; operator: UnaryOperator; src: Reg }
+  | { op: 'binary'; dst: Reg; operator: BinaryOperator; left: Reg; right: Reg }
+  /** ToNumeric, for `x++` whose value is the old number. */
+  | { op: 'toNumeric'; dst: Reg; src: Reg }
+  /** Template string: strings[0] + values[0] + strings[1] + … with ToString of each value. */
+  | { op: 'template'; dst: Reg; strings: readonly string[]; values: readonly Reg[] }
+  // Objects
+  | { op: 'getProp'; dst: Reg; object: Reg; key: string }
+  | { op: 'setProp'; object: Reg; key: string; src: Reg }
+  | { op: 'getElem'; dst: Reg; object: Reg; key: Reg }
+  | { op: 'setElem'; object: Reg; key: Reg; src: Reg }
+  | { op: 'deleteProp'; dst: Reg; object: Reg; key: Reg }
+  | { op: 'newArray'; dst: Reg; elements: readonly Reg[] }
+  | { op: 'arrayPush'; array: Reg; src: Reg }
+  /** `[...iterable]`: appends every element. */
+  | { op: 'arraySpread'; array: Reg; iterable: Reg }
+  | { op: 'newObject'; dst: Reg }
+  /** An own data property of an object literal (no setter runs). */
+  | { op: 'defineProp'; object: Reg; key: Reg; src: Reg }
+  | { op: 'objectSpread'; object: Reg; source: Reg }
+  /** `{ a, ...rest } = source`: a new object without the keys in `excluded`. */
+  | { op: 'objectRest'; dst: Reg; source: Reg; excluded: readonly Reg[] }
+  /** Destructuring refuses null and undefined: throws the TypeError with `what` in its message. */
+  | { op: 'requireObject'; src: Reg; what: string }
+  // Calls. `receiver: null` means `undefined` as `this`.
+  | { op: 'call'; dst: Reg; callee: Reg; receiver: Reg | null; args: readonly Reg[] }
+  | { op: 'callSpread'; dst: Reg; callee: Reg; receiver: Reg | null; args: Reg }
+  | { op: 'construct'; dst: Reg; callee: Reg; args: readonly Reg[] }
+  | { op: 'constructSpread'; dst: Reg; callee: Reg; args: Reg }
+  /** `super.key`: looked up on the home object's prototype, with the frame's `this` as receiver. */
+  | { op: 'getSuper'; dst: Reg; key: string }
+  // Iteration. The iterator register holds an iterator record; `iteratorNext` jumps when it is done.
+  | { op: 'getIterator'; dst: Reg; iterable: Reg }
+  | { op: 'iteratorNext'; dst: Reg; iterator: Reg; done: Pc }
+  | { op: 'iteratorClose'; iterator: Reg }
+  // Control
+  | { op: 'jump'; target: Pc }
+  | { op: 'jumpIf'; test: Reg; target: Pc }
+  | { op: 'jumpIfNot'; test: Reg; target: Pc }
+  /** Jumps when the value is null or undefined (`??`, `?.`, defaults use `jumpIfNotUndefined`). */
+  | { op: 'jumpIfNullish'; test: Reg; target: Pc }
+  | { op: 'jumpIfNotUndefined'; test: Reg; target: Pc }
+  | { op: 'return'; src: Reg }
+  | { op: 'throw'; src: Reg };
+
+export type Opcode = Instruction['op'];
+export type InstructionOf<O extends Opcode> = Extract<Instruction, { op: O }>;
+
+/** Half-open range of offsets in the script that a function came from. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
