@@ -1,0 +1,25 @@
+let enabled = true;
+
+export function gradEnabled(): boolean {
+  return enabled;
+}
+
+function withGrad<T>(value: boolean, body: () => T): T {
+  const outer = enabled;
+  enabled = value;
+  try {
+    return body();
+  } finally {
+    enabled = outer;
+  }
+}
+
+/** Ops inside record nothing for backward. */
+export function noGrad<T>(body: () => T): T {
+  return withGrad(false, body);
+}
+
+/** Ops inside record for backward, also within `noGrad`. */
+export function enableGrad<T>(body: () => T): T {
+  return withGrad(true, body);
+}

@@ -1,0 +1,70 @@
+import type { Tensor } from '../tensor/tensor.ts';
+
+/** Where a gradient goes: output number `index` of the op that `node` undoes. */
+export interface GradEdge {
+  readonly node: GradNode;
+  readonly index: number;
+}
+
+/** Per forward input: the node that made it, the leaf that it is, or null when it needs no gradient. */
+export type Target = GradEdge | { readonly leaf: Tensor } | null;
+
+let sequence = 0;
+
+/**
+ * One recorded operation. Counted by its owners (tensor handles that it made, nodes that lead to it),
+ * so that what it saved for backward is given back as soon as nobody can run it any more.
+ */
+export abstract class GradNode {
+  /** Grows with every node: an op's node is younger than those of its inputs. */
+  readonly sequence: number = sequence++;
+  abstract readonly name: string;
+  readonly targets: readonly Target[];
+  /** Where in the user's files the first backward through this node was started. */
+  #consumed = false;
+  #owners: number;
+
+  /** `owners`: number of output handles that will point here. Takes a reference on each target node. */
+  constructor(targets: readonly Target[], owners: number) {
+    this.targets = targets;
+    this.#owners = owners;
+    for (const target of targets) if (target && 'node' in target) target.node.retain();
+  }
+
+  /** Gradients of the inputs (null where not needed), as handles that the caller owns. */
+  abstract apply(gradOutputs: readonly (Tensor | null)[]): (Tensor | null)[];
+
+  /** Gives back everything kept for backward. */
+  protected abstract releaseSaved(): void;
+
+  /** True after a backward that didn't retain the graph. */
+  get consumed(): boolean {
+    return this.#consumed;
+  }
+
+  consume(): void {
+    if (this.#consumed) return;
+    this.#consumed = true;
+    this.releaseSaved();
+  }
+
+  retain(): void {
+    this.#owners++;
+  }
+
+  /** Iterative: chains of thousands of nodes are common. */
+  release(): void {
+    const pending: GradNode[] = [this];
+    for (let node = pending.pop(); node; node = pending.pop()) {
+      if (--node.#owners > 0) continue;
+      node.consume();
+      for (const target of node.targets) if (target && 'node' in target) pending.push(target.node);
+    }
+  }
+}
+
+/** The target for a forward input. */
+export function targetOf(tensor: Tensor): Target {
+  if (!tensor.requiresGrad) return null;
+  return tensor.gradEdge ?? { leaf: tensor };
+}

@@ -1,0 +1,49 @@
+import type { Allocator } from '../memory/allocator.ts';
+import type { Holder } from '../memory/holder.ts';
+import type { Attrs, OpRecord } from '../ops/define-op.ts';
+import type { DType, TypedArray } from '../tensor/dtype.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+
+export type DeviceKind = 'cpu' | 'gpu' | 'meta';
+
+/**
+ * Where a kernel finds one operand. `Tensor` is one; the executor keeps one per value and changes its
+ * holder from run to run, so that a launch allocates nothing.
+ */
+export interface Operand {
+  readonly holder: Holder | null;
+  /** Index of the first element, in elements. */
+  readonly offset: number;
+}
+
+/**
+ * A kernel bound to dtypes, shapes and strides; called once per run. Issued synchronously on every
+ * device; what a device computes later shows its errors at the next read.
+ */
+export type Launch = (inputs: readonly Operand[], outputs: readonly Operand[]) => void;
+
+export interface Device {
+  /** `cpu`, `gpu`, `meta`. */
+  readonly name: string;
+  readonly kind: DeviceKind;
+  readonly allocator: Allocator;
+  /** Bytes of one element in this device's memory (a GPU may store bool as float32). */
+  elementBytes(dtype: DType): number;
+  /**
+   * Binds an op's kernel to its operands' metas. Offsets in the metas are a hint only for kernels that
+   * bake them in: a launch must honour the offsets of its operands.
+   * Throws DeviceError when the device has no such kernel.
+   */
+  prepare(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): Launch;
+  /** Writes a whole contiguous tensor. */
+  upload(data: TypedArray, meta: TensorMeta, target: Operand): void;
+  /** Reads a tensor, any strides, in row-major order, after everything issued before. */
+  download(meta: TensorMeta, source: Operand): Promise<TypedArray>;
+  /** The same at once. Throws DeviceError where the device can only read asynchronously. */
+  downloadSync(meta: TensorMeta, source: Operand): TypedArray;
+}

@@ -1,0 +1,80 @@
+import { formatPosition, type UserPosition, userPosition } from './position.ts';
+
+/** What every error of this package says. */
+export interface ErrorFacts {
+  /** What went wrong, in one sentence without a full stop. */
+  readonly what: string;
+  readonly given: string;
+  readonly expected: string;
+  readonly remedy: string;
+  /** Where in the user's files; found from the call stack when left out. */
+  readonly at?: UserPosition | undefined;
+  readonly cause?: unknown;
+}
+
+/**
+ * A mistake that the user can mend. The message holds what was given, what was expected, the user's
+ * file:line:column and what to do; the same facts are properties.
+ */
+export class TostaticError extends Error {
+  override readonly name: string = 'TostaticError';
+  readonly given: string;
+  readonly expected: string;
+  readonly remedy: string;
+  readonly at: UserPosition | undefined;
+
+  constructor(facts: ErrorFacts) {
+    const at = facts.at ?? userPosition();
+    super(
+      [
+        facts.what,
+        `  given:    ${facts.given}`,
+        `  expected: ${facts.expected}`,
+        ...(at ? [`  at:       ${formatPosition(at)}`] : []),
+        `  remedy:   ${facts.remedy}`,
+      ].join('\n'),
+      facts.cause === undefined ? undefined : { cause: facts.cause },
+    );
+    this.given = facts.given;
+    this.expected = facts.expected;
+    this.remedy = facts.remedy;
+    this.at = at;
+  }
+}
+
+/** Shapes that don't fit the operation. */
+export class ShapeError extends TostaticError {
+  override readonly name = 'ShapeError';
+}
+/** A dtype that the operation can't take. */
+export class DTypeError extends TostaticError {
+  override readonly name = 'DTypeError';
+}
+/** A device that is missing, mixed or can't do what was asked. */
+export class DeviceError extends TostaticError {
+  override readonly name = 'DeviceError';
+}
+/** A tensor was used after its memory was given back. */
+export class DisposedError extends TostaticError {
+  override readonly name = 'DisposedError';
+}
+/** Gradients that can't be had: backward twice, a changed saved value, no graph. */
+export class AutogradError extends TostaticError {
+  override readonly name = 'AutogradError';
+}
+/** The device has no more memory. */
+export class OutOfMemoryError extends TostaticError {
+  override readonly name = 'OutOfMemoryError';
+}
+/** A missing, truncated or foreign file. */
+export class DataError extends TostaticError {
+  override readonly name = 'DataError';
+}
+/** An argument outside its range that is none of the above. */
+export class ArgumentError extends TostaticError {
+  override readonly name = 'ArgumentError';
+}
+/** A function that can't be captured, under `fallback: 'error'`. */
+export class CaptureError extends TostaticError {
+  override readonly name = 'CaptureError';
+}

@@ -1,0 +1,70 @@
+/**
+ * Where in the user's files something happened. Two ways to know: code that runs as bytecode says it
+ * exactly (a scoped provider, the current instruction's span), native code by the call stack.
+ */
+
+export interface UserPosition {
+  readonly file: string;
+  /** 1-based. */
+  readonly line: number;
+  /** 1-based. */
+  readonly column: number;
+}
+
+type Provider = () => UserPosition | undefined;
+const providers: Provider[] = [];
+
+/** Inside `body`, `provider` answers where the user's code is. */
+export function withPositionProvider<T>(provider: Provider, body: () => T): T {
+  providers.push(provider);
+  try {
+    return body();
+  } finally {
+    providers.pop();
+  }
+}
+
+/** Folder of this package: `…/runtime/errors/position.ts` two levels up. */
+const packageRoot = new URL('../../', import.meta.url).href;
+const ownFolders = ['runtime/', 'src/'].map((folder) => packageRoot + folder);
+
+const frameLocation = /\(?((?:file:\/\/|[a-z]:[\\/]|\/)[^()]*?):(\d+):(\d+)\)?$/i;
+
+function toUrl(file: string): string {
+  return file.startsWith('file:') ? file : `file://${file}`;
+}
+
+function isOwnFile(url: string): boolean {
+  return ownFolders.some((folder) => url.startsWith(folder));
+}
+
+/** The innermost frame of a stack that is in neither this package nor Node itself. */
+export function positionFromStack(stack: string): UserPosition | undefined {
+  for (const text of stack.split('\n')) {
+    const match = frameLocation.exec(text.trim());
+    if (!match) continue;
+    const [, location, line, column] = match;
+    const url = toUrl(location!);
+    if (isOwnFile(url) || url.includes('/node_modules/')) continue;
+    const file = decodeURIComponent(url.slice('file://'.length));
+    return { file, line: Number(line), column: Number(column) };
+  }
+  return undefined;
+}
+
+/** The user's position now; undefined when no user frame is on the stack. */
+export function userPosition(): UserPosition | undefined {
+  for (let i = providers.length - 1; i >= 0; i--) {
+    const position = providers[i]!();
+    if (position) return position;
+  }
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
+  const stack = new Error().stack ?? '';
+  Error.stackTraceLimit = limit;
+  return positionFromStack(stack);
+}
+
+export function formatPosition(position: UserPosition): string {
+  return `${position.file}:${position.line}:${position.column}`;
+}

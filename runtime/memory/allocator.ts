@@ -1,0 +1,146 @@
+import { invariant } from '../errors/invariant.ts';
+import { MemoryCounter } from './stats.ts';
+
+/** Every block is a multiple of this many bytes, on every device, so that plans hold on all of them. */
+export const alignment = 64;
+
+export function alignedBytes(bytes: number): number {
+  return Math.ceil(bytes / alignment) * alignment;
+}
+
+/** Hands out memory of one device. `bytes` of `free` are those that `alloc` was asked for. */
+export interface Allocator {
+  readonly counter: MemoryCounter;
+  /** Address of at least `bytes` bytes. Throws OutOfMemoryError and leaves everything as before. */
+  alloc(bytes: number): number;
+  free(ptr: number, bytes: number): void;
+}
+
+/** Where an allocator gets its chunks. */
+export interface ChunkSource {
+  /** Takes at least `bytes` more from the device. Throws OutOfMemoryError. */
+  grow(bytes: number): { readonly ptr: number; readonly bytes: number };
+}
+
+/** A piece of a chunk; neighbours in address order are linked so that free ones can be joined. */
+interface Block {
+  ptr: number;
+  bytes: number;
+  free: boolean;
+  before: Block | undefined;
+  after: Block | undefined;
+}
+
+/**
+ * Auto-growth best-fit allocation: the smallest free block that is large enough, the rest of it split
+ * off; freed blocks join their free neighbours; a new chunk is taken only when nothing fits.
+ */
+export class BestFitAllocator implements Allocator {
+  readonly counter: MemoryCounter;
+  readonly #source: ChunkSource;
+  /** Sorted by size, then address, so that the choice doesn't depend on history. */
+  readonly #free: Block[] = [];
+  readonly #used = new Map<number, Block>();
+  #last: Block | undefined;
+
+  constructor(device: string, source: ChunkSource) {
+    this.counter = new MemoryCounter(device);
+    this.#source = source;
+  }
+
+  alloc(bytes: number): number {
+    // An empty tensor owns no memory: address 0 is never dereferenced.
+    if (bytes === 0) return 0;
+    const wanted = alignedBytes(bytes);
+    const block = this.#take(wanted) ?? this.#grow(wanted);
+    if (block.bytes > wanted) this.#split(block, wanted);
+    block.free = false;
+    this.#used.set(block.ptr, block);
+    this.counter.alloc(block.ptr, wanted);
+    return block.ptr;
+  }
+
+  free(ptr: number, bytes: number): void {
+    if (bytes === 0) return;
+    const block = this.#used.get(ptr);
+    invariant(block !== undefined, `free of address ${ptr}, which is not allocated`);
+    invariant(
+      block.bytes === alignedBytes(bytes),
+      `free of ${bytes} bytes of a ${block.bytes} block`,
+    );
+    this.#used.delete(ptr);
+    this.counter.free(ptr, block.bytes);
+    block.free = true;
+    this.#insert(this.#join(block));
+  }
+
+  #take(wanted: number): Block | undefined {
+    const index = this.#position(wanted, -1);
+    if (index === this.#free.length) return undefined;
+    return this.#free.splice(index, 1)[0];
+  }
+
+  #grow(wanted: number): Block {
+    const last = this.#last;
+    const chunk = this.#source.grow(wanted);
+    this.counter.reserve(chunk.bytes);
+    const block: Block = { ...chunk, free: true, before: undefined, after: undefined };
+    this.#last = block;
+    // A chunk that continues the last one extends its free tail instead of fragmenting.
+    if (last && last.ptr + last.bytes === chunk.ptr) {
+      last.after = block;
+      block.before = last;
+      return this.#join(block);
+    }
+    return block;
+  }
+
+  #split(block: Block, wanted: number): void {
+    const rest: Block = {
+      ptr: block.ptr + wanted,
+      bytes: block.bytes - wanted,
+      free: true,
+      before: block,
+      after: block.after,
+    };
+    if (rest.after) rest.after.before = rest;
+    if (this.#last === block) this.#last = rest;
+    block.after = rest;
+    block.bytes = wanted;
+    this.#insert(rest);
+  }
+
+  /** Joins a free block that is in no list with its free neighbours; the result is in no list. */
+  #join(block: Block): Block {
+    let joined = block;
+    if (joined.after?.free) joined = this.#merge(joined, joined.after, joined.after);
+    if (joined.before?.free) joined = this.#merge(joined.before, joined, joined.before);
+    return joined;
+  }
+
+  #merge(left: Block, right: Block, listed: Block): Block {
+    this.#free.splice(this.#position(listed.bytes, listed.ptr), 1);
+    left.bytes += right.bytes;
+    left.after = right.after;
+    if (right.after) right.after.before = left;
+    if (this.#last === right) this.#last = left;
+    return left;
+  }
+
+  #insert(block: Block): void {
+    this.#free.splice(this.#position(block.bytes, block.ptr), 0, block);
+  }
+
+  /** First index whose block is not smaller than (bytes, ptr). */
+  #position(bytes: number, ptr: number): number {
+    let low = 0;
+    let high = this.#free.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const block = this.#free[middle]!;
+      if (block.bytes < bytes || (block.bytes === bytes && block.ptr < ptr)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

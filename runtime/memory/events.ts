@@ -1,0 +1,75 @@
+/**
+ * The one stream of what happens to memory. Statistics, logs, timelines and the profiler are folds
+ * over it. Nothing is built while nobody listens: emitters ask `events.active` first.
+ */
+
+export type MemoryEvent =
+  | {
+      readonly kind: 'alloc' | 'free';
+      readonly device: string;
+      /** Address inside the device's memory, in bytes. */
+      readonly ptr: number;
+      /** Bytes of the block, alignment included. */
+      readonly bytes: number;
+      /** Bytes allocated on the device after this event. */
+      readonly allocated: number;
+      /** The op that runs; for a free, the op after which the value was dead. */
+      readonly op: string;
+    }
+  | {
+      /** The allocator took a chunk from the device. */
+      readonly kind: 'reserve';
+      readonly device: string;
+      readonly bytes: number;
+      readonly reserved: number;
+    }
+  | { readonly kind: 'kernel'; readonly device: string; readonly op: string }
+  | {
+      readonly kind: 'copy';
+      readonly from: string;
+      readonly to: string;
+      readonly bytes: number;
+      readonly op: string;
+    }
+  /** Put into the stream by code, to find a place again: `forward`, `START SOT_CALL_3`. */
+  | { readonly kind: 'mark'; readonly label: string };
+
+export type MemoryListener = (event: MemoryEvent) => void;
+
+class EventStream {
+  #listeners: readonly MemoryListener[] = [];
+  /** True while anybody listens. */
+  active = false;
+  /** Name of the op that runs now; allocations are attributed to it. */
+  op = '';
+
+  subscribe(listener: MemoryListener): () => void {
+    this.#listeners = [...this.#listeners, listener];
+    this.active = true;
+    return () => {
+      this.#listeners = this.#listeners.filter((l) => l !== listener);
+      this.active = this.#listeners.length > 0;
+    };
+  }
+
+  emit(event: MemoryEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  mark(label: string): void {
+    if (this.active) this.emit({ kind: 'mark', label });
+  }
+}
+
+export const events = new EventStream();
+
+/** Collects every event while `body` runs. */
+export function recordEvents<T>(body: () => T): { result: T; events: MemoryEvent[] } {
+  const recorded: MemoryEvent[] = [];
+  const unsubscribe = events.subscribe((event) => recorded.push(event));
+  try {
+    return { result: body(), events: recorded };
+  } finally {
+    unsubscribe();
+  }
+}

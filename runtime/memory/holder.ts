@@ -1,0 +1,39 @@
+import type { Device } from '../device/device.ts';
+import { invariant } from '../errors/invariant.ts';
+
+/**
+ * One allocation on one device, counted by its owners: tensor handles, saved values and scope entries.
+ * The last owner's release gives the memory back at once.
+ */
+export class Holder {
+  readonly device: Device;
+  /** Address in the device's memory, in bytes. */
+  readonly ptr: number;
+  /** Bytes asked for; the allocator rounds them up. */
+  readonly bytes: number;
+  /** Number of writes in place; a saved value compares it to see that its data is still the same. */
+  version = 0;
+  #owners = 1;
+
+  /** Allocates; the caller is the first owner. Throws OutOfMemoryError. */
+  constructor(device: Device, bytes: number) {
+    this.device = device;
+    this.bytes = bytes;
+    this.ptr = device.allocator.alloc(bytes);
+  }
+
+  get owners(): number {
+    return this.#owners;
+  }
+
+  retain(): this {
+    invariant(this.#owners > 0, 'retain of a freed holder');
+    this.#owners++;
+    return this;
+  }
+
+  release(): void {
+    invariant(this.#owners > 0, 'release of a freed holder');
+    if (--this.#owners === 0) this.device.allocator.free(this.ptr, this.bytes);
+  }
+}

@@ -1,0 +1,80 @@
+import { events } from './events.ts';
+
+/** Counts of one device's memory, in bytes and calls. Blocks count with their alignment. */
+export interface MemoryStats {
+  readonly allocated: number;
+  readonly peakAllocated: number;
+  /** Bytes taken from the device, whether or not they are in use. */
+  readonly reserved: number;
+  readonly peakReserved: number;
+  readonly allocations: number;
+  readonly frees: number;
+  /** Sum of the bytes of all allocations. */
+  readonly allocatedInAll: number;
+}
+
+/** The running fold over one device's allocations; always on, so it allocates nothing. */
+export class MemoryCounter implements MemoryStats {
+  allocated = 0;
+  peakAllocated = 0;
+  reserved = 0;
+  peakReserved = 0;
+  allocations = 0;
+  frees = 0;
+  allocatedInAll = 0;
+  readonly #device: string;
+
+  constructor(device: string) {
+    this.#device = device;
+  }
+
+  reserve(bytes: number): void {
+    this.reserved += bytes;
+    if (this.reserved > this.peakReserved) this.peakReserved = this.reserved;
+    if (events.active) {
+      events.emit({ kind: 'reserve', device: this.#device, bytes, reserved: this.reserved });
+    }
+  }
+
+  alloc(ptr: number, bytes: number): void {
+    this.allocated += bytes;
+    this.allocatedInAll += bytes;
+    this.allocations++;
+    if (this.allocated > this.peakAllocated) this.peakAllocated = this.allocated;
+    if (events.active) this.#emit('alloc', ptr, bytes);
+  }
+
+  free(ptr: number, bytes: number): void {
+    this.allocated -= bytes;
+    this.frees++;
+    if (events.active) this.#emit('free', ptr, bytes);
+  }
+
+  /** Peaks start again from what is in use now; counts of calls start at 0. */
+  reset(): void {
+    this.peakAllocated = this.allocated;
+    this.peakReserved = this.reserved;
+    this.allocations = 0;
+    this.frees = 0;
+    this.allocatedInAll = 0;
+  }
+
+  snapshot(): MemoryStats {
+    const { allocated, peakAllocated, reserved, peakReserved, allocations, frees } = this;
+    const { allocatedInAll } = this;
+    return {
+      allocated,
+      peakAllocated,
+      reserved,
+      peakReserved,
+      allocations,
+      frees,
+      allocatedInAll,
+    };
+  }
+
+  #emit(kind: 'alloc' | 'free', ptr: number, bytes: number): void {
+    const { op } = events;
+    events.emit({ kind, device: this.#device, ptr, bytes, allocated: this.allocated, op });
+  }
+}

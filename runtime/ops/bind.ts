@@ -1,0 +1,86 @@
+import { gradEnabled } from '../autograd/grad-mode.ts';
+import { recordOp } from '../autograd/op-node.ts';
+import { currentDevice } from '../device/current.ts';
+import type { Device } from '../device/device.ts';
+import { AutogradError, DeviceError } from '../errors/errors.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { Attrs, OpRecord } from './define-op.ts';
+import { executeEagerly } from './eager.ts';
+
+/** Performs an op in another way than running its kernel: a program builder appends it. */
+export interface Interceptor {
+  execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[];
+}
+
+let interceptor: Interceptor | null = null;
+
+/** Inside `body`, ops go to `next`. */
+export function withInterceptor<T>(next: Interceptor, body: () => T): T {
+  const outer = interceptor;
+  interceptor = next;
+  try {
+    return body();
+  } finally {
+    interceptor = outer;
+  }
+}
+
+export function intercepted(): boolean {
+  return interceptor !== null;
+}
+
+const noAttrs: Attrs = {};
+
+/**
+ * The single way to perform an op: eager runs its kernel, tracing appends it to a program; both record
+ * the same node for backward.
+ */
+export function bind(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs = noAttrs): Tensor[] {
+  const device = inputs.length > 0 ? commonDevice(op, inputs) : currentDevice();
+  if (op.inPlace) return [bindInPlace(op, inputs, attrs, device)];
+  const outputs = interceptor
+    ? interceptor.execute(op, inputs, attrs, device)
+    : executeEagerly(op, inputs, attrs, device);
+  if (gradEnabled()) recordOp(op, attrs, inputs, outputs);
+  return outputs;
+}
+
+/** `bind` for ops with one output. */
+export function bind1(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs = noAttrs): Tensor {
+  return bind(op, inputs, attrs)[0]!;
+}
+
+function bindInPlace(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  attrs: Attrs,
+  device: Device,
+): Tensor {
+  const target = inputs[0]!;
+  if (gradEnabled() && inputs.some((input) => input.requiresGrad)) {
+    throw new AutogradError({
+      what: `${op.name}: a write in place where gradients are recorded`,
+      given: `a ${formatSpec(target)} tensor${target.requiresGrad ? ' that requires a gradient' : ''}`,
+      expected: 'no operand that requires a gradient, or gradients switched off',
+      remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
+    });
+  }
+  if (interceptor) return interceptor.execute(op, inputs, attrs, device)[0]!;
+  executeEagerly(op, inputs, attrs, device);
+  return target;
+}
+
+function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {
+  const { device } = inputs[0]!;
+  for (const input of inputs) {
+    if (input.device === device) continue;
+    throw new DeviceError({
+      what: `${op.name}: operands on different devices`,
+      given: inputs.map((t) => `${formatSpec(t)} on ${t.device.name}`).join(', '),
+      expected: 'all operands on one device',
+      remedy: `move one of them: x.to('${device.name}')`,
+    });
+  }
+  return device;
+}

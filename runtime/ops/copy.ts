@@ -1,0 +1,11 @@
+import { defineOp } from './define-op.ts';
+
+/** Row-major copy of a tensor with any strides. Its own gradient; defined alone because eager execution needs it. */
+export const copy = defineOp({
+  name: 'contiguous',
+  operands: { x: 'data' },
+  infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'copy' },
+  layout: 'any',
+  vjp: { x: { saves: {}, rule: (_saved, dy) => dy } },
+});

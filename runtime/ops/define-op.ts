@@ -1,0 +1,122 @@
+import { invariant } from '../errors/invariant.ts';
+import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { Expr } from './expr.ts';
+import type { KernelName } from './kernel-names.ts';
+
+export type AttrValue = number | boolean | string | readonly number[];
+export type Attrs = Readonly<Record<string, AttrValue>>;
+
+/**
+ * What a kernel reads of an operand. `shape` is the no-need-buffer fact: the operand may be a tensor
+ * whose holder was moved out, and nothing is kept alive for it.
+ */
+export type OperandUse = 'data' | 'shape';
+
+export type Kernel =
+  /** One scalar function per element; operands broadcast to the output's shape, any strides. */
+  | { readonly kind: 'pointwise'; readonly expr: Expr }
+  /** No kernel: the output is another view of operand 0's holder; other operands give shapes. */
+  | {
+      readonly kind: 'view';
+      readonly view: (inputs: readonly TensorMeta[], attrs: Attrs) => TensorMeta;
+    }
+  /** A kernel that each device writes by hand, found in its table by name. */
+  | { readonly kind: 'named'; readonly name: KernelName };
+
+/** What backward keeps of a forward value: its data, or only dtype, shape and device. */
+export type SaveKind = 'value' | 'shape';
+
+/** The gradient for one operand; evaluated, and its values saved, only when that operand needs one. */
+export interface Gradient<Names extends string = string> {
+  readonly saves: { readonly [N in Names]?: SaveKind };
+  readonly rule: (
+    saved: Readonly<Record<string, Tensor>>,
+    gradOutput: Tensor,
+    attrs: Attrs,
+  ) => Tensor;
+}
+
+type SavedValues<S extends Readonly<Record<string, SaveKind>>> = {
+  readonly [N in keyof S]: S[N] extends 'value' ? Tensor : TensorMeta;
+};
+
+/**
+ * States what backward needs, then the rule. Rules are written with ops, so the same rule serves eager
+ * backward and the backward program. Of a value saved as `shape` a rule sees only the meta.
+ */
+export function saving<const S extends Readonly<Record<string, SaveKind>>>(
+  saves: S,
+  rule: (saved: SavedValues<S>, gradOutput: Tensor, attrs: Attrs) => Tensor,
+): Gradient<keyof S & string> {
+  return { saves, rule: rule as unknown as Gradient['rule'] };
+}
+
+/** Everything there is to know about an op. Nothing about it is written anywhere else. */
+export interface OpRecord {
+  readonly name: string;
+  readonly operands: readonly { readonly name: string; readonly use: OperandUse }[];
+  /** The last operand may repeat any number of times. */
+  readonly variadic: boolean;
+  /** Shapes and dtypes of the outputs; throws ShapeError or DTypeError naming the op. */
+  readonly infer: (inputs: readonly TensorMeta[], attrs: Attrs) => readonly TensorSpec[];
+  readonly kernel: Kernel;
+  /** `contiguous`: strided data operands are copied before the kernel. */
+  readonly layout: 'any' | 'contiguous';
+  /** Writes its result over operand 0. */
+  readonly inPlace: boolean;
+  /** One gradient per differentiable operand (always of output 0). */
+  readonly vjp: Readonly<Record<string, Gradient>> | undefined;
+}
+
+interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
+  readonly name: string;
+  readonly operands: O;
+  readonly variadic?: boolean;
+  readonly infer: (
+    inputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ) => TensorSpec | readonly TensorSpec[];
+  readonly kernel: Kernel;
+  readonly layout?: 'any' | 'contiguous';
+  readonly inPlace?: boolean;
+  readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | 'out'> };
+}
+
+const table = new Map<string, OpRecord>();
+
+/** The op table: every record by name, in the order of definition. */
+export const opTable: ReadonlyMap<string, OpRecord> = table;
+
+export function opNamed(name: string): OpRecord {
+  const op = table.get(name);
+  invariant(op !== undefined, `no op named ${name}`);
+  return op;
+}
+
+export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
+  definition: OpDefinition<O>,
+): OpRecord {
+  const { name, operands, infer, kernel } = definition;
+  invariant(!table.has(name), `op ${name} is defined twice`);
+  const record: OpRecord = {
+    name,
+    operands: Object.entries(operands).map(([operand, use]) => ({ name: operand, use })),
+    variadic: definition.variadic ?? false,
+    infer: (inputs, attrs) => {
+      const specs = infer(inputs, attrs);
+      return Array.isArray(specs) ? (specs as readonly TensorSpec[]) : [specs as TensorSpec];
+    },
+    kernel,
+    layout: definition.layout ?? (kernel.kind === 'pointwise' ? 'any' : 'contiguous'),
+    inPlace: definition.inPlace ?? false,
+    vjp: definition.vjp as OpRecord['vjp'],
+  };
+  table.set(name, record);
+  return record;
+}
+
+/** How the kernel uses input number `index`. */
+export function operandUse(op: OpRecord, index: number): OperandUse {
+  return op.operands[Math.min(index, op.operands.length - 1)]!.use;
+}

@@ -1,0 +1,59 @@
+import type { Device } from '../device/device.ts';
+import { events } from '../memory/events.ts';
+import { Holder } from '../memory/holder.ts';
+import { contiguousMeta, isContiguousMeta } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { copy } from './copy.ts';
+import { type Attrs, type OpRecord, operandUse } from './define-op.ts';
+
+/** Runs one op now. In-place ops return their target itself. */
+export function executeEagerly(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  attrs: Attrs,
+  device: Device,
+): Tensor[] {
+  inputs.forEach((input, i) => {
+    if (operandUse(op, i) === 'data') input.holderFor(op.name);
+  });
+  if (op.kernel.kind === 'view') {
+    const x = inputs[0]!;
+    return [new Tensor(op.kernel.view(inputs, attrs), x.holderFor(op.name).retain())];
+  }
+  const specs = op.infer(inputs, attrs);
+  const operands = op.layout === 'any' ? inputs : inputs.map((x, i) => contiguousOperand(op, x, i));
+  const outer = events.op;
+  events.op = op.name;
+  try {
+    const outputs = op.inPlace
+      ? [inputs[0]!]
+      : specs.map((spec) => {
+          const meta = contiguousMeta(spec, device);
+          return new Tensor(meta, newHolder(device, meta.dtype, meta.shape));
+        });
+    device.prepare(op, operands, outputs, attrs)(operands, outputs);
+    if (op.inPlace) outputs[0]!.holderFor(op.name).version++;
+    return outputs;
+  } finally {
+    // A strided operand's contiguous copy dies with the op.
+    operands.forEach((operand, i) => {
+      if (operand !== inputs[i]) operand.dispose();
+    });
+    events.op = outer;
+  }
+}
+
+export function newHolder(
+  device: Device,
+  dtype: Tensor['dtype'],
+  shape: readonly number[],
+): Holder {
+  return new Holder(device, sizeOf(shape) * device.elementBytes(dtype));
+}
+
+function contiguousOperand(op: OpRecord, input: Tensor, index: number): Tensor {
+  // The target of a write must be the user's own memory; its kernel takes strides.
+  if (operandUse(op, index) === 'shape' || (op.inPlace && index === 0)) return input;
+  return isContiguousMeta(input) ? input : executeEagerly(copy, [input], {}, input.device)[0]!;
+}

@@ -1,0 +1,64 @@
+/**
+ * The scalar function of a pointwise op, as data: from one tree come the CPU kernel, the GPU kernel's
+ * source and, later, fused kernels. All arithmetic is float32 (int32 for int32 operands of + - * and
+ * comparisons); every node rounds on its own, so that fusing changes no bit.
+ */
+export type Expr =
+  | { readonly kind: 'input'; readonly index: number }
+  | { readonly kind: 'const'; readonly value: number }
+  /** A number from the op's attributes. */
+  | { readonly kind: 'attr'; readonly name: string }
+  | { readonly kind: 'unary'; readonly fn: UnaryFn; readonly x: Expr }
+  | { readonly kind: 'binary'; readonly fn: BinaryFn; readonly x: Expr; readonly y: Expr }
+  /** 1 or 0. */
+  | { readonly kind: 'compare'; readonly fn: CompareFn; readonly x: Expr; readonly y: Expr }
+  /** `test` is a comparison or a bool operand; not 0 chooses `then`. */
+  | { readonly kind: 'select'; readonly test: Expr; readonly then: Expr; readonly otherwise: Expr };
+
+export type UnaryFn = 'neg' | 'abs' | 'exp' | 'log' | 'sqrt' | 'tanh' | 'floor' | 'toInt';
+export type BinaryFn = 'add' | 'sub' | 'mul' | 'div' | 'max' | 'min' | 'pow';
+export type CompareFn = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
+
+const unary =
+  (fn: UnaryFn) =>
+  (x: Expr): Expr => ({ kind: 'unary', fn, x });
+const binary =
+  (fn: BinaryFn) =>
+  (x: Expr, y: Expr): Expr => ({ kind: 'binary', fn, x, y });
+const compare =
+  (fn: CompareFn) =>
+  (x: Expr, y: Expr): Expr => ({ kind: 'compare', fn, x, y });
+
+/** Builders, used by op records: `E.mul(x, E.const(2))`. */
+export const E = {
+  input: (index: number): Expr => ({ kind: 'input', index }),
+  const: (value: number): Expr => ({ kind: 'const', value }),
+  attr: (name: string): Expr => ({ kind: 'attr', name }),
+  select: (test: Expr, then: Expr, otherwise: Expr): Expr => ({
+    kind: 'select',
+    test,
+    then,
+    otherwise,
+  }),
+  neg: unary('neg'),
+  abs: unary('abs'),
+  exp: unary('exp'),
+  log: unary('log'),
+  sqrt: unary('sqrt'),
+  tanh: unary('tanh'),
+  floor: unary('floor'),
+  toInt: unary('toInt'),
+  add: binary('add'),
+  sub: binary('sub'),
+  mul: binary('mul'),
+  div: binary('div'),
+  max: binary('max'),
+  min: binary('min'),
+  pow: binary('pow'),
+  eq: compare('eq'),
+  ne: compare('ne'),
+  lt: compare('lt'),
+  le: compare('le'),
+  gt: compare('gt'),
+  ge: compare('ge'),
+} as const;

@@ -1,0 +1,34 @@
+import type { Device } from '../device/device.ts';
+import { type DType, dtypes } from './dtype.ts';
+import { contiguousStrides, formatShape, isContiguous, type Shape } from './shape.ts';
+
+/** Everything about a tensor but its data: enough to infer shapes and to choose a kernel. */
+export interface TensorMeta {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  /** In elements, one per dimension. */
+  readonly strides: readonly number[];
+  /** Index of the first element in the holder, in elements. */
+  readonly offset: number;
+  readonly device: Device;
+}
+
+/** What shape inference answers for a new tensor. */
+export interface TensorSpec {
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+export function contiguousMeta(spec: TensorSpec, device: Device): TensorMeta {
+  const { dtype, shape } = spec;
+  return { dtype, shape, strides: contiguousStrides(shape), offset: 0, device };
+}
+
+export function isContiguousMeta(meta: TensorMeta): boolean {
+  return isContiguous(meta.shape, meta.strides);
+}
+
+/** `f32[2,4]` */
+export function formatSpec(spec: TensorSpec): string {
+  return `${dtypes[spec.dtype].short}${formatShape(spec.shape)}`;
+}

@@ -1,0 +1,86 @@
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+
+export type Shape = readonly number[];
+
+export function sizeOf(shape: Shape): number {
+  let size = 1;
+  for (const dim of shape) size *= dim;
+  return size;
+}
+
+/** Row-major strides in elements. */
+export function contiguousStrides(shape: Shape): number[] {
+  const strides = new Array<number>(shape.length);
+  let stride = 1;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    strides[i] = stride;
+    stride *= shape[i]!;
+  }
+  return strides;
+}
+
+/** True when elements lie row-major without gaps; the stride of a dimension of size 1 doesn't matter. */
+export function isContiguous(shape: Shape, strides: readonly number[]): boolean {
+  let expected = 1;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    const dim = shape[i]!;
+    if (dim === 0) return true;
+    if (dim !== 1 && strides[i] !== expected) return false;
+    expected *= dim;
+  }
+  return true;
+}
+
+export function sameShape(a: Shape, b: Shape): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+export function formatShape(shape: Shape): string {
+  return `[${shape.join(',')}]`;
+}
+
+/** NumPy's rule: align at the last dimension; sizes must be equal or 1. Throws ShapeError. */
+export function broadcastShapes(a: Shape, b: Shape, op: string): Shape {
+  if (sameShape(a, b)) return a;
+  const rank = Math.max(a.length, b.length);
+  const result = new Array<number>(rank);
+  for (let i = 1; i <= rank; i++) {
+    const x = a[a.length - i] ?? 1;
+    const y = b[b.length - i] ?? 1;
+    if (x !== y && x !== 1 && y !== 1) {
+      throw new ShapeError({
+        what: `${op}: the shapes don't broadcast`,
+        given: `${formatShape(a)} and ${formatShape(b)}`,
+        expected: `equal sizes, or 1, in each dimension counted from the last (dimension -${i} has ${x} and ${y})`,
+        remedy: 'reshape, unsqueeze or transpose one of the tensors',
+      });
+    }
+    result[rank - i] = x === 1 ? y : x;
+  }
+  return result;
+}
+
+/** Strides for reading a tensor as if it had the (larger) shape `to`: repeated dimensions get stride 0. */
+export function broadcastStrides(shape: Shape, strides: readonly number[], to: Shape): number[] {
+  const lead = to.length - shape.length;
+  return to.map((dim, i) => {
+    const own = i - lead;
+    return own < 0 || (shape[own] === 1 && dim !== 1) ? 0 : strides[own]!;
+  });
+}
+
+/** A dimension counted from the front; negative ones count from the back. */
+export function normalizeDim(dim: number, rank: number, op: string): number {
+  const result = dim < 0 ? dim + rank : dim;
+  if (!Number.isInteger(dim) || result < 0 || result >= Math.max(rank, 1)) {
+    throw new ArgumentError({
+      what: `${op}: no such dimension`,
+      given: `dimension ${dim} of a tensor with ${rank} dimensions`,
+      expected: rank === 0 ? '0 or -1' : `an integer from ${-rank} to ${rank - 1}`,
+      remedy: 'count dimensions from 0, or from -1 backwards',
+    });
+  }
+  return result;
+}

@@ -1,0 +1,139 @@
+import type { GradEdge } from '../autograd/node.ts';
+import type { Device, Operand } from '../device/device.ts';
+import { DisposedError } from '../errors/errors.ts';
+import type { Holder } from '../memory/holder.ts';
+import type { DType } from './dtype.ts';
+import { track } from './lifetime.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from './meta.ts';
+import { type Shape, sizeOf } from './shape.ts';
+
+/** What a tensor owns; released once, by `dispose()` or by the garbage collector. */
+interface Lease {
+  holder: Holder | null;
+  edge: GradEdge | null;
+}
+
+function releaseLease(lease: Lease): void {
+  lease.holder?.release();
+  lease.edge?.node.release();
+  lease.holder = null;
+  lease.edge = null;
+}
+
+/** The net under forgotten tensors: memory comes back some time after the handle is unreachable. */
+const collected = new FinalizationRegistry<Lease>(releaseLease);
+
+/** A tensor of a program under construction: which value of which builder it stands for. */
+export interface TracedValue {
+  readonly builder: object;
+  readonly value: number;
+}
+
+/**
+ * A handle: meta (dtype, shape, strides, offset, device), autograd meta and a reference to a holder.
+ * Several handles (views, detached copies) may share one holder. A handle without a holder is either
+ * traced, disposed, or the meta-only copy of a value whose data nobody needs.
+ */
+export class Tensor implements TensorMeta, Operand {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly strides: readonly number[];
+  readonly offset: number;
+  readonly device: Device;
+  /** For tensors of a program under construction; null for tensors with data. */
+  readonly traced: TracedValue | null;
+  readonly #lease: Lease;
+  #requiresGrad = false;
+  /** Accumulated by backward on leaves that require a gradient. */
+  grad: Tensor | null = null;
+
+  /** Takes over one ownership of `holder`. */
+  constructor(meta: TensorMeta, holder: Holder | null, traced: TracedValue | null = null) {
+    this.dtype = meta.dtype;
+    this.shape = meta.shape;
+    this.strides = meta.strides;
+    this.offset = meta.offset;
+    this.device = meta.device;
+    this.traced = traced;
+    this.#lease = { holder, edge: null };
+    if (holder) {
+      collected.register(this, this.#lease, this.#lease);
+      track(this);
+    }
+  }
+
+  get holder(): Holder | null {
+    return this.#lease.holder;
+  }
+
+  /** Where backward goes on from here; null for leaves and tensors without gradient. */
+  get gradEdge(): GradEdge | null {
+    return this.#lease.edge;
+  }
+
+  /** Takes over one reference to the node. */
+  setGradEdge(edge: GradEdge): void {
+    this.#lease.edge?.node.release();
+    this.#lease.edge = edge;
+    this.#requiresGrad = true;
+  }
+
+  get requiresGrad(): boolean {
+    return this.#requiresGrad;
+  }
+
+  /** In place, for leaves. */
+  requiresGrad_(value = true): this {
+    this.#requiresGrad = value;
+    return this;
+  }
+
+  get isLeaf(): boolean {
+    return this.#lease.edge === null;
+  }
+
+  get rank(): number {
+    return this.shape.length;
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return sizeOf(this.shape);
+  }
+
+  get isContiguous(): boolean {
+    return isContiguousMeta(this);
+  }
+
+  get disposed(): boolean {
+    return this.#lease.holder === null && this.traced === null;
+  }
+
+  /** The holder, or DisposedError naming what was about to use it. */
+  holderFor(use: string): Holder {
+    const { holder } = this.#lease;
+    if (holder) return holder;
+    throw new DisposedError({
+      what: `${use}: the tensor has no data any more`,
+      given: `a disposed ${formatSpec(this)} tensor`,
+      expected: 'a tensor whose memory was not given back',
+      remedy:
+        'call dispose() or leave tidy() after the last use, or return the tensor from tidy() to keep it',
+    });
+  }
+
+  /** Another handle on the same holder, without gradient history. */
+  detach(): Tensor {
+    return new Tensor(this, this.holder?.retain() ?? null, this.traced);
+  }
+
+  /** Gives the memory back if no other handle, saved value or scope holds it. Twice is harmless. */
+  dispose(): void {
+    if (this.#lease.holder) collected.unregister(this.#lease);
+    releaseLease(this.#lease);
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
