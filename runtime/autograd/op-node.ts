@@ -28,9 +28,8 @@ export class OpNode extends GradNode {
       for (const [name, kind] of Object.entries(gradient?.saves ?? {})) {
         const existing = this.#saved.get(name);
         if (existing && (kind === 'shape' || existing.holder)) continue;
-        const value = name === 'out' ? outputs[0] : inputs[indexOf(op, name)];
         existing?.release();
-        this.#saved.set(name, new SavedValue(value!, kind!));
+        this.#saved.set(name, new SavedValue(valueNamed(op, name, inputs, outputs), kind!));
       }
     }
   }
@@ -67,8 +66,15 @@ function operandName(op: OpRecord, index: number): string {
   return op.operands[Math.min(index, op.operands.length - 1)]!.name;
 }
 
-function indexOf(op: OpRecord, name: string): number {
-  return op.operands.findIndex((operand) => operand.name === name);
+function valueNamed(
+  op: OpRecord,
+  name: string,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+): Tensor {
+  if (name === 'out') return outputs[0]!;
+  if (name === 'out1') return outputs[1]!;
+  return inputs[op.operands.findIndex((operand) => operand.name === name)]!;
 }
 
 /** Records the op if any input needs a gradient through it. Call with gradients enabled. */

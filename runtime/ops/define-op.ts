@@ -52,6 +52,9 @@ export function saving<const S extends Readonly<Record<string, SaveKind>>>(
   return { saves, rule: rule as unknown as Gradient['rule'] };
 }
 
+/** Names of outputs in `saves`. */
+export type OutputName = 'out' | 'out1';
+
 /** Everything there is to know about an op. Nothing about it is written anywhere else. */
 export interface OpRecord {
   readonly name: string;
@@ -80,7 +83,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly kernel: Kernel;
   readonly layout?: 'any' | 'contiguous';
   readonly inPlace?: boolean;
-  readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | 'out'> };
+  readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | OutputName> };
 }
 
 const table = new Map<string, OpRecord>();

@@ -15,6 +15,8 @@ export type KernelName =
   | 'copyInto'
   /** (x) → reduced over attr `dims` (sorted, not empty); attr `keepDim`. float32 partial sums. */
   | 'sum'
+  /** (x, any strides; like: shape) → sum over the dimensions that broadcasting `like` to x repeats. */
+  | 'sumTo'
   | 'max'
   /** (x) → int32 index of the first maximum along attr `dim`. */
   | 'argmax'

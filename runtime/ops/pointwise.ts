@@ -1,18 +1,20 @@
 import { DTypeError } from '../errors/errors.ts';
 import { type DType, dtypes, promote } from '../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
-import { broadcastShapes, sameShape } from '../tensor/shape.ts';
+import { broadcastShapes } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
+import { sumTo } from './broadcast.ts';
+import { cast } from './cast.ts';
+import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { E, type Expr } from './expr.ts';
-import { sumTo } from './reduce.ts';
 
 const x = E.input(0);
 const y = E.input(1);
 const value = E.attr('value');
 
-/** Binary ops compute in one dtype; the functions below cast before they bind. */
+// Shape inference
+
 function inferBinary(name: string, output?: DType) {
   return ([a, b]: readonly TensorMeta[]) => {
     if (a!.dtype !== b!.dtype) {
@@ -42,3 +44,360 @@ function inferFloat(name: string) {
 }
 
 const inferSame = ([a]: readonly TensorMeta[]) => ({ dtype: a!.dtype, shape: a!.shape });
+const inferBool = ([a]: readonly TensorMeta[]) => ({ dtype: 'bool' as const, shape: a!.shape });
+
+const pointwise = (expr: Expr) => ({ kind: 'pointwise', expr }) as const;
+
+// Arithmetic of two tensors
+
+const addOp = defineOp({
+  name: 'add',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('add'),
+  kernel: pointwise(E.add(x, y)),
+  vjp: {
+    x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)),
+    y: saving({ y: 'shape' }, ({ y }, dy) => sumTo(dy, y)),
+  },
+});
+
+const subOp = defineOp({
+  name: 'sub',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('sub'),
+  kernel: pointwise(E.sub(x, y)),
+  vjp: {
+    x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)),
+    y: saving({ y: 'shape' }, ({ y }, dy) => sumTo(neg(dy), y)),
+  },
+});
+
+const mulOp = defineOp({
+  name: 'mul',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('mul'),
+  kernel: pointwise(E.mul(x, y)),
+  vjp: {
+    x: saving({ x: 'shape', y: 'value' }, ({ x, y }, dy) => sumTo(mul(dy, y), x)),
+    y: saving({ x: 'value', y: 'shape' }, ({ x, y }, dy) => sumTo(mul(dy, x), y)),
+  },
+});
+
+const divOp = defineOp({
+  name: 'div',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('div'),
+  kernel: pointwise(E.div(x, y)),
+  vjp: {
+    x: saving({ x: 'shape', y: 'value' }, ({ x, y }, dy) => sumTo(div(dy, y), x)),
+    // d(x/y)/dy = −(x/y)/y
+    y: saving({ out: 'value', y: 'value' }, ({ out, y }, dy) =>
+      sumTo(neg(div(mul(dy, out), y)), y),
+    ),
+  },
+});
+
+const maximumOp = defineOp({
+  name: 'maximum',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('maximum'),
+  kernel: pointwise(E.max(x, y)),
+  vjp: {
+    x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => sumTo(largerShare(dy, x, y), x)),
+    y: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => sumTo(largerShare(dy, y, x), y)),
+  },
+});
+
+/** The gradient of max(x, y) for x: all where x is larger, half at a tie, as in PyTorch. */
+const largerShareOp = defineOp({
+  name: 'largerShare',
+  operands: { dy: 'data', x: 'data', y: 'data' },
+  infer: ([dy]) => ({ dtype: dy!.dtype, shape: dy!.shape }),
+  kernel: pointwise(
+    E.select(
+      E.gt(E.input(1), E.input(2)),
+      x,
+      E.select(E.eq(E.input(1), E.input(2)), E.mul(x, E.const(0.5)), E.const(0)),
+    ),
+  ),
+});
+
+const largerShare = (dy: Tensor, a: Tensor, b: Tensor): Tensor => bind1(largerShareOp, [dy, a, b]);
+
+// Arithmetic of a tensor and a number
+
+const addScalarOp = defineOp({
+  name: 'addScalar',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.add(x, value)),
+  vjp: { x: saving({}, (_saved, dy) => dy) },
+});
+
+const mulScalarOp = defineOp({
+  name: 'mulScalar',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.mul(x, value)),
+  vjp: { x: saving({}, (_saved, dy, { value }) => mulScalar(dy, value as number)) },
+});
+
+const divScalarOp: OpRecord = defineOp({
+  name: 'divScalar',
+  operands: { x: 'data' },
+  infer: inferFloat('div'),
+  kernel: pointwise(E.div(x, value)),
+  vjp: { x: saving({}, (_saved, dy, { value }) => bind1(divScalarOp, [dy], { value: value! })) },
+});
+
+const powScalarOp = defineOp({
+  name: 'powScalar',
+  operands: { x: 'data' },
+  infer: inferFloat('pow'),
+  kernel: pointwise(E.pow(x, value)),
+  vjp: {
+    x: saving({ x: 'value' }, ({ x }, dy, { value }) =>
+      mul(dy, mulScalar(pow(x, (value as number) - 1), value as number)),
+    ),
+  },
+});
+
+// Functions of one tensor
+
+const negOp = defineOp({
+  name: 'neg',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.neg(x)),
+  vjp: { x: saving({}, (_saved, dy) => neg(dy)) },
+});
+
+const absOp = defineOp({
+  name: 'abs',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.abs(x)),
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy) => mul(dy, sign(x))) },
+});
+
+const signOp = defineOp({
+  name: 'sign',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(
+    E.select(E.gt(x, E.const(0)), E.const(1), E.select(E.lt(x, E.const(0)), E.const(-1), x)),
+  ),
+});
+
+const expOp = defineOp({
+  name: 'exp',
+  operands: { x: 'data' },
+  infer: inferFloat('exp'),
+  kernel: pointwise(E.exp(x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => mul(dy, out)) },
+});
+
+const logOp = defineOp({
+  name: 'log',
+  operands: { x: 'data' },
+  infer: inferFloat('log'),
+  kernel: pointwise(E.log(x)),
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy) => div(dy, x)) },
+});
+
+const sqrtOp = defineOp({
+  name: 'sqrt',
+  operands: { x: 'data' },
+  infer: inferFloat('sqrt'),
+  kernel: pointwise(E.sqrt(x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => div(mulScalar(dy, 0.5), out)) },
+});
+
+const tanhOp = defineOp({
+  name: 'tanh',
+  operands: { x: 'data' },
+  infer: inferFloat('tanh'),
+  kernel: pointwise(E.tanh(x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(tanhGradOp, [dy, out])) },
+});
+
+const tanhGradOp = defineOp({
+  name: 'tanhGrad',
+  operands: { dy: 'data', out: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.mul(x, E.sub(E.const(1), E.mul(y, y)))),
+});
+
+const sigmoidOp = defineOp({
+  name: 'sigmoid',
+  operands: { x: 'data' },
+  infer: inferFloat('sigmoid'),
+  kernel: pointwise(E.div(E.const(1), E.add(E.const(1), E.exp(E.neg(x))))),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(sigmoidGradOp, [dy, out])) },
+});
+
+const sigmoidGradOp = defineOp({
+  name: 'sigmoidGrad',
+  operands: { dy: 'data', out: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.mul(x, E.mul(y, E.sub(E.const(1), y)))),
+});
+
+const reluOp = defineOp({
+  name: 'relu',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.max(x, E.const(0))),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(reluGradOp, [dy, out])) },
+});
+
+const reluGradOp = defineOp({
+  name: 'reluGrad',
+  operands: { dy: 'data', out: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.gt(y, E.const(0)), x, E.const(0))),
+});
+
+// Comparison and choice
+
+const compareOps = {
+  eq: comparison('eq'),
+  ne: comparison('ne'),
+  lt: comparison('lt'),
+  le: comparison('le'),
+  gt: comparison('gt'),
+  ge: comparison('ge'),
+} as const;
+
+function comparison(name: 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge') {
+  return {
+    tensor: defineOp({
+      name,
+      operands: { x: 'data', y: 'data' },
+      infer: inferBinary(name, 'bool'),
+      kernel: pointwise(E[name](x, y)),
+    }),
+    scalar: defineOp({
+      name: `${name}Scalar`,
+      operands: { x: 'data' },
+      infer: inferBool,
+      kernel: pointwise(E[name](x, value)),
+    }),
+  };
+}
+
+const whereOp = defineOp({
+  name: 'where',
+  operands: { test: 'data', x: 'data', y: 'data' },
+  infer: ([test, a, b]) => {
+    const { dtype, shape } = inferBinary('where')([a!, b!]);
+    return { dtype, shape: broadcastShapes(test!.shape, shape, 'where') };
+  },
+  kernel: pointwise(E.select(E.ne(x, E.const(0)), y, E.input(2))),
+  vjp: {
+    x: saving({ test: 'value', x: 'shape' }, ({ test, x }, dy) =>
+      sumTo(bind1(keepWhereOp, [dy, test]), x),
+    ),
+    y: saving({ test: 'value', y: 'shape' }, ({ test, y }, dy) =>
+      sumTo(bind1(dropWhereOp, [dy, test]), y),
+    ),
+  },
+});
+
+// 0 where the other operand was chosen: a product with a mask would turn Infinity into NaN.
+const keepWhereOp = defineOp({
+  name: 'keepWhere',
+  operands: { dy: 'data', test: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.ne(y, E.const(0)), x, E.const(0))),
+});
+
+const dropWhereOp = defineOp({
+  name: 'dropWhere',
+  operands: { dy: 'data', test: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.ne(y, E.const(0)), E.const(0), x)),
+});
+
+// The public functions: promotion, and numbers as operands
+
+export type Operand = Tensor | number;
+
+/** Both operands in the dtype that PyTorch's rule gives (bool < int32 < float32). */
+function promoted(a: Tensor, b: Tensor): [Tensor, Tensor] {
+  const dtype = promote(a.dtype, b.dtype);
+  return [cast(a, dtype), cast(b, dtype)];
+}
+
+function promotedFloat(a: Tensor): Tensor {
+  return dtypes[a.dtype].floating ? a : cast(a, 'float32');
+}
+
+/** A number joins an integer tensor as an integer when it is one. */
+function promotedBy(a: Tensor, number: number): Tensor {
+  if (dtypes[a.dtype].floating) return a;
+  return cast(a, Number.isInteger(number) ? promote(a.dtype, 'int32') : 'float32');
+}
+
+export function add(a: Tensor, b: Operand): Tensor {
+  if (typeof b === 'number') return bind1(addScalarOp, [promotedBy(a, b)], { value: b });
+  return bind1(addOp, promoted(a, b));
+}
+
+export function sub(a: Tensor, b: Operand): Tensor {
+  if (typeof b === 'number') return add(a, -b);
+  return bind1(subOp, promoted(a, b));
+}
+
+export function mul(a: Tensor, b: Operand): Tensor {
+  if (typeof b === 'number') return mulScalar(promotedBy(a, b), b);
+  return bind1(mulOp, promoted(a, b));
+}
+
+function mulScalar(a: Tensor, value: number): Tensor {
+  return bind1(mulScalarOp, [a], { value });
+}
+
+/** True division: integers are divided as float32. */
+export function div(a: Tensor, b: Operand): Tensor {
+  if (typeof b === 'number') return bind1(divScalarOp, [promotedFloat(a)], { value: b });
+  return bind1(divOp, promoted(promotedFloat(a), b));
+}
+
+export function pow(a: Tensor, exponent: number): Tensor {
+  return bind1(powScalarOp, [promotedFloat(a)], { value: exponent });
+}
+
+export function maximum(a: Tensor, b: Tensor): Tensor {
+  return bind1(maximumOp, promoted(a, b));
+}
+
+export const neg = (a: Tensor): Tensor => bind1(negOp, [a]);
+export const abs = (a: Tensor): Tensor => bind1(absOp, [a]);
+export const sign = (a: Tensor): Tensor => bind1(signOp, [a]);
+export const exp = (a: Tensor): Tensor => bind1(expOp, [promotedFloat(a)]);
+export const log = (a: Tensor): Tensor => bind1(logOp, [promotedFloat(a)]);
+export const sqrt = (a: Tensor): Tensor => bind1(sqrtOp, [promotedFloat(a)]);
+export const tanh = (a: Tensor): Tensor => bind1(tanhOp, [promotedFloat(a)]);
+export const sigmoid = (a: Tensor): Tensor => bind1(sigmoidOp, [promotedFloat(a)]);
+export const relu = (a: Tensor): Tensor => bind1(reluOp, [a]);
+
+function compare(name: keyof typeof compareOps) {
+  const { tensor, scalar } = compareOps[name];
+  return (a: Tensor, b: Operand): Tensor =>
+    typeof b === 'number'
+      ? bind1(scalar, [promotedBy(a, b)], { value: b })
+      : bind1(tensor, promoted(a, b));
+}
+
+export const eq = compare('eq');
+export const ne = compare('ne');
+export const lt = compare('lt');
+export const le = compare('le');
+export const gt = compare('gt');
+export const ge = compare('ge');
+
+/** Elements of `a` where `test` is true, of `b` elsewhere; all three broadcast. */
+export function where(test: Tensor, a: Tensor, b: Tensor): Tensor {
+  return bind1(whereOp, [cast(test, 'bool'), ...promoted(a, b)]);
+}

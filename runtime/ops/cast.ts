@@ -1,0 +1,35 @@
+import type { DType } from '../tensor/dtype.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { E } from './expr.ts';
+
+const x = E.input(0);
+
+const casts: { readonly [D in DType]: OpRecord } = {
+  float32: defineOp({
+    name: 'toFloat32',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'float32', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: x },
+    vjp: { x: saving({}, (_saved, dy) => dy) },
+  }),
+  // Truncates towards zero, as PyTorch does.
+  int32: defineOp({
+    name: 'toInt32',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'int32', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: E.toInt(x) },
+  }),
+  bool: defineOp({
+    name: 'toBool',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'bool', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: E.ne(x, E.const(0)) },
+  }),
+};
+
+/** The tensor itself when it has the dtype already. */
+export function cast(a: Tensor, dtype: DType): Tensor {
+  return a.dtype === dtype ? a : bind1(casts[dtype], [a]);
+}

@@ -1,0 +1,63 @@
+import { ArgumentError } from '../errors/errors.ts';
+import { formatShape, type Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { defineOp } from './define-op.ts';
+import { nextOffset } from './seed.ts';
+
+const fullOp = defineOp({
+  name: 'full',
+  operands: {},
+  infer: (_inputs, { shape, dtype }) => ({
+    dtype: dtype as Tensor['dtype'],
+    shape: shape as Shape,
+  }),
+  kernel: { kind: 'named', name: 'fill' },
+});
+
+function randomOp(name: 'uniform' | 'normal') {
+  return defineOp({
+    name,
+    operands: {},
+    infer: (_inputs, { shape }) => ({ dtype: 'float32', shape: shape as Shape }),
+    kernel: { kind: 'named', name },
+  });
+}
+
+const uniformOp = randomOp('uniform');
+const normalOp = randomOp('normal');
+
+function checkShape(shape: Shape, what: string): Shape {
+  if (shape.every((dim) => Number.isInteger(dim) && dim >= 0)) return shape;
+  throw new ArgumentError({
+    what: `${what}: not a shape`,
+    given: formatShape(shape),
+    expected: 'non-negative integers',
+    remedy: 'pass the sizes as an array: zeros([2, 3])',
+  });
+}
+
+export interface CreateOptions {
+  readonly dtype?: Tensor['dtype'];
+}
+
+export function full(shape: Shape, value: number, options: CreateOptions = {}): Tensor {
+  return bind1(fullOp, [], {
+    shape: checkShape(shape, 'full'),
+    value,
+    dtype: options.dtype ?? 'float32',
+  });
+}
+
+export const zeros = (shape: Shape, options?: CreateOptions): Tensor => full(shape, 0, options);
+export const ones = (shape: Shape, options?: CreateOptions): Tensor => full(shape, 1, options);
+
+/** Uniform in [0, 1). */
+export function rand(shape: Shape): Tensor {
+  return bind1(uniformOp, [], { shape: checkShape(shape, 'rand'), ...nextOffset(shape) });
+}
+
+/** Standard normal. */
+export function randn(shape: Shape): Tensor {
+  return bind1(normalOp, [], { shape: checkShape(shape, 'randn'), ...nextOffset(shape) });
+}

@@ -1,0 +1,91 @@
+import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { mul, sub } from './pointwise.ts';
+import { mean } from './reduce.ts';
+
+const inferSame = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
+
+/** An op along the last dimension whose gradient reads only its output. */
+function alongLast(name: 'softmax' | 'logSoftmax'): OpRecord {
+  const gradOp = defineOp({
+    name: `${name}Grad`,
+    operands: { dy: 'data', out: 'data' },
+    infer: inferSame,
+    kernel: { kind: 'named', name: `${name}Grad` },
+  });
+  return defineOp({
+    name,
+    operands: { x: 'data' },
+    infer: inferSame,
+    kernel: { kind: 'named', name },
+    vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(gradOp, [dy, out])) },
+  });
+}
+
+const softmaxOp = alongLast('softmax');
+const logSoftmaxOp = alongLast('logSoftmax');
+
+/** Along the last dimension. */
+export const softmax = (x: Tensor): Tensor => bind1(softmaxOp, [x]);
+/** Along the last dimension. */
+export const logSoftmax = (x: Tensor): Tensor => bind1(logSoftmaxOp, [x]);
+
+const nllLossGradOp = defineOp({
+  name: 'nllLossGrad',
+  operands: { dy: 'data', target: 'data', logProbs: 'shape' },
+  infer: ([, , logProbs]) => ({ dtype: logProbs!.dtype, shape: logProbs!.shape }),
+  kernel: { kind: 'named', name: 'nllLossGrad' },
+});
+
+const nllLossOp = defineOp({
+  name: 'nllLoss',
+  operands: { logProbs: 'data', target: 'data' },
+  infer: ([logProbs, target]) => {
+    if (target!.dtype !== 'int32') {
+      throw new DTypeError({
+        what: 'nllLoss: class labels must be integers',
+        given: formatSpec(target!),
+        expected: 'int32[n]',
+        remedy: "cast the labels: target.to('int32')",
+      });
+    }
+    const [n] = target!.shape;
+    if (logProbs!.shape.length !== 2 || target!.shape.length !== 1 || logProbs!.shape[0] !== n) {
+      throw new ShapeError({
+        what: "nllLoss: scores and labels don't fit",
+        given: `${formatSpec(logProbs!)} and ${formatSpec(target!)}`,
+        expected: '[n, classes] and int32 [n]',
+        remedy: 'flatten the leading dimensions of both',
+      });
+    }
+    return { dtype: logProbs!.dtype, shape: [] };
+  },
+  kernel: { kind: 'named', name: 'nllLoss' },
+  vjp: {
+    logProbs: saving({ target: 'value', logProbs: 'shape' }, ({ target, logProbs }, dy) =>
+      bind1(nllLossGradOp, [dy, target, logProbs as Tensor]),
+    ),
+  },
+});
+
+/** Mean of −logProbs[i, target[i]]; logProbs [n, classes], target int32 [n]. */
+export function nllLoss(logProbs: Tensor, target: Tensor): Tensor {
+  return bind1(nllLossOp, [logProbs, target]);
+}
+
+/** Cross entropy of raw scores [n, classes] with class indices int32 [n]; the mean over n. */
+export function crossEntropy(scores: Tensor, target: Tensor): Tensor {
+  return tidy(() => nllLoss(logSoftmax(scores), target));
+}
+
+/** Mean of the squared differences. */
+export function mseLoss(x: Tensor, target: Tensor): Tensor {
+  return tidy(() => {
+    const difference = sub(x, target);
+    return mean(mul(difference, difference));
+  });
+}

@@ -1,0 +1,72 @@
+import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import { broadcastShapes } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { expand } from './broadcast.ts';
+import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { reshape, transpose } from './movement.ts';
+import { add } from './pointwise.ts';
+
+function check(a: TensorMeta, b: TensorMeta): void {
+  if (a.dtype !== 'float32' || b.dtype !== 'float32') {
+    throw new DTypeError({
+      what: 'matmul: not floating-point tensors',
+      given: `${formatSpec(a)} and ${formatSpec(b)}`,
+      expected: 'float32 and float32',
+      remedy: "cast them: x.to('float32')",
+    });
+  }
+  const inner = a.shape.at(-1);
+  const other = b.shape.length === 1 ? b.shape[0] : b.shape.at(-2);
+  if (a.shape.length === 0 || b.shape.length === 0 || inner !== other) {
+    throw new ShapeError({
+      what: "matmul: the inner dimensions don't agree",
+      given: `${formatSpec(a)} and ${formatSpec(b)} (${inner ?? 'none'} and ${other ?? 'none'})`,
+      expected: '[…,m,k] and […,k,n] with the same k',
+      remedy: 'transpose one of them: x.transpose(-1, -2)',
+    });
+  }
+}
+
+const matmulOp: OpRecord = defineOp({
+  name: 'matmul',
+  operands: { a: 'data', b: 'data' },
+  infer: ([a, b]) => {
+    check(a!, b!);
+    return { dtype: 'float32', shape: [...a!.shape.slice(0, -1), b!.shape.at(-1)!] };
+  },
+  kernel: { kind: 'named', name: 'matmul' },
+  layout: 'any',
+  vjp: {
+    a: saving({ b: 'value' }, ({ b }, dy) => bind1(matmulOp, [dy, transpose(b, -1, -2)])),
+    b: saving({ a: 'value' }, ({ a }, dy) => bind1(matmulOp, [transpose(a, -1, -2), dy])),
+  },
+});
+
+/** Matrix product of the last two dimensions; the others broadcast. A vector acts as a row or column. */
+export function matmul(a: Tensor, b: Tensor): Tensor {
+  check(a, b);
+  if (a.rank === 1) return squeezed(matmul(reshape(a, [1, -1]), b), -2);
+  if (b.rank === 1) return squeezed(matmul(a, reshape(b, [-1, 1])), -1);
+  if (a.rank === 2 && b.rank === 2) return bind1(matmulOp, [a, b]);
+  const lead = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2), 'matmul');
+  // Expanded operands are views with stride 0: expand's own gradient sums them again.
+  return bind1(matmulOp, [
+    expand(a, [...lead, ...a.shape.slice(-2)]),
+    expand(b, [...lead, ...b.shape.slice(-2)]),
+  ]);
+}
+
+function squeezed(x: Tensor, dim: -1 | -2): Tensor {
+  return reshape(x, dim === -1 ? x.shape.slice(0, -1) : [...x.shape.slice(0, -2), x.shape.at(-1)!]);
+}
+
+/** `input · weightᵀ + bias` with weight [out, in], as in PyTorch's linear. */
+export function linear(input: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
+  return tidy(() => {
+    const product = matmul(input, transpose(weight, 0, 1));
+    return bias ? add(product, bias) : product;
+  });
+}

@@ -1,0 +1,214 @@
+/** Ops that move no data: other shapes and strides over the same holder. */
+
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import {
+  contiguousStrides,
+  formatShape,
+  normalizeDim,
+  type Shape,
+  sizeOf,
+} from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { copy } from './copy.ts';
+import { defineOp, saving } from './define-op.ts';
+
+function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offset = x.offset) {
+  return { dtype: x.dtype, shape, strides, offset, device: x.device };
+}
+
+// Reshape: a view of a contiguous tensor
+
+const viewOp = defineOp({
+  name: 'reshape',
+  operands: { x: 'data' },
+  infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
+  kernel: {
+    kind: 'view',
+    view: ([x], { shape }) => restrided(x!, shape as Shape, contiguousStrides(shape as Shape)),
+  },
+  vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => reshapeLike(dy, x)) },
+});
+
+const viewLikeOp = defineOp({
+  name: 'reshapeLike',
+  operands: { x: 'data', like: 'shape' },
+  infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
+  kernel: {
+    kind: 'view',
+    view: ([x, like]) => restrided(x!, like!.shape, contiguousStrides(like!.shape)),
+  },
+  vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => reshapeLike(dy, x)) },
+});
+
+function reshapeLike(x: Tensor, like: TensorMeta): Tensor {
+  return bind1(viewLikeOp, [contiguous(x), like as Tensor]);
+}
+
+/** The tensor itself, or a row-major copy. */
+export function contiguous(x: Tensor): Tensor {
+  return isContiguousMeta(x) ? x : bind1(copy, [x]);
+}
+
+/** A copy with memory of its own. */
+export function clone(x: Tensor): Tensor {
+  return bind1(copy, [x]);
+}
+
+/** One dimension may be -1: it is inferred. A view when the tensor is contiguous, else a copy. */
+export function reshape(x: Tensor, shape: Shape): Tensor {
+  const resolved = resolveShape(x, shape);
+  return bind1(viewOp, [contiguous(x)], { shape: resolved });
+}
+
+function resolveShape(x: Tensor, shape: Shape): Shape {
+  const unknown = shape.indexOf(-1);
+  const known = sizeOf(shape.filter((_, i) => i !== unknown));
+  const resolved =
+    unknown < 0 ? shape : shape.map((dim, i) => (i === unknown ? x.size / known : dim));
+  if (sizeOf(resolved) === x.size && resolved.every((dim) => Number.isInteger(dim) && dim >= 0)) {
+    return resolved;
+  }
+  throw new ShapeError({
+    what: 'reshape: the number of elements differs',
+    given: `${formatSpec(x)} (${x.size} elements) to ${formatShape(shape)}`,
+    expected: `a shape with ${x.size} elements, at most one dimension -1`,
+    remedy: 'check the order and the sizes of the dimensions',
+  });
+}
+
+export function flatten(x: Tensor, startDim = 0): Tensor {
+  const start = normalizeDim(startDim, x.rank, 'flatten');
+  return reshape(x, [...x.shape.slice(0, start), sizeOf(x.shape.slice(start))]);
+}
+
+export function unsqueeze(x: Tensor, dim: number): Tensor {
+  const at = normalizeDim(dim, x.rank + 1, 'unsqueeze');
+  return reshape(x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
+}
+
+/** Removes a dimension of size 1; one of another size stays, as in PyTorch. */
+export function squeeze(x: Tensor, dim: number): Tensor {
+  const at = normalizeDim(dim, x.rank, 'squeeze');
+  return x.shape[at] === 1
+    ? reshape(
+        x,
+        x.shape.filter((_, i) => i !== at),
+      )
+    : x;
+}
+
+// Permute
+
+const permuteOp = defineOp({
+  name: 'permute',
+  operands: { x: 'data' },
+  infer: ([x], { dims }) => ({
+    dtype: x!.dtype,
+    shape: (dims as readonly number[]).map((dim) => x!.shape[dim]!),
+  }),
+  kernel: {
+    kind: 'view',
+    view: ([x], { dims }) => {
+      const order = dims as readonly number[];
+      return restrided(
+        x!,
+        order.map((dim) => x!.shape[dim]!),
+        order.map((dim) => x!.strides[dim]!),
+      );
+    },
+  },
+  vjp: {
+    x: saving({}, (_saved, dy, { dims }) => {
+      const order = dims as readonly number[];
+      return permute(
+        dy,
+        order.map((_, i) => order.indexOf(i)),
+      );
+    }),
+  },
+});
+
+export function permute(x: Tensor, dims: readonly number[]): Tensor {
+  const order = dims.map((dim) => normalizeDim(dim, x.rank, 'permute'));
+  if (order.length !== x.rank || new Set(order).size !== x.rank) {
+    throw new ArgumentError({
+      what: 'permute: not an order of all dimensions',
+      given: `${formatShape(dims)} for ${formatSpec(x)}`,
+      expected: `each of the ${x.rank} dimensions once`,
+      remedy: 'list every dimension in its new order',
+    });
+  }
+  return bind1(permuteOp, [x], { dims: order });
+}
+
+/** Swaps two dimensions. */
+export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
+  const order = x.shape.map((_, i) => i);
+  const a = normalizeDim(dim0, x.rank, 'transpose');
+  const b = normalizeDim(dim1, x.rank, 'transpose');
+  order[a] = b;
+  order[b] = a;
+  return permute(x, order);
+}
+
+// Narrow and select
+
+const narrowOp = defineOp({
+  name: 'narrow',
+  operands: { x: 'data' },
+  infer: ([x], { dim, length }) => ({
+    dtype: x!.dtype,
+    shape: x!.shape.map((size, i) => (i === dim ? (length as number) : size)),
+  }),
+  kernel: {
+    kind: 'view',
+    view: ([x], { dim, start, length }) =>
+      restrided(
+        x!,
+        x!.shape.map((size, i) => (i === dim ? (length as number) : size)),
+        x!.strides,
+        x!.offset + (start as number) * x!.strides[dim as number]!,
+      ),
+  },
+  vjp: {
+    x: saving({ x: 'shape' }, ({ x }, dy, { dim, start }) =>
+      bind1(narrowGradOp, [dy, x as Tensor], { dim: dim!, start: start! }),
+    ),
+  },
+});
+
+const narrowGradOp = defineOp({
+  name: 'narrowGrad',
+  operands: { dy: 'data', x: 'shape' },
+  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'narrowGrad' },
+  vjp: {
+    dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, start }) =>
+      narrow(g, dim as number, start as number, dy.shape[dim as number]!),
+    ),
+  },
+});
+
+/** `length` entries of dimension `dim` from `start` on. */
+export function narrow(x: Tensor, dim: number, start: number, length: number): Tensor {
+  const at = normalizeDim(dim, x.rank, 'narrow');
+  const size = x.shape[at] ?? 0;
+  if (!(Number.isInteger(start) && start >= 0 && length >= 0 && start + length <= size)) {
+    throw new ArgumentError({
+      what: 'narrow: the range leaves the dimension',
+      given: `start ${start}, length ${length} in dimension ${at} of ${formatSpec(x)}`,
+      expected: `0 ≤ start and start + length ≤ ${size}`,
+      remedy: 'clip the range, for example to the last, shorter batch',
+    });
+  }
+  return bind1(narrowOp, [x], { dim: at, start, length });
+}
+
+/** Entry `index` of dimension `dim`, which disappears. */
+export function select(x: Tensor, dim: number, index: number): Tensor {
+  const at = normalizeDim(dim, x.rank, 'select');
+  const from = index < 0 ? index + (x.shape[at] ?? 0) : index;
+  return squeeze(narrow(x, at, from, 1), at);
+}

@@ -1,0 +1,17 @@
+import { type Shape, sizeOf } from '../tensor/shape.ts';
+
+let currentSeed = 0;
+let offset = 0;
+
+/** Random numbers depend on (seed, offset) alone: the same seed gives the same numbers on every device. */
+export function seed(value: number): void {
+  currentSeed = value;
+  offset = 0;
+}
+
+/** Attributes for the next random op; each element takes one number of the stream. */
+export function nextOffset(shape: Shape): { readonly seed: number; readonly offset: number } {
+  const attrs = { seed: currentSeed, offset };
+  offset += sizeOf(shape);
+  return attrs;
+}

@@ -1,0 +1,118 @@
+/** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
+
+import { type BackwardOptions, backward } from '../autograd/backward.ts';
+import * as broadcast from '../ops/broadcast.ts';
+import { cast } from '../ops/cast.ts';
+import * as inPlace from '../ops/in-place.ts';
+import * as loss from '../ops/loss.ts';
+import * as matrix from '../ops/matmul.ts';
+import * as movement from '../ops/movement.ts';
+import * as pointwise from '../ops/pointwise.ts';
+import * as reduce from '../ops/reduce.ts';
+import type { TypedArray } from './dtype.ts';
+import { formatTensor } from './format.ts';
+import * as read from './read.ts';
+import { Tensor } from './tensor.ts';
+import { moveTo, type TransferTarget } from './transfer.ts';
+
+type Rest<F> = F extends (first: Tensor, ...rest: infer R) => unknown ? R : never;
+
+const unaryMethods = {
+  neg: pointwise.neg,
+  abs: pointwise.abs,
+  sign: pointwise.sign,
+  exp: pointwise.exp,
+  log: pointwise.log,
+  sqrt: pointwise.sqrt,
+  tanh: pointwise.tanh,
+  sigmoid: pointwise.sigmoid,
+  relu: pointwise.relu,
+  softmax: loss.softmax,
+  logSoftmax: loss.logSoftmax,
+  contiguous: movement.contiguous,
+} as const;
+
+const methods = {
+  ...unaryMethods,
+  add: pointwise.add,
+  sub: pointwise.sub,
+  mul: pointwise.mul,
+  div: pointwise.div,
+  pow: pointwise.pow,
+  maximum: pointwise.maximum,
+  eq: pointwise.eq,
+  ne: pointwise.ne,
+  lt: pointwise.lt,
+  le: pointwise.le,
+  gt: pointwise.gt,
+  ge: pointwise.ge,
+  sum: reduce.sum,
+  mean: reduce.mean,
+  max: reduce.max,
+  argmax: reduce.argmax,
+  matmul: matrix.matmul,
+  expand: broadcast.expand,
+  reshape: movement.reshape,
+  flatten: movement.flatten,
+  squeeze: movement.squeeze,
+  unsqueeze: movement.unsqueeze,
+  permute: movement.permute,
+  transpose: movement.transpose,
+  narrow: movement.narrow,
+  select: movement.select,
+  add_: inPlace.add_,
+  mul_: inPlace.mul_,
+  fill_: inPlace.fill_,
+  copy_: inPlace.copy_,
+  addcmul_: inPlace.addcmul_,
+  addcdiv_: inPlace.addcdiv_,
+} as const;
+
+type OpMethods = {
+  [N in keyof typeof methods]: (...rest: Rest<(typeof methods)[N]>) => Tensor;
+};
+
+const readers = {
+  data: read.data,
+  dataSync: read.dataSync,
+  item: read.item,
+  itemSync: read.itemSync,
+} as const;
+
+interface TensorMethods extends OpMethods {
+  /** Adds the gradient of this tensor to `.grad` of the leaves it was computed from. */
+  backward(gradient?: Tensor | null, options?: BackwardOptions): void;
+  /** A copy with memory of its own. */
+  clone(): Tensor;
+  /** Another dtype or device; the tensor itself when it is there already. */
+  to(target: TransferTarget): Tensor;
+  /** The elements in row-major order. On a GPU, after everything issued before. */
+  data(): Promise<TypedArray>;
+  /** The same at once; DeviceError where the device can only read asynchronously. */
+  dataSync(): TypedArray;
+  /** The only element, as a number (0 or 1 for bool). */
+  item(): Promise<number>;
+  itemSync(): number;
+  toString(): string;
+}
+
+declare module './tensor.ts' {
+  interface Tensor extends TensorMethods {}
+}
+
+function define(name: string, value: (this: Tensor, ...args: never[]) => unknown): void {
+  Object.defineProperty(value, 'name', { value: name });
+  Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
+}
+
+function defineFunction(name: string, fn: (first: Tensor, ...rest: never[]) => unknown): void {
+  define(name, function (this: Tensor, ...args: never[]) {
+    return fn(this, ...args);
+  });
+}
+
+for (const [name, fn] of Object.entries({ ...methods, ...readers })) defineFunction(name, fn);
+defineFunction('backward', backward);
+defineFunction('clone', movement.clone);
+defineFunction('to', moveTo);
+defineFunction('toString', formatTensor);

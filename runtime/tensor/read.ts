@@ -1,0 +1,36 @@
+import { ShapeError } from '../errors/errors.ts';
+import type { TypedArray } from './dtype.ts';
+import { formatSpec } from './meta.ts';
+import type { Tensor } from './tensor.ts';
+
+export async function data(x: Tensor): Promise<TypedArray> {
+  // Issued now, awaited later: what the user does to the tensor afterwards comes after the read.
+  return x.device.download(x, withHolder(x, 'data'));
+}
+
+export function dataSync(x: Tensor): TypedArray {
+  return x.device.downloadSync(x, withHolder(x, 'dataSync'));
+}
+
+export async function item(x: Tensor): Promise<number> {
+  return (await data(single(x, 'item')))[0]!;
+}
+
+export function itemSync(x: Tensor): number {
+  return dataSync(single(x, 'itemSync'))[0]!;
+}
+
+function withHolder(x: Tensor, use: string): Tensor {
+  x.holderFor(use);
+  return x;
+}
+
+function single(x: Tensor, use: string): Tensor {
+  if (x.size === 1) return x;
+  throw new ShapeError({
+    what: `${use}: not a single value`,
+    given: `${formatSpec(x)} with ${x.size} elements`,
+    expected: 'a tensor with one element',
+    remedy: 'reduce it first, or read all elements with data()',
+  });
+}
