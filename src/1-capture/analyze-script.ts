@@ -1,0 +1,373 @@
+import type { AnyNode, Class, Pattern, Program, VariableDeclaration } from 'acorn';
+import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
+import type { ClassNode, FunctionNode } from './captured-function.ts';
+import { declareVariables, hoistLexical, hoistVars, patternNames } from './hoist.ts';
+import { childrenOf } from './node-children.ts';
+
+export interface ScriptFacts {
+  readonly program: LexicalScope;
+  /** In source order of their beginnings, outer functions before inner ones. */
+  readonly functions: readonly FunctionFacts[];
+  /** Every class, with the outer names that its field initialisers use. */
+  readonly classes: ReadonlyMap<ClassNode, ReadonlyMap<string, Binding | undefined>>;
+}
+
+/** Where a name stands: its scope, and what matters to the meaning of `this` and `var`. */
+interface Place {
+  readonly scope: LexicalScope;
+  readonly fn: FunctionFacts | undefined;
+  /** Field initialisers and static blocks have a `this` of their own. */
+  readonly ownThis: boolean;
+  readonly strict: boolean;
+  readonly inLoop: boolean;
+}
+
+/**
+ * In: a whole script. Out: for every function its free names, each resolved to the variable that it
+ * means, with all assignments that the script makes to that variable counted.
+ */
+export function analyzeScript(ast: Program): ScriptFacts {
+  const functions: FunctionFacts[] = [];
+  const classes = new Map<ClassNode, Map<string, Binding | undefined>>();
+  const program = new LexicalScope('program', undefined);
+  hoistVars(ast.body, program);
+  hoistLexical(ast.body, program);
+  const strict = ast.sourceType === 'module' || hasUseStrict(ast.body);
+  const top: Place = { scope: program, fn: undefined, ownThis: false, strict, inLoop: false };
+  for (const statement of ast.body) visit(statement, top);
+  return { program, functions, classes };
+
+  function visit(node: AnyNode | null | undefined, place: Place): void {
+    if (!node) return;
+    switch (node.type) {
+      case 'Identifier':
+        reference(node.name, place, 'read');
+        return;
+      case 'ThisExpression':
+        markThis(place, 'usesThis');
+        return;
+      case 'Super':
+        markThis(place, 'usesSuper');
+        return;
+      case 'PrivateIdentifier':
+        for (let fn = place.fn; fn; fn = fn.enclosing) fn.privateNames.add(node.name);
+        return;
+      case 'MetaProperty':
+      case 'ImportDeclaration':
+      case 'ExportAllDeclaration':
+      case 'BreakStatement':
+      case 'ContinueStatement':
+        return;
+      case 'ExportNamedDeclaration':
+        visit(node.declaration, place);
+        return;
+      case 'LabeledStatement':
+        visit(node.body, place);
+        return;
+      case 'MemberExpression':
+        visit(node.object, place);
+        if (node.computed || node.property.type === 'PrivateIdentifier') {
+          visit(node.property, place);
+        }
+        return;
+      case 'Property':
+        if (node.computed) visit(node.key, place);
+        if (node.kind !== 'init' || node.method) {
+          visitFunction(node.value as FunctionNode, 'method', place);
+          return;
+        }
+        visit(node.value, place);
+        return;
+      case 'AssignmentExpression':
+        write(node.left, place, 'assign');
+        visit(node.right, place);
+        return;
+      case 'UpdateExpression':
+        write(node.argument, place, 'assign');
+        return;
+      case 'CallExpression':
+        if (node.callee.type === 'Identifier' && node.callee.name === 'eval') {
+          for (let s: LexicalScope | undefined = place.scope; s; s = s.parent) s.seesEval = true;
+        }
+        visitChildren(node, place);
+        return;
+      case 'VariableDeclaration':
+        visitVariables(node, place, 'own');
+        return;
+      case 'FunctionDeclaration':
+      case 'FunctionExpression':
+        visitFunction(node, 'function', place);
+        return;
+      case 'ArrowFunctionExpression':
+        visitFunction(node, 'arrow', place);
+        return;
+      case 'ClassDeclaration':
+      case 'ClassExpression':
+        visitClass(node, place);
+        return;
+      case 'BlockStatement':
+        visitBlock(node.body, place);
+        return;
+      case 'StaticBlock':
+        visitStaticBlock(node.body, place);
+        return;
+      case 'SwitchStatement':
+        visit(node.discriminant, place);
+        visitBlock(
+          node.cases,
+          place,
+          node.cases.flatMap((branch) => branch.consequent),
+        );
+        return;
+      case 'CatchClause': {
+        const scope = childScope(place);
+        if (node.param) {
+          for (const name of patternNames(node.param)) declareLocal(scope, name, 'catch', place);
+          write(node.param, { ...place, scope }, 'bind');
+        }
+        visitBlock(node.body.body, { ...place, scope });
+        return;
+      }
+      case 'ForStatement':
+        visitLoop(node.init, [node.init], [node.test, node.update, node.body], place);
+        return;
+      case 'ForInStatement':
+      case 'ForOfStatement':
+        visitForEach(node, place);
+        return;
+      case 'WhileStatement':
+      case 'DoWhileStatement':
+        visitChildren(node, { ...place, inLoop: true });
+        return;
+      default:
+        visitChildren(node, place);
+        return;
+    }
+  }
+
+  function visitChildren(node: AnyNode, place: Place): void {
+    for (const child of childrenOf(node)) visit(child, place);
+  }
+
+  function visitBlock(body: readonly AnyNode[], place: Place, declarations = body): void {
+    const scope = childScope(place);
+    hoistLexical(declarations, scope);
+    recordDeclared(scope, place);
+    for (const statement of body) visit(statement, { ...place, scope });
+  }
+
+  function visitStaticBlock(body: readonly AnyNode[], place: Place): void {
+    const scope = childScope(place);
+    hoistVars(body, scope);
+    visitBlock(body, { ...place, scope, ownThis: true, inLoop: false });
+    recordDeclared(scope, place);
+  }
+
+  function visitVariables(node: VariableDeclaration, place: Place, init: 'own' | 'loop'): void {
+    for (const declarator of node.declarations) {
+      visit(declarator.init, place);
+      const initialized = declarator.init || init === 'loop';
+      // A `var` that a loop initialises is one variable with many values.
+      const repeated = node.kind === 'var' && (place.inLoop || init === 'loop');
+      const how = !initialized ? 'declare' : repeated ? 'assign' : 'bind';
+      write(declarator.id, place, how);
+    }
+  }
+
+  function visitLoop(
+    head: AnyNode | null | undefined,
+    once: readonly (AnyNode | null | undefined)[],
+    repeated: readonly (AnyNode | null | undefined)[],
+    place: Place,
+  ): void {
+    const scope = childScope(place);
+    if (head?.type === 'VariableDeclaration' && head.kind !== 'var') {
+      declareVariables(head.kind, head.declarations, scope);
+      recordDeclared(scope, place);
+    }
+    for (const node of once) visit(node, { ...place, scope });
+    for (const node of repeated) visit(node, { ...place, scope, inLoop: true });
+  }
+
+  function visitForEach(
+    node: Extract<AnyNode, { type: 'ForInStatement' | 'ForOfStatement' }>,
+    place: Place,
+  ): void {
+    const { left, right, body } = node;
+    const scope = childScope(place);
+    const inner: Place = { ...place, scope };
+    if (left.type !== 'VariableDeclaration') write(left, inner, 'assign');
+    else {
+      if (left.kind !== 'var') declareVariables(left.kind, left.declarations, scope);
+      recordDeclared(scope, place);
+      visitVariables(left, inner, 'loop');
+    }
+    visit(right, inner);
+    visit(body, { ...inner, inLoop: true });
+  }
+
+  function visitClass(node: ClassNode, place: Place): void {
+    const scope = childScope(place);
+    if (node.id) declareLocal(scope, node.id.name, 'self', place);
+    const inner: Place = { ...place, scope, strict: true };
+    visit(node.superClass, inner);
+    const free = new Map<string, Binding | undefined>();
+    classes.set(node, free);
+    const boundary = { free, kind: 'constructor', strict: true } as const;
+    const fields: Place = {
+      ...inner,
+      scope: new LexicalScope('function', scope, boundary),
+      ownThis: true,
+      inLoop: false,
+    };
+    for (const member of node.body.body) visitMember(member, node, inner, fields);
+    // Fields are initialised by the constructor, so their names are read through its scope.
+    const explicit = functions.find((facts) => facts.classNode === node);
+    for (const [name, binding] of free) explicit?.free.set(name, binding);
+  }
+
+  function visitMember(
+    member: Class['body']['body'][number],
+    owner: ClassNode,
+    place: Place,
+    fields: Place,
+  ): void {
+    if (member.type === 'StaticBlock') {
+      visit(member, place);
+      return;
+    }
+    if (member.computed) visit(member.key, place);
+    if (member.type === 'PropertyDefinition') visit(member.value, fields);
+    else if (member.kind === 'constructor') {
+      visitFunction(member.value, 'constructor', place, owner);
+    } else visitFunction(member.value, 'method', place);
+  }
+
+  function visitFunction(
+    node: FunctionNode,
+    kind: FunctionFacts['kind'],
+    outside: Place,
+    classNode?: ClassNode,
+  ): void {
+    const block = node.body.type === 'BlockStatement' ? node.body.body : undefined;
+    const strict = outside.strict || (block !== undefined && hasUseStrict(block));
+    let place = outside;
+    if (node.type === 'FunctionExpression' && node.id) {
+      const own = new LexicalScope('block', outside.scope);
+      own.declare(node.id.name, 'self');
+      place = { ...outside, scope: own };
+    }
+    const facts: FunctionFacts = {
+      node,
+      kind,
+      ...(classNode && { classNode }),
+      strict,
+      enclosing: outside.fn,
+      free: new Map(),
+      declared: new Set(),
+      privateNames: new Set(),
+      usesThis: false,
+      usesSuper: false,
+    };
+    functions.push(facts);
+    const scope = new LexicalScope('function', place.scope, facts);
+    const names = node.params.flatMap(patternNames);
+    for (const name of names) scope.declare(name, 'parameter');
+    const inner: Place = { scope, fn: facts, ownThis: false, strict, inLoop: false };
+    for (const param of node.params) write(param, inner, 'bind');
+    if (block === undefined) {
+      recordDeclared(scope, inner);
+      visit(node.body, inner);
+      return;
+    }
+    const body = new LexicalScope('body', scope);
+    hoistVars(block, body);
+    hoistLexical(block, body);
+    recordDeclared(scope, inner);
+    recordDeclared(body, inner);
+    for (const statement of block) visit(statement, { ...inner, scope: body });
+  }
+
+  /** Visits a target of assignment or declaration; nested defaults and keys are ordinary reads. */
+  function write(
+    target: Pattern | AnyNode,
+    place: Place,
+    how: 'assign' | 'bind' | 'declare',
+  ): void {
+    switch (target.type) {
+      case 'Identifier':
+        reference(target.name, place, how);
+        return;
+      case 'ObjectPattern':
+        for (const property of target.properties) {
+          if (property.type === 'RestElement') write(property.argument, place, how);
+          else {
+            if (property.computed) visit(property.key, place);
+            write(property.value, place, how);
+          }
+        }
+        return;
+      case 'ArrayPattern':
+        for (const element of target.elements) if (element) write(element, place, how);
+        return;
+      case 'AssignmentPattern':
+        visit(target.right, place);
+        write(target.left, place, how);
+        return;
+      case 'RestElement':
+        write(target.argument, place, how);
+        return;
+      default:
+        visit(target, place);
+        return;
+    }
+  }
+}
+
+function reference(name: string, place: Place, how: 'read' | 'assign' | 'bind' | 'declare'): void {
+  const crossed: NonNullable<LexicalScope['facts']>[] = [];
+  let scope: LexicalScope | undefined = place.scope;
+  for (; scope; scope = scope.parent) {
+    if (scope.bindings.has(name)) break;
+    if (scope.facts) {
+      if (name === 'arguments' && scope.facts.kind !== 'arrow') {
+        scope.aliasesArguments = !scope.facts.strict;
+        return;
+      }
+      crossed.push(scope.facts);
+    }
+  }
+  const binding = scope?.bindings.get(name);
+  if (binding && how === 'bind') binding.initializations++;
+  if (binding && how === 'assign') binding.assignments++;
+  for (const facts of crossed) facts.free.set(name, binding);
+}
+
+function markThis(place: Place, mark: 'usesThis' | 'usesSuper'): void {
+  if (place.ownThis) return;
+  for (let fn = place.fn; fn; fn = fn.kind === 'arrow' ? fn.enclosing : undefined) {
+    fn[mark] = true;
+    fn.usesThis = true; // `super.x` needs `this` as well
+  }
+}
+
+const childScope = (place: Place): LexicalScope => new LexicalScope('block', place.scope);
+
+function declareLocal(
+  scope: LexicalScope,
+  name: string,
+  kind: 'catch' | 'self',
+  place: Place,
+): void {
+  scope.declare(name, kind);
+  recordDeclared(scope, place);
+}
+
+function recordDeclared(scope: LexicalScope, place: Place): void {
+  for (const name of scope.bindings.keys()) place.fn?.declared.add(name);
+}
+
+const hasUseStrict = (body: readonly AnyNode[]): boolean =>
+  body.some(
+    (statement) => statement.type === 'ExpressionStatement' && statement.directive === 'use strict',
+  );

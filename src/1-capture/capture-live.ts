@@ -1,0 +1,136 @@
+import { type FunctionFacts, isNeverReassigned } from './binding.ts';
+import type { AnyFunction, CapturedFunction } from './captured-function.ts';
+import type { DebuggerSession, Location, RemoteProperty } from './debugger-session.ts';
+import { type Evaluate, probeEntry } from './entry-probe.ts';
+import { givenScope } from './given-scope.ts';
+import { homeObjectInClass } from './home-object.ts';
+import { liveScope, privateAccess } from './live-scope.ts';
+import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
+import { findFunction, loadScript, type Script } from './script.ts';
+
+export interface BoundTarget {
+  readonly target: AnyFunction;
+  readonly thisValue: unknown;
+  readonly args: readonly unknown[];
+}
+
+/** What `fn` was bound from, one `bind` at a time; undefined when it isn't a bound function. */
+export function boundTarget(session: DebuggerSession, fn: AnyFunction): BoundTarget | undefined {
+  const objectId = session.remote(fn);
+  const internal = (name: string): unknown => {
+    const remote = valueNamed(session.properties(objectId).internal, name);
+    return remote && session.local(objectId, remote);
+  };
+  const target = internal('[[TargetFunction]]') as AnyFunction | undefined;
+  if (target === undefined) return undefined;
+  const args = internal('[[BoundArgs]]') as readonly unknown[];
+  return { target, thisValue: internal('[[BoundThis]]'), args: [...args] };
+}
+
+const valueNamed = (properties: readonly RemoteProperty[], name: string) =>
+  properties.find((property) => property.name === name)?.value;
+
+/** The route through the inspector: whole script, exact place, live scope. `fn` is not bound. */
+export function captureLive(
+  session: DebuggerSession,
+  fn: AnyFunction,
+): CapturedFunction | CaptureRefusal {
+  const objectId = session.remote(fn);
+  const { internal } = session.properties(objectId);
+  const at = valueNamed(internal, '[[FunctionLocation]]')?.value as Location | undefined;
+  if (!at) return refuse('native', `${fn.name || 'The function'} has no place in a script.`);
+  const info = session.scripts.get(at.scriptId);
+  if (!info) return refuse('no-source', `Script ${at.scriptId} is not known to the debugger.`);
+  if (info.url.startsWith('node:')) {
+    return refuse('native', `${fn.name || 'The function'} belongs to ${info.url}.`);
+  }
+  const script = loadScript(session, info);
+  if (isRefusal(script)) return script;
+  const facts = findFunction(script, at, isClass(fn));
+  if (!facts) {
+    return refuse('no-source', `No function begins at ${info.url}:${at.lineNumber + 1}.`);
+  }
+
+  const hidden = takeHidden(session, objectId, internal, facts);
+  if (isRefusal(hidden)) return hidden;
+
+  // Nothing around it is used: no need to begin a call.
+  const alone =
+    facts.free.size === 0 &&
+    facts.privateNames.size === 0 &&
+    !facts.usesSuper &&
+    !(facts.kind === 'arrow' && facts.usesThis);
+  const evaluate = alone ? undefined : probeEntry(session, fn, objectId, at, script, facts);
+  if (evaluate && isRefusal(evaluate)) return evaluate;
+
+  const homeObject = facts.usesSuper ? homeObjectOf(fn, facts, script, evaluate) : undefined;
+  return {
+    fn,
+    node: facts.node,
+    kind: facts.kind,
+    ...(facts.classNode && { classNode: facts.classNode }),
+    source: script.text,
+    scope: evaluate ? liveScope(evaluate, script, facts, hidden) : givenScope({}),
+    freeNames: [...facts.free.keys()],
+    ...(evaluate && facts.kind === 'arrow' && facts.usesThis && { thisValue: thisOf(evaluate) }),
+    ...(homeObject && { homeObject }),
+    strict: facts.strict,
+    ...(evaluate && { privateName: (name: string) => privateAccess(evaluate, name) }),
+  };
+}
+
+const isClass = (fn: AnyFunction): boolean => /^class\b/.test(Function.prototype.toString.call(fn));
+
+function thisOf(evaluate: Evaluate): { value: unknown } {
+  try {
+    return { value: evaluate('this') };
+  } catch {
+    return { value: undefined }; // an arrow in a derived constructor, before `super()`
+  }
+}
+
+function homeObjectOf(
+  fn: AnyFunction,
+  facts: FunctionFacts,
+  script: Script,
+  evaluate: Evaluate | undefined,
+): object | undefined {
+  if (facts.kind === 'constructor') return fn.prototype as object;
+  return evaluate && homeObjectInClass(fn, facts.node, script.facts.classes.keys(), evaluate);
+}
+
+/**
+ * Free names that the function also declares somewhere, as in `f() { { let x = 1 } return x }`: the
+ * evaluator may sit where the local one hides the outer. Constant ones are read from `[[Scopes]]`,
+ * which is a copy; ones that change are refused.
+ */
+function takeHidden(
+  session: DebuggerSession,
+  objectId: string,
+  internal: readonly RemoteProperty[],
+  facts: FunctionFacts,
+): Map<string, unknown> | CaptureRefusal {
+  const values = new Map<string, unknown>();
+  const names = [...facts.free.keys()].filter((name) => facts.declared.has(name));
+  if (names.length === 0) return values;
+  const scopes = valueNamed(internal, '[[Scopes]]')?.objectId;
+  for (const name of names) {
+    const binding = facts.free.get(name);
+    const found = scopes && findInScopes(session, scopes, name);
+    if (!binding || !isNeverReassigned(binding) || !found) {
+      return refuse('shadowed-name', `${name} is also a local variable.`, [name]);
+    }
+    values.set(name, session.local(objectId, found));
+  }
+  return values;
+}
+
+function findInScopes(session: DebuggerSession, scopesId: string, name: string) {
+  for (const scope of session.properties(scopesId).own) {
+    const objectId = scope.value?.objectId;
+    if (objectId === undefined || scope.value?.description === 'Global') continue;
+    const found = valueNamed(session.properties(objectId).own, name);
+    if (found) return found;
+  }
+  return undefined;
+}

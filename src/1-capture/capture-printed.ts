@@ -1,0 +1,95 @@
+import { analyzeScript } from './analyze-script.ts';
+import type { FunctionFacts } from './binding.ts';
+import type { AnyFunction, CapturedFunction } from './captured-function.ts';
+import { givenScope } from './given-scope.ts';
+import { type CaptureRefusal, refuse } from './refusal.ts';
+import { parseScript } from './script.ts';
+import { makeScriptText } from './script-text.ts';
+import { standardGlobals } from './standard-globals.ts';
+
+/**
+ * The route without the inspector: source from `toString`, outer variables from the `scope` option.
+ * Without the option only functions that use nothing but standard globals can be captured.
+ */
+export function capturePrinted(
+  fn: AnyFunction,
+  scope: Readonly<Record<string, unknown>> | undefined,
+): CapturedFunction | CaptureRefusal {
+  const printed = Function.prototype.toString.call(fn);
+  if (isNativeText(printed)) {
+    const bound = fn.name.startsWith('bound ');
+    return refuse(
+      bound ? 'bound' : 'native',
+      `${fn.name || 'The function'} prints as native code.`,
+    );
+  }
+  const parsed = parsePrinted(printed);
+  if ('refused' in parsed) return parsed;
+  const { facts, text, before } = parsed;
+
+  const isKnown = (name: string): boolean =>
+    scope
+      ? Object.hasOwn(scope, name) || name in globalThis
+      : standardGlobals.has(name) && name in globalThis;
+  const names = [...facts.free.keys()].filter((name) => !isKnown(name));
+  if (names.length > 0) {
+    return refuse('no-scope', `Outer variables that can't be read: ${names.join(', ')}.`, names);
+  }
+  if (facts.kind === 'arrow' && facts.usesThis && !scope) {
+    return refuse('no-scope', "The `this` of an arrow function can't be read.", ['this']);
+  }
+
+  return {
+    fn,
+    node: facts.node,
+    kind: facts.kind,
+    ...(facts.classNode && { classNode: facts.classNode }),
+    source: makeScriptText({ text, url: '', startColumn: -before }),
+    scope: givenScope(scope ?? {}),
+    freeNames: [...facts.free.keys()],
+    ...(facts.kind === 'arrow' &&
+      scope &&
+      'this' in scope && { thisValue: { value: scope['this'] } }),
+    ...(facts.kind === 'constructor' && { homeObject: fn.prototype as object }),
+    strict: facts.strict || !isSloppy(fn),
+  };
+}
+
+interface Printed {
+  readonly facts: FunctionFacts;
+  readonly text: string;
+  /** Characters put before the printed text to make it an expression. */
+  readonly before: number;
+}
+
+/** A method prints without its object or class, so it is read back inside one. */
+function parsePrinted(printed: string): Printed | CaptureRefusal {
+  let refusal: CaptureRefusal | undefined;
+  for (const [before, after] of [
+    ['(', '\n)'],
+    ['({', '\n})'],
+    ['(class {', '\n})'],
+  ] as const) {
+    const text = before + printed + after;
+    const ast = parseScript(text, false);
+    if ('refused' in ast) {
+      refusal ??= ast;
+      continue;
+    }
+    const script = analyzeScript(ast);
+    const [classNode] = script.classes.keys();
+    const isClass = before === '(' && classNode?.start === before.length;
+    const facts = isClass
+      ? script.functions.find((candidate) => candidate.classNode === classNode)
+      : script.functions[0];
+    if (facts) return { facts, text, before: before.length };
+    return refuse('no-source', 'The class prints without a constructor; give it one.');
+  }
+  return refusal ?? refuse('no-source', 'The function prints as nothing that can be read back.');
+}
+
+export const isNativeText = (printed: string): boolean =>
+  /\{\s*\[native code\]\s*\}\s*$/.test(printed);
+
+/** V8 gives only sloppy plain functions these own properties; everything else is taken as strict. */
+const isSloppy = (fn: AnyFunction): boolean => Object.hasOwn(fn, 'caller');

@@ -1,0 +1,76 @@
+import { builtinModule } from './builtin-module.ts';
+import { boundTarget, captureLive } from './capture-live.ts';
+import { capturePrinted, isNativeText } from './capture-printed.ts';
+import type { AnyFunction, CapturedFunction } from './captured-function.ts';
+import { currentSession, type DebuggerSession, withCaptureSession } from './debugger-session.ts';
+import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
+
+export type {
+  AnyFunction,
+  CapturedFunction,
+  ClassNode,
+  FunctionNode,
+  PrivateAccess,
+} from './captured-function.ts';
+export { withCaptureSession } from './debugger-session.ts';
+export { findHomeObject } from './home-object.ts';
+export {
+  type CaptureRefusal,
+  type CaptureRefusalReason,
+  captureRefusals,
+  isRefusal,
+  printRefusal,
+} from './refusal.ts';
+
+export interface CaptureOptions {
+  /** Values of the outer variables, by name (`this` for an arrow's); then no inspector is needed. */
+  readonly scope?: Readonly<Record<string, unknown>> | undefined;
+}
+
+// Refusals are kept as well: a function that can't be captured is asked for at every call.
+const captures = new WeakMap<AnyFunction, CapturedFunction | CaptureRefusal>();
+
+/**
+ * In: any function. Out: its node in the parsed script, and live access to the variables around it;
+ * or a refusal that says why not. Guarantees: no user code runs; the result is kept per function
+ * and doesn't keep the function alive. With `scope`, nothing is kept: the object may differ.
+ */
+export function captureFunction(
+  fn: AnyFunction,
+  options: CaptureOptions = {},
+): CapturedFunction | CaptureRefusal {
+  if (builtinModule('node:util')?.types.isProxy(fn)) {
+    return refuse('proxy', 'The function is a Proxy.');
+  }
+  if (options.scope) return capturePrinted(fn, options.scope);
+  const known = captures.get(fn);
+  if (known) return known;
+  const captured = withCaptureSession(() => captureNew(fn));
+  captures.set(fn, captured);
+  return captured;
+}
+
+function captureNew(fn: AnyFunction): CapturedFunction | CaptureRefusal {
+  const session = currentSession();
+  if (!session) return capturePrinted(fn, undefined);
+  try {
+    const native = isNativeText(Function.prototype.toString.call(fn));
+    return native ? captureBound(session, fn) : captureLive(session, fn);
+  } finally {
+    session.release();
+  }
+}
+
+function captureBound(
+  session: DebuggerSession,
+  fn: AnyFunction,
+): CapturedFunction | CaptureRefusal {
+  const bound = boundTarget(session, fn);
+  if (!bound) return refuse('native', `${fn.name || 'The function'} is native code.`);
+  const captured = captureFunction(bound.target);
+  if (isRefusal(captured)) return captured;
+  // f.bind(a, 1).bind(b, 2): the innermost `this` stays, arguments line up from the inside.
+  const thisValue = captured.bound ? captured.bound.thisValue : bound.thisValue;
+  const args = [...(captured.bound?.args ?? []), ...bound.args];
+  return { ...captured, bound: { thisValue, args } };
+}

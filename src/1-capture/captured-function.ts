@@ -1,0 +1,56 @@
+import type {
+  AnonymousClassDeclaration,
+  AnonymousFunctionDeclaration,
+  ArrowFunctionExpression,
+  ClassDeclaration,
+  ClassExpression,
+  FunctionDeclaration,
+  FunctionExpression,
+} from 'acorn';
+import type { SourceText } from '../bytecode/code.ts';
+import type { Scope } from '../bytecode/frame.ts';
+
+/** `AnonymousFunctionDeclaration` is `export default function () {}`: a declaration with `id: null`. */
+export type FunctionNode =
+  | FunctionDeclaration
+  | AnonymousFunctionDeclaration
+  | FunctionExpression
+  | ArrowFunctionExpression;
+
+export type ClassNode = ClassDeclaration | AnonymousClassDeclaration | ClassExpression;
+
+/** biome-ignore lint/complexity/noBannedTypes: a capture takes whatever can be called. */
+export type AnyFunction = Function;
+
+/** Access to `#name` of an object, with the rights of the captured function. */
+export interface PrivateAccess {
+  get(object: object): unknown;
+  set(object: object, value: unknown): void;
+  has(object: object): boolean;
+}
+
+/** A function as the compiler sees it: what it says, and the variables that surround it, live. */
+export interface CapturedFunction {
+  /** Never a bound function: the target behind all `bind` calls. */
+  readonly fn: AnyFunction;
+  /**
+   * For methods, getters and setters the FunctionExpression that is the value of the definition.
+   * A class without a constructor has a synthetic one that says what the language says.
+   */
+  readonly node: FunctionNode;
+  readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
+  /** Only for constructors: the class itself (fields, super class). */
+  readonly classNode?: ClassNode;
+  readonly source: SourceText;
+  readonly scope: Scope;
+  /** Every name that the function, or a function inside it, takes from outside. */
+  readonly freeNames: readonly string[];
+  /** For arrows that use `this`: the `this` of the place where the arrow was made. */
+  readonly thisValue?: { readonly value: unknown };
+  /** For methods that use `super`, where it can be found; else see `findHomeObject`. */
+  readonly homeObject?: object;
+  readonly bound?: { readonly thisValue: unknown; readonly args: readonly unknown[] };
+  readonly strict: boolean;
+  /** `name` without `#`. Undefined on the routes without the inspector. */
+  privateName?(name: string): PrivateAccess;
+}

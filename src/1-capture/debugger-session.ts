@@ -1,0 +1,209 @@
+import type { Session } from 'node:inspector';
+import { builtinModule } from './builtin-module.ts';
+
+/** The part of the DevTools protocol that a capture uses. */
+interface Protocol {
+  'Debugger.enable': [{ maxScriptsCacheSize?: number }, unknown];
+  'Debugger.disable': [undefined, unknown];
+  'Debugger.getScriptSource': [{ scriptId: string }, { scriptSource: string }];
+  'Debugger.getPossibleBreakpoints': [
+    { start: Location; end?: Location; restrictToFunction?: boolean },
+    { locations: Location[] },
+  ];
+  'Debugger.setBreakpoint': [{ location: Location; condition: string }, { breakpointId: string }];
+  'Debugger.setBreakpointOnFunctionCall': [
+    { objectId: string; condition: string },
+    { breakpointId: string },
+  ];
+  'Debugger.removeBreakpoint': [{ breakpointId: string }, unknown];
+  'Runtime.evaluate': [
+    { expression: string; objectGroup?: string; silent?: boolean },
+    { result: RemoteObject },
+  ];
+  'Runtime.callFunctionOn': [
+    { objectId: string; functionDeclaration: string; arguments: RemoteObject[] },
+    unknown,
+  ];
+  'Runtime.getProperties': [
+    { objectId: string; ownProperties?: boolean },
+    { result: RemoteProperty[]; internalProperties?: RemoteProperty[] },
+  ];
+  'Runtime.releaseObjectGroup': [{ objectGroup: string }, unknown];
+  'Runtime.terminateExecution': [undefined, unknown];
+}
+
+/** 0-based, in V8's coordinates. */
+export interface Location {
+  readonly scriptId: string;
+  readonly lineNumber: number;
+  readonly columnNumber: number;
+}
+
+export interface RemoteObject {
+  readonly objectId?: string;
+  readonly value?: unknown;
+  readonly unserializableValue?: string;
+  readonly description?: string;
+}
+
+export interface RemoteProperty {
+  readonly name: string;
+  readonly value?: RemoteObject;
+}
+
+export interface ScriptInfo {
+  readonly scriptId: string;
+  readonly url: string;
+  readonly startLine: number;
+  readonly startColumn: number;
+  readonly isModule?: boolean | undefined;
+  readonly sourceMapURL?: string | undefined;
+}
+
+/** What code inside the debugger can reach: a table on the global object, there during a session. */
+export interface Handover {
+  /** Passes a value into the debugger (`handover.value`) and out of it. */
+  value?: unknown;
+  hit?: (evaluate: (source: string) => unknown) => void;
+  run?: () => void;
+}
+
+export const handoverName = '__tostaticCapture';
+const objectGroup = 'tostatic-capture';
+
+/** A connected inspector session with the Debugger domain on. Synchronous throughout. */
+export class DebuggerSession {
+  readonly scripts = new Map<string, ScriptInfo>();
+  readonly handover: Handover = {};
+  readonly #realms = new Set<object>();
+
+  private constructor(readonly session: Session) {}
+
+  static open(): DebuggerSession | undefined {
+    try {
+      const inspector = builtinModule('node:inspector');
+      if (!inspector) return undefined;
+      const session = new inspector.Session();
+      session.connect();
+      const opened = new DebuggerSession(session);
+      session.on('Debugger.scriptParsed', ({ params }) => {
+        opened.scripts.set(params.scriptId, params);
+      });
+      opened.post('Debugger.enable', { maxScriptsCacheSize: 0 });
+      opened.reachFrom(globalThis);
+      // The inspector evaluates in the main realm; test runners may load this file in another one.
+      opened.reachFrom(realmOf(inspector.Session));
+      return opened;
+    } catch {
+      return undefined; // not permitted (--permission), or not in this build
+    }
+  }
+
+  post<M extends keyof Protocol>(method: M, params?: Protocol[M][0]): Protocol[M][1] {
+    let failure: Error | null = null;
+    let result: unknown;
+    this.session.post(method, params as object | undefined, (error, value) => {
+      failure = error;
+      result = value;
+    });
+    if (failure) throw failure;
+    return result as Protocol[M][1];
+  }
+
+  /** Makes the hand-over table visible to code that runs in this realm. */
+  reachFrom(realm: object | undefined): void {
+    if (realm === undefined || this.#realms.has(realm)) return;
+    Object.defineProperty(realm, handoverName, { value: this.handover, configurable: true });
+    this.#realms.add(realm);
+  }
+
+  remote(value: object): string {
+    this.handover.value = value;
+    const expression = `${handoverName}.value`;
+    const { result } = this.post('Runtime.evaluate', { expression, objectGroup });
+    this.handover.value = undefined;
+    return result.objectId ?? '';
+  }
+
+  /** The value itself behind a description by the inspector. */
+  local(holder: string, remote: RemoteObject): unknown {
+    const functionDeclaration = `function (v) { ${handoverName}.value = v }`;
+    this.post('Runtime.callFunctionOn', {
+      objectId: holder,
+      functionDeclaration,
+      arguments: [argumentFor(remote)],
+    });
+    const value = this.handover.value;
+    this.handover.value = undefined;
+    return value;
+  }
+
+  properties(objectId: string): { own: RemoteProperty[]; internal: RemoteProperty[] } {
+    const found = this.post('Runtime.getProperties', { objectId, ownProperties: true });
+    return { own: found.result, internal: found.internalProperties ?? [] };
+  }
+
+  /** Lets go of every object that the inspector holds for this session. */
+  release(): void {
+    this.handover.value = undefined;
+    this.handover.hit = () => {};
+    this.handover.run = () => {};
+    this.post('Runtime.releaseObjectGroup', { objectGroup });
+  }
+
+  close(): void {
+    for (const realm of this.#realms) Reflect.deleteProperty(realm, handoverName);
+    this.scripts.clear();
+    try {
+      this.release();
+      this.post('Debugger.disable');
+    } finally {
+      this.session.disconnect();
+    }
+  }
+}
+
+function argumentFor({ objectId, unserializableValue, value }: RemoteObject): RemoteObject {
+  if (objectId !== undefined) return { objectId };
+  return unserializableValue !== undefined ? { unserializableValue } : { value };
+}
+
+/** The global object of the realm that a function was made in, if it allows code generation. */
+export function realmOf(fn: object): object | undefined {
+  try {
+    let root = fn;
+    for (let up = Object.getPrototypeOf(root); up; up = Object.getPrototypeOf(up)) root = up;
+    const makeFunction = root.constructor.constructor as FunctionConstructor;
+    return makeFunction('return globalThis')();
+  } catch {
+    return undefined;
+  }
+}
+
+let depth = 0;
+let current: DebuggerSession | undefined;
+
+/**
+ * Keeps one debugger session for all captures inside `run` (which must be synchronous: enabling the
+ * debugger costs milliseconds and slows other code down while it lasts). It opens at the first need.
+ */
+export function withCaptureSession<T>(run: () => T): T {
+  depth++;
+  try {
+    return run();
+  } finally {
+    depth--;
+    if (depth === 0) {
+      const open = current;
+      current = undefined;
+      open?.close();
+    }
+  }
+}
+
+/** The session of the surrounding `withCaptureSession`; undefined where there is no inspector. */
+export function currentSession(): DebuggerSession | undefined {
+  if (depth === 0) throw new Error('invariant: currentSession outside withCaptureSession');
+  current ??= DebuggerSession.open();
+  return current;
+}

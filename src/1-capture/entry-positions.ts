@@ -1,0 +1,130 @@
+import type { AnyNode, Expression, Statement } from 'acorn';
+import type { FunctionFacts } from './binding.ts';
+import { isFunctionNode } from './hoist.ts';
+import { childrenOf } from './node-children.ts';
+
+export interface OffsetRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface EntryRanges {
+  /** A break at every position in here stops a call before any effect of the body. */
+  readonly ranges: readonly OffsetRange[];
+  /** Set when something runs before the first possible break. */
+  readonly unsafe?: AnyNode;
+}
+
+/**
+ * The places that a call can reach first. Not simply the first place in the text: defaults of
+ * parameters are skipped, `for (;; i++) { … }` runs its body first, and a class in the body runs
+ * its static blocks. Breaking everywhere would be right too, but costs 0.4 ms a place.
+ *
+ * `breaks(range)`: whether the engine can stop in the range, in the function itself.
+ */
+export function entryRanges(
+  facts: FunctionFacts,
+  breaks: (range: OffsetRange) => boolean,
+): EntryRanges {
+  const { node } = facts;
+  const found: AnyNode[] = [];
+  const ranges: OffsetRange[] = [];
+  const arm = (part: AnyNode): void => {
+    ranges.push(rangeOf(part));
+    found.push(part);
+  };
+
+  for (const field of fieldInitializers(facts)) arm(field);
+  for (const parameter of node.params) arm(parameter as AnyNode);
+  if (node.body.type !== 'BlockStatement') arm(node.body);
+  else if (!armStatements(node.body.body)) ranges.push({ from: node.body.end - 1, to: node.end });
+
+  const unsafe = found.map(effectWithoutBreak).find((effect) => effect !== undefined);
+  return unsafe ? { ranges, unsafe } : { ranges };
+
+  /** True when a statement is certain to stop. */
+  function armStatements(statements: readonly Statement[]): boolean {
+    return statements.some(armStatement);
+  }
+
+  function armStatement(statement: Statement): boolean {
+    if (statement.type === 'FunctionDeclaration') return false;
+    if (statement.type === 'BlockStatement') return armStatements(statement.body);
+    if (statement.type === 'LabeledStatement') return armStatement(statement.body);
+    if (statement.type === 'TryStatement' && armStatements(statement.block.body)) return true;
+    if (statement.type === 'DoWhileStatement' && armStatement(statement.body)) return true;
+    const head = firstPart(statement);
+    if (head && breaks(rangeOf(head))) {
+      arm(head);
+      return true;
+    }
+    arm(statement);
+    return false;
+  }
+}
+
+const rangeOf = (node: AnyNode): OffsetRange => ({ from: node.start, to: node.end });
+
+/** The part of a statement that runs first, whenever the statement runs. */
+function firstPart(statement: Statement): AnyNode | undefined {
+  switch (statement.type) {
+    case 'ExpressionStatement':
+    case 'ReturnStatement':
+    case 'ThrowStatement':
+    case 'VariableDeclaration':
+      return statement;
+    case 'IfStatement':
+    case 'WhileStatement':
+      return statement.test;
+    case 'SwitchStatement':
+      return statement.discriminant;
+    case 'ForStatement':
+      return statement.init ?? (statement.test as Expression | null) ?? undefined;
+    case 'ForInStatement':
+    case 'ForOfStatement':
+      return statement.right;
+    default:
+      return undefined;
+  }
+}
+
+/** A base class initialises its fields before its constructor runs. */
+function fieldInitializers({ classNode }: FunctionFacts): AnyNode[] {
+  if (!classNode || (classNode.superClass && !isImplicit(classNode))) return [];
+  return classNode.body.body.flatMap((member) =>
+    member.type === 'PropertyDefinition' && !member.static && member.value ? [member.value] : [],
+  );
+}
+
+export const isImplicit = (classNode: NonNullable<FunctionFacts['classNode']>): boolean =>
+  !classNode.body.body.some(
+    (member) => member.type === 'MethodDefinition' && member.kind === 'constructor',
+  );
+
+/**
+ * Computed keys of patterns and classes are evaluated without a place to stop, unless they call
+ * something. An assignment there would happen.
+ */
+function effectWithoutBreak(node: AnyNode): AnyNode | undefined {
+  if (isFunctionNode(node)) return undefined;
+  if ('computed' in node && node.computed && 'key' in node) {
+    const effect = findEffect(node.key as AnyNode);
+    if (effect) return effect;
+  }
+  for (const child of childrenOf(node)) {
+    const effect = effectWithoutBreak(child);
+    if (effect) return effect;
+  }
+  return undefined;
+}
+
+function findEffect(node: AnyNode): AnyNode | undefined {
+  if (isFunctionNode(node)) return undefined;
+  if (node.type === 'AssignmentExpression' || node.type === 'UpdateExpression') return node;
+  if (node.type === 'UnaryExpression' && node.operator === 'delete') return node;
+  for (const child of childrenOf(node)) {
+    const effect = findEffect(child);
+    if (effect) return effect;
+  }
+  return undefined;
+}

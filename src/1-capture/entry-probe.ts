@@ -1,0 +1,142 @@
+import type { FunctionFacts } from './binding.ts';
+import type { AnyFunction } from './captured-function.ts';
+import { type DebuggerSession, handoverName, type Location, realmOf } from './debugger-session.ts';
+import { entryRanges, isImplicit, type OffsetRange } from './entry-positions.ts';
+import { type CaptureRefusal, refuse } from './refusal.ts';
+import type { Script } from './script.ts';
+import { universalValue } from './universal-value.ts';
+
+/** Evaluates text inside the scope of a function; always in sloppy mode. */
+export type Evaluate = (source: string) => unknown;
+
+// The parameter must not hide a variable of the user.
+const condition = `${handoverName}.hit(__tostaticSource => eval(__tostaticSource)), false`;
+
+/**
+ * Takes an evaluator out of the scope of `fn` without running its body: breakpoints wherever a call
+ * can begin have a condition that hands out `e => eval(e)` and is false, so nothing pauses; then the
+ * call is terminated. Termination can't be caught and runs no `finally`.
+ */
+export function probeEntry(
+  session: DebuggerSession,
+  fn: AnyFunction,
+  objectId: string,
+  at: Location,
+  script: Script,
+  facts: FunctionFacts,
+): Evaluate | CaptureRefusal {
+  const { classNode, node } = facts;
+  const last = classNode && isImplicit(classNode) ? classNode.end : node.end;
+  const first = classNode ? Math.min(classNode.start, node.start) : node.start;
+  const possible = (restrictToFunction: boolean): readonly Place[] => {
+    const start = restrictToFunction ? at : locate(script, at.scriptId, first);
+    const end = locate(script, at.scriptId, last + 1);
+    const found = session.post('Debugger.getPossibleBreakpoints', {
+      start,
+      end,
+      restrictToFunction,
+    });
+    return placesOf(script, found.locations);
+  };
+  const own = possible(true);
+  const { ranges, unsafe } = entryRanges(facts, (range) => own.some(isIn(range)));
+  if (unsafe) {
+    const { file, line } = script.text.position(unsafe.start);
+    return refuse('unsafe-entry', `The assignment in ${file}:${line} would run at the entry.`);
+  }
+
+  let evaluate: Evaluate | undefined;
+  session.reachFrom(realmOf(fn));
+  session.handover.hit = (found) => {
+    evaluate ??= found;
+    session.post('Runtime.terminateExecution');
+  };
+  const call = callThatStops(fn, facts);
+  if (call === undefined) {
+    return refuse('entry-missed', 'A frozen class with fields can only be taken by running it.');
+  }
+  session.handover.run = call.run;
+  const breakpoints: string[] = [];
+  try {
+    // A class without a constructor has no entry of its own to stop at, only its fields.
+    if (!classNode || !isImplicit(classNode)) {
+      const set = session.post('Debugger.setBreakpointOnFunctionCall', { objectId, condition });
+      breakpoints.push(set.breakpointId);
+    }
+    for (const { location } of possible(false).filter((p) => ranges.some((r) => isIn(r)(p)))) {
+      const set = session.post('Debugger.setBreakpoint', { location, condition });
+      breakpoints.push(set.breakpointId);
+    }
+    try {
+      session.post('Runtime.evaluate', { expression: `${handoverName}.run()`, silent: true });
+    } catch {
+      // "Execution was terminated": what was asked for.
+    }
+  } finally {
+    for (const breakpointId of breakpoints) {
+      session.post('Debugger.removeBreakpoint', { breakpointId });
+    }
+    call.restore();
+    session.handover.hit = () => {};
+    session.handover.run = () => {};
+  }
+  if (!evaluate)
+    return refuse('entry-missed', `The entry of ${fn.name || 'the function'} was missed.`);
+  try {
+    evaluate('0');
+    return evaluate;
+  } catch {
+    const names = [...facts.free.keys()];
+    return refuse('no-scope', 'The process forbids code generation from strings.', names);
+  }
+}
+
+interface Place {
+  readonly offset: number;
+  readonly location: Location;
+}
+
+const isIn =
+  ({ from, to }: OffsetRange) =>
+  ({ offset }: Place): boolean =>
+    from <= offset && offset <= to;
+
+function placesOf(script: Script, locations: readonly Location[]): Place[] {
+  const places = new Map<number, Place>(); // one place may be listed twice, but be set only once
+  for (const { scriptId, lineNumber, columnNumber } of locations) {
+    const offset = script.text.offsetAt(lineNumber, columnNumber);
+    places.set(offset, { offset, location: { scriptId, lineNumber, columnNumber } });
+  }
+  return [...places.values()];
+}
+
+function locate(script: Script, scriptId: string, offset: number): Location {
+  const { line, column } = script.text.lineAndColumnAt(Math.min(offset, script.text.text.length));
+  return { scriptId, lineNumber: line, columnNumber: Math.max(column, 0) };
+}
+
+interface Call {
+  run(): void;
+  restore(): void;
+}
+
+/** A call that reaches the armed places. Undefined when only running user code would. */
+function callThatStops(fn: AnyFunction, facts: FunctionFacts): Call | undefined {
+  const args = Array.from({ length: facts.node.params.length + 16 }, () => universalValue);
+  const { classNode } = facts;
+  if (!classNode) {
+    const run = () => {
+      const result: unknown = Reflect.apply(fn, universalValue, args);
+      // A generator has only bound its parameters so far.
+      if (facts.node.generator) (result as Generator).next();
+    };
+    return { run, restore: () => {} };
+  }
+  const newTarget = function target() {};
+  const run = () => void Reflect.construct(fn, args, newTarget);
+  if (!classNode.superClass || !isImplicit(classNode)) return { run, restore: () => {} };
+  // The implicit constructor calls the parent's before the fields: put a harmless parent there.
+  const parent = Object.getPrototypeOf(fn);
+  if (!Reflect.setPrototypeOf(fn, newTarget)) return undefined;
+  return { run, restore: () => Object.setPrototypeOf(fn, parent) };
+}

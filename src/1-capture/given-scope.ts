@@ -1,0 +1,27 @@
+import type { Scope } from '../bytecode/frame.ts';
+import { frozenGlobals } from './standard-globals.ts';
+
+/** A scope out of an object: its properties are the outer variables (read live), then globals. */
+export function givenScope(values: Readonly<Record<string, unknown>>): Scope {
+  const globals = globalThis as unknown as Record<string, unknown>;
+  const holder = (name: string): Record<string, unknown> | undefined => {
+    if (Object.hasOwn(values, name)) return values;
+    return name in globals ? globals : undefined;
+  };
+  const get = (name: string): unknown => {
+    const found = holder(name);
+    if (found === undefined) throw new ReferenceError(`${name} is not defined`);
+    return found[name];
+  };
+  return {
+    has: (name) => holder(name) !== undefined,
+    get,
+    set(name, value) {
+      const found = holder(name);
+      if (found === undefined) throw new ReferenceError(`${name} is not defined`);
+      found[name] = value;
+    },
+    reader: (name) => () => get(name),
+    isConstant: (name) => !Object.hasOwn(values, name) && frozenGlobals.has(name),
+  };
+}

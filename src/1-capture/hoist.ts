@@ -1,0 +1,95 @@
+import type { AnyNode, Node, Pattern } from 'acorn';
+import type { LexicalScope } from './binding.ts';
+import { childrenOf } from './node-children.ts';
+
+/** Names that a pattern binds, in order. */
+export function patternNames(pattern: Pattern | AnyNode): string[] {
+  switch (pattern.type) {
+    case 'Identifier':
+      return [pattern.name];
+    case 'ObjectPattern':
+      return pattern.properties.flatMap((property) =>
+        patternNames(property.type === 'RestElement' ? property.argument : property.value),
+      );
+    case 'ArrayPattern':
+      return pattern.elements.flatMap((element) => (element ? patternNames(element) : []));
+    case 'AssignmentPattern':
+      return patternNames(pattern.left);
+    case 'RestElement':
+      return patternNames(pattern.argument);
+    default:
+      return [];
+  }
+}
+
+export const isFunctionNode = (node: Node): boolean =>
+  node.type === 'FunctionDeclaration' ||
+  node.type === 'FunctionExpression' ||
+  node.type === 'ArrowFunctionExpression';
+
+/** Declares `var`s of a function body or program: they are visible from its start on. */
+export function hoistVars(statements: readonly AnyNode[], scope: LexicalScope): void {
+  for (const statement of statements) hoistVarsOf(statement, scope, true);
+}
+
+function hoistVarsOf(node: AnyNode, scope: LexicalScope, topLevel: boolean): void {
+  if (isFunctionNode(node)) {
+    // Sloppy mode lifts a function out of its block; treated as a variable that changes.
+    if (node.type === 'FunctionDeclaration' && !topLevel && node.id) {
+      if (!isVisible(scope, node.id.name)) scope.declare(node.id.name, 'var').assignments++;
+    }
+    return;
+  }
+  if (node.type === 'ClassDeclaration' || node.type === 'ClassExpression') return;
+  if (node.type === 'VariableDeclaration' && node.kind === 'var') {
+    for (const { id } of node.declarations) {
+      for (const name of patternNames(id)) {
+        // `function f(a) { var a; }`: the same variable as the parameter.
+        if (!isVisible(scope, name)) scope.declare(name, 'var');
+      }
+    }
+  }
+  for (const child of childrenOf(node)) hoistVarsOf(child, scope, false);
+}
+
+const isVisible = (scope: LexicalScope, name: string): boolean =>
+  scope.bindings.has(name) || (scope.kind === 'body' && scope.parent?.bindings.has(name) === true);
+
+/** Declares `let`, `const`, classes, functions and imports that stand directly in a block. */
+export function hoistLexical(statements: readonly AnyNode[], scope: LexicalScope): void {
+  for (const statement of statements) {
+    const node =
+      (statement.type === 'ExportNamedDeclaration' ||
+        statement.type === 'ExportDefaultDeclaration') &&
+      statement.declaration
+        ? statement.declaration
+        : statement;
+    switch (node.type) {
+      case 'VariableDeclaration':
+        if (node.kind !== 'var') declareVariables(node.kind, node.declarations, scope);
+        break;
+      case 'FunctionDeclaration':
+        if (node.id) scope.declare(node.id.name, 'function');
+        break;
+      case 'ClassDeclaration':
+        if (node.id) scope.declare(node.id.name, 'class');
+        break;
+      case 'ImportDeclaration':
+        for (const { local } of node.specifiers) scope.declare(local.name, 'import');
+        break;
+      default:
+    }
+  }
+}
+
+export function declareVariables(
+  kind: string,
+  declarations: readonly { id: Pattern }[],
+  scope: LexicalScope,
+): void {
+  // `using` and `await using` bind like const.
+  const binding = kind === 'let' ? 'let' : 'const';
+  for (const { id } of declarations) {
+    for (const name of patternNames(id)) scope.declare(name, binding);
+  }
+}

@@ -1,0 +1,42 @@
+import type { AnyFunction, ClassNode, FunctionNode } from './captured-function.ts';
+import type { Evaluate } from './entry-probe.ts';
+
+/**
+ * The object that a method was defined on, looked for along the prototypes of a receiver. The engine
+ * doesn't show it, so a tracer that meets `super` in a method without `homeObject` asks here, with
+ * the `this` of the call.
+ */
+export function findHomeObject(fn: AnyFunction, receiver: unknown): object | undefined {
+  let object = receiver === null || receiver === undefined ? null : Object(receiver);
+  for (; object; object = Object.getPrototypeOf(object)) if (owns(object, fn)) return object;
+  return undefined;
+}
+
+/** The home object of a method of a named class, through the class's own name. */
+export function homeObjectInClass(
+  fn: AnyFunction,
+  node: FunctionNode,
+  classes: Iterable<ClassNode>,
+  evaluate: Evaluate,
+): object | undefined {
+  for (const classNode of classes) {
+    const isMember = classNode.body.body.some(
+      (member) => 'value' in member && member.value === node,
+    );
+    if (!isMember || !classNode.id) continue;
+    try {
+      const owner = evaluate(classNode.id.name);
+      if (typeof owner !== 'function') return undefined;
+      return [owner.prototype, owner].find((object) => object && owns(object, fn));
+    } catch {
+      return undefined; // the engine dropped the variable, as nothing in the class reads it
+    }
+  }
+  return undefined;
+}
+
+const owns = (object: object, fn: AnyFunction): boolean =>
+  Reflect.ownKeys(object).some((key) => {
+    const property = Object.getOwnPropertyDescriptor(object, key);
+    return property?.value === fn || property?.get === fn || property?.set === fn;
+  });

@@ -1,0 +1,137 @@
+import type { Scope } from '../bytecode/frame.ts';
+import { type Binding, type FunctionFacts, isNeverReassigned } from './binding.ts';
+import type { PrivateAccess } from './captured-function.ts';
+import type { Evaluate } from './entry-probe.ts';
+import type { Script } from './script.ts';
+import { frozenGlobals } from './standard-globals.ts';
+
+type Reader = () => unknown;
+
+/**
+ * The variables around a function, through an evaluator that runs inside its scope. Readers are
+ * made once for all free names, as closures inside that scope: a read is then a call of `() => name`.
+ *
+ * `hidden` holds free names that a local variable hides at the place of the evaluator; they never
+ * change, so their values were taken once.
+ */
+export function liveScope(
+  evaluate: Evaluate,
+  script: Script,
+  facts: FunctionFacts,
+  hidden: ReadonlyMap<string, unknown>,
+): Scope {
+  const readers = new Map<string, Reader>();
+  const writers = new Map<string, (value: unknown) => void>();
+  const strict = facts.strict ? '"use strict";' : ''; // evaluated text doesn't inherit strictness
+  let prepared = false;
+
+  const prepare = (): void => {
+    prepared = true;
+    for (const [name, value] of hidden) readers.set(name, () => value);
+    const names = [...facts.free.keys()].filter((name) => !hidden.has(name));
+    const table = names.map((name) => `[${JSON.stringify(name)}, () => ${name}]`);
+    for (const [name, read] of evaluate(`[${table}]`) as [string, Reader][]) {
+      readers.set(name, guardUninitialized(name, read, facts.free.get(name)));
+    }
+  };
+
+  const reader = (name: string): Reader => {
+    if (!prepared) prepare();
+    let read = readers.get(name);
+    if (read === undefined) {
+      checkName(name);
+      read = evaluate(`() => ${name}`) as Reader;
+      readers.set(name, read);
+    }
+    return read;
+  };
+
+  const isReadable = (name: string): boolean => {
+    try {
+      reader(name)();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  return {
+    has: (name) => facts.free.get(name) !== undefined || isReadable(name),
+    get: (name) => reader(name)(),
+    set(name, value) {
+      let write = writers.get(name);
+      if (write === undefined) {
+        checkName(name);
+        if (hidden.has(name)) throw new TypeError('Assignment to constant variable.');
+        write = evaluate(
+          `${strict} __value => { ${name} = __value }`.replaceAll(
+            '__value',
+            name === '__value' ? '__other' : '__value',
+          ),
+        ) as (value: unknown) => void;
+        writers.set(name, write);
+      }
+      write(value);
+    },
+    reader,
+    isConstant(name) {
+      const binding = facts.free.get(name);
+      if (binding === undefined) return frozenGlobals.has(name);
+      if (!isNeverReassigned(binding) || isExposed(binding, script)) return false;
+      // Before its initialisation a variable is about to change.
+      return isReadable(name) && (binding.kind !== 'var' || reader(name)() !== undefined);
+    },
+  };
+}
+
+/** Inside the debugger an uninitialised variable looks like a missing one; the user's code differs. */
+function guardUninitialized(name: string, read: Reader, binding: Binding | undefined): Reader {
+  if (binding === undefined || ['var', 'parameter', 'function'].includes(binding.kind)) return read;
+  let initialized = false;
+  return () => {
+    if (initialized) return read();
+    try {
+      const value = read();
+      initialized = true;
+      return value;
+    } catch {
+      throw new ReferenceError(`Cannot access '${name}' before initialization`);
+    }
+  };
+}
+
+/** Top-level variables of a classic script or of evaluated text can be assigned from elsewhere. */
+function isExposed(binding: Binding, script: Script): boolean {
+  if (script.isModule || binding.scope.kind !== 'program') return false;
+  if (binding.kind === 'const') return false;
+  if (script.evaluated) return true;
+  if (Object.hasOwn(globalThis, binding.name)) return true;
+  try {
+    new Function(`${binding.name}`)(); // sees only globals, among them `let` and `class` of scripts
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Names come from the parser, but nothing else may be evaluated should one not. */
+function checkName(name: string): void {
+  if (/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(name)) return;
+  throw new Error(`invariant: ${JSON.stringify(name)} is not a variable's name`);
+}
+
+export function privateAccess(evaluate: Evaluate, name: string): PrivateAccess {
+  checkName(name);
+  const get = evaluate(`o => o.#${name}`) as PrivateAccess['get'];
+  const has = evaluate(`o => #${name} in o`) as PrivateAccess['has'];
+  // Made at the first write: a private method has no setter to compile.
+  let set: PrivateAccess['set'] | undefined;
+  return {
+    get,
+    has,
+    set(object, value) {
+      set ??= evaluate(`(o, v) => { o.#${name} = v }`) as PrivateAccess['set'];
+      set(object, value);
+    },
+  };
+}

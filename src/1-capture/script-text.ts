@@ -1,0 +1,155 @@
+import { originalPositionFor, sourceContentFor, TraceMap } from '@jridgewell/trace-mapping';
+import type { SourcePosition, SourceText } from '../bytecode/code.ts';
+import { builtinModule } from './builtin-module.ts';
+
+export interface ScriptTextInput {
+  readonly text: string;
+  /** As V8 reports it: a file URL, a path, or '' for evaluated text. */
+  readonly url: string;
+  readonly sourceMapURL?: string | undefined;
+  /** Where `text` begins in the coordinates of V8 and of the source map (wrappers shift it). */
+  readonly startLine?: number;
+  readonly startColumn?: number;
+}
+
+/** SourceText of a script, plus offsets for V8's 0-based line and column. */
+export interface ScriptText extends SourceText {
+  offsetAt(line: number, column: number): number;
+  lineAndColumnAt(offset: number): { line: number; column: number };
+}
+
+/** The source map is decoded at the first `position`, `line` or `file`: most scripts never need it. */
+export function makeScriptText(input: ScriptTextInput): ScriptText {
+  const { text, url, startLine = 0, startColumn = 0 } = input;
+  const starts = lineStarts(text);
+  const scriptFile = url === '' ? '<anonymous>' : pathOf(url);
+  let loaded: OriginalFiles | undefined;
+  const originals = () => {
+    loaded ??= openOriginals(input.sourceMapURL, url, scriptFile);
+    return loaded;
+  };
+
+  const lineAndColumnAt = (offset: number) => {
+    const index = lineIndex(starts, offset);
+    const column = offset - (starts[index] ?? 0) + (index === 0 ? startColumn : 0);
+    return { line: index + startLine, column };
+  };
+
+  return {
+    text,
+    get file() {
+      return originals().only ?? scriptFile;
+    },
+    offsetAt(line, column) {
+      const index = line - startLine;
+      return (starts[index] ?? text.length) + column - (index === 0 ? startColumn : 0);
+    },
+    lineAndColumnAt,
+    position(offset) {
+      const { line, column } = lineAndColumnAt(offset);
+      // Columns before the start of a wrapped text would be negative; they have no original.
+      const generated = { file: scriptFile, line: line + 1, column: Math.max(column, 0) + 1 };
+      return (column >= 0 && originals().position(line + 1, column)) || generated;
+    },
+    line(file, line) {
+      const content = originals().content(file) ?? readText(file);
+      if (content !== undefined) return splitLines(content)[line - 1];
+      if (file !== scriptFile) return undefined;
+      return splitLines(text)[line - 1 - startLine];
+    },
+  };
+}
+
+interface OriginalFiles {
+  /** The file, when the script was made from one. */
+  readonly only: string | undefined;
+  position(line: number, column: number): SourcePosition | undefined;
+  content(file: string): string | undefined;
+}
+
+const noOriginals: OriginalFiles = {
+  only: undefined,
+  position: () => undefined,
+  content: () => undefined,
+};
+
+function openOriginals(mapUrl: string | undefined, url: string, scriptFile: string): OriginalFiles {
+  if (mapUrl === undefined || mapUrl === '') return noOriginals;
+  const base = url === '' || /^[a-z]+:/.test(url) ? url : `file://${url}`;
+  let map: TraceMap;
+  try {
+    const found = readSourceMap(mapUrl, base);
+    if (found === undefined) return noOriginals;
+    map = new TraceMap(found.json, found.base);
+  } catch {
+    return noOriginals; // a broken map must not keep a function from being captured
+  }
+  const files = map.resolvedSources.map(pathOf);
+  return {
+    only: files.length === 1 ? (files[0] ?? scriptFile) : undefined,
+    position(line, column) {
+      const found = originalPositionFor(map, { line, column });
+      if (found.source === null) return undefined;
+      return { file: pathOf(found.source), line: found.line, column: found.column + 1 };
+    },
+    content(file) {
+      const source = map.resolvedSources[files.indexOf(file)];
+      return source === undefined ? undefined : (sourceContentFor(map, source) ?? undefined);
+    },
+  };
+}
+
+function readSourceMap(mapUrl: string, base: string): { json: string; base: string } | undefined {
+  const data = /^data:application\/json[^,]*?(;base64)?,(.*)$/s.exec(mapUrl);
+  if (data) {
+    const body = data[2] ?? '';
+    return { json: data[1] ? decodeBase64(body) : decodeURIComponent(body), base };
+  }
+  const file = new URL(mapUrl, base);
+  const json = file.protocol === 'file:' ? readText(pathOf(file.href)) : undefined;
+  return json === undefined ? undefined : { json, base: file.href };
+}
+
+const decodeBase64 = (body: string): string =>
+  new TextDecoder().decode(Uint8Array.from(atob(body), (char) => char.charCodeAt(0)));
+
+function readText(path: string): string | undefined {
+  try {
+    return builtinModule('node:fs')?.readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function pathOf(url: string | null): string {
+  if (url === null) return '<anonymous>';
+  if (!url.startsWith('file://')) return url;
+  try {
+    return builtinModule('node:url')?.fileURLToPath(url) ?? new URL(url).pathname;
+  } catch {
+    return url;
+  }
+}
+
+// What ECMAScript calls LineTerminatorSequence; V8 counts its lines the same way.
+const lineEnd = /\r\n|[\n\r\u2028\u2029]/g;
+
+const splitLines = (text: string): string[] => text.split(lineEnd);
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (const match of text.matchAll(lineEnd)) starts.push(match.index + match[0].length);
+  return starts;
+}
+
+/** Index of the last line that starts at or before `offset`. */
+function lineIndex(starts: readonly number[], offset: number): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

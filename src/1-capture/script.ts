@@ -1,0 +1,113 @@
+import { type Program, parse } from 'acorn';
+import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
+import type { Binding, FunctionFacts } from './binding.ts';
+import type { ClassNode, FunctionNode } from './captured-function.ts';
+import type { DebuggerSession, Location, ScriptInfo } from './debugger-session.ts';
+import { type CaptureRefusal, refuse } from './refusal.ts';
+import { makeScriptText, type ScriptText } from './script-text.ts';
+
+/** A parsed and analysed script; all functions that come from it share this. */
+export interface Script {
+  readonly text: ScriptText;
+  readonly facts: ScriptFacts;
+  /** Its top-level names may belong to somebody else: evaluated text has no file of its own. */
+  readonly evaluated: boolean;
+  readonly isModule: boolean;
+}
+
+// Weak: a script stays parsed as long as a captured function of it lives (they refer to it).
+const scripts = new Map<string, WeakRef<Script>>();
+const forgotten = new FinalizationRegistry<string>((id) => {
+  if (scripts.get(id)?.deref() === undefined) scripts.delete(id);
+});
+
+export function loadScript(session: DebuggerSession, info: ScriptInfo): Script | CaptureRefusal {
+  const known = scripts.get(info.scriptId)?.deref();
+  if (known) return known;
+  const { scriptId, isModule = false } = info;
+  const { scriptSource } = session.post('Debugger.getScriptSource', { scriptId });
+  const text = makeScriptText({ text: scriptSource, ...info });
+  const ast = parseScript(scriptSource, isModule);
+  if ('refused' in ast) return ast;
+  const facts = analyzeScript(ast);
+  const script: Script = { text, facts, evaluated: info.url === '', isModule };
+  scripts.set(scriptId, new WeakRef(script));
+  forgotten.register(script, scriptId);
+  return script;
+}
+
+export function parseScript(text: string, isModule: boolean): Program | CaptureRefusal {
+  const kinds = isModule ? (['module', 'script'] as const) : (['script', 'module'] as const);
+  let message = '';
+  for (const sourceType of kinds) {
+    try {
+      return parse(text, {
+        sourceType,
+        ecmaVersion: 'latest',
+        allowHashBang: true,
+        // CommonJS bodies return, and evaluated text may stand inside a method or class.
+        allowReturnOutsideFunction: true,
+        allowSuperOutsideMethod: true,
+        checkPrivateFields: false,
+      });
+    } catch (error) {
+      message ||= error instanceof Error ? error.message : String(error);
+    }
+  }
+  return refuse('unparsable', `The parser says: ${message}`);
+}
+
+/**
+ * The function at V8's location, which is its `(` (functions, methods, explicit constructors), its
+ * first character (arrows), or the beginning of the class (classes without a constructor).
+ */
+export function findFunction(
+  script: Script,
+  at: Location,
+  isClass: boolean,
+): FunctionFacts | undefined {
+  const offset = script.text.offsetAt(at.lineNumber, at.columnNumber);
+  if (isClass) {
+    for (const [node, fieldNames] of script.facts.classes) {
+      if (node.start === offset) return implicitConstructor(node, fieldNames);
+    }
+  }
+  let found: FunctionFacts | undefined;
+  for (const facts of script.facts.functions) {
+    const { node } = facts;
+    if (node.start > offset || offset > node.body.start) continue;
+    if (found === undefined || node.start >= found.node.start) found = facts;
+  }
+  return found;
+}
+
+const implicitConstructors = new WeakMap<ClassNode, FunctionFacts>();
+
+/** What the language says a class without a constructor has. */
+function implicitConstructor(
+  classNode: ClassNode,
+  fieldNames: ReadonlyMap<string, Binding | undefined>,
+): FunctionFacts {
+  const known = implicitConstructors.get(classNode);
+  if (known) return known;
+  const derived = classNode.superClass != null;
+  const rest = derived ? '(...args) { super(...args) }' : '() {}';
+  const program = parse(`(class extends Object { constructor${rest} })`, {
+    ecmaVersion: 2022,
+  });
+  const synthetic = analyzeScript(program).functions[0];
+  if (!synthetic) throw new Error('invariant: a synthetic constructor has one function');
+  moveTo(synthetic.node, classNode.start);
+  const facts = { ...synthetic, classNode, free: new Map(fieldNames), declared: new Set<string>() };
+  implicitConstructors.set(classNode, facts);
+  return facts;
+}
+
+function moveTo(node: FunctionNode, offset: number): void {
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('start' in value && 'end' in value) Object.assign(value, { start: offset, end: offset });
+    for (const child of Object.values(value)) visit(child);
+  };
+  visit(node);
+}

@@ -1,0 +1,20 @@
+/**
+ * Names that a function may take from the global object when nothing else is known of its
+ * surroundings. Only what every realm has: `name`, `status` or `data` are globals of a page too, but
+ * in user code they are far more likely to be the user's own variables.
+ */
+export const standardGlobals: ReadonlySet<string> = new Set([
+  ...['undefined', 'NaN', 'Infinity', 'globalThis', 'Object', 'Function', 'Boolean', 'Symbol'],
+  ...['Error', 'AggregateError', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError'],
+  ...['TypeError', 'URIError', 'Number', 'BigInt', 'Math', 'Date', 'String', 'RegExp', 'Array'],
+  ...['Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array'],
+  ...['Uint32Array', 'Float16Array', 'Float32Array', 'Float64Array', 'BigInt64Array'],
+  ...['BigUint64Array', 'Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'FinalizationRegistry'],
+  ...['ArrayBuffer', 'SharedArrayBuffer', 'DataView', 'Atomics', 'JSON', 'Promise', 'Reflect'],
+  ...['Proxy', 'Intl', 'WebAssembly', 'Iterator', 'isNaN', 'isFinite', 'parseInt', 'parseFloat'],
+  ...['decodeURI', 'decodeURIComponent', 'encodeURI', 'encodeURIComponent', 'escape', 'unescape'],
+  ...['console', 'structuredClone', 'queueMicrotask', 'setTimeout', 'clearTimeout'],
+]);
+
+/** Non-writable, non-configurable properties of the global object: they can't change. */
+export const frozenGlobals: ReadonlySet<string> = new Set(['undefined', 'NaN', 'Infinity']);

@@ -1,0 +1,21 @@
+import {
+  type CapturedFunction,
+  type CaptureOptions,
+  type CaptureRefusal,
+  captureFunction,
+  isRefusal,
+  printRefusal,
+} from '../../src/1-capture/capture.ts';
+import type { AnyFunction } from '../../src/1-capture/captured-function.ts';
+
+export function captured(fn: AnyFunction, options?: CaptureOptions): CapturedFunction {
+  const result = captureFunction(fn, options);
+  if (isRefusal(result)) throw new Error(`${result.reason}: ${printRefusal(result)}`);
+  return result;
+}
+
+export function refused(fn: AnyFunction, options?: CaptureOptions): CaptureRefusal {
+  const result = captureFunction(fn, options);
+  if (!isRefusal(result)) throw new Error('expected a refusal');
+  return result;
+}

@@ -1,0 +1,218 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { withCaptureSession } from '../../src/1-capture/capture.ts';
+import type { AnyFunction } from '../../src/1-capture/captured-function.ts';
+import { captured, refused } from './captured.ts';
+
+// Everything in here counts its effects: a capture must leave the count at 0.
+let effects = 0;
+const effect = (): string => {
+  effects++;
+  return 'key';
+};
+const marker = { name: 'marker' };
+
+class Base {
+  field = effect();
+  counted = effects++;
+  constructor(readonly value: unknown = effect()) {
+    effects++;
+    this.use(marker);
+  }
+  use(value: unknown, other = effect()) {
+    effects++;
+    return [marker, value, other];
+  }
+  static make({ a = effect() } = {}) {
+    effects++;
+    return [marker, a];
+  }
+  get seen() {
+    effects++;
+    return marker;
+  }
+  set seen(value: unknown) {
+    effects++;
+    this.#hidden(value);
+  }
+  #hidden(value: unknown) {
+    effects++;
+    return [marker, value];
+  }
+  static hiddenOf(base: Base) {
+    return base.#hidden;
+  }
+  async *stream(first = effect()) {
+    effects++;
+    yield [marker, first];
+  }
+}
+class Derived extends Base {
+  extra = (effects++, marker);
+}
+class Explicit extends Base {
+  more = effects++;
+  constructor() {
+    effects++;
+    super(marker);
+  }
+}
+class FieldsOnly {
+  first = [marker, effects++];
+}
+
+const awkward: Record<string, AnyFunction> = {
+  'default-with-effect': function f(a = effect(), b = effects++) {
+    effects++;
+    return [marker, a, b];
+  },
+  destructuring: function f({ a = effect(), ...rest }, [b = effect(), [c], ...d]: string[][]) {
+    effects++;
+    return [marker, a, b, c, d, rest];
+  },
+  'computed-key-with-call': function f({ [effect()]: a }: Record<string, unknown>) {
+    effects++;
+    return [marker, a];
+  },
+  'rest-pattern': function f(...[a = effect(), { b = effect() } = {}]: never[]) {
+    effects++;
+    return [marker, a, b];
+  },
+  generator: function* f(a = effect()) {
+    effects++;
+    yield [marker, a];
+  },
+  'generator-without-parameters': function* f() {
+    effects++;
+    yield marker;
+  },
+  async: async function f(a = effect()) {
+    effects++;
+    await a;
+    return marker;
+  },
+  'async-generator': async function* f(a = effect()) {
+    effects++;
+    yield [marker, a];
+  },
+  'arrow-expression': () => [effects++, marker],
+  'arrow-call': () => [effect(), marker],
+  'arrow-default': (a = effect()) => [a, effects++, marker],
+  'async-arrow': async (a = effect()) => [a, effects++, marker],
+  'arrow-making-arrow': () => () => [effects++, marker],
+  constructor: Base,
+  'derived-without-constructor': Derived,
+  'derived-with-constructor': Explicit,
+  'fields-only': FieldsOnly,
+  method: Base.prototype.use,
+  'static-method': Base.make,
+  getter: Object.getOwnPropertyDescriptor(Base.prototype, 'seen')?.get as AnyFunction,
+  setter: Object.getOwnPropertyDescriptor(Base.prototype, 'seen')?.set as AnyFunction,
+  'private-method': Base.hiddenOf(new Base()),
+  'async-generator-method': Base.prototype.stream,
+  'for-without-head': () => {
+    for (; ; effects++) {
+      effects++;
+      if (marker) break;
+    }
+  },
+  'do-while': () => {
+    do {
+      effects++;
+    } while (!marker);
+  },
+  'labeled-block-try': () => {
+    outer: {
+      try {
+        effects++;
+        break outer;
+      } finally {
+        effects++;
+        effect();
+      }
+    }
+    return marker;
+  },
+  'constant-test': () => {
+    if (true as boolean) effects++;
+    return marker;
+  },
+  'switch-first': () => {
+    switch (effects++) {
+      default:
+        return marker;
+    }
+  },
+  'for-of-first': () => {
+    for (const x of [effects++]) effect() + x;
+    return marker;
+  },
+  'static-block-first': () => {
+    class Inner {
+      static made = effects++;
+      static {
+        effects++;
+      }
+    }
+    return [Inner, marker];
+  },
+  'class-with-computed-call': () => {
+    class Inner {
+      [effect()]() {}
+    }
+    return [Inner, marker];
+  },
+  'declarations-first': () => {
+    function inner() {
+      return marker;
+    }
+    let later: unknown;
+    later = effects++;
+    return [inner, later];
+  },
+  'using-finally': function f() {
+    try {
+      return marker;
+    } finally {
+      effects++;
+    }
+  },
+};
+
+describe('capture runs nothing of', () => {
+  beforeEach(() => {
+    effects = 0;
+  });
+  for (const [name, fn] of Object.entries(awkward)) {
+    test(name, () => {
+      const { scope } = captured(fn);
+      expect(effects).toBe(0);
+      expect(scope.get('marker')).toBe(marker);
+      expect(effects).toBe(0);
+    });
+  }
+});
+
+test('entry/an assignment in a computed key is refused, not run', () => {
+  effects = 0;
+  const f = ({ [effects++]: a }: Record<number, unknown>) => [a, marker];
+  expect(refused(f).reason).toBe('unsafe-entry');
+  expect(effects).toBe(0);
+});
+
+test('entry/a derived class keeps its parent', () => {
+  captured(Derived);
+  expect(Object.getPrototypeOf(Derived)).toBe(Base);
+});
+
+test('entry/the functions still work after a capture', () => {
+  effects = 0;
+  withCaptureSession(() => Object.values(awkward).forEach((fn) => void captured(fn)));
+  expect(new Derived().extra).toBe(marker);
+  expect((awkward['arrow-call'] as () => unknown)()).toEqual(['key', marker]);
+  expect(effects).toBeGreaterThan(0);
+});
+
+test('entry/nothing of the capture stays on the global object', () => {
+  captured(() => marker);
+  expect(Object.keys(Object.getOwnPropertyDescriptors(globalThis)).join()).not.toMatch(/tostatic/);
+});
