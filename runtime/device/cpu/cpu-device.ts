@@ -1,0 +1,68 @@
+import { InvariantError } from '../../errors/invariant.ts';
+import { BestFitAllocator } from '../../memory/allocator.ts';
+import type { Attrs, OpRecord } from '../../ops/define-op.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import { registerDevice } from '../current.ts';
+import type { Device, Launch, Operand } from '../device.ts';
+import { heap } from './heap.ts';
+import { indexOf } from './kernel.ts';
+import { cpuKernels } from './kernels.ts';
+import { collapse, walk } from './loops.ts';
+import { pointwise } from './pointwise.ts';
+
+/** Tensors in one WebAssembly memory; kernels run at once, on the calling thread. */
+class CpuDevice implements Device {
+  readonly name = 'cpu';
+  readonly kind = 'cpu';
+  readonly allocator = new BestFitAllocator('cpu', heap);
+
+  elementBytes(dtype: DType): number {
+    return dtypes[dtype].bytes;
+  }
+
+  prepare(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): Launch {
+    const { kernel } = op;
+    switch (kernel.kind) {
+      case 'pointwise':
+        return pointwise(kernel.expr, inputs, outputs[0]!, attrs);
+      case 'named':
+        return cpuKernels[kernel.name](inputs, outputs, attrs);
+      case 'view':
+        throw new InvariantError(`${op.name} is a view: it has no kernel`);
+    }
+  }
+
+  upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
+    if (data.length > 0) heap.view(meta.dtype).set(data, indexOf(target, meta.dtype));
+  }
+
+  async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {
+    return this.downloadSync(meta, source);
+  }
+
+  downloadSync(meta: TensorMeta, source: Operand): TypedArray {
+    const size = sizeOf(meta.shape);
+    if (size === 0) return newTypedArray(meta.dtype, 0);
+    const view = heap.view(meta.dtype);
+    const from = indexOf(source, meta.dtype);
+    if (isContiguousMeta(meta)) return view.slice(from, from + size);
+    const result = newTypedArray(meta.dtype, size);
+    const at = [from];
+    let to = 0;
+    walk(collapse(meta.shape, [meta.strides]), at, () => {
+      result[to++] = view[at[0]!]!;
+    });
+    return result;
+  }
+}
+
+export const cpu: Device = new CpuDevice();
+
+registerDevice(cpu);

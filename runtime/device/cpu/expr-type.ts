@@ -1,0 +1,59 @@
+import { type BinaryFn, E, type Expr, type UnaryFn } from '../../ops/expr.ts';
+import type { DType } from '../../tensor/dtype.ts';
+
+/**
+ * In what arithmetic a node computes. `literal`: a number that joins whatever it meets. bool operands
+ * and comparisons are i32, 0 or 1.
+ */
+export type Arithmetic = 'f32' | 'i32' | 'literal';
+
+const unaryResult: { readonly [F in UnaryFn]: (x: Arithmetic) => Arithmetic } = {
+  neg: (x) => x,
+  abs: (x) => x,
+  floor: (x) => x,
+  exp: () => 'f32',
+  log: () => 'f32',
+  sqrt: () => 'f32',
+  tanh: () => 'f32',
+  toInt: () => 'i32',
+};
+
+const binaryResult: { readonly [F in BinaryFn]: (x: Arithmetic, y: Arithmetic) => Arithmetic } = {
+  add: joined,
+  sub: joined,
+  mul: joined,
+  max: joined,
+  min: joined,
+  div: () => 'f32',
+  pow: () => 'f32',
+};
+
+/** What two operands of one node compute in: int32 only when neither is float32. */
+export function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
+  if (x === 'literal') return y;
+  if (y === 'literal') return x;
+  return x === 'i32' && y === 'i32' ? 'i32' : 'f32';
+}
+
+/** Arithmetic of a node's value, given its operands' dtypes. */
+export function arithmeticOf(expr: Expr, dtypes: readonly DType[]): Arithmetic {
+  switch (expr.kind) {
+    case 'input':
+      return dtypes[expr.index] === 'float32' ? 'f32' : 'i32';
+    case 'const':
+      return Number.isInteger(expr.value) ? 'literal' : 'f32';
+    case 'attr':
+      return 'literal';
+    case 'unary':
+      return unaryResult[expr.fn](arithmeticOf(expr.x, dtypes));
+    case 'binary':
+      return binaryResult[expr.fn](arithmeticOf(expr.x, dtypes), arithmeticOf(expr.y, dtypes));
+    case 'compare':
+      return 'i32';
+    case 'select':
+      return joined(arithmeticOf(expr.then, dtypes), arithmeticOf(expr.otherwise, dtypes));
+  }
+}
+
+/** The expression that copies its only operand. */
+export const identity = E.input(0);

@@ -1,0 +1,88 @@
+import { OutOfMemoryError } from '../../errors/errors.ts';
+import type { ChunkSource } from '../../memory/allocator.ts';
+import type { DType, TypedArray } from '../../tensor/dtype.ts';
+
+/** Bytes of a WebAssembly page. */
+export const pageBytes = 65536;
+
+/** WebAssembly's 32-bit addresses end here: 4 GiB. */
+const maximumPages = 65536;
+
+/** A smaller chunk isn't worth a `memory.grow`. */
+const minimumChunkBytes = 1 << 20;
+
+/**
+ * Bytes at the start of the memory that no tensor gets: address 0 stands for "no memory", and kernels
+ * keep their arguments and packed panels there (see `scratch.ts`). Its size never changes; it is a
+ * fixed cost of the device, as code is, and not part of any tensor's accounting.
+ */
+export const fixedBytes = 32 * pageBytes;
+
+/**
+ * The CPU device's memory: one growable WebAssembly memory, so that kernels in JavaScript and in
+ * WebAssembly work on the same bytes. Growing detaches the old views: kernels read them at launch,
+ * from here, and never keep them.
+ */
+export class Heap implements ChunkSource {
+  readonly memory: WebAssembly.Memory;
+  f32!: Float32Array;
+  i32!: Int32Array;
+  u8!: Uint8Array;
+  readonly #limit: number;
+
+  constructor(limitPages = maximumPages) {
+    this.#limit = limitPages;
+    this.memory = new WebAssembly.Memory({
+      initial: fixedBytes / pageBytes,
+      maximum: limitPages,
+    });
+    this.#refresh();
+  }
+
+  /** All bytes taken from the system, the fixed ones included. */
+  get bytes(): number {
+    return this.u8.length;
+  }
+
+  /** Elements of the whole memory; index 0 is address 0. */
+  view(dtype: DType): TypedArray {
+    if (dtype === 'float32') return this.f32;
+    return dtype === 'int32' ? this.i32 : this.u8;
+  }
+
+  grow(bytes: number): { readonly ptr: number; readonly bytes: number } {
+    const needed = Math.ceil(bytes / pageBytes);
+    const left = this.#limit - this.bytes / pageBytes;
+    // The minimum chunk is a habit, not a need: near the limit what is left will do.
+    const pages = Math.max(needed, Math.min(minimumChunkBytes / pageBytes, left));
+    const ptr = this.bytes;
+    try {
+      this.memory.grow(pages);
+    } catch (cause) {
+      throw this.#outOfMemory(bytes, cause);
+    }
+    this.#refresh();
+    return { ptr, bytes: pages * pageBytes };
+  }
+
+  #refresh(): void {
+    const { buffer } = this.memory;
+    this.f32 = new Float32Array(buffer);
+    this.i32 = new Int32Array(buffer);
+    this.u8 = new Uint8Array(buffer);
+  }
+
+  #outOfMemory(bytes: number, cause: unknown): OutOfMemoryError {
+    const reserved = this.bytes - fixedBytes;
+    return new OutOfMemoryError({
+      what: 'cpu: out of memory',
+      given: `${bytes} bytes more, with ${reserved} bytes reserved`,
+      expected: `at most ${this.#limit * pageBytes - fixedBytes} bytes in all`,
+      remedy:
+        'use a smaller batch, dispose of tensors or work inside tidy(), or train with toStatic, which frees values at their last use',
+      cause,
+    });
+  }
+}
+
+export const heap = new Heap();

@@ -1,0 +1,76 @@
+/**
+ * Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3" (SC 2011). Number i of a stream is a pure function of (seed, i): lane
+ * i mod 4 of block ⌊i / 4⌋. So any kernel, thread or recomputation draws the same numbers.
+ */
+
+const multiplier0 = 0xd2511f53;
+const multiplier1 = 0xcd9e8d57;
+const weyl0 = 0x9e3779b9;
+const weyl1 = 0xbb67ae85;
+const twoTo32 = 2 ** 32;
+
+/** Upper 32 bits of the product of two unsigned 32-bit numbers, without leaving doubles' exact range. */
+function highProduct(a: number, b: number): number {
+  const aLow = a & 0xffff;
+  const aHigh = a >>> 16;
+  const bLow = b & 0xffff;
+  const bHigh = b >>> 16;
+  const middle = aHigh * bLow + ((aLow * bLow) >>> 16);
+  const carry = aLow * bHigh + (middle & 0xffff);
+  return (aHigh * bHigh + Math.floor(middle / 65536) + Math.floor(carry / 65536)) | 0;
+}
+
+/** Four words of the counter under the key, written into `out` as int32. */
+export function philox(
+  counter: readonly [number, number, number, number],
+  key: readonly [number, number],
+  out: Int32Array,
+): void {
+  let [c0, c1, c2, c3] = counter;
+  let [k0, k1] = key;
+  for (let round = 0; round < 10; round++) {
+    const high0 = highProduct(multiplier0, c0);
+    const low0 = Math.imul(multiplier0, c0);
+    const high1 = highProduct(multiplier1, c2);
+    const low1 = Math.imul(multiplier1, c2);
+    c0 = high1 ^ c1 ^ k0;
+    c1 = low1;
+    c2 = high0 ^ c3 ^ k1;
+    c3 = low0;
+    k0 = (k0 + weyl0) | 0;
+    k1 = (k1 + weyl1) | 0;
+  }
+  out[0] = c0;
+  out[1] = c1;
+  out[2] = c2;
+  out[3] = c3;
+}
+
+/** Block number `block` of the stream that belongs to `seed`; both up to 2^53. */
+export function randomBlock(seed: number, block: number, out: Int32Array): void {
+  philox([block | 0, Math.floor(block / twoTo32) | 0, 0, 0], splitSeed(seed), out);
+}
+
+/** A seed as the two words of the key. */
+export function splitSeed(seed: number): readonly [number, number] {
+  return [seed | 0, Math.floor(seed / twoTo32) | 0];
+}
+
+/** The upper 24 bits as a float32 in [0, 1): every value is exact. */
+export function toUniform(word: number): number {
+  return (word >>> 8) / 2 ** 24;
+}
+
+/**
+ * Box–Muller on lanes (0, 1) and (2, 3): the even lane gets the cosine, the odd one the sine. The
+ * radius reads 1 − u, which is never 0.
+ */
+export function toNormals(words: Int32Array, out: Float64Array): void {
+  for (let lane = 0; lane < 4; lane += 2) {
+    const radius = Math.sqrt(-2 * Math.log(1 - toUniform(words[lane]!)));
+    const angle = 2 * Math.PI * toUniform(words[lane + 1]!);
+    out[lane] = radius * Math.cos(angle);
+    out[lane + 1] = radius * Math.sin(angle);
+  }
+}

@@ -1,0 +1,39 @@
+import { heap } from '../heap.ts';
+import { indexOf, type KernelFactory } from '../kernel.ts';
+import { collapse, walk } from '../loops.ts';
+
+const { fround } = Math;
+
+/** Three loops over float32 sums; any strides. */
+export const matmul: KernelFactory = ([a, b], [out]) => {
+  const rank = out!.shape.length;
+  const [m, n] = [out!.shape[rank - 2]!, out!.shape[rank - 1]!];
+  const k = a!.shape[rank - 1]!;
+  const [aRow, aColumn] = [a!.strides[rank - 2]!, a!.strides[rank - 1]!];
+  const [bRow, bColumn] = [b!.strides[rank - 2]!, b!.strides[rank - 1]!];
+  const batch = collapse(out!.shape.slice(0, -2), [
+    a!.strides.slice(0, -2),
+    b!.strides.slice(0, -2),
+    out!.strides.slice(0, -2),
+  ]);
+  return ([left, right], [target]) => {
+    const data = heap.f32;
+    const at = [left!, right!, target!].map((operand) => indexOf(operand, 'float32'));
+    walk(batch, at, () => {
+      const [fromA, fromB, to] = at as [number, number, number];
+      for (let i = 0; i < m; i++) {
+        for (let j = 0; j < n; j++) {
+          let sum = 0;
+          let x = fromA + i * aRow;
+          let y = fromB + j * bColumn;
+          for (let p = 0; p < k; p++) {
+            sum = fround(sum + fround(data[x]! * data[y]!));
+            x += aColumn;
+            y += bRow;
+          }
+          data[to + i * n + j] = sum;
+        }
+      }
+    });
+  };
+};

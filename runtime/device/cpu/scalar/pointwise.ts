@@ -1,0 +1,190 @@
+import type { Attrs } from '../../../ops/define-op.ts';
+import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
+import type { DType, TypedArray } from '../../../tensor/dtype.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides } from '../../../tensor/shape.ts';
+import type { Launch } from '../../device.ts';
+import { type Arithmetic, arithmeticOf, joined } from '../expr-type.ts';
+import { heap } from '../heap.ts';
+import { indexOf } from '../kernel.ts';
+import { collapse, walk } from '../loops.ts';
+
+/**
+ * The scalar function as nested closures: slow and simple. It is the oracle of the generated kernels
+ * and runs where WebAssembly has no SIMD. Each float32 node is rounded on its own.
+ */
+
+/** The current element of one operand. */
+interface Cursor {
+  view: TypedArray;
+  at: number;
+}
+
+type Evaluate = () => number;
+
+const { fround } = Math;
+
+/** Truncates; saturates and maps NaN to 0, as WebAssembly's conversion does. */
+export function toInt32(x: number): number {
+  if (Number.isNaN(x)) return 0;
+  return Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, Math.trunc(x)));
+}
+
+const floatUnary: { readonly [F in UnaryFn]: (x: number) => number } = {
+  neg: (x) => -x,
+  abs: Math.abs,
+  exp: Math.exp,
+  log: Math.log,
+  sqrt: Math.sqrt,
+  tanh: Math.tanh,
+  floor: Math.floor,
+  toInt: toInt32,
+};
+
+const intUnary: Partial<Record<UnaryFn, (x: number) => number>> = {
+  neg: (x) => -x | 0,
+  abs: (x) => Math.abs(x) | 0,
+  floor: (x) => x,
+};
+
+const floatBinary: { readonly [F in BinaryFn]: (x: number, y: number) => number } = {
+  add: (x, y) => x + y,
+  sub: (x, y) => x - y,
+  mul: (x, y) => x * y,
+  div: (x, y) => x / y,
+  max: Math.max,
+  min: Math.min,
+  pow: (x, y) => x ** y,
+};
+
+const intBinary: Partial<Record<BinaryFn, (x: number, y: number) => number>> = {
+  add: (x, y) => (x + y) | 0,
+  sub: (x, y) => (x - y) | 0,
+  mul: Math.imul,
+  max: Math.max,
+  min: Math.min,
+};
+
+const comparisons: { readonly [F in CompareFn]: (x: number, y: number) => boolean } = {
+  eq: (x, y) => x === y,
+  ne: (x, y) => x !== y,
+  lt: (x, y) => x < y,
+  le: (x, y) => x <= y,
+  gt: (x, y) => x > y,
+  ge: (x, y) => x >= y,
+};
+
+class ClosureBuilder {
+  readonly #dtypes: readonly DType[];
+  readonly #cursors: readonly Cursor[];
+  readonly #attrs: Attrs;
+
+  constructor(dtypes: readonly DType[], cursors: readonly Cursor[], attrs: Attrs) {
+    this.#dtypes = dtypes;
+    this.#cursors = cursors;
+    this.#attrs = attrs;
+  }
+
+  arithmetic(expr: Expr): Arithmetic {
+    return arithmeticOf(expr, this.#dtypes);
+  }
+
+  /** `wanted` converts: f32 rounds, i32 truncates. */
+  build(expr: Expr, wanted: Arithmetic): Evaluate {
+    const own = this.arithmetic(expr);
+    const computed = own === 'literal' ? wanted : own;
+    const evaluate = this.#node(expr, computed);
+    if (computed === wanted || wanted === 'literal') return evaluate;
+    return wanted === 'f32' ? () => fround(evaluate()) : () => toInt32(evaluate());
+  }
+
+  #node(expr: Expr, computed: Arithmetic): Evaluate {
+    switch (expr.kind) {
+      case 'input': {
+        const cursor = this.#cursors[expr.index]!;
+        return () => cursor.view[cursor.at]!;
+      }
+      case 'const':
+        return this.#number(expr.value, computed);
+      case 'attr':
+        return this.#number(this.#attrs[expr.name] as number, computed);
+      case 'unary':
+        return this.#unary(expr.fn, expr.x, computed);
+      case 'binary':
+        return this.#binary(expr.fn, expr.x, expr.y, computed);
+      case 'compare': {
+        const common = joined(this.arithmetic(expr.x), this.arithmetic(expr.y));
+        const x = this.build(expr.x, common === 'literal' ? 'f32' : common);
+        const y = this.build(expr.y, common === 'literal' ? 'f32' : common);
+        const test = comparisons[expr.fn];
+        return () => (test(x(), y()) ? 1 : 0);
+      }
+      case 'select': {
+        const test = this.build(expr.test, 'literal');
+        const then = this.build(expr.then, computed);
+        const otherwise = this.build(expr.otherwise, computed);
+        return () => (test() !== 0 ? then() : otherwise());
+      }
+    }
+  }
+
+  #number(value: number, computed: Arithmetic): Evaluate {
+    const rounded = computed === 'i32' ? toInt32(value) : fround(value);
+    return () => rounded;
+  }
+
+  #unary(fn: UnaryFn, operand: Expr, computed: Arithmetic): Evaluate {
+    const int = computed === 'i32' && fn !== 'toInt' ? intUnary[fn] : undefined;
+    if (int) {
+      const x = this.build(operand, 'i32');
+      return () => int(x());
+    }
+    if (fn === 'toInt') return this.build(operand, 'i32');
+    const x = this.build(operand, 'f32');
+    const float = floatUnary[fn];
+    return () => fround(float(x()));
+  }
+
+  #binary(fn: BinaryFn, left: Expr, right: Expr, computed: Arithmetic): Evaluate {
+    const int = computed === 'i32' ? intBinary[fn] : undefined;
+    const x = this.build(left, int ? 'i32' : 'f32');
+    const y = this.build(right, int ? 'i32' : 'f32');
+    if (int) return () => int(x(), y());
+    const float = floatBinary[fn];
+    return () => fround(float(x(), y()));
+  }
+}
+
+/** Runs `expr` for every element of the output. */
+export function scalarPointwise(
+  expr: Expr,
+  inputs: readonly TensorMeta[],
+  output: TensorMeta,
+  attrs: Attrs,
+): Launch {
+  const cursors = inputs.map((): Cursor => ({ view: heap.u8, at: 0 }));
+  const dtypes = inputs.map((input) => input.dtype);
+  const builder = new ClosureBuilder(dtypes, cursors, attrs);
+  const toBool = output.dtype === 'bool';
+  const natural = builder.arithmetic(expr);
+  const stored = output.dtype === 'float32' ? 'f32' : 'i32';
+  // A bool asks whether the value is 0 before anything truncates it.
+  const evaluate = builder.build(expr, toBool && natural === 'f32' ? 'f32' : stored);
+  const loops = collapse(output.shape, [
+    output.strides,
+    ...inputs.map((input) => broadcastStrides(input.shape, input.strides, output.shape)),
+  ]);
+  return (sources, targets) => {
+    const target = heap.view(output.dtype);
+    const at = [indexOf(targets[0]!, output.dtype)];
+    cursors.forEach((cursor, i) => {
+      cursor.view = heap.view(dtypes[i]!);
+      at.push(indexOf(sources[i]!, dtypes[i]!));
+    });
+    walk(loops, at, () => {
+      for (let i = 0; i < cursors.length; i++) cursors[i]!.at = at[i + 1]!;
+      const value = evaluate();
+      target[at[0]!] = toBool ? Number(value !== 0) : value;
+    });
+  };
+}
