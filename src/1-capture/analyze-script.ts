@@ -3,6 +3,14 @@ import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { declareVariables, hoistLexical, hoistVars, patternNames } from './hoist.ts';
 import { childrenOf } from './node-children.ts';
+import {
+  childScope,
+  declareLocal,
+  markThis,
+  type Place,
+  recordDeclared,
+  reference,
+} from './place.ts';
 
 export interface ScriptFacts {
   readonly program: LexicalScope;
@@ -10,16 +18,6 @@ export interface ScriptFacts {
   readonly functions: readonly FunctionFacts[];
   /** Every class, with the outer names that its field initialisers use. */
   readonly classes: ReadonlyMap<ClassNode, ReadonlyMap<string, Binding | undefined>>;
-}
-
-/** Where a name stands: its scope, and what matters to the meaning of `this` and `var`. */
-interface Place {
-  readonly scope: LexicalScope;
-  readonly fn: FunctionFacts | undefined;
-  /** Field initialisers and static blocks have a `this` of their own. */
-  readonly ownThis: boolean;
-  readonly strict: boolean;
-  readonly inLoop: boolean;
 }
 
 /**
@@ -322,49 +320,6 @@ export function analyzeScript(ast: Program): ScriptFacts {
         return;
     }
   }
-}
-
-function reference(name: string, place: Place, how: 'read' | 'assign' | 'bind' | 'declare'): void {
-  const crossed: NonNullable<LexicalScope['facts']>[] = [];
-  let scope: LexicalScope | undefined = place.scope;
-  for (; scope; scope = scope.parent) {
-    if (scope.bindings.has(name)) break;
-    if (scope.facts) {
-      if (name === 'arguments' && scope.facts.kind !== 'arrow') {
-        scope.aliasesArguments = !scope.facts.strict;
-        return;
-      }
-      crossed.push(scope.facts);
-    }
-  }
-  const binding = scope?.bindings.get(name);
-  if (binding && how === 'bind') binding.initializations++;
-  if (binding && how === 'assign') binding.assignments++;
-  for (const facts of crossed) facts.free.set(name, binding);
-}
-
-function markThis(place: Place, mark: 'usesThis' | 'usesSuper'): void {
-  if (place.ownThis) return;
-  for (let fn = place.fn; fn; fn = fn.kind === 'arrow' ? fn.enclosing : undefined) {
-    fn[mark] = true;
-    fn.usesThis = true; // `super.x` needs `this` as well
-  }
-}
-
-const childScope = (place: Place): LexicalScope => new LexicalScope('block', place.scope);
-
-function declareLocal(
-  scope: LexicalScope,
-  name: string,
-  kind: 'catch' | 'self',
-  place: Place,
-): void {
-  scope.declare(name, kind);
-  recordDeclared(scope, place);
-}
-
-function recordDeclared(scope: LexicalScope, place: Place): void {
-  for (const name of scope.bindings.keys()) place.fn?.declared.add(name);
 }
 
 const hasUseStrict = (body: readonly AnyNode[]): boolean =>

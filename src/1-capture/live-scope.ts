@@ -63,12 +63,9 @@ export function liveScope(
       if (write === undefined) {
         checkName(name);
         if (hidden.has(name)) throw new TypeError('Assignment to constant variable.');
-        write = evaluate(
-          `${strict} __value => { ${name} = __value }`.replaceAll(
-            '__value',
-            name === '__value' ? '__other' : '__value',
-          ),
-        ) as (value: unknown) => void;
+        const parameter = name === '__value' ? '__other' : '__value';
+        const source = `${strict} ${parameter} => { ${name} = ${parameter} }`;
+        write = evaluate(source) as (value: unknown) => void;
         writers.set(name, write);
       }
       write(value);

@@ -1,0 +1,58 @@
+import { type FunctionFacts, LexicalScope } from './binding.ts';
+
+/** Where a name stands: its scope, and what matters to the meaning of `this` and `var`. */
+export interface Place {
+  readonly scope: LexicalScope;
+  readonly fn: FunctionFacts | undefined;
+  /** Field initialisers and static blocks have a `this` of their own. */
+  readonly ownThis: boolean;
+  readonly strict: boolean;
+  readonly inLoop: boolean;
+}
+
+export function reference(
+  name: string,
+  place: Place,
+  how: 'read' | 'assign' | 'bind' | 'declare',
+): void {
+  const crossed: NonNullable<LexicalScope['facts']>[] = [];
+  let scope: LexicalScope | undefined = place.scope;
+  for (; scope; scope = scope.parent) {
+    if (scope.bindings.has(name)) break;
+    if (scope.facts) {
+      if (name === 'arguments' && scope.facts.kind !== 'arrow') {
+        scope.aliasesArguments = !scope.facts.strict;
+        return;
+      }
+      crossed.push(scope.facts);
+    }
+  }
+  const binding = scope?.bindings.get(name);
+  if (binding && how === 'bind') binding.initializations++;
+  if (binding && how === 'assign') binding.assignments++;
+  for (const facts of crossed) facts.free.set(name, binding);
+}
+
+export function markThis(place: Place, mark: 'usesThis' | 'usesSuper'): void {
+  if (place.ownThis) return;
+  for (let fn = place.fn; fn; fn = fn.kind === 'arrow' ? fn.enclosing : undefined) {
+    fn[mark] = true;
+    fn.usesThis = true; // `super.x` needs `this` as well
+  }
+}
+
+export const childScope = (place: Place): LexicalScope => new LexicalScope('block', place.scope);
+
+export function declareLocal(
+  scope: LexicalScope,
+  name: string,
+  kind: 'catch' | 'self',
+  place: Place,
+): void {
+  scope.declare(name, kind);
+  recordDeclared(scope, place);
+}
+
+export function recordDeclared(scope: LexicalScope, place: Place): void {
+  for (const name of scope.bindings.keys()) place.fn?.declared.add(name);
+}
