@@ -1,4 +1,4 @@
-import type { AnyNode, Expression, Statement } from 'acorn';
+import type { AnyNode, Expression, MemberExpression, Statement } from 'acorn';
 import type { FunctionFacts } from './binding.ts';
 import { isFunctionNode } from './hoist.ts';
 import { childrenOf } from './node-children.ts';
@@ -27,19 +27,20 @@ export function entryRanges(
   breaks: (range: OffsetRange) => boolean,
 ): EntryRanges {
   const { node } = facts;
-  const found: AnyNode[] = [];
   const ranges: OffsetRange[] = [];
-  const arm = (part: AnyNode): void => {
-    ranges.push(rangeOf(part));
-    found.push(part);
-  };
+  const arm = (part: AnyNode): void => void ranges.push(rangeOf(part));
+  // Parts that may run, in whole or in part, before the engine can stop.
+  const passed: AnyNode[] = [];
 
   for (const field of fieldInitializers(facts)) arm(field);
-  for (const parameter of node.params) arm(parameter as AnyNode);
+  for (const parameter of node.params as AnyNode[]) {
+    arm(parameter);
+    passed.push(parameter);
+  }
   if (node.body.type !== 'BlockStatement') arm(node.body);
   else if (!armStatements(node.body.body)) ranges.push({ from: node.body.end - 1, to: node.end });
 
-  const unsafe = found.map(effectWithoutBreak).find((effect) => effect !== undefined);
+  const unsafe = passed.map(effectWithoutBreak).find((effect) => effect !== undefined);
   return unsafe ? { ranges, unsafe } : { ranges };
 
   /** True when a statement is certain to stop. */
@@ -59,6 +60,7 @@ export function entryRanges(
       return true;
     }
     arm(statement);
+    passed.push(statement);
     return false;
   }
 }
@@ -103,7 +105,7 @@ export const isImplicit = (classNode: NonNullable<FunctionFacts['classNode']>): 
 
 /**
  * Computed keys of patterns and classes are evaluated without a place to stop, unless they call
- * something. An assignment there would happen.
+ * something. An assignment there would happen, a property could be a getter.
  */
 function effectWithoutBreak(node: AnyNode): AnyNode | undefined {
   if (isFunctionNode(node)) return undefined;
@@ -122,9 +124,14 @@ function findEffect(node: AnyNode): AnyNode | undefined {
   if (isFunctionNode(node)) return undefined;
   if (node.type === 'AssignmentExpression' || node.type === 'UpdateExpression') return node;
   if (node.type === 'UnaryExpression' && node.operator === 'delete') return node;
+  if (node.type === 'MemberExpression' && !isSymbolConstant(node)) return node;
   for (const child of childrenOf(node)) {
     const effect = findEffect(child);
     if (effect) return effect;
   }
   return undefined;
 }
+
+/** `Symbol.iterator` and its like. */
+const isSymbolConstant = ({ object, computed }: MemberExpression): boolean =>
+  !computed && object.type === 'Identifier' && object.name === 'Symbol';

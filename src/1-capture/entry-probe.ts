@@ -42,7 +42,7 @@ export function probeEntry(
   const { ranges, unsafe } = entryRanges(facts, (range) => own.some(isIn(range)));
   if (unsafe) {
     const { file, line } = script.text.position(unsafe.start);
-    return refuse('unsafe-entry', `The assignment in ${file}:${line} would run at the entry.`);
+    return refuse('unsafe-entry', `A computed key in ${file}:${line} would run at the entry.`);
   }
 
   let evaluate: Evaluate | undefined;

@@ -36,7 +36,7 @@ export const captureRefusals = {
     explanation:
       'The scope is taken at the entry of a call that never runs the body; here it would run some.',
     remedy:
-      'Move assignments out of computed keys in parameters and class bodies, or pass `scope`.',
+      'Move assignments and property reads out of computed keys in parameters, or pass `scope`.',
   },
   'entry-missed': {
     explanation: 'The entry of the function was not reached, so its scope could not be taken.',

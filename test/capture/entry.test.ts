@@ -197,10 +197,14 @@ describe('capture runs nothing of', () => {
   }
 });
 
-test('entry/an assignment in a computed key is refused, not run', () => {
+test('entry/what a computed key of a parameter would run is refused, not run', () => {
   effects = 0;
-  const f = ({ [effects++]: a }: Record<number, unknown>) => [a, marker];
-  expect(refused(f).reason).toBe('unsafe-entry');
+  const assigns = ({ [effects++]: a }: Record<number, unknown>) => [a, marker];
+  const reads = ({ [marker.name]: a }: Record<string, unknown>) => [a, marker];
+  const known = ({ [Symbol.iterator]: a }: Record<symbol, unknown>) => [a, marker];
+  expect(refused(assigns).reason).toBe('unsafe-entry');
+  expect(refused(reads).reason).toBe('unsafe-entry');
+  expect(captured(known).scope.get('marker')).toBe(marker);
   expect(effects).toBe(0);
 });
 

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { withCaptureSession } from '../../src/1-capture/capture.ts';
+import type { AnyFunction } from '../../src/1-capture/captured-function.ts';
+import { captured } from './captured.ts';
+
+// `n` counts effects, `e()` has one. Each statement stands first in a body, so that a capture must
+// stop at it (or, where it has no effect of its own, at what follows).
+const statements = `
+if (false) n++; | if (0) { n++ } else { n++ } | if (1) n++; else n++; | if (m) n++; | while (n < 0) n++;
+while (true) { n++; break } | for (const k in { a: 1 }) n++; | for (const [k = e()] of [[]]) n++;
+for (var i = n++; i < 3; i++); | for (; n++ < 3;); | for (;;) { n++; break } | for (m.p of [n++]) n++;
+for (m[n++] of [1]) n++; | for (let [z = n++] = []; ;) { break } | do { } while (n++ < 0);
+do ; while (e() < 0); | { } | ; | "use strict"; | 1; | m; | m.p; | m[e()]; | e\`x\`; | new E; | n ||= 1;
+m.p = n++; | delete m[n++]; | var v; | var v = n++; | let { p = n++ } = m; | let [q = n++, ...r] = [];
+const w = class { static z = n++ }; | (class { static { n++ } }); | (class { [e()] = 1 });
+class Z { static { n++ } } | class Z extends e() {} | throw n++; | return; | return n++;
+sw: switch (1) { case n++: break sw; } | switch (m) { case e(): n++ } | try { } finally { n++ }
+try { throw 1 } catch (x) { n++ } | label: { n++; break label } | (() => n++)(); | n++ && e();
+m?.p?.[n++]; | (n++, m); | typeof n++; | debugger; n++; | function inner() {} inner(n++); | m.get;
+({ [n++]: m.p } = {}); | [m[n++]] = [1]; | ({ get x() { return n++ } }).x; | [...m]; | ({ ...m });
+`
+  .split(/ \| |\n/)
+  .map((text) => text.trim())
+  .filter((text) => text !== '');
+
+const parameters = [
+  '',
+  'a = n++',
+  '{ a = n++ } = {}',
+  '[a = e()] = []',
+  '...[a = n++]',
+  'a, b = e()',
+];
+
+const forms: ((parameters: string, body: string) => string)[] = [
+  (p, b) => `(function (${p}) { ${b} })`,
+  (p, b) => `((${p}) => { ${b} })`,
+  (p, b) => `(function* (${p}) { ${b} })`,
+  (p, b) => `(async (${p}) => { ${b} })`,
+  (p, b) => `(async function* (${p}) { ${b} })`,
+  (p, b) => `({ k(${p}) { ${b} } }).k`,
+  (p, b) => `(class { f = n++; constructor(${p}) { ${b} } })`,
+];
+
+const surroundings = `
+let n = 0;
+const m = { p: 1, get get() { n++; return 1 }, *[Symbol.iterator]() { n++ } };
+const e = () => { n++; return 'k' };
+class E { constructor() { n++ } }
+`;
+
+test('entry/no combination of form, parameters and first statement has an effect', () => {
+  const failures: string[] = [];
+  let tried = 0;
+  withCaptureSession(() => {
+    for (const [i, statement] of statements.entries()) {
+      for (const [j, form] of forms.entries()) {
+        const simple = statement === '"use strict";'; // not allowed with other parameters
+        const text = form(
+          simple ? '' : (parameters[(i + j) % parameters.length] ?? ''),
+          `${statement} ; [n, m, e, E]`,
+        );
+        const make = new Function(`${surroundings} return { f: ${text}, count: () => n }`);
+        const { f, count } = make() as { f: AnyFunction; count: () => number };
+        const { scope } = captured(f);
+        tried++;
+        if (count() !== 0 || scope.get('n') !== 0) failures.push(text);
+      }
+    }
+  });
+  expect(failures).toEqual([]);
+  expect(tried).toBe(statements.length * forms.length);
+});
