@@ -18,6 +18,8 @@ interface RunOptions {
   /** Keeps what the nodes saved, for another backward. */
   readonly retainGraph: boolean;
   readonly sink: LeafSink;
+  /** Called before each node is undone. */
+  readonly onNode?: (node: GradNode) => void;
 }
 
 /** Gradients that have arrived for one node or leaf, and how many more are to come. */
@@ -90,9 +92,15 @@ class BackwardPass {
   #runNode(node: GradNode): void {
     const inbox = this.#inboxes.get(node)!;
     this.#inboxes.delete(node);
-    const results = node.apply(inbox.gradients);
-    for (const gradient of inbox.gradients) gradient?.dispose();
-    if (!this.#options.retainGraph) node.consume();
+    const { retainGraph, onNode } = this.#options;
+    onNode?.(node);
+    let results: (Tensor | null)[];
+    try {
+      results = node.apply(inbox.gradients, retainGraph);
+    } finally {
+      for (const gradient of inbox.gradients) gradient?.dispose();
+    }
+    if (!retainGraph) node.consume();
     node.targets.forEach((target, i) => {
       if (target) this.#deliver(target, results[i] ?? null);
     });

@@ -31,8 +31,14 @@ export abstract class GradNode {
     for (const target of targets) if (target && 'node' in target) target.node.retain();
   }
 
-  /** Gradients of the inputs (null where not needed), as handles that the caller owns. */
-  abstract apply(gradOutputs: readonly (Tensor | null)[]): (Tensor | null)[];
+  /**
+   * Gradients of the inputs (null where not needed), as handles that the caller owns. May dispose
+   * `gradOutputs` early. Without `retainGraph` saved values may be given back on the way.
+   */
+  abstract apply(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    retainGraph: boolean,
+  ): (Tensor | null)[];
 
   /** Gives back everything kept for backward. */
   protected abstract releaseSaved(): void;

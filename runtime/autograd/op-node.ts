@@ -39,7 +39,7 @@ export class OpNode extends GradNode {
     return this.#saved;
   }
 
-  override apply(gradOutputs: readonly (Tensor | null)[]): (Tensor | null)[] {
+  override apply(gradOutputs: readonly (Tensor | null | undefined)[]): (Tensor | null)[] {
     const gradOutput = gradOutputs[0];
     if (!gradOutput) return this.#gradients.map(() => null);
     return this.#gradients.map((gradient) =>

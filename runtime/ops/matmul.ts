@@ -41,9 +41,19 @@ const matmulOp: OpRecord = defineOp({
   layout: 'any',
   vjp: {
     a: saving({ b: 'value' }, ({ b }, dy) => bind1(matmulOp, [dy, transpose(b, -1, -2)])),
-    b: saving({ a: 'value' }, ({ a }, dy) => bind1(matmulOp, [transpose(a, -1, -2), dy])),
+    // In the layout of b: when b is a transposed weight, its gradient is made so that transposing it
+    // back gives a contiguous tensor, which becomes `.grad` without a copy.
+    b: saving({ a: 'value', b: 'shape' }, ({ a, b }, dy) =>
+      isTransposed(b)
+        ? transpose(bind1(matmulOp, [transpose(dy, -1, -2), a]), -1, -2)
+        : bind1(matmulOp, [transpose(a, -1, -2), dy]),
+    ),
   },
 });
+
+function isTransposed(x: TensorMeta): boolean {
+  return x.strides.at(-2) === 1 && x.strides.at(-1) !== 1;
+}
 
 /** Matrix product of the last two dimensions; the others broadcast. A vector acts as a row or column. */
 export function matmul(a: Tensor, b: Tensor): Tensor {

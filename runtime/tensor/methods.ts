@@ -2,7 +2,6 @@
 
 import { type BackwardOptions, backward } from '../autograd/backward.ts';
 import * as broadcast from '../ops/broadcast.ts';
-import { cast } from '../ops/cast.ts';
 import * as inPlace from '../ops/in-place.ts';
 import * as loss from '../ops/loss.ts';
 import * as matrix from '../ops/matmul.ts';

@@ -1,0 +1,62 @@
+import type { ProgramOp, ValueId, ValueTable } from './program.ts';
+
+/** One op of a planned program, with what happens to memory around it. */
+export interface Step {
+  readonly op: ProgramOp;
+  /**
+   * Per output: the input whose memory it takes over instead of new memory, or null. That input is
+   * dead after this op (it is in `frees`), and the op reads and writes element by element.
+   */
+  readonly reuses: readonly (ValueId | null)[];
+  /** Values whose last use this is: they leave the scope after the op. */
+  readonly frees: readonly ValueId[];
+}
+
+/** Bytes that a program allocates itself, alignment included; its inputs are not counted. */
+export interface PredictedMemory {
+  /** Most bytes alive at once during the run, above what was allocated when it began. */
+  readonly peakBytes: number;
+  /** Bytes of saved values that only the scope keeps alive between forward and backward. */
+  readonly savedBytes: number;
+  /** Bytes of outputs that are handed to the caller and share no memory with inputs. */
+  readonly outputBytes: number;
+}
+
+/** A program in its order of execution. Every value that enters the scope leaves it at one known place. */
+export interface Plan {
+  readonly inputs: readonly ValueId[];
+  readonly steps: readonly Step[];
+  readonly outputs: readonly ValueId[];
+  /** Inputs that no op, output or saved list reads: they never enter the scope. */
+  readonly unusedInputs: readonly ValueId[];
+  /** Values that leave the scope after the outputs were handed out. */
+  readonly freesAtEnd: readonly ValueId[];
+  readonly predicted: PredictedMemory;
+}
+
+/** What backward needs from forward, value by value. */
+export interface SavedValues {
+  /** Read by backward: stay in the scope with their data. */
+  readonly withData: readonly ValueId[];
+  /** Read for their shape only: the grad node keeps the meta, the holder is moved out. */
+  readonly noNeedBuffer: readonly ValueId[];
+}
+
+/** One subgraph, compiled: what run_program runs. */
+export interface PlannedSubgraph {
+  readonly values: ValueTable;
+  readonly forward: Plan;
+  readonly backward: BackwardPart | null;
+}
+
+export interface BackwardPart {
+  /** Frees what forward saved at its last use. */
+  readonly plan: Plan;
+  /** Leaves what forward saved untouched, for `backward({ retainGraph: true })`. */
+  readonly retainingPlan: Plan;
+  readonly saved: SavedValues;
+  /** Per forward output: the backward input that takes its gradient, or null. */
+  readonly gradOutputs: readonly (ValueId | null)[];
+  /** Per forward input: the backward output with its gradient, or null. */
+  readonly gradInputs: readonly (ValueId | null)[];
+}

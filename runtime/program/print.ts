@@ -1,0 +1,55 @@
+import { formatPosition, type UserPosition } from '../errors/position.ts';
+import type { AttrValue } from '../ops/define-op.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { isContiguous } from '../tensor/shape.ts';
+import type { Program, ProgramOp, ValueId } from './program.ts';
+
+/**
+ * The printed form, deterministic: no addresses, counters or times.
+ *
+ *   program = header op* return
+ *   header  = "(" [value ":" spec {"," value ":" spec}] ")"
+ *   op      = outs "=" name operands [attrs] ["# " file ":" line ":" column]
+ *   outs    = value ":" spec {"," value ":" spec}
+ *   spec    = dtype "[" dims "]" ["strided"]
+ *   return  = "return" values
+ */
+export function printProgram(program: Program, options: PrintOptions = {}): string {
+  const lines = [
+    `(${program.inputs.map((id) => printDefinition(program, id)).join(', ')})`,
+    ...program.ops.map((op) => printOp(program, op, options)),
+    `return ${program.outputs.map(printValue).join(', ')}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export interface PrintOptions {
+  /** How positions are shown: the file's last part (default), or nothing. */
+  readonly positions?: 'short' | 'none';
+}
+
+export const printValue = (id: ValueId): string => `%${id}`;
+
+function printDefinition(program: Program, id: ValueId): string {
+  const meta = program.values[id]!;
+  const strided = isContiguous(meta.shape, meta.strides) ? '' : ' strided';
+  return `${printValue(id)}: ${formatSpec(meta)}${strided}`;
+}
+
+function printAttr(value: AttrValue): string {
+  return Array.isArray(value) ? `[${value.join(',')}]` : String(value);
+}
+
+function printPosition(at: UserPosition): string {
+  const file = at.file.slice(at.file.lastIndexOf('/') + 1);
+  return formatPosition({ ...at, file });
+}
+
+function printOp(program: Program, op: ProgramOp, options: PrintOptions): string {
+  const outputs = op.outputs.map((id) => printDefinition(program, id)).join(', ');
+  const attrs = Object.entries(op.attrs).map(([key, value]) => `${key}=${printAttr(value)}`);
+  const call = [`${op.op.name} ${op.inputs.map(printValue).join(', ')}`.trimEnd(), ...attrs];
+  const text = `  ${outputs} = ${call.join(' ')}`;
+  if (!op.at || options.positions === 'none') return text;
+  return `${text.padEnd(56)}  # ${printPosition(op.at)}`;
+}

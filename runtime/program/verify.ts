@@ -1,0 +1,28 @@
+import { invariant } from '../errors/invariant.ts';
+import type { Program, ValueId } from './program.ts';
+
+/**
+ * Holds what every phase relies on: each value is defined once and before its uses, operand counts fit
+ * the records, and every id is in the table. `available` are values defined elsewhere (for a backward
+ * program, those of forward). Throws InvariantError naming the op.
+ */
+export function verifyProgram(program: Program, available: Iterable<ValueId> = []): void {
+  const defined = new Set<ValueId>(available);
+  const define = (id: ValueId, by: string) => {
+    invariant(program.values[id] !== undefined, `${by} defines %${id}, which has no meta`);
+    invariant(!defined.has(id), `${by} defines %${id} a second time`);
+    defined.add(id);
+  };
+  for (const id of program.inputs) define(id, 'the input list');
+  for (const { op, inputs, outputs } of program.ops) {
+    invariant(
+      op.variadic || inputs.length === op.operands.length,
+      `${op.name} has ${inputs.length} operands instead of ${op.operands.length}`,
+    );
+    for (const id of inputs)
+      invariant(defined.has(id), `${op.name} reads %${id} before it is defined`);
+    for (const id of outputs) define(id, op.name);
+  }
+  for (const id of program.outputs)
+    invariant(defined.has(id), `the program returns undefined %${id}`);
+}

@@ -1,0 +1,85 @@
+import type { Device, Launch } from '../device/device.ts';
+import { events } from '../memory/events.ts';
+import { Holder } from '../memory/holder.ts';
+import type { Plan, Step } from '../program/plan.ts';
+import type { ValueTable } from '../program/program.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
+import type { Slot } from './scope.ts';
+
+/** What runs for one step, over the slots of a scope. */
+type Action = (slots: readonly Slot[]) => void;
+
+/**
+ * A plan bound to the kernels of its device. All that can be known before a run is decided here once:
+ * kernels, sizes, where each value is put and which ones leave after each op.
+ */
+export class Executable {
+  readonly #actions: readonly Action[];
+  readonly plan: Plan;
+
+  constructor(plan: Plan, values: ValueTable) {
+    this.plan = plan;
+    this.#actions = plan.steps.map((step) => compileStep(step, values));
+  }
+
+  /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
+  run(slots: readonly Slot[]): void {
+    const outer = events.op;
+    try {
+      for (const action of this.#actions) action(slots);
+    } finally {
+      events.op = outer;
+    }
+  }
+}
+
+function compileStep(step: Step, values: ValueTable): Action {
+  const { op } = step.op;
+  const run = op.kernel.kind === 'view' ? compileView(step, values) : compileKernel(step, values);
+  const { frees } = step;
+  return (slots) => {
+    events.op = op.name;
+    run(slots);
+    for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
+  };
+}
+
+/** A view shares its operand's holder; only its place in it is its own. */
+function compileView({ op }: Step, values: ValueTable): Action {
+  const [base, view] = [op.inputs[0]!, op.outputs[0]!];
+  const shift = values[view]!.offset - values[base]!.offset;
+  return (slots) => {
+    const { holder, offset } = slots[base]!;
+    slots[view]!.put(holder!.retain(), offset + shift);
+  };
+}
+
+function compileKernel({ op, reuses }: Step, values: ValueTable): Action {
+  const metas = (ids: readonly number[]): TensorMeta[] => ids.map((id) => values[id]!);
+  const outputMetas = metas(op.outputs);
+  const { device } = outputMetas[0]!;
+  const launch: Launch = device.prepare(op.op, metas(op.inputs), outputMetas, op.attrs);
+  const place = op.outputs.map((id, i) => placeOutput(device, values[id]!, id, reuses[i] ?? null));
+  // The operand lists are made once per step and filled per run: a launch keeps neither.
+  const inputs = new Array<Slot>(op.inputs.length);
+  const outputs = new Array<Slot>(op.outputs.length);
+  return (slots) => {
+    for (let i = 0; i < inputs.length; i++) inputs[i] = slots[op.inputs[i]!]!;
+    for (let i = 0; i < outputs.length; i++) outputs[i] = slots[op.outputs[i]!]!;
+    for (let i = 0; i < place.length; i++) place[i]!(slots);
+    launch(inputs, outputs);
+  };
+}
+
+function placeOutput(device: Device, meta: TensorMeta, id: number, reuse: number | null): Action {
+  if (reuse !== null) {
+    // A second owner for the time of the kernel: the operand's own share is freed with the step.
+    return (slots) => {
+      const { holder, offset } = slots[reuse]!;
+      slots[id]!.put(holder!.retain(), offset);
+    };
+  }
+  const bytes = sizeOf(meta.shape) * device.elementBytes(meta.dtype);
+  return (slots) => slots[id]!.put(new Holder(device, bytes), 0);
+}

@@ -1,0 +1,89 @@
+import { GradNode, type Target } from '../autograd/node.ts';
+import { deviceGuard } from '../device/current.ts';
+import { AutogradError } from '../errors/errors.ts';
+import { zeros } from '../ops/create.ts';
+import type { BackwardPart } from '../program/plan.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { enter } from './enter.ts';
+import { Executable } from './executor.ts';
+import type { Subgraph } from './run-program.ts';
+import type { Scope } from './scope.ts';
+
+/** The backward programs of a subgraph, bound when the first backward of their kind runs. */
+const executables = new WeakMap<object, Executable>();
+
+/**
+ * The one node of a run of a subgraph. It keeps the scope locked, in which only the values that
+ * backward reads still have data; of no-need-buffer values there is nothing but their compile-time meta.
+ */
+export class RunProgramNode extends GradNode {
+  override readonly name = 'run_program';
+  readonly #subgraph: Subgraph;
+  readonly #scope: Scope;
+  readonly #versions: readonly number[];
+
+  constructor(subgraph: Subgraph, scope: Scope, targets: readonly Target[], owners: number) {
+    super(targets, owners);
+    this.#subgraph = subgraph;
+    this.#scope = scope;
+    this.#versions = this.#backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
+  }
+
+  override apply(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    retainGraph: boolean,
+  ): (Tensor | null)[] {
+    this.#checkVersions();
+    const { slots } = this.#scope;
+    const { gradInputs } = this.#backward;
+    const plan = retainGraph ? this.#backward.retainingPlan : this.#backward.plan;
+    const unused = new Set(plan.unusedInputs);
+    this.#backward.gradOutputs.forEach((id, i) => {
+      if (id === null || unused.has(id)) return;
+      const gradient = gradOutputs[i] ?? this.#zeros(id);
+      enter(slots[id]!, gradient);
+      // The scope is the only owner now: the gradient dies at its last use in the program.
+      gradient.dispose();
+    });
+    this.#executable(plan).run(slots);
+    const results = gradInputs.map((id) => (id === null ? null : this.#subgraph.take(slots, id)));
+    for (const id of plan.freesAtEnd) slots[id]!.release();
+    return results;
+  }
+
+  protected override releaseSaved(): void {
+    this.#subgraph.scopes.giveBack(this.#scope);
+  }
+
+  get #backward(): BackwardPart {
+    return this.#subgraph.planned.backward!;
+  }
+
+  #executable(plan: BackwardPart['plan']): Executable {
+    const existing = executables.get(plan);
+    if (existing) return existing;
+    const executable = new Executable(plan, this.#subgraph.planned.values);
+    executables.set(plan, executable);
+    return executable;
+  }
+
+  /** An output that the user's loss doesn't depend on. */
+  #zeros(id: number): Tensor {
+    const { shape, device } = this.#subgraph.planned.values[id]!;
+    return deviceGuard(device, () => zeros(shape));
+  }
+
+  #checkVersions(): void {
+    const { slots } = this.#scope;
+    this.#backward.saved.withData.forEach((id, i) => {
+      if (slots[id]!.holder!.version === this.#versions[i]) return;
+      throw new AutogradError({
+        what: 'backward of run_program: a value that it needs was changed in place',
+        given: `%${id}, a ${formatSpec(this.#subgraph.planned.values[id]!)} tensor, written since forward`,
+        expected: 'the data that the forward pass saw',
+        remedy: 'use the out-of-place form of the op that changed it, or change a clone()',
+      });
+    });
+  }
+}

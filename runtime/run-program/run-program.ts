@@ -1,0 +1,68 @@
+import { gradEnabled } from '../autograd/grad-mode.ts';
+import { targetOf } from '../autograd/node.ts';
+import type { PlannedSubgraph } from '../program/plan.ts';
+import type { ValueId } from '../program/program.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { enter } from './enter.ts';
+import { Executable } from './executor.ts';
+import { RunProgramNode } from './grad-node.ts';
+import { type Scope, ScopePool, type Slot } from './scope.ts';
+
+/** A planned subgraph bound to its device, with the scopes it runs in. */
+export class Subgraph {
+  readonly planned: PlannedSubgraph;
+  readonly scopes: ScopePool;
+  readonly #forward: Executable;
+  readonly #enters: readonly boolean[];
+
+  constructor(planned: PlannedSubgraph) {
+    this.planned = planned;
+    this.scopes = new ScopePool(planned.values.length);
+    this.#forward = new Executable(planned.forward, planned.values);
+    const unused = new Set(planned.forward.unusedInputs);
+    this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
+  }
+
+  /**
+   * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter
+   * the scope as further owners of their holders; a strided one as a contiguous copy that dies at its
+   * last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
+   * After an exception everything is as before.
+   */
+  run(inputs: readonly Tensor[]): Tensor[] {
+    const { forward, backward } = this.planned;
+    const scope = this.scopes.take();
+    try {
+      const { slots } = scope;
+      forward.inputs.forEach((id, i) => {
+        if (this.#enters[i]) enter(slots[id]!, inputs[i]!);
+      });
+      this.#forward.run(slots);
+      const outputs = forward.outputs.map((id) => this.take(slots, id));
+      for (const id of forward.freesAtEnd) slots[id]!.release();
+      if (backward && gradEnabled()) this.#record(scope, inputs, outputs);
+      else this.scopes.giveBack(scope);
+      return outputs;
+    } catch (error) {
+      this.scopes.giveBack(scope);
+      throw error;
+    }
+  }
+
+  /** A handle for the outside on a value of the scope. */
+  take(slots: readonly Slot[], id: ValueId): Tensor {
+    const { holder, offset } = slots[id]!;
+    const { dtype, shape, strides, device } = this.planned.values[id]!;
+    return new Tensor({ dtype, shape, strides, offset, device }, holder!.retain());
+  }
+
+  #record(scope: Scope, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
+    const { gradInputs, gradOutputs } = this.planned.backward!;
+    const targets = inputs.map((input, i) => (gradInputs[i] === null ? null : targetOf(input)));
+    const owners = gradOutputs.filter((id) => id !== null).length;
+    const node = new RunProgramNode(this, scope, targets, owners);
+    outputs.forEach((output, index) => {
+      if (gradOutputs[index] !== null) output.setGradEdge({ node, index });
+    });
+  }
+}

@@ -1,0 +1,68 @@
+import type { Operand } from '../device/device.ts';
+import { invariant } from '../errors/invariant.ts';
+import type { Holder } from '../memory/holder.ts';
+
+/** A value's place in a scope: an owner of its holder while the value is alive. */
+export class Slot implements Operand {
+  holder: Holder | null = null;
+  offset = 0;
+
+  /** Takes over one ownership. */
+  put(holder: Holder, offset: number): void {
+    this.holder = holder;
+    this.offset = offset;
+  }
+
+  release(): void {
+    this.holder?.release();
+    this.holder = null;
+  }
+}
+
+/** The variables of one run of a subgraph, one slot per value; forward and backward share it. */
+export class Scope {
+  readonly slots: readonly Slot[];
+  /** Between the start of forward and the end of backward nobody else may run in it. */
+  locked = false;
+
+  constructor(values: number) {
+    this.slots = Array.from({ length: values }, () => new Slot());
+  }
+
+  /** Gives back everything still in it, and the scope to its pool. */
+  clear(): void {
+    for (const slot of this.slots) slot.release();
+    this.locked = false;
+  }
+}
+
+/** The scopes of one subgraph: reused, one more only when all are between forward and backward. */
+export class ScopePool {
+  readonly #free: Scope[] = [];
+  readonly #values: number;
+  /** Scopes made so far. */
+  made = 0;
+
+  constructor(values: number) {
+    this.#values = values;
+  }
+
+  take(): Scope {
+    const scope = this.#free.pop() ?? this.#make();
+    invariant(!scope.locked, 'a locked scope in the pool');
+    scope.locked = true;
+    return scope;
+  }
+
+  /** The scope must be empty, or be emptied here. */
+  giveBack(scope: Scope): void {
+    if (!scope.locked) return;
+    scope.clear();
+    this.#free.push(scope);
+  }
+
+  #make(): Scope {
+    this.made++;
+    return new Scope(this.#values);
+  }
+}

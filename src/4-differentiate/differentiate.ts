@@ -1,0 +1,76 @@
+import { runBackward } from '../../runtime/autograd/engine.ts';
+import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
+import type { GradNode } from '../../runtime/autograd/node.ts';
+import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
+import type { UserPosition } from '../../runtime/errors/position.ts';
+import { bind, withInterceptor } from '../../runtime/ops/bind.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { JointProgram } from '../programs/joint-program.ts';
+
+/**
+ * In: a verified forward program, and which of its inputs need a gradient.
+ * Out: the joint program. Guarantees: its forward part is the program itself, op by op, with the same
+ * value ids; gradients are summed in the same order as eager backward sums them.
+ *
+ * Method: the forward program is replayed with autograd recording on traced tensors, then the eager
+ * engine runs backward over them. So there is one set of vjp rules and one engine, and a difference
+ * between eager and static gradients has no place to come from.
+ */
+export function differentiate(forward: Program, needsGrad: readonly boolean[]): JointProgram {
+  const builder = new ProgramBuilder(() => {
+    throw new InvariantError('a tensor with data in a program that is being differentiated');
+  });
+  return withInterceptor(builder, () => {
+    const { tensors, positions } = replay(forward, needsGrad, builder);
+    const forwardOps = builder.opCount;
+    const outputs = forward.outputs.map((id) => tensors[id]!);
+    const gradients = outputs.map((output) => (output.gradEdge ? builder.input(output) : null));
+    const found = new Map<Tensor, ValueId>();
+    const roots = outputs.flatMap((tensor, i) => {
+      const gradient = gradients[i];
+      return gradient ? [{ tensor, gradient }] : [];
+    });
+    runBackward(roots, {
+      retainGraph: false,
+      sink: (leaf, gradient) => found.set(leaf, builder.valueOf(gradient)),
+      onNode: (node) => {
+        builder.at = positions.get(node);
+      },
+    });
+    const gradInputs = forward.inputs.map((id) => found.get(tensors[id]!) ?? null);
+    const gradOutputs = gradients.map((gradient) => (gradient ? builder.valueOf(gradient) : null));
+    return {
+      program: builder.finish(gradInputs.filter((id) => id !== null)),
+      forwardOps,
+      forwardInputs: forward.inputs,
+      forwardOutputs: forward.outputs,
+      gradOutputs,
+      gradInputs,
+    };
+  });
+}
+
+function replay(forward: Program, needsGrad: readonly boolean[], builder: ProgramBuilder) {
+  const tensors: Tensor[] = [];
+  const positions = new Map<GradNode, UserPosition | undefined>();
+  const define = (id: ValueId, tensor: Tensor) => {
+    invariant(builder.valueOf(tensor) === id, 'replay gives every value its own id again');
+    tensors[id] = tensor;
+  };
+  forward.inputs.forEach((id, i) => {
+    define(id, builder.input(forward.values[id]!).requiresGrad_(needsGrad[i]!));
+  });
+  for (const op of forward.ops) {
+    builder.at = op.at;
+    const inputs = op.inputs.map((id) => tensors[id]!);
+    const mode = op.recordsGrad ? enableGrad : noGrad;
+    const outputs = mode(() => bind(op.op, inputs, op.attrs));
+    outputs.forEach((output, i) => {
+      define(op.outputs[i]!, output);
+      if (output.gradEdge) positions.set(output.gradEdge.node, op.at);
+    });
+  }
+  return { tensors, positions };
+}

@@ -1,0 +1,26 @@
+import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { JointProgram } from '../programs/joint-program.ts';
+
+/** Drops ops whose outputs nobody reads. Ops are pure: only `needed` values and their sources count. */
+export function eliminateDeadCode(
+  ops: readonly ProgramOp[],
+  needed: Iterable<ValueId>,
+): readonly ProgramOp[] {
+  const live = new Set<ValueId>(needed);
+  const kept: ProgramOp[] = [];
+  for (let i = ops.length - 1; i >= 0; i--) {
+    const op = ops[i]!;
+    if (!op.outputs.some((id) => live.has(id))) continue;
+    for (const id of op.inputs) live.add(id);
+    kept.push(op);
+  }
+  return kept.reverse();
+}
+
+/** The same for the backward part of a joint program; its forward part is what the user asked for. */
+export function eliminateDeadBackward(joint: JointProgram): JointProgram {
+  const { ops, outputs } = joint.program;
+  const backward = eliminateDeadCode(ops.slice(joint.forwardOps), outputs);
+  const kept = [...ops.slice(0, joint.forwardOps), ...backward];
+  return { ...joint, program: { ...joint.program, ops: kept } };
+}

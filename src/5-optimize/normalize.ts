@@ -1,0 +1,25 @@
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { eliminateDeadCode } from './dead-code.ts';
+
+/**
+ * In: a program as it was traced. Out: the same without dead ops, values numbered in order: inputs,
+ * then results. Guarantees: replaying it op by op gives every value its own id again.
+ */
+export function normalize(traced: Program): Program {
+  const ops = eliminateDeadCode(traced.ops, traced.outputs);
+  const values: Program['values'][number][] = [];
+  const renamed = new Map<ValueId, ValueId>();
+  const define = (id: ValueId): ValueId => {
+    const next = (values.push(traced.values[id]!) - 1) as ValueId;
+    renamed.set(id, next);
+    return next;
+  };
+  const use = (id: ValueId): ValueId => renamed.get(id)!;
+  const inputs = traced.inputs.map(define);
+  const renumbered = ops.map((op) => ({
+    ...op,
+    inputs: op.inputs.map(use),
+    outputs: op.outputs.map(define),
+  }));
+  return { values, inputs, ops: renumbered, outputs: traced.outputs.map(use) };
+}

@@ -1,0 +1,30 @@
+import { copy } from '../../runtime/ops/copy.ts';
+import { type OpRecord, operandUse } from '../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+
+/**
+ * Puts a contiguous copy before every op whose kernel takes no strides and whose operand has some, as
+ * eager execution does. After the split, so that backward saves the view and not the copy; the copy is
+ * nobody else's and dies at that op. `values` is the table that gets the new values.
+ */
+export function materializeLayouts(program: Program, values: TensorMeta[]): Program {
+  const ops: ProgramOp[] = [];
+  for (const op of program.ops) {
+    const inputs = op.inputs.map((id, i) => {
+      const meta = values[id]!;
+      if (!needsCopy(op.op, i, meta)) return id;
+      const copied = (values.push(contiguousMeta(meta, meta.device)) - 1) as ValueId;
+      const { at } = op;
+      ops.push({ op: copy, inputs: [id], outputs: [copied], attrs: {}, recordsGrad: false, at });
+      return copied;
+    });
+    ops.push({ ...op, inputs });
+  }
+  return { ...program, values, ops };
+}
+
+function needsCopy(op: OpRecord, index: number, meta: TensorMeta): boolean {
+  if (op.layout === 'any' || op.kernel.kind === 'view') return false;
+  return operandUse(op, index) === 'data' && !isContiguousMeta(meta);
+}

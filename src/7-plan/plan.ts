@@ -1,0 +1,155 @@
+import { invariant } from '../../runtime/errors/invariant.ts';
+import { operandUse } from '../../runtime/ops/define-op.ts';
+import type { Plan, Step } from '../../runtime/program/plan.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
+import { sameShape } from '../../runtime/tensor/shape.ts';
+import { bytesOf, type Storage, StorageCount } from './storages.ts';
+
+interface PlanOptions {
+  /** Values that stay in the scope after the run. */
+  readonly keep: readonly ValueId[];
+  /** Values that are in the scope already, with their storages (what forward saved). */
+  readonly carried?: ReadonlyMap<ValueId, Storage>;
+}
+
+export interface Planned {
+  readonly plan: Plan;
+  /** Storages of the kept values, for the program that goes on with them. */
+  readonly kept: ReadonlyMap<ValueId, Storage>;
+}
+
+/**
+ * In: a program in its order. Out: where each value leaves the scope (its last use), which outputs take
+ * over the memory of a dying operand, and the bytes that follow. Guarantees: the predicted bytes are
+ * those that the allocator will count.
+ */
+export function planProgram(program: Program, options: PlanOptions): Planned {
+  const carried = options.carried ?? new Map<ValueId, Storage>();
+  const staying = new Set<ValueId>([...options.keep, ...program.outputs]);
+  const lastUse = lastUses(program);
+  const count = new StorageCount();
+  for (const [id, storage] of copied(carried)) count.carry(id, storage);
+  const entering = program.inputs.filter((id) => lastUse.has(id) || staying.has(id));
+  for (const id of entering) count.enter(id);
+
+  const steps = program.ops.map((op, index): Step => {
+    const dying = dyingAt(op, index, lastUse, staying);
+    const reuses = allocateOutputs(program, op, dying, count);
+    for (const id of dying) count.free(id);
+    return { op, reuses, frees: dying };
+  });
+
+  const keep = new Set(options.keep);
+  const outputStorages = new Set(program.outputs.map((id) => count.of(id)));
+  const kept = new Map(options.keep.map((id) => [id, count.of(id)]));
+  const savedStorages = new Set([...kept.values()].filter((s) => !outputStorages.has(s)));
+  const unread = [...carried.keys()].filter((id) => !lastUse.has(id));
+  const freesAtEnd = [...new Set([...program.outputs, ...unread])].filter((id) => !keep.has(id));
+  for (const id of freesAtEnd) count.free(id);
+  return {
+    kept: new Map([...kept].map(([id, s]) => [id, outputStorages.has(s) ? callersMemory(s) : s])),
+    plan: {
+      inputs: program.inputs,
+      steps,
+      outputs: program.outputs,
+      unusedInputs: program.inputs.filter((id) => !entering.includes(id)),
+      freesAtEnd,
+      predicted: {
+        peakBytes: count.peak,
+        savedBytes: sumBytes(savedStorages),
+        outputBytes: sumBytes(outputStorages),
+      },
+    },
+  };
+}
+
+/** A saved value that is also an output: the caller holds it, so its memory is not the program's to free. */
+function callersMemory({ owners }: Storage): Storage {
+  return { bytes: 0, owners };
+}
+
+/** Planning counts owners up and down; the map that was passed in stays as it is. */
+function copied(carried: ReadonlyMap<ValueId, Storage>): ReadonlyMap<ValueId, Storage> {
+  const copies = new Map<Storage, Storage>();
+  for (const storage of carried.values()) copies.set(storage, { ...storage });
+  return new Map([...carried].map(([id, storage]) => [id, copies.get(storage)!]));
+}
+
+function sumBytes(storages: Iterable<Storage>): number {
+  let bytes = 0;
+  for (const storage of storages) bytes += storage.bytes;
+  return bytes;
+}
+
+/** Index of the last op that reads each value's data. Reading a shape needs no memory. */
+function lastUses(program: Program): ReadonlyMap<ValueId, number> {
+  const last = new Map<ValueId, number>();
+  program.ops.forEach(({ op, inputs }, index) => {
+    inputs.forEach((id, i) => {
+      if (operandUse(op, i) === 'data') last.set(id, index);
+    });
+  });
+  return last;
+}
+
+/** Values that nobody reads after this op, including its own outputs that nobody reads at all. */
+function dyingAt(
+  op: ProgramOp,
+  index: number,
+  lastUse: ReadonlyMap<ValueId, number>,
+  staying: ReadonlySet<ValueId>,
+): ValueId[] {
+  const operands = op.inputs.filter((id) => lastUse.get(id) === index);
+  const unread = op.outputs.filter((id) => !lastUse.has(id));
+  return [...new Set([...operands, ...unread])].filter((id) => !staying.has(id));
+}
+
+function allocateOutputs(
+  program: Program,
+  op: ProgramOp,
+  dying: readonly ValueId[],
+  count: StorageCount,
+): readonly (ValueId | null)[] {
+  if (op.op.kernel.kind === 'view') {
+    count.share(op.outputs[0]!, op.inputs[0]!);
+    return [null];
+  }
+  return op.outputs.map((output) => {
+    const reused = reusable(program, op, output, dying, count);
+    if (reused === null) count.allocate(output, bytesOf(program.values, output));
+    else count.share(output, reused);
+    return reused;
+  });
+}
+
+/**
+ * A dying operand whose memory the output may take: only the program holds it, an element-by-element
+ * kernel reads each element before it writes it, and the sizes are equal.
+ */
+function reusable(
+  program: Program,
+  { op, inputs }: ProgramOp,
+  output: ValueId,
+  dying: readonly ValueId[],
+  count: StorageCount,
+): ValueId | null {
+  if (op.kernel.kind !== 'pointwise') return null;
+  const { shape } = program.values[output]!;
+  const bytes = bytesOf(program.values, output);
+  const candidate = inputs.find((id) => {
+    if (!dying.includes(id)) return false;
+    const meta = program.values[id]!;
+    const storage = count.of(id);
+    invariant(storage !== undefined, `%${id} is read but not in the scope`);
+    return (
+      storage.owners === 1 &&
+      storage.bytes === bytes &&
+      bytes > 0 &&
+      meta.offset === 0 &&
+      sameShape(meta.shape, shape) &&
+      isContiguousMeta(meta)
+    );
+  });
+  return candidate ?? null;
+}

@@ -1,0 +1,55 @@
+import { alignedBytes } from '../../runtime/memory/allocator.ts';
+import type { ValueId, ValueTable } from '../../runtime/program/program.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+
+/** One piece of memory while a program runs, as the planner follows it: who holds it, and its size. */
+export interface Storage {
+  /** Aligned; 0 for memory that belongs to the caller, which the program neither makes nor frees. */
+  readonly bytes: number;
+  /** Values in the scope that hold it. */
+  owners: number;
+}
+
+export function bytesOf(values: ValueTable, id: ValueId): number {
+  const { dtype, shape, device } = values[id]!;
+  return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
+}
+
+/** Counts bytes as the allocator will count them. */
+export class StorageCount {
+  readonly #of = new Map<ValueId, Storage>();
+  live = 0;
+  peak = 0;
+
+  /** Memory of the caller enters the scope. */
+  enter(id: ValueId): void {
+    this.#of.set(id, { bytes: 0, owners: 1 });
+  }
+
+  /** A value from an earlier program is in the scope already. */
+  carry(id: ValueId, storage: Storage): void {
+    this.#of.set(id, storage);
+  }
+
+  allocate(id: ValueId, bytes: number): void {
+    this.#of.set(id, { bytes, owners: 1 });
+    this.live += bytes;
+    this.peak = Math.max(this.peak, this.live);
+  }
+
+  share(id: ValueId, base: ValueId): void {
+    const storage = this.of(base);
+    storage.owners++;
+    this.#of.set(id, storage);
+  }
+
+  free(id: ValueId): void {
+    const storage = this.of(id);
+    this.#of.delete(id);
+    if (--storage.owners === 0) this.live -= storage.bytes;
+  }
+
+  of(id: ValueId): Storage {
+    return this.#of.get(id)!;
+  }
+}
