@@ -1,8 +1,16 @@
 import type { Attrs } from '../../ops/define-op.ts';
 import type { Expr } from '../../ops/expr.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
-import type { Launch } from '../device.ts';
-import { scalarPointwise } from './scalar/pointwise.ts';
+import { type DType, dtypes } from '../../tensor/dtype.ts';
+import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
+import { broadcastStrides, sameShape, sizeOf } from '../../tensor/shape.ts';
+import type { Launch, Operand } from '../device.ts';
+import { heap } from './heap.ts';
+import { addressOf } from './kernel.ts';
+import { collapse, type Loops } from './loops.ts';
+import { scalarPointwise, toInt32 } from './scalar/pointwise.ts';
+import { argumentsAt, argumentsBytes } from './scratch.ts';
+import { hasSimd } from './wasm/module-builder.ts';
+import { compilePointwise, type PointwiseKernel, type Walk } from './wasm/pointwise-kernel.ts';
 
 /** Binds the kernel of a scalar function. */
 export function pointwise(
@@ -11,5 +19,117 @@ export function pointwise(
   output: TensorMeta,
   attrs: Attrs,
 ): Launch {
-  return scalarPointwise(expr, inputs, output, attrs);
+  // Three arguments an operand, two an attribute; no op comes near the limit.
+  if (!hasSimd || inputs.length * 12 > argumentsBytes / 2) {
+    return scalarPointwise(expr, inputs, output, attrs);
+  }
+  const metas = [output, ...inputs];
+  const loops = loopsOver(metas, output);
+  const kinds = metas.map((meta) => meta.dtype);
+  const inner = loops.shape.length - 1;
+  const walks = loops.strides.map((strides, k) => walkOf(strides[inner] ?? 0, k === 0));
+  return bindKernel(kernelFor(expr, kinds, walks), loops, kinds, attrs);
+}
+
+/** One dimension where all operands are alike and dense, which is most of the time. */
+function loopsOver(metas: readonly TensorMeta[], output: TensorMeta): Loops {
+  const { shape } = output;
+  if (metas.every((meta) => sameShape(meta.shape, shape) && isContiguousMeta(meta))) {
+    return { shape: [sizeOf(shape)], strides: metas.map(() => [1]) };
+  }
+  const loops = collapse(
+    shape,
+    metas.map((meta) => broadcastStrides(meta.shape, meta.strides, shape)),
+  );
+  return loops.shape.length > 0 ? loops : { shape: [1], strides: metas.map(() => [1]) };
+}
+
+function walkOf(stride: number, isOutput: boolean): Walk {
+  if (stride === 1) return 'contiguous';
+  return stride === 0 && !isOutput ? 'fixed' : 'strided';
+}
+
+const kernels = new WeakMap<Expr, Map<string | number, PointwiseKernel>>();
+/** The same by structure: passes build equal expressions anew. */
+const kernelsByText = new Map<string, PointwiseKernel>();
+
+const dtypeCodes: { readonly [D in DType]: number } = { float32: 0, int32: 1, bool: 2 };
+const walkCodes: { readonly [W in Walk]: number } = { contiguous: 0, fixed: 3, strided: 6 };
+
+/** JSON has no NaN, infinities or −0. */
+const exactNumbers = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' ? (Object.is(value, -0) ? '-0' : String(value)) : value;
+
+function kernelFor(expr: Expr, kinds: readonly DType[], walks: readonly Walk[]): PointwiseKernel {
+  let ofExpr = kernels.get(expr);
+  if (!ofExpr) {
+    ofExpr = new Map();
+    kernels.set(expr, ofExpr);
+  }
+  // The number of operands is the expression's: digits alone tell signatures apart, while they fit.
+  let digits = 0;
+  for (let k = 0; k < kinds.length; k++) {
+    digits = digits * 9 + dtypeCodes[kinds[k]!] + walkCodes[walks[k]!];
+  }
+  const key = kinds.length <= 16 ? digits : `${kinds} ${walks}`;
+  let kernel = ofExpr.get(key);
+  if (!kernel) {
+    const text = `${key} ${JSON.stringify(expr, exactNumbers)}`;
+    kernel = kernelsByText.get(text) ?? compilePointwise({ expr, dtypes: kinds, walks });
+    kernelsByText.set(text, kernel);
+    ofExpr.set(key, kernel);
+  }
+  return kernel;
+}
+
+const attrBits = new Int32Array(1);
+const attrFloat = new Float32Array(attrBits.buffer);
+
+function bitsOf(value: number, form: 'f32' | 'i32'): number {
+  if (form === 'i32') return toInt32(value);
+  attrFloat[0] = value;
+  return attrBits[0]!;
+}
+
+function bindKernel(
+  { run, attrs: names }: PointwiseKernel,
+  loops: Loops,
+  kinds: readonly DType[],
+  attrs: Attrs,
+): Launch {
+  const rank = loops.shape.length;
+  const n = loops.shape[rank - 1]!;
+  const rows = rank > 1 ? loops.shape[rank - 2]! : 1;
+  const count = kinds.length;
+  const steps = loops.strides.map((strides, k) => strides.map((s) => s * dtypes[kinds[k]!].bytes));
+  const attrWords = names.map(({ name, form }) => bitsOf(attrs[name] as number, form));
+  const outer = loops.shape.slice(0, -2);
+  const first = argumentsAt / 4;
+  const addresses = new Array<number>(count).fill(0);
+
+  const runOuter = (dim: number): void => {
+    if (dim === outer.length) {
+      const words = heap.i32;
+      for (let k = 0; k < count; k++) words[first + k * 3] = addresses[k]!;
+      run(n, rows);
+      return;
+    }
+    for (let i = 0; i < outer[dim]!; i++) {
+      runOuter(dim + 1);
+      for (let k = 0; k < count; k++) addresses[k]! += steps[k]![dim]!;
+    }
+    for (let k = 0; k < count; k++) addresses[k]! -= outer[dim]! * steps[k]![dim]!;
+  };
+
+  return (sources: readonly Operand[], [target]: readonly Operand[]) => {
+    const words = heap.i32;
+    addresses[0] = addressOf(target!, kinds[0]!);
+    for (let k = 1; k < count; k++) addresses[k] = addressOf(sources[k - 1]!, kinds[k]!);
+    for (let k = 0; k < count; k++) {
+      words[first + k * 3 + 1] = rank > 1 ? steps[k]![rank - 2]! : 0;
+      words[first + k * 3 + 2] = steps[k]![rank - 1]!;
+    }
+    for (let i = 0; i < attrWords.length; i++) words[first + count * 3 + i] = attrWords[i]!;
+    runOuter(0);
+  };
 }

@@ -1,0 +1,24 @@
+import { fixedBytes } from './heap.ts';
+
+/**
+ * Fixed places at the start of the heap, used by one kernel call at a time: a kernel may leave
+ * anything there and expects nothing. Sizes are constants, so no tensor size changes them.
+ */
+
+/** Arguments of kernels that take many: addresses, strides and attributes, four bytes each. */
+export const argumentsAt = 64;
+export const argumentsBytes = 4096 - 64;
+
+/** A tile of results at the edge of a matrix. */
+export const tileAt = 4096;
+/** Offset tables of a convolution: one entry per row and per column of a block. */
+export const rowTableAt = 8192;
+export const columnTableAt = 16384;
+/** Packed panels of a matrix product. */
+export const panelAAt = 32768;
+export const panelABytes = 128 * 1024;
+export const panelBAt = panelAAt + panelABytes;
+export const panelBBytes = 512 * 1024;
+/** The padded part of an image that a block of a convolution reads. */
+export const imageAt = panelBAt + panelBBytes;
+export const imageBytes = fixedBytes - imageAt;

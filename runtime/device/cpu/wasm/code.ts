@@ -1,0 +1,132 @@
+import {
+  laneOpcodes,
+  memoryLaneOpcodes,
+  memoryOpcodes,
+  plainOpcodes,
+  specialOpcodes,
+} from './instructions.ts';
+
+/** Bytes of an expression: its operands, then its instruction. */
+export type Code = readonly number[];
+
+export type PlainOp = keyof typeof plainOpcodes;
+
+/** LEB128 of an unsigned number below 2^32. */
+export function unsigned(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    const low = rest % 128;
+    rest = Math.floor(rest / 128);
+    bytes.push(rest > 0 ? low | 0x80 : low);
+  } while (rest > 0);
+  return bytes;
+}
+
+/** LEB128 of a signed 32-bit number. */
+export function signed(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value | 0;
+  for (;;) {
+    const low = rest & 0x7f;
+    rest >>= 7;
+    const done = (rest === 0 && (low & 0x40) === 0) || (rest === -1 && (low & 0x40) !== 0);
+    bytes.push(done ? low : low | 0x80);
+    if (done) return bytes;
+  }
+}
+
+export function opcode(number: number): number[] {
+  return number < 0x1000 ? [number] : [number >>> 12, ...unsigned(number & 0xfff)];
+}
+
+function floatBytes(value: number): number[] {
+  return [...new Uint8Array(new Float32Array([value]).buffer)];
+}
+
+function intBytes(value: number): number[] {
+  return [...new Uint8Array(new Int32Array([value]).buffer)];
+}
+
+const four = (bytes: number[]): number[] => [...bytes, ...bytes, ...bytes, ...bytes];
+
+export function op(name: PlainOp, ...operands: readonly Code[]): Code {
+  return [...operands.flat(), ...opcode(plainOpcodes[name])];
+}
+
+/** Alignment is only a hint: 0, a single byte, is always right. */
+export function load(name: keyof typeof memoryOpcodes, address: Code, offset = 0): Code {
+  return [...address, ...opcode(memoryOpcodes[name]), 0, ...unsigned(offset)];
+}
+
+export function store(
+  name: keyof typeof memoryOpcodes,
+  address: Code,
+  value: Code,
+  offset = 0,
+): Code {
+  return [...address, ...value, ...opcode(memoryOpcodes[name]), 0, ...unsigned(offset)];
+}
+
+/** Loads into, or stores from, one lane of `vector`. */
+export function memoryLane(
+  name: keyof typeof memoryLaneOpcodes,
+  address: Code,
+  vector: Code,
+  lane: number,
+  offset = 0,
+): Code {
+  const immediates = [0, ...unsigned(offset), lane];
+  return [...address, ...vector, ...opcode(memoryLaneOpcodes[name]), ...immediates];
+}
+
+export function lane(
+  name: keyof typeof laneOpcodes,
+  index: number,
+  ...operands: readonly Code[]
+): Code {
+  return [...operands.flat(), ...opcode(laneOpcodes[name]), index];
+}
+
+export function i32(value: number): Code {
+  return [specialOpcodes['i32.const'], ...signed(value)];
+}
+
+export function i64(value: number): Code {
+  return [specialOpcodes['i64.const'], ...signed(value)];
+}
+
+export function f32(value: number): Code {
+  return [specialOpcodes['f32.const'], ...floatBytes(value)];
+}
+
+/** A vector constant with the number in all four lanes. */
+export function f32x4(value: number): Code {
+  return [...opcode(specialOpcodes['v128.const']), ...four(floatBytes(value))];
+}
+
+export function i32x4(value: number): Code {
+  return [...opcode(specialOpcodes['v128.const']), ...four(intBytes(value))];
+}
+
+/** Four 32-bit lanes chosen from the eight of two vectors. */
+export function shuffle(a: Code, b: Code, lanes: readonly number[]): Code {
+  const bytes = lanes.flatMap((at) => [at * 4, at * 4 + 1, at * 4 + 2, at * 4 + 3]);
+  return [...a, ...b, ...opcode(specialOpcodes['i8x16.shuffle']), ...bytes];
+}
+
+/** memory.fill(address, byte, length) */
+export function fillMemory(address: Code, byte: Code, length: Code): Code {
+  return [...address, ...byte, ...length, ...opcode(specialOpcodes['memory.fill']), 0];
+}
+
+/** The value of a function that returns one. */
+export function callCode(index: number, ...operands: readonly Code[]): Code {
+  return [...operands.flat(), specialOpcodes.call, ...unsigned(index)];
+}
+
+/** Combines the four lanes of a vector by pairs; the result is in every lane. `vector` is repeated. */
+export function acrossLanes(combine: (a: Code, b: Code) => Code, vector: Code): Code {
+  const pairs = combine(vector, shuffle(vector, vector, [2, 3, 0, 1]));
+  return combine(pairs, shuffle(pairs, pairs, [1, 0, 3, 2]));
+}

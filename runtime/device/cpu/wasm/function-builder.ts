@@ -1,0 +1,82 @@
+import { type Code, i32, op, unsigned } from './code.ts';
+import { specialOpcodes, type ValueType, valueTypes } from './instructions.ts';
+
+/** A parameter or a local variable. */
+export interface Local {
+  readonly index: number;
+  readonly type: ValueType;
+}
+
+const emptyBlock = 0x40;
+
+export function get(local: Local): Code {
+  return [specialOpcodes['local.get'], ...unsigned(local.index)];
+}
+
+/** Writes one function: locals, statements and structured control; no instruction takes a label. */
+export class FunctionBuilder {
+  readonly params: ValueType[] = [];
+  readonly #locals: ValueType[] = [];
+  #code: number[] = [];
+
+  /** All parameters come before the first local. */
+  param(type: ValueType = 'i32'): Local {
+    this.params.push(type);
+    return { index: this.params.length - 1, type };
+  }
+
+  local(type: ValueType, value?: Code): Local {
+    this.#locals.push(type);
+    const local = { index: this.params.length + this.#locals.length - 1, type };
+    if (value) this.set(local, value);
+    return local;
+  }
+
+  emit(code: Code): void {
+    for (const byte of code) this.#code.push(byte);
+  }
+
+  set(local: Local, value: Code): void {
+    this.emit(value);
+    this.emit([specialOpcodes['local.set'], ...unsigned(local.index)]);
+  }
+
+  /** local += amount */
+  add(local: Local, amount: Code | number): void {
+    const code = typeof amount === 'number' ? i32(amount) : amount;
+    this.set(local, op('i32.add', get(local), code));
+  }
+
+  if(condition: Code, then: () => void, otherwise?: () => void): void {
+    this.emit(condition);
+    this.emit([specialOpcodes.if, emptyBlock]);
+    then();
+    if (otherwise) {
+      this.emit([specialOpcodes.else]);
+      otherwise();
+    }
+    this.emit([specialOpcodes.end]);
+  }
+
+  while(condition: Code, body: () => void): void {
+    this.if(condition, () => {
+      this.emit([specialOpcodes.loop, emptyBlock]);
+      body();
+      this.emit([...condition, specialOpcodes.br_if, 0, specialOpcodes.end]);
+    });
+  }
+
+  /** While at least `step` are left: runs `body`, then takes `step` from `left`. */
+  countDown(left: Local, step: number, body: () => void): void {
+    this.while(op('i32.ge_u', get(left), i32(step)), () => {
+      body();
+      this.add(left, -step);
+    });
+  }
+
+  /** The function's code section entry, without its length. */
+  body(): number[] {
+    const runs = this.#locals.flatMap((type) => [1, valueTypes[type]]);
+    return [...unsigned(this.#locals.length), ...runs, ...this.#code, specialOpcodes.end];
+  }
+}

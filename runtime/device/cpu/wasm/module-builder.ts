@@ -1,0 +1,116 @@
+import { heap } from '../heap.ts';
+import { unsigned } from './code.ts';
+import { FunctionBuilder } from './function-builder.ts';
+import { type ValueType, valueTypes } from './instructions.ts';
+
+/** Functions from JavaScript that a kernel calls for what it has no instruction or polynomial for. */
+const imported = {
+  pow: (x: number, y: number): number => x ** y,
+} as const;
+
+/** Index of an imported function, for `FunctionBuilder.call`. */
+export const importedIndex: { readonly [F in keyof typeof imported]: number } = { pow: 0 };
+
+const importNames = Object.keys(importedIndex) as (keyof typeof imported)[];
+
+type Kernel = (...args: readonly number[]) => number;
+
+const text = (value: string): number[] => {
+  const bytes = [...new TextEncoder().encode(value)];
+  return [...unsigned(bytes.length), ...bytes];
+};
+
+const vector = (items: readonly (readonly number[])[]): number[] => [
+  ...unsigned(items.length),
+  ...items.flat(),
+];
+
+function section(id: number, content: readonly number[]): number[] {
+  return [id, ...unsigned(content.length), ...content];
+}
+
+function functionType(params: readonly ValueType[], results: readonly ValueType[]): number[] {
+  const types = (list: readonly ValueType[]) => vector(list.map((type) => [valueTypes[type]]));
+  return [0x60, ...types(params), ...types(results)];
+}
+
+/** No function of ours returns anything; results go to memory. */
+function encode(functions: ReadonlyMap<string, FunctionBuilder>): Uint8Array<ArrayBuffer> {
+  const builders = [...functions.values()];
+  const pow = functionType(['f32', 'f32'], ['f32']);
+  const types = [pow, ...builders.map((builder) => functionType(builder.params, []))];
+  // Limits as in `heap.ts`: at least one page, at most what the memory declares (flag 1: a maximum).
+  const memory = [...text('env'), ...text('memory'), 0x02, 0x01, 1, ...unsigned(65536)];
+  const imports = importNames.map((name) => [...text('env'), ...text(name), 0x00, 0]);
+  const first = importNames.length;
+  return new Uint8Array([
+    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, vector(types)),
+    ...section(2, vector([memory, ...imports])),
+    ...section(3, vector(builders.map((_, i) => unsigned(i + 1)))),
+    ...section(
+      7,
+      vector([...functions.keys()].map((name, i) => [...text(name), 0x00, ...unsigned(first + i)])),
+    ),
+    ...section(
+      10,
+      vector(
+        builders.map((builder) => {
+          const body = builder.body();
+          return [...unsigned(body.length), ...body];
+        }),
+      ),
+    ),
+  ]);
+}
+
+/** Functions compiled together: in their code, function k (counted from 0) is `localIndex(k)`. */
+export function localIndex(position: number): number {
+  return importNames.length + position;
+}
+
+/** Compiles functions over the heap; `define` writes each one's body. */
+export function compile<Name extends string>(
+  definitions: {
+    readonly [N in Name]: (builder: FunctionBuilder) => void;
+  },
+): { readonly [N in Name]: Kernel } {
+  const functions = new Map<string, FunctionBuilder>();
+  for (const name of Object.keys(definitions) as Name[]) {
+    const builder = new FunctionBuilder();
+    definitions[name](builder);
+    functions.set(name, builder);
+  }
+  const module = new WebAssembly.Module(encode(functions));
+  const { exports } = new WebAssembly.Instance(module, {
+    env: { memory: heap.memory, ...imported },
+  });
+  return exports as unknown as { readonly [N in Name]: Kernel };
+}
+
+/** Compiles at the first use. */
+export function lazily<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** Bytes of a module with one vector instruction; an engine without SIMD refuses it. */
+const probe = [
+  ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+  ...section(1, vector([functionType([], ['v128'])])),
+  ...section(3, [1, 0]),
+  ...section(10, vector([[6, 0, 0x41, 0, 0xfd, 17, 0x0b]])),
+];
+
+/** Whether kernels can be generated here: not without SIMD, nor under a page's policy against it. */
+export const hasSimd: boolean = (() => {
+  try {
+    new WebAssembly.Module(new Uint8Array(probe));
+    return true;
+  } catch {
+    return false;
+  }
+})();
