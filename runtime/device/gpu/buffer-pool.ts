@@ -1,0 +1,124 @@
+import { OutOfMemoryError } from '../../errors/errors.ts';
+import { invariant } from '../../errors/invariant.ts';
+import { type Allocator, alignedBytes, alignment } from '../../memory/allocator.ts';
+import { MemoryCounter } from '../../memory/stats.ts';
+import type { BufferHandle } from './gpujs.ts';
+
+/** One GPU buffer. Its address is ours alone: WebGPU shows none. */
+export interface PoolBuffer extends BufferHandle {
+  readonly ptr: number;
+  readonly bytes: number;
+  /** Why its contents are worthless: the kernel that should have written them failed. */
+  failure: Error | null;
+}
+
+/** Where the pool gets buffers and gives them back. */
+export interface BufferSource {
+  readonly maxBufferBytes: number;
+  createBuffer(bytes: number): BufferHandle;
+  /** Called when work that was issued earlier may still use the buffer. */
+  destroyBuffer(buffer: PoolBuffer): void;
+  /** The buffer begins another life, in the order of issue. */
+  reuseBuffer(buffer: PoolBuffer): void;
+}
+
+/** Idle buffers above this, and above what is in use, go back to the GPU when a new one is made. */
+const keptIdleBytes = 64 * 2 ** 20;
+
+/**
+ * WebGPU can't bind parts of one buffer both to read and to write, so every allocation is a buffer of
+ * its own. Freed buffers wait for an allocation of the same size; all work passes one queue in order,
+ * so a buffer may have its next owner while its last one's kernels still run.
+ */
+export class BufferPool implements Allocator {
+  readonly counter: MemoryCounter;
+  readonly #source: BufferSource;
+  readonly #used = new Map<number, PoolBuffer>();
+  /** By size, and within a size the oldest first; sizes in the order of their last use. */
+  readonly #idle = new Map<number, PoolBuffer[]>();
+  #idleBytes = 0;
+  /** Buffers get consecutive ranges of addresses; 0 is the empty tensor's. */
+  #nextPtr = alignment;
+
+  constructor(device: string, source: BufferSource) {
+    this.counter = new MemoryCounter(device);
+    this.#source = source;
+  }
+
+  get idleBytes(): number {
+    return this.#idleBytes;
+  }
+
+  alloc(bytes: number): number {
+    if (bytes === 0) return 0;
+    const wanted = alignedBytes(bytes);
+    const buffer = this.#take(wanted) ?? this.#create(wanted);
+    this.#used.set(buffer.ptr, buffer);
+    this.counter.alloc(buffer.ptr, wanted);
+    return buffer.ptr;
+  }
+
+  free(ptr: number, bytes: number): void {
+    if (bytes === 0) return;
+    const buffer = this.at(ptr);
+    invariant(
+      buffer.bytes === alignedBytes(bytes),
+      `free of ${bytes} bytes of a ${buffer.bytes} buffer`,
+    );
+    this.#used.delete(ptr);
+    this.counter.free(ptr, buffer.bytes);
+    const same = this.#idle.get(buffer.bytes) ?? [];
+    same.push(buffer);
+    // Last in the map: sizes that nobody frees any more become the first to go.
+    this.#idle.delete(buffer.bytes);
+    this.#idle.set(buffer.bytes, same);
+    this.#idleBytes += buffer.bytes;
+  }
+
+  /** The buffer of an allocated address. */
+  at(ptr: number): PoolBuffer {
+    const buffer = this.#used.get(ptr);
+    invariant(buffer !== undefined, `GPU address ${ptr} is not allocated`);
+    return buffer;
+  }
+
+  /** Gives idle buffers back to the GPU, the longest unused sizes first, until `bytes` are left. */
+  trim(bytes = 0): void {
+    for (const [size, buffers] of this.#idle) {
+      while (buffers.length > 0 && this.#idleBytes > bytes) {
+        this.#source.destroyBuffer(buffers.shift()!);
+        this.#idleBytes -= size;
+        this.counter.reserve(-size);
+      }
+      if (buffers.length === 0) this.#idle.delete(size);
+    }
+  }
+
+  #take(bytes: number): PoolBuffer | undefined {
+    const same = this.#idle.get(bytes);
+    const buffer = same?.pop();
+    if (!buffer) return undefined;
+    if (same!.length === 0) this.#idle.delete(bytes);
+    this.#idleBytes -= bytes;
+    this.#source.reuseBuffer(buffer);
+    return buffer;
+  }
+
+  #create(bytes: number): PoolBuffer {
+    const limit = this.#source.maxBufferBytes;
+    if (bytes > limit) {
+      throw new OutOfMemoryError({
+        what: 'gpu: one tensor is larger than the GPU allows for a buffer',
+        given: `${bytes} bytes`,
+        expected: `at most ${limit} bytes (the adapter's maxStorageBufferBindingSize)`,
+        remedy: 'split the tensor, use a smaller batch, or move it to the CPU device',
+      });
+    }
+    this.trim(Math.max(keptIdleBytes, this.counter.allocated));
+    const handle = this.#source.createBuffer(bytes);
+    this.counter.reserve(bytes);
+    const ptr = this.#nextPtr;
+    this.#nextPtr += bytes;
+    return { ...handle, ptr, bytes, failure: null };
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * From a thread's number to elements of strided operands. gpu.js computes indices in float32, which is
+ * exact below 2^24 but for divisions; those are corrected by one step.
+ */
+
+/** Dimensions from the outermost, each with its size and one stride per operand. */
+interface Loop {
+  readonly size: number;
+  readonly strides: readonly number[];
+}
+
+/** Joins neighbouring dimensions that all operands walk like one; drops those of size 1. */
+export function joinedLoops(
+  shape: readonly number[],
+  strides: readonly (readonly number[])[],
+): Loop[] {
+  const loops: Loop[] = [];
+  shape.forEach((size, d) => {
+    if (size === 1) return;
+    const own = strides.map((operand) => operand[d]!);
+    const outer = loops.at(-1);
+    if (outer?.strides.every((stride, o) => stride === own[o]! * size)) {
+      loops[loops.length - 1] = { size: outer.size * size, strides: own };
+    } else {
+      loops.push({ size, strides: own });
+    }
+  });
+  return loops;
+}
+
+/** `quotient` and `remainder` of the whole number `value` by a literal, exact below 2^24. */
+export function divisionCode(
+  value: string,
+  divisor: number,
+  quotient: string,
+  remainder: string,
+): string[] {
+  const d = divisor;
+  return [
+    `let ${quotient}=Math.floor(${value}/${d});`,
+    `let ${remainder}=${value}-${quotient}*${d};`,
+    `if(${remainder}<0.0){${quotient}=${quotient}-1.0;${remainder}=${remainder}+${d};}`,
+    `if(${remainder}>=${d}){${quotient}=${quotient}+1.0;${remainder}=${remainder}-${d};}`,
+  ];
+}
+
+export interface IndexCode {
+  readonly lines: readonly string[];
+  /** Per operand, its element without the offset: an expression of whole numbers. */
+  readonly indices: readonly string[];
+}
+
+/** Splits the row-major number `thread` of `shape`; `prefix` makes the names unique. */
+export function indexCode(
+  thread: string,
+  shape: readonly number[],
+  strides: readonly (readonly number[])[],
+  prefix: string,
+): IndexCode {
+  const loops = joinedLoops(shape, strides);
+  const lines: string[] = [];
+  const coordinates: string[] = [];
+  let rest = thread;
+  for (let d = loops.length - 1; d > 0; d--) {
+    const quotient = `${prefix}q${d}`;
+    const remainder = `${prefix}r${d}`;
+    lines.push(...divisionCode(rest, loops[d]!.size, quotient, remainder));
+    coordinates[d] = remainder;
+    rest = quotient;
+  }
+  coordinates[0] = rest;
+  const indices = strides.map((_, operand) => {
+    const terms = loops.flatMap(({ strides }, d) => term(coordinates[d]!, strides[operand]!));
+    return terms.join('+') || '0.0';
+  });
+  return { lines, indices };
+}
+
+function term(coordinate: string, stride: number): string[] {
+  if (stride === 0) return [];
+  return [stride === 1 ? coordinate : `${coordinate}*${stride}`];
+}
+
+/**
+ * WGSL that computes `index` from `i : i32` for a strided target; null when the target is contiguous.
+ * Written by us, not by gpu.js, so it divides whole numbers.
+ */
+export function storeCode(shape: readonly number[], strides: readonly number[]): string | null {
+  const loops = joinedLoops(shape, [strides]);
+  if (loops.length === 0) return null;
+  if (loops.length === 1 && loops[0]!.strides[0] === 1) return null;
+  const lines = ['var rest = i;', 'var index = 0;'];
+  for (let d = loops.length - 1; d >= 0; d--) {
+    const { size, strides } = loops[d]!;
+    lines.push(`index += (rest % ${size}) * (${strides[0]!});`, `rest = rest / ${size};`);
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,39 @@
+import type { KernelName } from '../../../ops/kernel-names.ts';
+import { conv2d, conv2dInputGrad, conv2dWeightGrad } from './conv.ts';
+import { nllLoss, nllLossGrad } from './loss.ts';
+import { matmul } from './matmul.ts';
+import { copy, copyInto, fill, narrowGrad } from './movement.ts';
+import type { NamedPlan } from './named-plan.ts';
+import { maxPool2d, maxPool2dGrad } from './pool.ts';
+import { argmax, max, sum, sumTo } from './reduce.ts';
+import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
+
+/** Drawn on the CPU and uploaded: gpu.js computes in float32, the generator needs whole 32-bit words. */
+export type RandomKernel = 'uniform' | 'normal';
+
+export function isRandomKernel(name: KernelName): name is RandomKernel {
+  return name === 'uniform' || name === 'normal';
+}
+
+export const gpuKernels: { readonly [K in Exclude<KernelName, RandomKernel>]: NamedPlan } = {
+  fill,
+  copy,
+  copyInto,
+  sum,
+  sumTo,
+  max,
+  argmax,
+  narrowGrad,
+  matmul,
+  conv2d,
+  conv2dInputGrad,
+  conv2dWeightGrad,
+  maxPool2d,
+  maxPool2dGrad,
+  logSoftmax,
+  logSoftmaxGrad,
+  softmax,
+  softmaxGrad,
+  nllLoss,
+  nllLossGrad,
+};

@@ -1,0 +1,124 @@
+/**
+ * Scalar functions as kernel source. WebGPU leaves NaN, infinities and domain errors to the driver
+ * (log(0) is −88 on one, max(NaN, 0) is 0 on another), so every case that PyTorch defines is asked for.
+ */
+import type { BinaryFn, CompareFn, UnaryFn } from '../../../ops/expr.ts';
+import type { StageWriter } from './stage-writer.ts';
+
+/** A float32 literal; numbers that have none are passed as arguments. */
+export function numberCode(w: StageWriter, value: number): string {
+  const rounded = Math.fround(value);
+  if (Number.isNaN(rounded)) return w.nan;
+  if (rounded === Infinity) return w.infinity;
+  if (rounded === -Infinity) return `(-${w.infinity})`;
+  return rounded < 0 || Object.is(rounded, -0) ? `(${literal(rounded)})` : literal(rounded);
+}
+
+function literal(value: number): string {
+  const text = Object.is(value, -0) ? '-0' : String(value);
+  // gpu.js gives a literal without a fraction the type that it guesses the neighbours have.
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}
+
+/** True of every number but NaN; `x === x` may be folded to true. */
+const isNumber = (x: string) => `(${x}>0.0||${x}<=0.0)`;
+
+const truncated = (x: string) => `(${x}<0.0?-Math.floor(-${x}):Math.floor(${x}))`;
+
+export const unaryCode: { readonly [F in UnaryFn]: (w: StageWriter, x: string) => string } = {
+  neg: (_w, x) => `(-${x})`,
+  abs: (_w, x) => `Math.abs(${x})`,
+  floor: (_w, x) => `Math.floor(${x})`,
+  exp: (w, x) => {
+    const y = w.let(`Math.exp(${x})`);
+    // Beyond these float32 holds 0 and Infinity; drivers saturate at the largest finite number.
+    const upper = w.let(`(${x}>88.73?${w.infinity}:${y})`);
+    const lower = w.let(`(${x}<-104.0?0.0:${upper})`);
+    return `(${isNumber(x)}?${lower}:${x})`;
+  },
+  log: (w, x) => {
+    const y = w.let(`(${x}>=${w.infinity}?${x}:Math.log(${x}))`);
+    const atZero = w.let(`(${x}===0.0?-${w.infinity}:${w.nan})`);
+    return `(${x}>0.0?${y}:${atZero})`;
+  },
+  sqrt: (w, x) => {
+    const y = w.let(`(${x}>=${w.infinity}?${x}:Math.sqrt(${x}))`);
+    const atZero = w.let(`(${x}===0.0?${x}:${w.nan})`);
+    return `(${x}>0.0?${y}:${atZero})`;
+  },
+  tanh: (w, x) => {
+    // Drivers overflow beyond about 44; float32 is 1 from 9.01 on.
+    const upper = w.let(`(${x}>15.0?15.0:${x})`);
+    const clamped = w.let(`(${upper}<-15.0?-15.0:${upper})`);
+    return `(${isNumber(x)}?Math.tanh(${clamped}):${x})`;
+  },
+  toInt: (w, x) => {
+    const upper = w.let(`(${x}>2147483647.0?2147483647.0:${x})`);
+    const clamped = w.let(`(${upper}<-2147483648.0?-2147483648.0:${upper})`);
+    return `(${isNumber(x)}?${truncated(clamped)}:0.0)`;
+  },
+};
+
+export const binaryCode: {
+  readonly [F in BinaryFn]: (w: StageWriter, x: string, y: string) => string;
+} = {
+  add: (_w, x, y) => `(${x}+${y})`,
+  sub: (_w, x, y) => `(${x}-${y})`,
+  mul: (_w, x, y) => `(${x}*${y})`,
+  div: (_w, x, y) => `(${x}/${y})`,
+  max: (w, x, y) => chosen(w, x, y, '>'),
+  min: (w, x, y) => chosen(w, x, y, '<'),
+  pow: (w, x, y) => {
+    const size = w.let(`Math.abs(${x})`);
+    const power = w.let(`Math.pow(${size},${y})`);
+    const whole = w.let(`(Math.floor(${y})===${y}?1.0:0.0)`);
+    const half = w.let(`${y}*0.5`);
+    const odd = w.let(`(Math.floor(${half})===${half}?0.0:1.0)`);
+    const signed = w.let(`(${odd}>0.5?-${power}:${power})`);
+    const negative = w.let(`(${whole}>0.5?${signed}:${w.nan})`);
+    const zero = w.let(`(${y}<0.0?${w.infinity}:0.0)`);
+    const nonPositive = w.let(`(${x}<0.0?${negative}:${zero})`);
+    const result = w.let(`(${x}>0.0?${power}:${nonPositive})`);
+    const checked = w.let(`(${isNumber(x)}?${result}:${x})`);
+    return `(${y}===0.0?1.0:${checked})`;
+  },
+};
+
+/** The larger or smaller one; NaN when either is NaN. */
+function chosen(w: StageWriter, x: string, y: string, sign: '>' | '<'): string {
+  const unordered = w.let(`${x}+${y}`);
+  const other = w.let(`(${y}${sign}${x}?${y}:${unordered})`);
+  return `(${x}${sign}=${y}?${x}:${other})`;
+}
+
+/** x to a number known when the kernel is made: whole powers are exact products. */
+export function powerCode(w: StageWriter, x: string, exponent: number): string {
+  if (exponent === 0) return '1.0';
+  if (exponent === 0.5) return unaryCode.sqrt(w, x);
+  if (Number.isInteger(exponent) && Math.abs(exponent) <= 16) {
+    const power = wholePower(w, x, Math.abs(exponent));
+    return exponent < 0 ? `(1.0/${power})` : power;
+  }
+  return binaryCode.pow(w, x, numberCode(w, exponent));
+}
+
+function wholePower(w: StageWriter, x: string, exponent: number): string {
+  if (exponent === 1) return x;
+  const half = wholePower(w, x, exponent >> 1);
+  const square = w.let(`${half}*${half}`);
+  return exponent & 1 ? w.let(`${square}*${x}`) : square;
+}
+
+const comparisons: { readonly [F in CompareFn]: string } = {
+  eq: '===',
+  ne: '!==',
+  lt: '<',
+  le: '<=',
+  gt: '>',
+  ge: '>=',
+};
+
+/** 1 or 0. */
+export function compareCode(fn: CompareFn, x: string, y: string): string {
+  return `(${x}${comparisons[fn]}${y}?1.0:0.0)`;
+}

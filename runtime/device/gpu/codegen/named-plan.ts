@@ -1,0 +1,10 @@
+import type { Attrs } from '../../../ops/define-op.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { KernelPlan } from '../kernel-plan.ts';
+
+/** Makes a hand-written kernel for the metas of an op's operands. */
+export type NamedPlan = (
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+) => KernelPlan;

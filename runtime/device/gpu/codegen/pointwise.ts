@@ -1,0 +1,152 @@
+import { invariant } from '../../../errors/invariant.ts';
+import type { Attrs } from '../../../ops/define-op.ts';
+import type { Expr } from '../../../ops/expr.ts';
+import type { DType } from '../../../tensor/dtype.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides, sameShape } from '../../../tensor/shape.ts';
+import { arithmeticOf } from '../../cpu/expr-type.ts';
+import { input, type KernelPlan, output, singleStage } from '../kernel-plan.ts';
+import { binaryCode, compareCode, numberCode, powerCode, unaryCode } from './math-code.ts';
+import { StageWriter } from './stage-writer.ts';
+
+/** Inputs that an expression reads, ascending. */
+export function inputsOf(expr: Expr, found = new Set<number>()): readonly number[] {
+  if (expr.kind === 'input') found.add(expr.index);
+  for (const child of children(expr)) inputsOf(child, found);
+  return [...found].sort((a, b) => a - b);
+}
+
+function children(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'input':
+    case 'const':
+    case 'attr':
+      return [];
+    case 'unary':
+      return [expr.x];
+    case 'binary':
+    case 'compare':
+      return [expr.x, expr.y];
+    case 'select':
+      return [expr.test, expr.then, expr.otherwise];
+  }
+}
+
+/** Attributes that decide the source itself: exponents. All others are arguments of the kernel. */
+export function attrsInSource(expr: Expr): readonly string[] {
+  const own =
+    expr.kind === 'binary' && expr.fn === 'pow' && expr.y.kind === 'attr' ? [expr.y.name] : [];
+  return [...own, ...children(expr).flatMap(attrsInSource)];
+}
+
+/** One thread per element of the output; operands broadcast, any strides. */
+export function pointwisePlan(
+  expr: Expr,
+  inputs: readonly TensorMeta[],
+  out: TensorMeta,
+  attrs: Attrs,
+): KernelPlan {
+  const w = new StageWriter();
+  const used = inputsOf(expr);
+  const strides = used.map((i) =>
+    broadcastStrides(inputs[i]!.shape, inputs[i]!.strides, out.shape),
+  );
+  const indices = w.indices(out.shape, strides);
+  const elements = new Map<number, string>();
+  used.forEach((i, n) => {
+    const ref = w.array(input(i), readsWhereItWrites(strides[n]!, out));
+    elements.set(i, w.let(ref.at(indices[n]!)));
+  });
+  const dtypes = inputs.map((meta) => meta.dtype);
+  const value = new ExprWriter(w, elements, attrs).write(expr);
+  return singleStage(w.into(output(0), out, storedAs(w, value, expr, dtypes, out.dtype)));
+}
+
+function readsWhereItWrites(strides: readonly number[], out: TensorMeta): boolean {
+  return sameShape(
+    strides.filter((_, d) => out.shape[d] !== 1),
+    out.strides.filter((_, d) => out.shape[d] !== 1),
+  );
+}
+
+/** Integers and bools live in float32: whatever isn't one yet is made one. */
+function storedAs(
+  w: StageWriter,
+  value: string,
+  expr: Expr,
+  dtypes: readonly DType[],
+  dtype: DType,
+): string {
+  if (dtype === 'float32' || arithmeticOf(expr, dtypes) === 'i32') {
+    return dtype === 'bool' && !isBool(expr, dtypes) ? compareCode('ne', value, '0.0') : value;
+  }
+  return dtype === 'bool' ? compareCode('ne', value, '0.0') : unaryCode.toInt(w, value);
+}
+
+function isBool(expr: Expr, dtypes: readonly DType[]): boolean {
+  return expr.kind === 'compare' || (expr.kind === 'input' && dtypes[expr.index] === 'bool');
+}
+
+/** Writes a tree in static single assignment: a subtree that occurs twice is computed once. */
+class ExprWriter {
+  readonly #writer: StageWriter;
+  readonly #elements: ReadonlyMap<number, string>;
+  readonly #attrs: Attrs;
+  readonly #written = new Map<Expr, string>();
+
+  constructor(writer: StageWriter, elements: ReadonlyMap<number, string>, attrs: Attrs) {
+    this.#writer = writer;
+    this.#elements = elements;
+    this.#attrs = attrs;
+  }
+
+  /** The name of the variable that holds the value. */
+  write(expr: Expr): string {
+    const existing = this.#written.get(expr);
+    if (existing !== undefined) return existing;
+    const name =
+      expr.kind === 'input' ? this.#element(expr.index) : this.#writer.let(this.#code(expr));
+    this.#written.set(expr, name);
+    return name;
+  }
+
+  #element(index: number): string {
+    const name = this.#elements.get(index);
+    invariant(name !== undefined, `expression reads operand ${index}, which is not there`);
+    return name;
+  }
+
+  #code(expr: Exclude<Expr, { kind: 'input' }>): string {
+    const w = this.#writer;
+    switch (expr.kind) {
+      case 'const':
+        return numberCode(w, expr.value);
+      case 'attr':
+        return w.attr(expr.name);
+      case 'unary':
+        return unaryCode[expr.fn](w, this.write(expr.x));
+      case 'binary': {
+        if (expr.fn === 'pow') {
+          const exponent = this.#known(expr.y);
+          if (exponent !== null) return powerCode(w, this.write(expr.x), exponent);
+        }
+        return binaryCode[expr.fn](w, this.write(expr.x), this.write(expr.y));
+      }
+      case 'compare':
+        return compareCode(expr.fn, this.write(expr.x), this.write(expr.y));
+      case 'select':
+        return this.#select(expr);
+    }
+  }
+
+  #select(expr: Extract<Expr, { kind: 'select' }>): string {
+    const then = this.write(expr.then);
+    const otherwise = this.write(expr.otherwise);
+    return `(${this.write(expr.test)}!==0.0?${then}:${otherwise})`;
+  }
+
+  #known(expr: Expr): number | null {
+    if (expr.kind === 'const') return expr.value;
+    return expr.kind === 'attr' ? (this.#attrs[expr.name] as number) : null;
+  }
+}

@@ -1,0 +1,34 @@
+import { DTypeError } from '../../errors/errors.ts';
+import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
+
+/** Largest magnitude up to which float32 holds every integer. */
+const maxExactInteger = 2 ** 24;
+
+/** Elements as the GPU stores them. A Float32Array that WebGPU can take is answered itself. */
+export function toFloats(data: TypedArray, dtype: DType): Float32Array<ArrayBuffer> {
+  if (data instanceof Float32Array && data.buffer instanceof ArrayBuffer) {
+    return data as Float32Array<ArrayBuffer>;
+  }
+  const values = new Float32Array(data.length);
+  values.set(data);
+  if (dtype === 'int32') refuseInexact(data);
+  return values;
+}
+
+function refuseInexact(data: TypedArray): void {
+  const bad = data.findIndex((value) => Math.abs(value) > maxExactInteger);
+  if (bad < 0) return;
+  throw new DTypeError({
+    what: 'gpu: an integer is too large for the GPU, which stores int32 as float32',
+    given: `${data[bad]} at element ${bad}`,
+    expected: `integers from ${-maxExactInteger} to ${maxExactInteger}`,
+    remedy: "keep the tensor on the CPU: deviceGuard('cpu', …) or x.to('cpu')",
+  });
+}
+
+export function fromFloats(values: Float32Array, dtype: DType): TypedArray {
+  if (dtype === 'float32') return values;
+  const result = newTypedArray(dtype, values.length);
+  result.set(values);
+  return result;
+}

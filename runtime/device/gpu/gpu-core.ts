@@ -1,0 +1,261 @@
+import { DeviceError } from '../../errors/errors.ts';
+import type { UserPosition } from '../../errors/position.ts';
+import { events } from '../../memory/events.ts';
+import type { Operand } from '../device.ts';
+import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
+import type { CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
+import { IssueQueue, type Task } from './issue-queue.ts';
+import { KernelCache } from './kernel-cache.ts';
+import { messageOf } from './node-webgpu.ts';
+
+/** An operand's first element. */
+export interface Place {
+  readonly buffer: PoolBuffer;
+  readonly offset: number;
+}
+
+/** gpu.js computes indices in float32: whole numbers are exact up to here. */
+export const maxElements = 2 ** 24;
+
+const elementBytes = 4;
+
+/** By value: WebGPU's global for it does not exist everywhere. */
+const mapModeRead = 1;
+
+/** One run of one kernel. */
+export interface KernelRun {
+  readonly op: string;
+  readonly kernel: CompiledKernel;
+  readonly inputs: readonly PoolBuffer[];
+  readonly output: PoolBuffer;
+  readonly scalars: readonly number[];
+  /** True when nothing of the output's old contents remains. */
+  readonly whole: boolean;
+}
+
+/** Buffers, kernels and the one queue that everything passes. */
+export class GpuCore {
+  readonly name = 'gpu';
+  readonly pool: BufferPool;
+  readonly kernels: KernelCache;
+  readonly #backend: GpuJsBackend;
+  readonly #queue = new IssueQueue();
+  /** Bound where a kernel must be given something: empty tensors, inputs read through the output. */
+  readonly #nothing: PoolBuffer;
+  /** Set once any kernel failed; until then buffers need no cleaning between lives. */
+  #anyFailure = false;
+  /** What WebGPU reported on its own; told at the next read. */
+  #reported: string | null = null;
+  #closed = false;
+
+  constructor(backend: GpuJsBackend, kernelCapacity: number) {
+    this.#backend = backend;
+    this.pool = new BufferPool(this.name, {
+      maxBufferBytes: Math.min(backend.maxBufferBytes, maxElements * elementBytes),
+      createBuffer: (bytes) => backend.createBuffer(bytes),
+      destroyBuffer: ({ buffer }) => this.#queue.issueNow(() => buffer.destroy()),
+      reuseBuffer: (buffer) => this.#forgetFailure(buffer),
+    });
+    this.kernels = new KernelCache(
+      kernelCapacity,
+      (text) => backend.compile(text),
+      // A kernel destroyed while it is built would come back to life.
+      (kernel) =>
+        this.#queue.issue({ waitsFor: () => unbuilt(kernel), run: () => kernel.destroy() }),
+    );
+    this.#nothing = { ...backend.createBuffer(64), ptr: 0, bytes: 64, failure: null };
+    backend.device.onuncapturederror = ({ error }) => {
+      this.#reported ??= error.message;
+    };
+  }
+
+  place({ holder, offset }: Operand, op: string): Place {
+    if (this.#closed) throw closedError(op);
+    if (!holder || holder.ptr === 0) return { buffer: this.#nothing, offset: 0 };
+    return { buffer: this.pool.at(holder.ptr), offset };
+  }
+
+  /** Scratch for what `body` issues; counted like any other memory. */
+  withScratch(elements: readonly number[], body: (buffers: readonly PoolBuffer[]) => void): void {
+    const ptrs: number[] = [];
+    try {
+      for (const count of elements) ptrs.push(this.pool.alloc(count * elementBytes));
+      body(ptrs.map((ptr) => this.pool.at(ptr)));
+    } finally {
+      // What was issued runs before anything that the buffers' next owners issue.
+      ptrs.forEach((ptr, i) => {
+        this.pool.free(ptr, elements[i]! * elementBytes);
+      });
+    }
+  }
+
+  /** Gets a kernel, starting its build. Throws DeviceError for what gpu.js can't translate. */
+  compile(op: string, key: string, text: KernelText): CompiledKernel {
+    try {
+      return this.kernels.get(key, text);
+    } catch (cause) {
+      throw buildError(op, cause);
+    }
+  }
+
+  launch(run: KernelRun): void {
+    const { kernel } = run;
+    const task: Task = {
+      waitsFor: () => unbuilt(kernel),
+      run: () => this.#run(run),
+    };
+    this.#queue.issue(task);
+  }
+
+  #run({ op, kernel, inputs, output, scalars, whole }: KernelRun): void {
+    const spoiled = this.#anyFailure ? inputs.find((input) => input.failure)?.failure : null;
+    const failure = kernel.failure ? buildError(op, kernel.failure) : spoiled;
+    if (failure) {
+      this.#fail(output, failure);
+      return;
+    }
+    const bound = inputs.map((input) => (input === output ? this.#nothing : input));
+    try {
+      kernel.run(output.buffer, bound, scalars);
+      if (whole) output.failure = null;
+    } catch (cause) {
+      this.#fail(output, runError(op, cause));
+    }
+  }
+
+  #fail(buffer: PoolBuffer, failure: Error): void {
+    this.#anyFailure = true;
+    buffer.failure = failure;
+  }
+
+  #forgetFailure(buffer: PoolBuffer): void {
+    if (!this.#anyFailure) return;
+    this.#queue.issueNow(() => {
+      buffer.failure = null;
+    });
+  }
+
+  /** Copies `count` elements between two buffers. */
+  copy(from: Place, to: Place, count: number): void {
+    this.#queue.issueNow(() => {
+      if (from.buffer.failure) {
+        this.#fail(to.buffer, from.buffer.failure);
+        return;
+      }
+      const encoder = this.#backend.device.createCommandEncoder();
+      const bytes = count * elementBytes;
+      encoder.copyBufferToBuffer(
+        from.buffer.buffer,
+        from.offset * elementBytes,
+        to.buffer.buffer,
+        to.offset * elementBytes,
+        bytes,
+      );
+      this.#backend.device.queue.submit([encoder.finish()]);
+      if (bytes >= to.buffer.bytes) to.buffer.failure = null;
+    });
+  }
+
+  /** `data` must not change afterwards, unless `kept` is false: then it is copied when it must wait. */
+  write(data: Float32Array<ArrayBuffer>, to: Place, kept: boolean): void {
+    this.#emitCopy('host', this.name, data.byteLength);
+    const write = (values: Float32Array<ArrayBuffer>) => {
+      const { buffer, offset } = to;
+      this.#backend.device.queue.writeBuffer(buffer.buffer, offset * elementBytes, values);
+      if (values.byteLength === buffer.bytes) buffer.failure = null;
+    };
+    const values = kept || !this.#queue.busy ? data : data.slice();
+    this.#queue.issueNow(() => write(values));
+  }
+
+  /** Reads `count` elements, after everything issued before. */
+  read({ buffer, offset }: Place, count: number, op: string): Promise<Float32Array> {
+    this.#emitCopy(this.name, 'host', count * elementBytes);
+    return new Promise((resolve, reject) => {
+      this.#queue.issueNow(() => {
+        if (buffer.failure) reject(buffer.failure);
+        else this.#map(buffer, offset, count, op).then(resolve, reject);
+      });
+    });
+  }
+
+  async #map(buffer: PoolBuffer, offset: number, count: number, op: string): Promise<Float32Array> {
+    const { device } = this.#backend;
+    const bytes = count * elementBytes;
+    const staging = this.#backend.createReadBuffer(bytes);
+    try {
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(buffer.buffer, offset * elementBytes, staging, 0, bytes);
+      device.queue.submit([encoder.finish()]);
+      await staging.mapAsync(mapModeRead);
+      const values = new Float32Array(staging.getMappedRange().slice(0));
+      staging.unmap();
+      this.#tellReported(op);
+      return values;
+    } catch (cause) {
+      this.#tellReported(op);
+      throw cause instanceof DeviceError ? cause : runError(op, cause);
+    } finally {
+      staging.destroy();
+    }
+  }
+
+  #tellReported(op: string): void {
+    const reported = this.#reported;
+    this.#reported = null;
+    if (reported !== null) throw runError(op, reported);
+  }
+
+  #emitCopy(from: string, to: string, bytes: number): void {
+    if (events.active) events.emit({ kind: 'copy', from, to, bytes, op: events.op });
+  }
+
+  /** Everything issued was submitted, and the GPU has finished it. */
+  async synchronize(): Promise<void> {
+    await this.#queue.idle();
+    await this.#backend.device.queue.onSubmittedWorkDone();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#queue.idle();
+    this.kernels.clear();
+    this.pool.trim();
+    this.#nothing.buffer.destroy();
+    await this.#backend.destroy();
+  }
+}
+
+function unbuilt(kernel: CompiledKernel): Promise<void> | null {
+  return kernel.built || kernel.failure ? null : kernel.ready;
+}
+
+function buildError(op: string, cause: unknown, at?: UserPosition): DeviceError {
+  return new DeviceError({
+    what: `${op}: its GPU kernel could not be built`,
+    given: messageOf(cause),
+    expected: "source that gpu.js and the adapter's driver accept",
+    remedy: "report it, and move the operands to the CPU meanwhile: x.to('cpu')",
+    at,
+    cause,
+  });
+}
+
+function runError(op: string, cause: unknown): DeviceError {
+  return new DeviceError({
+    what: `${op}: the GPU failed`,
+    given: messageOf(cause),
+    expected: 'a device that is there and has memory left',
+    remedy: "use smaller tensors, call destroyGpu() and init('gpu') again, or stay on the CPU",
+    cause,
+  });
+}
+
+function closedError(op: string): DeviceError {
+  return new DeviceError({
+    what: `${op}: the GPU was given back`,
+    given: 'a device after destroyGpu()',
+    expected: 'a device in use',
+    remedy: "call await init('gpu') and make the tensors anew",
+  });
+}

@@ -1,0 +1,209 @@
+import { DeviceError } from '../../errors/errors.ts';
+import { InvariantError } from '../../errors/invariant.ts';
+import { events } from '../../memory/events.ts';
+import type { Attrs, OpRecord } from '../../ops/define-op.ts';
+import { E } from '../../ops/expr.ts';
+import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
+import {
+  contiguousMeta,
+  formatSpec,
+  isContiguousMeta,
+  type TensorMeta,
+} from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { Device, Launch, Operand } from '../device.ts';
+import type { BufferPool } from './buffer-pool.ts';
+import { gpuKernels, isRandomKernel } from './codegen/kernels.ts';
+import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
+import { fromFloats, toFloats } from './element-storage.ts';
+import { GpuCore } from './gpu-core.ts';
+import type { GpuJsBackend } from './gpujs.ts';
+import type { KernelPlan } from './kernel-plan.ts';
+import { PreparedKernel } from './prepared-kernel.ts';
+import { randomNumbers } from './random.ts';
+
+/** Distinct layouts that are remembered per op. */
+const preparedPerOp = 256;
+
+/** What depends on an op alone. */
+interface OpKernels {
+  /** Attributes that are part of the kernels; others are arguments. Null: all of them. */
+  readonly attrs: readonly string[] | null;
+  readonly byLayout: Map<string, PreparedKernel>;
+}
+
+/** Tensors in WebGPU buffers, kernels by gpu.js. Every element is a float32. */
+export class GpuDevice implements Device {
+  readonly name = 'gpu';
+  readonly kind = 'gpu';
+  /** The adapter's own name: `google/swiftshader/…`. */
+  readonly adapter: string;
+  readonly #core: GpuCore;
+  readonly #kernels = new WeakMap<OpRecord, OpKernels>();
+  readonly #readKernels = new Map<string, PreparedKernel>();
+
+  constructor(backend: GpuJsBackend, kernelCapacity: number) {
+    this.adapter = backend.adapter;
+    this.#core = new GpuCore(backend, kernelCapacity);
+  }
+
+  get allocator(): BufferPool {
+    return this.#core.pool;
+  }
+
+  /** Kernels compiled since the start, and kept now. */
+  get kernelStats(): { readonly compiled: number; readonly cached: number } {
+    return { compiled: this.#core.kernels.compiled, cached: this.#core.kernels.size };
+  }
+
+  elementBytes(_dtype: DType): number {
+    return 4;
+  }
+
+  prepare(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): Launch {
+    const { kernel } = op;
+    if (kernel.kind === 'named' && isRandomKernel(kernel.name)) {
+      return this.#random(op.name, kernel.name, outputs[0]!, attrs);
+    }
+    const { attrs: names, byLayout } = this.#kernelsOf(op);
+    const key = layoutKey(inputs, outputs, attrs, names ?? Object.keys(attrs));
+    let prepared = byLayout.get(key);
+    if (!prepared) {
+      prepared = new PreparedKernel(
+        op.name,
+        this.#core,
+        planFor(op, inputs, outputs, attrs),
+        outputs,
+      );
+      prepared.build(op.inPlace);
+      if (byLayout.size >= preparedPerOp) byLayout.clear();
+      byLayout.set(key, prepared);
+    }
+    return prepared.bind(attrs);
+  }
+
+  upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
+    if (data.length === 0) return;
+    const values = toFloats(data, meta.dtype);
+    this.#core.write(values, this.#core.place(target, 'upload'), values !== data);
+  }
+
+  async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {
+    const size = sizeOf(meta.shape);
+    if (size === 0) return newTypedArray(meta.dtype, 0);
+    return fromFloats(await this.#read(meta, source, size), meta.dtype);
+  }
+
+  downloadSync(meta: TensorMeta, _source: Operand): TypedArray {
+    throw new DeviceError({
+      what: 'dataSync: a GPU can only be read asynchronously',
+      given: `a ${formatSpec(meta)} tensor on ${this.name}`,
+      expected: 'a tensor on the CPU device',
+      remedy: 'await t.data() or await t.item()',
+    });
+  }
+
+  /** Resolves when the GPU has finished everything issued before. */
+  synchronize(): Promise<void> {
+    return this.#core.synchronize();
+  }
+
+  /** Gives the idle buffers of the pool back to the GPU. */
+  emptyCache(): void {
+    this.#core.pool.trim();
+  }
+
+  close(): Promise<void> {
+    return this.#core.close();
+  }
+
+  #read(meta: TensorMeta, source: Operand, size: number): Promise<Float32Array> {
+    const place = this.#core.place(source, 'data');
+    if (isContiguousMeta(meta)) return this.#core.read(place, size, 'data');
+    // Issued in order and read from scratch, whose next owner comes after.
+    let result: Promise<Float32Array> | undefined;
+    this.#core.withScratch([size], ([scratch]) => {
+      const target = { buffer: scratch!, offset: 0 };
+      this.#readKernel(meta).run((slot) => (slot.kind === 'input' ? place : target), {});
+      result = this.#core.read(target, size, 'data');
+    });
+    return result!;
+  }
+
+  #readKernel(meta: TensorMeta): PreparedKernel {
+    const key = layoutKey([meta], [], {}, []);
+    let kernel = this.#readKernels.get(key);
+    if (!kernel) {
+      const target = contiguousMeta(meta, this);
+      kernel = new PreparedKernel(
+        'data',
+        this.#core,
+        pointwisePlan(E.input(0), [meta], target, {}),
+        [target],
+      );
+      if (this.#readKernels.size >= preparedPerOp) this.#readKernels.clear();
+      this.#readKernels.set(key, kernel);
+    }
+    return kernel;
+  }
+
+  #kernelsOf(op: OpRecord): OpKernels {
+    let kernels = this.#kernels.get(op);
+    if (!kernels) {
+      kernels = { attrs: attrsOfKernel(op), byLayout: new Map() };
+      this.#kernels.set(op, kernels);
+    }
+    return kernels;
+  }
+
+  #random(op: string, kernel: 'uniform' | 'normal', meta: TensorMeta, attrs: Attrs): Launch {
+    return (_inputs, [target]) => {
+      if (events.active) events.emit({ kind: 'kernel', device: this.name, op });
+      const values = randomNumbers(kernel, attrs, sizeOf(meta.shape));
+      if (values.length > 0) this.#core.write(values, this.#core.place(target!, op), true);
+    };
+  }
+}
+
+function attrsOfKernel({ kernel }: OpRecord): readonly string[] | null {
+  if (kernel.kind === 'pointwise') return attrsInSource(kernel.expr);
+  return kernel.kind === 'named' && kernel.name === 'fill' ? [] : null;
+}
+
+function planFor(
+  op: OpRecord,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+): KernelPlan {
+  const { kernel } = op;
+  if (kernel.kind === 'view') throw new InvariantError(`${op.name} is a view: it has no kernel`);
+  if (kernel.kind === 'pointwise') return pointwisePlan(kernel.expr, inputs, outputs[0]!, attrs);
+  const plan = isRandomKernel(kernel.name) ? undefined : gpuKernels[kernel.name];
+  if (plan) return plan(inputs, outputs, attrs);
+  throw new DeviceError({
+    what: `${op.name}: the GPU has no kernel for it`,
+    given: inputs.map(formatSpec).join(', '),
+    expected: 'an op with a GPU kernel',
+    remedy: "move the operands to the CPU: x.to('cpu')",
+  });
+}
+
+function layoutKey(
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+  names: readonly string[],
+): string {
+  let key = '';
+  for (const meta of inputs) key += `${meta.dtype}${meta.shape.join()}|${meta.strides.join()};`;
+  key += '>';
+  for (const meta of outputs) key += `${meta.dtype}${meta.shape.join()}|${meta.strides.join()};`;
+  for (const name of names) key += `${name}=${String(attrs[name])};`;
+  return key;
+}

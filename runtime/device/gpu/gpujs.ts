@@ -1,0 +1,247 @@
+/**
+ * Everything we touch of gpu.js, 2.24.1 exactly: its public kernels return a Promise per call and pin
+ * their outputs, so we drive the built kernel below them. A newer gpu.js changes this file alone.
+ */
+import { DeviceError } from '../../errors/errors.ts';
+import { invariant } from '../../errors/invariant.ts';
+import { adapterName, refuseSoftware } from './adapter.ts';
+import { messageOf, provideWebGpu } from './node-webgpu.ts';
+
+/** A kernel for gpu.js, as text. Equal keys are equal kernels. */
+export interface KernelText {
+  /** `function(a0,o0){…}`; arrays first, then numbers. */
+  readonly source: string;
+  /** Number of invocations. */
+  readonly threads: number;
+  readonly arrays: number;
+  readonly scalars: number;
+  /** WGSL statements that compute `index : i32` of the store from `i : i32`; null for `i` itself. */
+  readonly store: string | null;
+  /** The number that is added to every index of the store. */
+  readonly storeOffset: string | null;
+  /** Arrays that are the output buffer itself: WebGPU binds no buffer both to read and to write. */
+  readonly aliases: readonly number[];
+}
+
+/** A buffer in the two forms that are needed: for our own copies, and as gpu.js's argument. */
+export interface BufferHandle {
+  readonly buffer: GPUBuffer;
+  readonly argument: object;
+}
+
+export interface CompiledKernel {
+  readonly built: boolean;
+  /** Settles when the build has ended; never rejects. */
+  readonly ready: Promise<void>;
+  /** Why the build failed. */
+  readonly failure: Error | null;
+  /** Submits one run; the kernel must be built. */
+  run(output: GPUBuffer, inputs: readonly BufferHandle[], scalars: readonly number[]): void;
+  destroy(): void;
+}
+
+interface WebGpuKernel {
+  readonly built: boolean;
+  outputBuffer: (GPUBuffer & { _refs: number }) | { size: number; _refs: number } | null;
+  bindGroupDirty: boolean;
+  assembleWGSL(): string;
+  build(...args: unknown[]): Promise<void>;
+  run(...args: unknown[]): unknown;
+  destroy(): void;
+}
+
+interface WebGpuContext {
+  readonly adapter: GPUAdapter;
+  readonly device: GPUDevice;
+  readonly isLost: boolean;
+}
+
+interface GpuJs {
+  readonly GPU: new (settings: {
+    mode: 'webgpu';
+  }) => {
+    createKernel(source: string, settings: object): { readonly kernel: WebGpuKernel };
+    destroy(): Promise<void>;
+  };
+  readonly WebGPUKernel: new (...args: never[]) => WebGpuKernel;
+  readonly WebGPUContext: { acquire(): Promise<WebGpuContext>; destroy(): Promise<void> };
+  readonly WebGPUBufferResult: new (settings: object) => object;
+}
+
+/** WebGPU's usage flags by value: their globals don't exist everywhere. */
+const usage = { mapRead: 1, copySource: 4, copyTarget: 8, storage: 128 } as const;
+
+/** gpu.js counts users of a buffer and destroys it at 0; ours belong to the pool. */
+const neverDestroyed = 1 << 29;
+
+/** WebGPU guarantees 8 storage buffers per shader; one is the output. */
+export const maxArrays = 7;
+
+export interface OpenOptions {
+  readonly allowSoftware: boolean;
+}
+
+/** gpu.js with a WebGPU device. One per process: gpu.js shares its device among all. */
+export class GpuJsBackend {
+  readonly adapter: string;
+  readonly device: GPUDevice;
+  readonly #gpujs: GpuJs;
+  readonly #gpu: InstanceType<GpuJs['GPU']>;
+  readonly #context: WebGpuContext;
+  readonly #takeBack: () => void;
+
+  private constructor(gpujs: GpuJs, context: WebGpuContext, takeBack: () => void) {
+    this.#gpujs = gpujs;
+    this.#context = context;
+    this.#takeBack = takeBack;
+    // Never the modes 'gpu' and 'async': they fall back to other backends silently.
+    this.#gpu = new gpujs.GPU({ mode: 'webgpu' });
+    this.adapter = adapterName(context.adapter.info);
+    this.device = context.device;
+  }
+
+  static async open({ allowSoftware }: OpenOptions): Promise<GpuJsBackend> {
+    const takeBack = await provideWebGpu();
+    try {
+      const adapter = await navigator.gpu.requestAdapter();
+      if (!adapter) throw noAdapter();
+      refuseSoftware(adapter.info, allowSoftware);
+      const loaded = (await import('gpu.js')) as unknown as { default?: GpuJs } & GpuJs;
+      const gpujs = loaded.default ?? loaded;
+      return new GpuJsBackend(gpujs, await gpujs.WebGPUContext.acquire(), takeBack);
+    } catch (error) {
+      takeBack();
+      throw error;
+    }
+  }
+
+  get lost(): boolean {
+    return this.#context.isLost;
+  }
+
+  get maxBufferBytes(): number {
+    const { maxBufferSize, maxStorageBufferBindingSize } = this.device.limits;
+    return Math.min(maxBufferSize, maxStorageBufferBindingSize);
+  }
+
+  createBuffer(bytes: number): BufferHandle {
+    const buffer = this.device.createBuffer({
+      size: bytes,
+      usage: usage.storage | usage.copySource | usage.copyTarget,
+    });
+    Object.assign(buffer, { _refs: neverDestroyed });
+    const context = this.#context;
+    // `kernel` would read the buffer back; we do that ourselves.
+    const settings = { buffer, output: [bytes / 4], componentCount: 1, context, kernel: null };
+    return { buffer, argument: new this.#gpujs.WebGPUBufferResult(settings) };
+  }
+
+  /** A buffer that the host can map, for one read. */
+  createReadBuffer(bytes: number): GPUBuffer {
+    return this.device.createBuffer({ size: bytes, usage: usage.mapRead | usage.copyTarget });
+  }
+
+  /** Translates now (throws on what gpu.js can't translate) and starts the build. */
+  compile(text: KernelText): CompiledKernel {
+    const { kernel } = this.#gpu.createKernel(text.source, {
+      output: [text.threads],
+      precision: 'single',
+      pipeline: true,
+      immutable: false,
+      // Its default ends every loop that isn't bounded by a literal after 1000 rounds, silently.
+      loopMaxIterations: 1 << 24,
+      tactic: 'precision',
+    });
+    invariant(
+      kernel instanceof this.#gpujs.WebGPUKernel,
+      `gpu.js made a ${kernel.constructor.name} instead of a WebGPU kernel`,
+    );
+    const assemble = kernel.assembleWGSL.bind(kernel);
+    kernel.assembleWGSL = () => rewriteStores(assemble(), text);
+    return new GpuJsKernel(kernel, text, this.#sample(text));
+  }
+
+  /** Arguments of the right types: gpu.js chooses types by looking at a first call. */
+  #sample({ arrays, scalars }: KernelText): unknown[] {
+    const buffer = { _refs: neverDestroyed };
+    const settings = { buffer, output: [1], componentCount: 1, context: null, kernel: null };
+    const argument = new this.#gpujs.WebGPUBufferResult(settings);
+    return [...Array(arrays).fill(argument), ...Array(scalars).fill(0)];
+  }
+
+  async destroy(): Promise<void> {
+    await this.#gpu.destroy();
+    await this.#gpujs.WebGPUContext.destroy();
+    this.#takeBack();
+  }
+}
+
+class GpuJsKernel implements CompiledKernel {
+  readonly ready: Promise<void>;
+  failure: Error | null = null;
+  readonly #kernel: WebGpuKernel;
+
+  constructor(kernel: WebGpuKernel, text: KernelText, sample: readonly unknown[]) {
+    this.#kernel = kernel;
+    // A build makes an output buffer unless there is one; every run brings its own.
+    kernel.outputBuffer = { size: text.threads * 4, _refs: neverDestroyed };
+    this.ready = kernel.build(...sample).then(
+      () => {
+        kernel.outputBuffer = null;
+      },
+      (error: unknown) => {
+        this.failure = error instanceof Error ? error : new Error(messageOf(error));
+      },
+    );
+  }
+
+  get built(): boolean {
+    return this.#kernel.built;
+  }
+
+  run(output: GPUBuffer, inputs: readonly BufferHandle[], scalars: readonly number[]): void {
+    const kernel = this.#kernel;
+    kernel.outputBuffer = output as GPUBuffer & { _refs: number };
+    kernel.bindGroupDirty = true;
+    try {
+      kernel.run(...inputs.map((input) => input.argument), ...scalars);
+    } finally {
+      kernel.outputBuffer = null;
+    }
+  }
+
+  destroy(): void {
+    this.#kernel.destroy();
+  }
+}
+
+/**
+ * gpu.js can only store at the thread's own index and can't read its output. Writes into views and
+ * writes in place need both, so the WGSL is changed in two exact places.
+ */
+function rewriteStores(wgsl: string, { store, storeOffset, aliases }: KernelText): string {
+  let text = wgsl;
+  const index = store === null ? 'data_index' : 'storeIndex(data_index)';
+  const offset = storeOffset === null ? '' : ` + i32(params.user_${storeOffset})`;
+  text = replaceAll(text, 'result[data_index]', `result[u32(${index}${offset})]`);
+  if (store !== null) {
+    const fn = `fn storeIndex(i : i32) -> i32 {\n${store}\nreturn index;\n}\n`;
+    text = replaceAll(text, '@compute', `${fn}@compute`);
+  }
+  for (const alias of aliases) text = replaceAll(text, `return user_a${alias}[`, 'return result[');
+  return text;
+}
+
+function replaceAll(text: string, part: string, by: string): string {
+  invariant(text.includes(part), `gpu.js made WGSL without '${part}'`);
+  return text.replaceAll(part, by);
+}
+
+function noAdapter(): DeviceError {
+  return new DeviceError({
+    what: 'gpu: there is no adapter',
+    given: 'requestAdapter() answered null',
+    expected: 'a GPU whose driver speaks Vulkan, Metal or Direct3D 12',
+    remedy: 'install the driver (on Linux also libvulkan1), or stay on the CPU device',
+  });
+}

@@ -1,0 +1,47 @@
+import { registerDevice } from '../current.ts';
+import { softwareAsked } from './adapter.ts';
+import type { GpuDevice } from './gpu-device.ts';
+
+export interface GpuOptions {
+  /** Admits adapters that compute on the CPU; TOSTATIC_GPU_SOFTWARE=1 does the same. */
+  readonly allowSoftware?: boolean;
+  /** Compiled kernels that are kept; the least recently used ones go first. */
+  readonly kernelCapacity?: number;
+}
+
+let opened: Promise<GpuDevice> | null = null;
+
+/**
+ * The GPU, ready for use and known by the name 'gpu'; the same one when called again. Throws
+ * DeviceError where there is none.
+ */
+export function initGpu(options: GpuOptions = {}): Promise<GpuDevice> {
+  opened ??= open(options).catch((error: unknown) => {
+    opened = null;
+    throw error;
+  });
+  return opened;
+}
+
+async function open(options: GpuOptions): Promise<GpuDevice> {
+  // Here, so that nothing of gpu.js is loaded before somebody asks for a GPU.
+  const [{ GpuJsBackend }, { GpuDevice }] = await Promise.all([
+    import('./gpujs.ts'),
+    import('./gpu-device.ts'),
+  ]);
+  const allowSoftware = options.allowSoftware ?? softwareAsked();
+  const device = new GpuDevice(
+    await GpuJsBackend.open({ allowSoftware }),
+    options.kernelCapacity ?? 512,
+  );
+  registerDevice(device);
+  return device;
+}
+
+/** Gives the GPU back; its tensors are lost. A process can end only after this. */
+export async function destroyGpu(): Promise<void> {
+  const closing = opened;
+  opened = null;
+  const device = await closing?.catch(() => null);
+  await device?.close();
+}

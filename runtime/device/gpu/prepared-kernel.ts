@@ -1,0 +1,158 @@
+import { events } from '../../memory/events.ts';
+import type { Attrs } from '../../ops/define-op.ts';
+import { E } from '../../ops/expr.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { Launch } from '../device.ts';
+import type { PoolBuffer } from './buffer-pool.ts';
+import { pointwisePlan } from './codegen/pointwise.ts';
+import type { GpuCore, Place } from './gpu-core.ts';
+import type { CompiledKernel, KernelText } from './gpujs.ts';
+import { keyOf } from './kernel-cache.ts';
+import type { KernelPlan, Scalar, Slot } from './kernel-plan.ts';
+
+/** Where the buffers of one launch are. */
+export type Places = (slot: Slot) => Place;
+
+/** A stage's text for one way of running it. */
+interface Variant {
+  readonly key: string;
+  readonly text: KernelText;
+}
+
+/** A plan on a device: sees to inputs that are the output's own buffer, and issues the stages. */
+export class PreparedKernel {
+  readonly #op: string;
+  readonly #core: GpuCore;
+  readonly #plan: KernelPlan;
+  readonly #outputs: readonly TensorMeta[];
+  readonly #variants = new Map<string, Variant>();
+  /** Per output: copies a result there that could not be made in place. Made when first needed. */
+  readonly #copies = new Map<number, PreparedKernel>();
+
+  constructor(op: string, core: GpuCore, plan: KernelPlan, outputs: readonly TensorMeta[]) {
+    this.#op = op;
+    this.#core = core;
+    this.#plan = plan;
+    this.#outputs = outputs;
+  }
+
+  /** Starts the builds, side by side: a static program's kernels are ready sooner. */
+  build(inPlace: boolean): void {
+    this.#plan.stages.forEach((stage, s) => {
+      if (stage.threads === 0) return;
+      const target = stage.inputs.findIndex((slot) => slot.kind === 'input' && slot.index === 0);
+      this.#kernel(s, stage.store, inPlace && stage.elementwise[target] ? [target] : []);
+    });
+  }
+
+  bind(attrs: Attrs): Launch {
+    return (inputs, outputs) => {
+      if (events.active) events.emit({ kind: 'kernel', device: this.#core.name, op: this.#op });
+      const operands = { input: inputs, output: outputs, scratch: [] };
+      this.run((slot) => this.#core.place(operands[slot.kind][slot.index]!, this.#op), attrs);
+    };
+  }
+
+  /** One launch on buffers that are found already. */
+  run(operands: Places, attrs: Attrs): void {
+    this.#core.withScratch(this.#plan.scratch, (scratch) => {
+      const places: Places = (slot) =>
+        slot.kind === 'scratch' ? { buffer: scratch[slot.index]!, offset: 0 } : operands(slot);
+      const moved: number[] = [];
+      this.#plan.stages.forEach((stage, s) => {
+        if (stage.threads === 0) return;
+        if (this.#mayWrite(s, places)) {
+          this.#issueStage(s, places, attrs, places(stage.output), stage.store);
+        } else {
+          moved.push(s);
+        }
+      });
+      if (moved.length > 0) this.#issueMoved(moved, places, attrs);
+    });
+  }
+
+  /** False if the stage would overwrite elements that it, or a later stage, has yet to read. */
+  #mayWrite(s: number, places: Places): boolean {
+    const { output } = this.#plan.stages[s]!;
+    if (output.kind === 'scratch') return true;
+    const target = places(output);
+    return this.#plan.stages.every((stage, other) => {
+      if (other < s) return true;
+      return stage.inputs.every((slot, i) => {
+        const place = places(slot);
+        if (place.buffer !== target.buffer) return true;
+        return other === s && stage.elementwise[i]! && place.offset === target.offset;
+      });
+    });
+  }
+
+  /** Results go to scratch first and are copied when nobody reads the old contents any more. */
+  #issueMoved(moved: readonly number[], places: Places, attrs: Attrs): void {
+    const stages = moved.map((s) => this.#plan.stages[s]!);
+    const sizes = stages.map((stage) => stage.threads);
+    this.#core.withScratch(sizes, (results) => {
+      moved.forEach((s, i) => {
+        this.#issueStage(s, places, attrs, { buffer: results[i]!, offset: 0 }, null);
+      });
+      stages.forEach(({ output }, i) => {
+        this.#copyResult(output.index, results[i]!, places(output));
+      });
+    });
+  }
+
+  #copyResult(index: number, result: PoolBuffer, target: Place): void {
+    const meta = this.#outputs[index]!;
+    const from = { buffer: result, offset: 0 };
+    if (isContiguousMeta(meta)) {
+      this.#core.copy(from, target, sizeOf(meta.shape));
+      return;
+    }
+    let copy = this.#copies.get(index);
+    if (!copy) {
+      const plan = pointwisePlan(E.input(0), [contiguousMeta(meta, meta.device)], meta, {});
+      copy = new PreparedKernel(this.#op, this.#core, plan, [meta]);
+      this.#copies.set(index, copy);
+    }
+    copy.run((slot) => (slot.kind === 'input' ? from : target), {});
+  }
+
+  #issueStage(s: number, places: Places, attrs: Attrs, target: Place, store: string | null): void {
+    const stage = this.#plan.stages[s]!;
+    const inputs = stage.inputs.map((slot) => places(slot).buffer);
+    const aliases = inputs.flatMap((buffer, i) => (buffer === target.buffer ? [i] : []));
+    const offsetOf = (of: Slot) => (of === stage.output ? target : places(of)).offset;
+    this.#core.launch({
+      op: this.#op,
+      kernel: this.#kernel(s, store, aliases),
+      inputs,
+      output: target.buffer,
+      scalars: stage.scalars.map((scalar) => scalarValue(scalar, offsetOf, attrs)),
+      whole: stage.threads * 4 === target.buffer.bytes,
+    });
+  }
+
+  #kernel(s: number, store: string | null, aliases: readonly number[]): CompiledKernel {
+    const name = `${s}|${store === null}|${aliases.join()}`;
+    let variant = this.#variants.get(name);
+    if (!variant) {
+      const { source, threads, inputs, scalars, storeOffset } = this.#plan.stages[s]!;
+      const counts = { arrays: inputs.length, scalars: scalars.length };
+      const text = { source, threads, ...counts, store, storeOffset, aliases };
+      variant = { text, key: keyOf(text) };
+      this.#variants.set(name, variant);
+    }
+    return this.#core.compile(this.#op, variant.key, variant.text);
+  }
+}
+
+function scalarValue(scalar: Scalar, offsetOf: (slot: Slot) => number, attrs: Attrs): number {
+  switch (scalar.kind) {
+    case 'offset':
+      return offsetOf(scalar.of);
+    case 'attr':
+      return Number(attrs[scalar.name]);
+    case 'number':
+      return scalar.value;
+  }
+}

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll } from 'vitest';
+import type { GpuDevice } from '../../runtime/device/gpu/gpu-device.ts';
+import { destroyGpu, initGpu } from '../../runtime/device/gpu/init.ts';
+
+const chromiumIcd = '/usr/lib/chromium/vk_swiftshader_icd.json';
+
+/** Tests run on Chromium's software Vulkan where it is installed, else on what the machine has. */
+export function useSoftwareAdapter(): void {
+  process.env.TOSTATIC_GPU_SOFTWARE = '1';
+  if (existsSync(chromiumIcd)) process.env.VK_ICD_FILENAMES ??= chromiumIcd;
+}
+
+/** True when the environment says that this machine shall not test the GPU. */
+export const skipGpu = process.env.TOSTATIC_SKIP_GPU === '1';
+
+/** Opens the GPU for a test file. Without an adapter the tests fail: a silent pass would hide it. */
+export function gpuForTests(): () => GpuDevice {
+  let device: GpuDevice | undefined;
+  beforeAll(async () => {
+    if (skipGpu) return;
+    useSoftwareAdapter();
+    device = await initGpu().catch((cause: unknown) => {
+      const install = 'apt-get install -y --no-install-recommends chromium libvulkan1';
+      throw new Error(`no GPU to test on: ${install}, or set TOSTATIC_SKIP_GPU=1`, { cause });
+    });
+  });
+  afterAll(destroyGpu);
+  return () => device!;
+}
