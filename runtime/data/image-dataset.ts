@@ -1,0 +1,76 @@
+import { DataError } from '../errors/errors.ts';
+import { tensor } from '../tensor/create.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { Dataset } from './loader.ts';
+
+/** One batch; `using` or `dispose` gives both tensors back. */
+export interface ImageBatch {
+  /** float32 [n, 1, height, width], normalised. */
+  readonly images: Tensor;
+  /** int32 [n] */
+  readonly labels: Tensor;
+  [Symbol.dispose](): void;
+}
+
+export interface ImageDatasetOptions {
+  readonly height: number;
+  readonly width: number;
+  /** Mean and standard deviation of the pixels in [0, 1]; images are moved to 0 and 1 by them. */
+  readonly mean: number;
+  readonly std: number;
+}
+
+/** MNIST's size and statistics. */
+const mnistOptions: ImageDatasetOptions = { height: 28, width: 28, mean: 0.1307, std: 0.3081 };
+
+/** Grey images of one size with a class each, as bytes. */
+export class ImageDataset implements Dataset<ImageBatch> {
+  /** length · height · width bytes. */
+  readonly images: Uint8Array;
+  readonly labels: Uint8Array;
+  readonly options: ImageDatasetOptions;
+  /** Normalised value of each byte. */
+  readonly #values: Float32Array;
+
+  constructor(images: Uint8Array, labels: Uint8Array, options: ImageDatasetOptions = mnistOptions) {
+    const { height, width, mean, std } = options;
+    if (images.length !== labels.length * height * width) {
+      throw new DataError({
+        what: "images and labels don't fit",
+        given: `${images.length} bytes of images, ${labels.length} labels`,
+        expected: `${height}·${width} bytes per label`,
+        remedy: 'pass the images and labels of the same set',
+      });
+    }
+    this.images = images;
+    this.labels = labels;
+    this.options = options;
+    this.#values = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255 - mean) / std);
+  }
+
+  get length(): number {
+    return this.labels.length;
+  }
+
+  /** New tensors on the current device, which the caller disposes. */
+  batch(indices: Int32Array): ImageBatch {
+    const { height, width } = this.options;
+    const pixels = height * width;
+    const values = new Float32Array(indices.length * pixels);
+    indices.forEach((index, row) => {
+      const from = index * pixels;
+      const to = row * pixels;
+      for (let i = 0; i < pixels; i++) values[to + i] = this.#values[this.images[from + i]!]!;
+    });
+    const images = tensor(values, { shape: [indices.length, 1, height, width] });
+    const labels = tensor(Int32Array.from(indices, (index) => this.labels[index]!));
+    return {
+      images,
+      labels,
+      [Symbol.dispose]: () => {
+        images.dispose();
+        labels.dispose();
+      },
+    };
+  }
+}

