@@ -1,8 +1,8 @@
 import type { KernelName } from '../../ops/kernel-names.ts';
+import { conv2d, conv2dInputGrad, conv2dWeightGrad } from './conv.ts';
 import { copy, copyInto, narrowGrad } from './copies.ts';
 import type { KernelFactory } from './kernel.ts';
 import { matmul } from './matmul.ts';
-import { conv2d, conv2dInputGrad, conv2dWeightGrad } from './scalar/conv.ts';
 import { fill, normal, uniform } from './scalar/fill.ts';
 import { nllLoss, nllLossGrad } from './scalar/loss.ts';
 import { maxPool2d, maxPool2dGrad } from './scalar/pool.ts';

@@ -11,9 +11,11 @@ export const argumentsBytes = 4096 - 64;
 
 /** A tile of results at the edge of a matrix. */
 export const tileAt = 4096;
-/** Offset tables of a convolution: one entry per row and per column of a block. */
+/** Offset tables of a block of a convolution: its patches' rows and columns, and its weights'. */
 export const rowTableAt = 8192;
-export const columnTableAt = 16384;
+export const columnTableAt = 12288;
+export const weightLaneTableAt = 16384;
+export const weightRowTableAt = 20480;
 /** Packed panels of a matrix product. */
 export const panelAAt = 32768;
 export const panelABytes = 128 * 1024;

@@ -1,0 +1,175 @@
+import { heap } from './heap.ts';
+import { imageAt, imageBytes } from './scratch.ts';
+import { imageKernels } from './wasm/image-kernel.ts';
+
+type Pair = readonly [number, number];
+
+/**
+ * The matrix of a convolution's patches: rows are (channel, kernel row, kernel column), columns are
+ * positions. It is never built: the packers read it through two tables of offsets, either from the
+ * image itself or, where padding or spreading puts zeros between, from a slice of the image in scratch
+ * memory that holds just what a block reads ("implicit GEMM").
+ */
+export interface PatchShape {
+  readonly channels: number;
+  readonly size: Pair;
+  readonly kernel: Pair;
+  readonly dilation: Pair;
+  readonly positions: Pair;
+  readonly stride: Pair;
+  /** Zeros before the first row and column; negative skips some. */
+  readonly padding: Pair;
+  /** Distance between neighbours of the image once zeros are put in between. */
+  readonly spread: Pair;
+}
+
+/** A range of the patches' rows and one of their columns. */
+export interface PatchBlock {
+  readonly row: number;
+  readonly rows: number;
+  readonly column: number;
+  readonly columns: number;
+}
+
+interface Slice {
+  readonly firstChannel: number;
+  readonly channels: number;
+  /** Top edge in the padded image. */
+  readonly top: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+/** The valid rows (or columns) of a slice along one dimension. */
+function overlap(start: number, length: number, spread: number, size: number) {
+  const firstSource = Math.max(0, Math.ceil(start / spread));
+  const at = firstSource * spread - start;
+  const count = Math.min(size - firstSource, Math.floor((length - 1 - at) / spread) + 1);
+  return { at, firstSource, count: Math.max(0, count) };
+}
+
+export class Patches {
+  readonly shape: PatchShape;
+  readonly #isDirect: boolean;
+  readonly #taps: number;
+
+  constructor(shape: PatchShape) {
+    this.shape = shape;
+    this.#isDirect = [...shape.padding].every((p) => p === 0) && shape.spread.every((s) => s === 1);
+    this.#taps = shape.kernel[0] * shape.kernel[1];
+  }
+
+  get rows(): number {
+    return this.shape.channels * this.#taps;
+  }
+
+  get columns(): number {
+    return this.shape.positions[0] * this.shape.positions[1];
+  }
+
+  /** Sizes of blocks, at most the given ones, whose slice fits in scratch memory; null if none does. */
+  blocks(rows: number, columns: number): { rows: number; columns: number } | null {
+    if (this.#isDirect) return { rows, columns };
+    for (let tall = rows; tall >= 1; tall = Math.floor(tall / 2)) {
+      for (let wide = columns; wide >= 8; wide /= 2) {
+        const channels = Math.min(this.shape.channels, Math.ceil(tall / this.#taps) + 1);
+        const lines = Math.min(
+          this.shape.positions[0],
+          Math.ceil(wide / this.shape.positions[1]) + 1,
+        );
+        if (channels * this.#height(lines) * this.#width() * 4 <= imageBytes) {
+          return { rows: tall, columns: wide };
+        }
+      }
+    }
+    return null;
+  }
+
+  #height(lines: number): number {
+    const { stride, kernel, dilation } = this.shape;
+    return (lines - 1) * stride[0] + (kernel[0] - 1) * dilation[0] + 1;
+  }
+
+  #width(): number {
+    const { positions, stride, kernel, dilation } = this.shape;
+    return (positions[1] - 1) * stride[1] + (kernel[1] - 1) * dilation[1] + 1;
+  }
+
+  /**
+   * Writes the block's tables (offsets in bytes) and answers how to get the address that they count
+   * from, given the address of an image.
+   */
+  bindBlock(block: PatchBlock, rowTable: number, columnTable: number): (image: number) => number {
+    const slice = this.#slice(block);
+    this.#writeTables(block, slice, rowTable, columnTable);
+    if (this.#isDirect) return (image) => image;
+    return this.#copier(slice);
+  }
+
+  #slice(block: PatchBlock): Slice {
+    const { size, positions, stride, padding } = this.shape;
+    if (this.#isDirect) {
+      return { firstChannel: 0, channels: 0, top: 0, height: size[0], width: size[1] };
+    }
+    const firstChannel = Math.floor(block.row / this.#taps);
+    const endChannel = Math.ceil((block.row + block.rows) / this.#taps);
+    const firstLine = Math.floor(block.column / positions[1]);
+    const lastLine = Math.floor((block.column + block.columns - 1) / positions[1]);
+    return {
+      firstChannel,
+      channels: endChannel - firstChannel,
+      top: firstLine * stride[0] - padding[0],
+      height: this.#height(lastLine - firstLine + 1),
+      width: this.#width(),
+    };
+  }
+
+  #writeTables(block: PatchBlock, slice: Slice, rowTable: number, columnTable: number): void {
+    const { kernel, dilation, positions, stride, padding } = this.shape;
+    const words = heap.i32;
+    for (let i = 0; i < block.rows; i++) {
+      const row = block.row + i;
+      const channel = Math.floor(row / this.#taps) - slice.firstChannel;
+      const tap = row % this.#taps;
+      const h = Math.floor(tap / kernel[1]) * dilation[0];
+      const w = (tap % kernel[1]) * dilation[1];
+      words[rowTable / 4 + i] = ((channel * slice.height + h) * slice.width + w) * 4;
+    }
+    // Lines count from the slice's top edge; its left edge is that of the padded image.
+    const top = slice.top + padding[0];
+    for (let i = 0; i < block.columns; i++) {
+      const column = block.column + i;
+      const h = Math.floor(column / positions[1]) * stride[0] - top;
+      const w = (column % positions[1]) * stride[1];
+      words[columnTable / 4 + i] = (h * slice.width + w) * 4;
+    }
+  }
+
+  #copier(slice: Slice): (image: number) => number {
+    const { size, spread, padding } = this.shape;
+    const { copyPlanes } = imageKernels();
+    const rows = overlap(slice.top, slice.height, spread[0], size[0]);
+    const columns = overlap(-padding[1], slice.width, spread[1], size[1]);
+    const planeBytes = size[0] * size[1] * 4;
+    const skip = (slice.firstChannel * size[0] + rows.firstSource) * size[1] + columns.firstSource;
+    const slicePlane = slice.height * slice.width * 4;
+    const to = imageAt + (rows.at * slice.width + columns.at) * 4;
+    // The zeros around are the same for every image of the block.
+    heap.u8.fill(0, imageAt, imageAt + slice.channels * slicePlane);
+    return (image) => {
+      copyPlanes(
+        to,
+        slicePlane,
+        spread[0] * slice.width * 4,
+        spread[1] * 4,
+        image + skip * 4,
+        planeBytes,
+        size[1] * 4,
+        slice.channels,
+        rows.count,
+        columns.count,
+      );
+      return imageAt;
+    };
+  }
+}
