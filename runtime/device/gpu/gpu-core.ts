@@ -6,6 +6,7 @@ import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
 import type { CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
 import { IssueQueue, type Task } from './issue-queue.ts';
 import { KernelCache } from './kernel-cache.ts';
+import { maxElements } from './limits.ts';
 import { messageOf } from './node-webgpu.ts';
 
 /** An operand's first element. */
@@ -13,9 +14,6 @@ export interface Place {
   readonly buffer: PoolBuffer;
   readonly offset: number;
 }
-
-/** gpu.js computes indices in float32: whole numbers are exact up to here. */
-export const maxElements = 2 ** 24;
 
 const elementBytes = 4;
 
@@ -111,6 +109,8 @@ export class GpuCore {
     const spoiled = this.#anyFailure ? inputs.find((input) => input.failure)?.failure : null;
     const failure = kernel.failure ? buildError(op, kernel.failure) : spoiled;
     if (failure) {
+      // WebGPU reports a failed build as well; once is enough.
+      if (kernel.failure) this.#reported = null;
       this.#fail(output, failure);
       return;
     }

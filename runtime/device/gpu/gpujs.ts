@@ -74,9 +74,6 @@ const usage = { mapRead: 1, copySource: 4, copyTarget: 8, storage: 128 } as cons
 /** gpu.js counts users of a buffer and destroys it at 0; ours belong to the pool. */
 const neverDestroyed = 1 << 29;
 
-/** WebGPU guarantees 8 storage buffers per shader; one is the output. */
-export const maxArrays = 7;
-
 export interface OpenOptions {
   readonly allowSoftware: boolean;
 }

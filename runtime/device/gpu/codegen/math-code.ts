@@ -75,7 +75,8 @@ export const binaryCode: {
     const half = w.let(`${y}*0.5`);
     const odd = w.let(`(Math.floor(${half})===${half}?0.0:1.0)`);
     const signed = w.let(`(${odd}>0.5?-${power}:${power})`);
-    const negative = w.let(`(${whole}>0.5?${signed}:${w.nan})`);
+    const root = w.let(`(${size}>=${w.infinity}?${power}:${w.nan})`);
+    const negative = w.let(`(${whole}>0.5?${signed}:${root})`);
     const zero = w.let(`(${y}<0.0?${w.infinity}:0.0)`);
     const nonPositive = w.let(`(${x}<0.0?${negative}:${zero})`);
     const result = w.let(`(${x}>0.0?${power}:${nonPositive})`);
@@ -94,7 +95,6 @@ function chosen(w: StageWriter, x: string, y: string, sign: '>' | '<'): string {
 /** x to a number known when the kernel is made: whole powers are exact products. */
 export function powerCode(w: StageWriter, x: string, exponent: number): string {
   if (exponent === 0) return '1.0';
-  if (exponent === 0.5) return unaryCode.sqrt(w, x);
   if (Number.isInteger(exponent) && Math.abs(exponent) <= 16) {
     const power = wholePower(w, x, Math.abs(exponent));
     return exponent < 0 ? `(1.0/${power})` : power;
@@ -109,9 +109,8 @@ function wholePower(w: StageWriter, x: string, exponent: number): string {
   return exponent & 1 ? w.let(`${square}*${x}`) : square;
 }
 
-const comparisons: { readonly [F in CompareFn]: string } = {
+const comparisons: { readonly [F in Exclude<CompareFn, 'ne'>]: string } = {
   eq: '===',
-  ne: '!==',
   lt: '<',
   le: '<=',
   gt: '>',
@@ -120,5 +119,7 @@ const comparisons: { readonly [F in CompareFn]: string } = {
 
 /** 1 or 0. */
 export function compareCode(fn: CompareFn, x: string, y: string): string {
+  // SwiftShader finds NaN neither equal nor unequal to anything.
+  if (fn === 'ne') return `(${x}===${y}?0.0:1.0)`;
   return `(${x}${comparisons[fn]}${y}?1.0:0.0)`;
 }

@@ -2,41 +2,26 @@ import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../../ops/define-op.ts';
 import type { Expr } from '../../../ops/expr.ts';
 import type { DType } from '../../../tensor/dtype.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides, sameShape } from '../../../tensor/shape.ts';
+import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
 import { arithmeticOf } from '../../cpu/expr-type.ts';
-import { input, type KernelPlan, output, singleStage } from '../kernel-plan.ts';
+import { input, type KernelPlan, output, type Slot, type Stage, scratch } from '../kernel-plan.ts';
+import { maxArrays } from '../limits.ts';
 import { binaryCode, compareCode, numberCode, powerCode, unaryCode } from './math-code.ts';
+import { childrenOf, inputsOf, splitExpr } from './split-expr.ts';
 import { StageWriter } from './stage-writer.ts';
-
-/** Inputs that an expression reads, ascending. */
-export function inputsOf(expr: Expr, found = new Set<number>()): readonly number[] {
-  if (expr.kind === 'input') found.add(expr.index);
-  for (const child of children(expr)) inputsOf(child, found);
-  return [...found].sort((a, b) => a - b);
-}
-
-function children(expr: Expr): readonly Expr[] {
-  switch (expr.kind) {
-    case 'input':
-    case 'const':
-    case 'attr':
-      return [];
-    case 'unary':
-      return [expr.x];
-    case 'binary':
-    case 'compare':
-      return [expr.x, expr.y];
-    case 'select':
-      return [expr.test, expr.then, expr.otherwise];
-  }
-}
 
 /** Attributes that decide the source itself: exponents. All others are arguments of the kernel. */
 export function attrsInSource(expr: Expr): readonly string[] {
   const own =
     expr.kind === 'binary' && expr.fn === 'pow' && expr.y.kind === 'attr' ? [expr.y.name] : [];
-  return [...own, ...children(expr).flatMap(attrsInSource)];
+  return [...own, ...childrenOf(expr).flatMap(attrsInSource)];
+}
+
+/** What stands for an input of the expression. */
+interface Source {
+  readonly slot: Slot;
+  readonly meta: TensorMeta;
 }
 
 /** One thread per element of the output; operands broadcast, any strides. */
@@ -46,20 +31,51 @@ export function pointwisePlan(
   out: TensorMeta,
   attrs: Attrs,
 ): KernelPlan {
+  const sources: Source[] = inputs.map((meta, i) => ({ slot: input(i), meta }));
+  const stages: Stage[] = [];
+  const sizes: number[] = [];
+  let rest = expr;
+  while (inputsOf(rest).length > maxArrays) {
+    const split = splitExpr(rest, maxArrays, sources.length);
+    const arithmetic = arithmeticOf(split.part, dtypesOf(sources));
+    const dtype = arithmetic === 'i32' ? 'int32' : 'float32';
+    const meta = contiguousMeta({ dtype, shape: out.shape }, out.device);
+    const slot = scratch(sizes.length);
+    stages.push(pointwiseStage(split.part, sources, { slot, meta }, attrs));
+    sizes.push(sizeOf(out.shape));
+    sources.push({ slot, meta });
+    rest = split.rest;
+  }
+  stages.push(pointwiseStage(rest, sources, { slot: output(0), meta: out }, attrs));
+  return { scratch: sizes, stages };
+}
+
+const dtypesOf = (sources: readonly Source[]) => sources.map(({ meta }) => meta.dtype);
+
+function pointwiseStage(
+  expr: Expr,
+  sources: readonly Source[],
+  target: Source,
+  attrs: Attrs,
+): Stage {
   const w = new StageWriter();
+  const out = target.meta;
   const used = inputsOf(expr);
-  const strides = used.map((i) =>
-    broadcastStrides(inputs[i]!.shape, inputs[i]!.strides, out.shape),
-  );
+  const strides = used.map((i) => {
+    const { shape, strides } = sources[i]!.meta;
+    return broadcastStrides(shape, strides, out.shape);
+  });
   const indices = w.indices(out.shape, strides);
   const elements = new Map<number, string>();
   used.forEach((i, n) => {
-    const ref = w.array(input(i), readsWhereItWrites(strides[n]!, out));
+    const ref = w.array(sources[i]!.slot, readsWhereItWrites(strides[n]!, out));
     elements.set(i, w.let(ref.at(indices[n]!)));
   });
-  const dtypes = inputs.map((meta) => meta.dtype);
   const value = new ExprWriter(w, elements, attrs).write(expr);
-  return singleStage(w.into(output(0), out, storedAs(w, value, expr, dtypes, out.dtype)));
+  const stored = storedAs(w, value, expr, dtypesOf(sources), out.dtype);
+  return target.slot.kind === 'scratch'
+    ? w.intoScratch(target.slot, sizeOf(out.shape), stored)
+    : w.into(target.slot, out, stored);
 }
 
 function readsWhereItWrites(strides: readonly number[], out: TensorMeta): boolean {
@@ -142,7 +158,8 @@ class ExprWriter {
   #select(expr: Extract<Expr, { kind: 'select' }>): string {
     const then = this.write(expr.then);
     const otherwise = this.write(expr.otherwise);
-    return `(${this.write(expr.test)}!==0.0?${then}:${otherwise})`;
+    // Asked this way round because drivers answer `NaN != 0` with no.
+    return `(${this.write(expr.test)}===0.0?${otherwise}:${then})`;
   }
 
   #known(expr: Expr): number | null {

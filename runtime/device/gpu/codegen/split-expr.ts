@@ -1,0 +1,68 @@
+import { E, type Expr } from '../../../ops/expr.ts';
+
+export function childrenOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'input':
+    case 'const':
+    case 'attr':
+      return [];
+    case 'unary':
+      return [expr.x];
+    case 'binary':
+    case 'compare':
+      return [expr.x, expr.y];
+    case 'select':
+      return [expr.test, expr.then, expr.otherwise];
+  }
+}
+
+/** Inputs that an expression reads, ascending. */
+export function inputsOf(expr: Expr): readonly number[] {
+  const found = new Set<number>();
+  const visit = (node: Expr) => {
+    if (node.kind === 'input') found.add(node.index);
+    childrenOf(node).forEach(visit);
+  };
+  visit(expr);
+  return [...found].sort((a, b) => a - b);
+}
+
+export interface Split {
+  /** Reads at most `limit` inputs. */
+  readonly part: Expr;
+  /** The expression with the part replaced by input number `replacement`. */
+  readonly rest: Expr;
+}
+
+/** Takes a part out of an expression that reads too many inputs for one kernel. */
+export function splitExpr(expr: Expr, limit: number, replacement: number): Split {
+  const part = largestPart(expr, limit);
+  const replace = (node: Expr): Expr => {
+    if (node === part) return E.input(replacement);
+    switch (node.kind) {
+      case 'input':
+      case 'const':
+      case 'attr':
+        return node;
+      case 'unary':
+        return { ...node, x: replace(node.x) };
+      case 'binary':
+      case 'compare':
+        return { ...node, x: replace(node.x), y: replace(node.y) };
+      case 'select':
+        return E.select(replace(node.test), replace(node.then), replace(node.otherwise));
+    }
+  };
+  return { part, rest: replace(expr) };
+}
+
+/**
+ * Goes down to the last node that reads too many; of its three children at most, one reads more than a
+ * third of them, so that every split makes the rest smaller.
+ */
+function largestPart(expr: Expr, limit: number): Expr {
+  const children = childrenOf(expr);
+  const tooLarge = children.find((child) => inputsOf(child).length > limit);
+  if (tooLarge) return largestPart(tooLarge, limit);
+  return children.reduce((a, b) => (inputsOf(b).length > inputsOf(a).length ? b : a));
+}

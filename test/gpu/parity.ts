@@ -1,0 +1,50 @@
+import { expect } from 'vitest';
+import { deviceGuard } from '../../runtime/device/current.ts';
+import type { Device } from '../../runtime/device/device.ts';
+import { tidy } from '../../runtime/tensor/lifetime.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import '../../runtime/device/cpu/cpu-device.ts';
+import '../../runtime/tensor/methods.ts';
+import { deviceNamed } from '../../runtime/device/current.ts';
+
+export interface Tolerance {
+  readonly relative?: number;
+  readonly absolute?: number;
+}
+
+/** NaN equals NaN, infinities equal themselves, finite numbers lie within the tolerance. */
+export function expectClose(
+  actual: ArrayLike<number>,
+  expected: ArrayLike<number>,
+  { relative = 1e-5, absolute = 1e-6 }: Tolerance = {},
+): void {
+  expect(actual.length).toBe(expected.length);
+  for (let i = 0; i < expected.length; i++) {
+    const [a, e] = [actual[i]!, expected[i]!];
+    if (Object.is(a, e) || a === e) continue;
+    const close = Math.abs(a - e) <= absolute + relative * Math.abs(e);
+    if (!close) expect.fail(`element ${i}: ${a} on the GPU, ${e} expected`);
+  }
+}
+
+async function runOn(device: Device | string, body: () => Tensor) {
+  const result = deviceGuard(device, () => tidy(body));
+  const { dtype, shape } = result;
+  const data = result.data();
+  result.dispose();
+  return { dtype, shape, data: await data };
+}
+
+/** Runs `body`, which makes its own inputs, on both devices and compares. */
+export async function expectParity(
+  gpu: Device,
+  body: () => Tensor,
+  tolerance?: Tolerance,
+): Promise<void> {
+  const expected = await runOn(deviceNamed('cpu'), body);
+  const actual = await runOn(gpu, body);
+  expect(actual.shape).toEqual(expected.shape);
+  expect(actual.dtype).toBe(expected.dtype);
+  expect(actual.data.constructor).toBe(expected.data.constructor);
+  expectClose(actual.data, expected.data, tolerance);
+}
