@@ -3,11 +3,13 @@ import { conv2d, conv2dInputGrad, conv2dWeightGrad } from './conv.ts';
 import { copy, copyInto, narrowGrad } from './copies.ts';
 import type { KernelFactory } from './kernel.ts';
 import { matmul } from './matmul.ts';
-import { fill, normal, uniform } from './scalar/fill.ts';
+import { maxPool2d, maxPool2dGrad } from './pool.ts';
+import { uniform } from './random.ts';
+import { max, sum, sumTo } from './reduce.ts';
+import { fill, normal } from './scalar/fill.ts';
 import { nllLoss, nllLossGrad } from './scalar/loss.ts';
-import { maxPool2d, maxPool2dGrad } from './scalar/pool.ts';
-import { argmax, max, sum, sumTo } from './scalar/reduce.ts';
-import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './scalar/softmax.ts';
+import { argmax } from './scalar/reduce.ts';
+import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
 export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   fill,

@@ -49,12 +49,12 @@ export function philox(
 
 /** Block number `block` of the stream that belongs to `seed`; both up to 2^53. */
 export function randomBlock(seed: number, block: number, out: Int32Array): void {
-  philox([block | 0, Math.floor(block / twoTo32) | 0, 0, 0], splitSeed(seed), out);
+  philox([...twoWords(block), 0, 0], twoWords(seed), out);
 }
 
-/** A seed as the two words of the key. */
-export function splitSeed(seed: number): readonly [number, number] {
-  return [seed | 0, Math.floor(seed / twoTo32) | 0];
+/** A number up to 2^53 as two 32-bit words, the lower first. */
+export function twoWords(value: number): readonly [number, number] {
+  return [value | 0, Math.floor(value / twoTo32) | 0];
 }
 
 /** The upper 24 bits as a float32 in [0, 1): every value is exact. */

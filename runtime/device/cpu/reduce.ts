@@ -1,0 +1,89 @@
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { Launch } from '../device.ts';
+import { addressOf, type KernelFactory } from './kernel.ts';
+import type { Loops } from './loops.ts';
+import { broadcastDims, type Reduction, reductionOver } from './reduction.ts';
+import * as scalar from './scalar/reduce.ts';
+import { hasSimd } from './wasm/module-builder.ts';
+import { reduceKernels } from './wasm/reduce-kernels.ts';
+
+/** One dimension that the kernel loops over, taken out of a nest; strides in bytes. */
+interface Inner {
+  readonly size: number;
+  readonly strides: readonly number[];
+  readonly outer: Loops;
+}
+
+/** Takes out the dimension whose elements are adjacent in operand 0, or else the last. */
+function takeInner(loops: Loops): Inner {
+  const bytes = loops.strides.map((strides) => strides.map((stride) => stride * 4));
+  const rank = loops.shape.length;
+  if (rank === 0) {
+    return { size: 1, strides: bytes.map(() => 0), outer: { shape: [], strides: bytes } };
+  }
+  const adjacent = loops.strides[0]!.indexOf(1);
+  const at = adjacent < 0 ? rank - 1 : adjacent;
+  const others = <T>(list: readonly T[]) => list.filter((_, d) => d !== at);
+  return {
+    size: loops.shape[at]!,
+    strides: bytes.map((strides) => strides[at]!),
+    outer: { shape: others(loops.shape), strides: bytes.map(others) },
+  };
+}
+
+function bindReduction({ kept, reduced }: Reduction, kind: 'sum' | 'max'): Launch {
+  const kernel = reduceKernels()[kind];
+  const rows = takeInner(kept);
+  const columns = takeInner(reduced);
+  const [rowStep, outStep] = rows.strides as [number, number];
+  const columnStep = columns.strides[0]!;
+  const [fromSteps, toSteps] = rows.outer.strides as [number[], number[]];
+  const columnSteps = columns.outer.strides[0]!;
+  let isFirst = true;
+
+  const overReduced = (dim: number, from: number, to: number): void => {
+    if (dim === columns.outer.shape.length) {
+      const accumulate = isFirst ? 0 : 1;
+      kernel(to, outStep, from, rowStep, columnStep, rows.size, columns.size, accumulate);
+      isFirst = false;
+      return;
+    }
+    for (let i = 0; i < columns.outer.shape[dim]!; i++) {
+      overReduced(dim + 1, from + i * columnSteps[dim]!, to);
+    }
+  };
+  const overKept = (dim: number, from: number, to: number): void => {
+    if (dim === rows.outer.shape.length) {
+      isFirst = true;
+      overReduced(0, from, to);
+      return;
+    }
+    for (let i = 0; i < rows.outer.shape[dim]!; i++) {
+      overKept(dim + 1, from + i * fromSteps[dim]!, to + i * toSteps[dim]!);
+    }
+  };
+  return ([source], [target]) => {
+    overKept(0, addressOf(source!, 'float32'), addressOf(target!, 'float32'));
+  };
+}
+
+function reduction(
+  kind: 'sum' | 'max',
+  fallback: KernelFactory,
+  dimsOf: (inputs: readonly TensorMeta[], dims: readonly number[]) => readonly number[],
+): KernelFactory {
+  return (inputs, outputs, attrs) => {
+    const x = inputs[0]!;
+    const isEmpty = sizeOf(x.shape) === 0;
+    if (!hasSimd || x.dtype !== 'float32' || isEmpty) return fallback(inputs, outputs, attrs);
+    const dims = dimsOf(inputs, attrs.dims as readonly number[]);
+    return bindReduction(reductionOver(x, dims), kind);
+  };
+}
+
+const attrDims = (_inputs: readonly TensorMeta[], dims: readonly number[]) => dims;
+
+export const sum = reduction('sum', scalar.sum, attrDims);
+export const max = reduction('max', scalar.max, attrDims);
+export const sumTo = reduction('sum', scalar.sumTo, ([x, like]) => broadcastDims(x!, like!));

@@ -1,0 +1,133 @@
+import { type Code, i32, lane, load, memoryLane, op, store } from './code.ts';
+import { type FunctionBuilder, get, type Local } from './function-builder.ts';
+import { compile, lazily } from './module-builder.ts';
+
+/**
+ * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth,
+ * strideH, strideW): windows without padding, four outputs of a row at a time; outWidth ≥ 4, and the
+ * last group overlaps the one before.
+ */
+function maxPool(f: FunctionBuilder): void {
+  const [
+    from,
+    out,
+    indices,
+    planes,
+    outHeight,
+    outWidth,
+    width,
+    planeBytes,
+    kernelHeight,
+    kernelWidth,
+    strideH,
+    strideW,
+  ] = Array.from({ length: 12 }, () => f.param()) as [
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+  ];
+  const [rowsLeft, line, column, place, tap, at, tapRows, tapColumns] = Array.from(
+    { length: 8 },
+    () => f.local('i32'),
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+  const [best, bestPlace, places, value, wins] = Array.from({ length: 5 }, () =>
+    f.local('v128'),
+  ) as [Local, Local, Local, Local, Local];
+  const step = f.local('i32', op('i32.shl', get(strideW), i32(2)));
+  /** Places of four neighbouring windows from the first one's. */
+  const spread = f.local('v128');
+  for (let i = 1; i < 4; i++) {
+    f.set(spread, lane('i32x4.replace_lane', i, get(spread), op('i32.mul', get(strideW), i32(i))));
+  }
+
+  const loadTap = (): void => {
+    f.set(at, op('i32.add', get(from), op('i32.shl', get(tap), i32(2))));
+    f.set(value, load('v128.load32_zero', get(at)));
+    for (let i = 1; i < 4; i++) {
+      f.add(at, get(step));
+      f.set(value, memoryLane('v128.load32_lane', get(at), get(value), i));
+    }
+    f.set(places, op('i32x4.add', op('i32x4.splat', get(tap)), get(spread)));
+  };
+  const unordered = (x: Local): Code => op('f32x4.ne', get(x), get(x));
+  const considerTap = (): void => {
+    loadTap();
+    // NaN wins, and the first of equals.
+    const firstNaN = op('v128.and', unordered(value), op('v128.not', unordered(best)));
+    f.set(wins, op('v128.or', op('f32x4.gt', get(value), get(best)), firstNaN));
+    f.set(best, op('v128.bitselect', get(value), get(best), get(wins)));
+    f.set(bestPlace, op('v128.bitselect', get(places), get(bestPlace), get(wins)));
+  };
+  const group = (): void => {
+    f.set(place, op('i32.add', get(line), op('i32.mul', get(column), get(strideW))));
+    f.set(tap, get(place));
+    loadTap();
+    f.set(best, get(value));
+    f.set(bestPlace, get(places));
+    f.set(tapRows, get(kernelHeight));
+    f.countDown(tapRows, 1, () => {
+      f.set(tap, get(place));
+      f.set(tapColumns, get(kernelWidth));
+      f.countDown(tapColumns, 1, () => {
+        considerTap();
+        f.add(tap, 1);
+      });
+      f.add(place, get(width));
+    });
+    const offset = op('i32.shl', get(column), i32(2));
+    f.emit(store('v128.store', op('i32.add', get(out), offset), get(best)));
+    f.emit(store('v128.store', op('i32.add', get(indices), offset), get(bestPlace)));
+  };
+
+  const last = f.local('i32', op('i32.sub', get(outWidth), i32(4)));
+  const rowBytes = f.local('i32', op('i32.shl', get(outWidth), i32(2)));
+  f.countDown(planes, 1, () => {
+    f.set(line, i32(0));
+    f.set(rowsLeft, get(outHeight));
+    f.countDown(rowsLeft, 1, () => {
+      f.set(column, i32(0));
+      f.while(op('i32.lt_s', get(column), get(last)), () => {
+        group();
+        f.add(column, 4);
+      });
+      f.set(column, get(last));
+      group();
+      f.add(out, get(rowBytes));
+      f.add(indices, get(rowBytes));
+      f.add(line, op('i32.mul', get(strideH), get(width)));
+    });
+    f.add(from, get(planeBytes));
+  });
+}
+
+/** (dy, indices, dx, planes, outPlane, planeBytes): adds every dy to the element that won. */
+function maxPoolGrad(f: FunctionBuilder): void {
+  const [dy, indices, dx, planes, outPlane, planeBytes] = Array.from({ length: 6 }, () =>
+    f.param(),
+  ) as [Local, Local, Local, Local, Local, Local];
+  const left = f.local('i32');
+  const to = f.local('i32');
+  f.countDown(planes, 1, () => {
+    f.set(left, get(outPlane));
+    f.countDown(left, 1, () => {
+      const offset = op('i32.shl', load('i32.load', get(indices)), i32(2));
+      f.set(to, op('i32.add', get(dx), offset));
+      const sum = op('f32.add', load('f32.load', get(to)), load('f32.load', get(dy)));
+      f.emit(store('f32.store', get(to), sum));
+      f.add(dy, 4);
+      f.add(indices, 4);
+    });
+    f.add(dx, get(planeBytes));
+  });
+}
+
+export const poolKernels = lazily(() => compile({ maxPool, maxPoolGrad }));

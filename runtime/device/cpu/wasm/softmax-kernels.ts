@@ -1,0 +1,163 @@
+import {
+  acrossLanes,
+  type Code,
+  f32x4,
+  i32,
+  i32x4,
+  lane,
+  load,
+  memoryLane,
+  op,
+  store,
+} from './code.ts';
+import { type FunctionBuilder, get, type Local } from './function-builder.ts';
+import { compile, lazily } from './module-builder.ts';
+import { emitExp, emitLog } from './transcendental.ts';
+
+/** One row of each operand: (first, second, out, rows, length). One-input kernels ignore `second`. */
+class RowWriter {
+  readonly first: Local;
+  readonly second: Local;
+  readonly out: Local;
+  readonly #f: FunctionBuilder;
+  readonly #rows: Local;
+  readonly #length: Local;
+  readonly #firstLane: Local;
+
+  constructor(f: FunctionBuilder) {
+    this.#f = f;
+    const params = [0, 1, 2, 3, 4].map(() => f.param()) as [Local, Local, Local, Local, Local];
+    [this.first, this.second, this.out, this.#rows, this.#length] = params;
+    this.#firstLane = f.local('v128');
+    // All ones in lane 0 only: what an element of a tail adds to a sum.
+    f.set(this.#firstLane, lane('i32x4.replace_lane', 0, i32x4(0), i32(-1)));
+  }
+
+  forEachRow(body: () => void): void {
+    const f = this.#f;
+    f.countDown(this.#rows, 1, () => {
+      body();
+      const bytes = op('i32.shl', get(this.#length), i32(2));
+      for (const operand of [this.first, this.second, this.out]) f.add(operand, bytes);
+    });
+  }
+
+  /**
+   * Goes along the row four elements at a time, then one at a time in lane 0 (the other lanes repeat
+   * it). `body` answers what to store, if anything; `masked` clears the repeated lanes.
+   */
+  pass(
+    reads: readonly Local[],
+    body: (values: readonly Code[], masked: (value: Code) => Code) => Code | null,
+  ): void {
+    const f = this.#f;
+    const cursors = reads.map((read) => f.local('i32', get(read)));
+    const values = reads.map(() => f.local('v128'));
+    const to = f.local('i32', get(this.out));
+    const left = f.local('i32', get(this.#length));
+    const step = (width: 4 | 1) => () => {
+      cursors.forEach((cursor, i) => {
+        f.set(values[i]!, load(width === 4 ? 'v128.load' : 'v128.load32_splat', get(cursor)));
+        f.add(cursor, width * 4);
+      });
+      const masked = (value: Code): Code =>
+        width === 4 ? value : op('v128.and', value, get(this.#firstLane));
+      const result = body(values.map(get), masked);
+      if (!result) return;
+      const stored = f.local('v128', result);
+      f.emit(
+        width === 4
+          ? store('v128.store', get(to), get(stored))
+          : memoryLane('v128.store32_lane', get(to), get(stored), 0),
+      );
+      f.add(to, width * 4);
+    };
+    f.countDown(left, 4, step(4));
+    f.countDown(left, 1, step(1));
+  }
+
+  /** Sum over the row, in every lane. */
+  sum(reads: readonly Local[], term: (values: readonly Code[]) => Code): Local {
+    const f = this.#f;
+    const sum = f.local('v128', f32x4(0));
+    this.pass(reads, (values, masked) => {
+      f.set(sum, op('f32x4.add', get(sum), masked(term(values))));
+      return null;
+    });
+    f.set(
+      sum,
+      acrossLanes((a, b) => op('f32x4.add', a, b), get(sum)),
+    );
+    return sum;
+  }
+
+  max(): Local {
+    const f = this.#f;
+    const max = f.local('v128', f32x4(Number.NEGATIVE_INFINITY));
+    this.pass([this.first], ([x]) => {
+      f.set(max, op('f32x4.max', get(max), x!));
+      return null;
+    });
+    f.set(
+      max,
+      acrossLanes((a, b) => op('f32x4.max', a, b), get(max)),
+    );
+    return max;
+  }
+}
+
+/** x − max keeps exp from overflowing. */
+const shifted = (x: Code, max: Local): Code => op('f32x4.sub', x, get(max));
+
+function logSoftmax(f: FunctionBuilder): void {
+  const row = new RowWriter(f);
+  row.forEachRow(() => {
+    const max = row.max();
+    const sum = row.sum([row.first], ([x]) => emitExp(f, shifted(x!, max)));
+    const logSum = f.local('v128', emitLog(f, get(sum)));
+    row.pass([row.first], ([x]) => op('f32x4.sub', shifted(x!, max), get(logSum)));
+  });
+}
+
+function softmax(f: FunctionBuilder): void {
+  const row = new RowWriter(f);
+  row.forEachRow(() => {
+    const max = row.max();
+    const sum = f.local('v128', f32x4(0));
+    row.pass([row.first], ([x], masked) => {
+      const e = f.local('v128', emitExp(f, shifted(x!, max)));
+      f.set(sum, op('f32x4.add', get(sum), masked(get(e))));
+      return get(e);
+    });
+    f.set(
+      sum,
+      acrossLanes((a, b) => op('f32x4.add', a, b), get(sum)),
+    );
+    row.pass([row.out], ([e]) => op('f32x4.div', e!, get(sum)));
+  });
+}
+
+function logSoftmaxGrad(f: FunctionBuilder): void {
+  const row = new RowWriter(f);
+  row.forEachRow(() => {
+    const sum = row.sum([row.first], ([dy]) => dy!);
+    row.pass([row.first, row.second], ([dy, out]) => {
+      const share = op('f32x4.mul', emitExp(f, out!), get(sum));
+      return op('f32x4.sub', dy!, share);
+    });
+  });
+}
+
+function softmaxGrad(f: FunctionBuilder): void {
+  const row = new RowWriter(f);
+  row.forEachRow(() => {
+    const sum = row.sum([row.first, row.second], ([dy, out]) => op('f32x4.mul', dy!, out!));
+    row.pass([row.first, row.second], ([dy, out]) =>
+      op('f32x4.mul', op('f32x4.sub', dy!, get(sum)), out!),
+    );
+  });
+}
+
+export const softmaxKernels = lazily(() =>
+  compile({ logSoftmax, softmax, logSoftmaxGrad, softmaxGrad }),
+);
