@@ -78,5 +78,8 @@ function accumulate(leaf: Tensor, gradient: Tensor): void {
 
 /** Later accumulation writes in place, so the memory must be the gradient's alone. */
 function ownsWholeHolder(gradient: Tensor): boolean {
-  return gradient.holder?.owners === 1 && gradient.offset === 0 && gradient.isContiguous;
+  const { holder, device, dtype, size } = gradient;
+  if (!holder) return false;
+  const bytes = size * device.elementBytes(dtype);
+  return holder.owners === 1 && holder.bytes === bytes && gradient.isContiguous;
 }

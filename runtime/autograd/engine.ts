@@ -56,6 +56,11 @@ class BackwardPass {
   run(roots: readonly Root[]): void {
     try {
       this.#countEdges(roots);
+    } catch (error) {
+      for (const { gradient } of roots) gradient.dispose();
+      throw error;
+    }
+    try {
       for (const { tensor, gradient } of roots) {
         this.#deliver(tensor.gradEdge ?? { leaf: tensor }, gradient);
       }

@@ -42,9 +42,12 @@ export class OpNode extends GradNode {
   override apply(gradOutputs: readonly (Tensor | null | undefined)[]): (Tensor | null)[] {
     const gradOutput = gradOutputs[0];
     if (!gradOutput) return this.#gradients.map(() => null);
-    return this.#gradients.map((gradient) =>
-      // One tidy per operand: temporaries of one gradient are gone before the next is computed.
-      gradient ? tidy(() => this.#gradientFor(gradient, gradOutput)) : null,
+    // One tidy per operand: temporaries of one gradient are gone before the next is computed. And one
+    // around all: when one can't be computed, the earlier ones are given back.
+    return tidy(() =>
+      this.#gradients.map((gradient) =>
+        gradient ? tidy(() => this.#gradientFor(gradient, gradOutput)) : null,
+      ),
     );
   }
 

@@ -1,4 +1,5 @@
 import type { DType } from '../tensor/dtype.ts';
+import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
@@ -28,6 +29,16 @@ const casts: { readonly [D in DType]: OpRecord } = {
     kernel: { kind: 'pointwise', expr: E.ne(x, E.const(0)) },
   }),
 };
+
+/** Calls `body` with the tensors in the dtype; the copies that this takes don't outlive it. */
+export function casting(
+  tensors: readonly Tensor[],
+  dtype: DType,
+  body: (operands: readonly Tensor[]) => Tensor,
+): Tensor {
+  if (tensors.every((operand) => operand.dtype === dtype)) return body(tensors);
+  return tidy(() => body(tensors.map((operand) => cast(operand, dtype))));
+}
 
 /** The tensor itself when it has the dtype already. */
 export function cast(a: Tensor, dtype: DType): Tensor {

@@ -1,7 +1,7 @@
 import type { Device } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
-import { contiguousMeta, isContiguousMeta } from '../tensor/meta.ts';
+import { contiguousMeta, isContiguousMeta, type TensorSpec } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { copy } from './copy.ts';
@@ -25,16 +25,16 @@ export function executeEagerly(
   const operands = op.layout === 'any' ? inputs : inputs.map((x, i) => contiguousOperand(op, x, i));
   const outer = events.op;
   events.op = op.name;
+  const outputs: Tensor[] = [];
   try {
-    const outputs = op.inPlace
-      ? [inputs[0]!]
-      : specs.map((spec) => {
-          const meta = contiguousMeta(spec, device);
-          return new Tensor(meta, newHolder(device, meta.dtype, meta.shape));
-        });
+    if (op.inPlace) outputs.push(inputs[0]!);
+    else for (const spec of specs) outputs.push(newTensor(spec, device));
     device.prepare(op, operands, outputs, attrs)(operands, outputs);
     if (op.inPlace) outputs[0]!.holderFor(op.name).version++;
     return outputs;
+  } catch (error) {
+    if (!op.inPlace) for (const output of outputs) output.dispose();
+    throw error;
   } finally {
     // A strided operand's contiguous copy dies with the op.
     operands.forEach((operand, i) => {
@@ -42,6 +42,11 @@ export function executeEagerly(
     });
     events.op = outer;
   }
+}
+
+function newTensor(spec: TensorSpec, device: Device): Tensor {
+  const meta = contiguousMeta(spec, device);
+  return new Tensor(meta, newHolder(device, meta.dtype, meta.shape));
 }
 
 export function newHolder(

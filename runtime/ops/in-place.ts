@@ -1,12 +1,13 @@
 /** Writes over the first operand. All refuse to run where gradients are recorded through them. */
 
-import { ShapeError } from '../errors/errors.ts';
+import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { dtypes } from '../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { broadcastShapes, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
-import { cast } from './cast.ts';
-import { defineOp } from './define-op.ts';
+import { casting } from './cast.ts';
+import { type Attrs, defineOp, type OpRecord } from './define-op.ts';
 import { E } from './expr.ts';
 
 const x = E.input(0);
@@ -27,6 +28,21 @@ function inferTarget(name: string) {
       });
     }
     return { dtype: target!.dtype, shape: target!.shape };
+  };
+}
+
+function inferFloatTarget(name: string) {
+  const infer = inferTarget(name);
+  return (inputs: readonly TensorMeta[]) => {
+    if (inputs.some(({ dtype }) => !dtypes[dtype].floating)) {
+      throw new DTypeError({
+        what: `${name}: not floating-point tensors`,
+        given: inputs.map(formatSpec).join(', '),
+        expected: 'float32',
+        remedy: "cast them: x.to('float32')",
+      });
+    }
+    return infer(inputs);
   };
 }
 
@@ -82,7 +98,7 @@ const copyInto = defineOp({
 const addcmulInto = defineOp({
   name: 'addcmul_',
   operands: { x: 'data', y: 'data', z: 'data' },
-  infer: inferTarget('addcmul_'),
+  infer: inferFloatTarget('addcmul_'),
   kernel: { kind: 'pointwise', expr: E.add(x, E.mul(E.mul(y, z), value)) },
   inPlace: true,
 });
@@ -90,31 +106,56 @@ const addcmulInto = defineOp({
 const addcdivInto = defineOp({
   name: 'addcdiv_',
   operands: { x: 'data', y: 'data', z: 'data' },
-  infer: inferTarget('addcdiv_'),
+  infer: inferFloatTarget('addcdiv_'),
   kernel: { kind: 'pointwise', expr: E.add(x, E.mul(E.div(y, z), value)) },
   inPlace: true,
 });
 
+/** Runs the op on the target and the other operand in the target's dtype. */
+function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = {}): Tensor {
+  if (dtypes[other.dtype].rank > dtypes[target.dtype].rank) {
+    throw lossy(op.name, formatSpec(target), formatSpec(other));
+  }
+  return casting([other], target.dtype, ([operand]) => bind1(op, [target, operand!], attrs));
+}
+
+function numberIntoTarget(op: OpRecord, target: Tensor, value: number): Tensor {
+  if (!dtypes[target.dtype].floating && !Number.isInteger(value)) {
+    throw lossy(op.name.replace('Scalar', ''), formatSpec(target), String(value));
+  }
+  return bind1(op, [target], { value });
+}
+
+function lossy(name: string, target: string, other: string): DTypeError {
+  return new DTypeError({
+    what: `${name}: the target's dtype can't hold the result`,
+    given: `target ${target}, operand ${other}`,
+    expected: 'an operand that the dtype of the target can hold',
+    remedy: `use the out-of-place form of ${name}, or cast the operand`,
+  });
+}
+
 /** x += alpha · y */
 export function add_(target: Tensor, other: Tensor | number, alpha = 1): Tensor {
   return typeof other === 'number'
-    ? bind1(addScalarInto, [target], { value: other * alpha })
-    : bind1(addScaledInto, [target, cast(other, target.dtype)], { value: alpha });
+    ? numberIntoTarget(addScalarInto, target, other * alpha)
+    : intoTarget(addScaledInto, target, other, { value: alpha });
 }
 
 /** x *= y */
 export function mul_(target: Tensor, other: Tensor | number): Tensor {
   return typeof other === 'number'
-    ? bind1(mulScalarInto, [target], { value: other })
-    : bind1(mulInto, [target, cast(other, target.dtype)]);
+    ? numberIntoTarget(mulScalarInto, target, other)
+    : intoTarget(mulInto, target, other);
 }
 
 export function fill_(target: Tensor, value: number): Tensor {
   return bind1(fillInto, [target], { value });
 }
 
+/** Any dtype: it is converted. */
 export function copy_(target: Tensor, source: Tensor): Tensor {
-  return bind1(copyInto, [target, cast(source, target.dtype)]);
+  return casting([source], target.dtype, ([values]) => bind1(copyInto, [target, values!]));
 }
 
 /** x += value · y · z */

@@ -1,4 +1,5 @@
 import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -8,6 +9,16 @@ import { mul, sub } from './pointwise.ts';
 import { mean } from './reduce.ts';
 
 const inferSame = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
+
+function expectFloat(name: string, x: TensorMeta): void {
+  if (dtypes[x.dtype].floating) return;
+  throw new DTypeError({
+    what: `${name}: not a floating-point tensor`,
+    given: formatSpec(x),
+    expected: 'float32',
+    remedy: "cast it: x.to('float32')",
+  });
+}
 
 /** An op along the last dimension whose gradient reads only its output. */
 function alongLast(name: 'softmax' | 'logSoftmax'): OpRecord {
@@ -20,7 +31,10 @@ function alongLast(name: 'softmax' | 'logSoftmax'): OpRecord {
   return defineOp({
     name,
     operands: { x: 'data' },
-    infer: inferSame,
+    infer: (inputs) => {
+      expectFloat(name, inputs[0]!);
+      return inferSame(inputs);
+    },
     kernel: { kind: 'named', name },
     vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(gradOp, [dy, out])) },
   });
@@ -45,6 +59,7 @@ const nllLossOp = defineOp({
   name: 'nllLoss',
   operands: { logProbs: 'data', target: 'data' },
   infer: ([logProbs, target]) => {
+    expectFloat('nllLoss', logProbs!);
     if (target!.dtype !== 'int32') {
       throw new DTypeError({
         what: 'nllLoss: class labels must be integers',

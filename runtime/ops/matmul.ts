@@ -1,7 +1,7 @@
 import { DTypeError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
-import { broadcastShapes } from '../tensor/shape.ts';
+import { broadcastShapes, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
@@ -58,9 +58,18 @@ function isTransposed(x: TensorMeta): boolean {
 /** Matrix product of the last two dimensions; the others broadcast. A vector acts as a row or column. */
 export function matmul(a: Tensor, b: Tensor): Tensor {
   check(a, b);
+  if (a.rank === 2 && b.rank === 2) return bind1(matmulOp, [a, b]);
+  return tidy(() => matmulOfAnyRank(a, b));
+}
+
+function matmulOfAnyRank(a: Tensor, b: Tensor): Tensor {
   if (a.rank === 1) return squeezed(matmul(reshape(a, [1, -1]), b), -2);
   if (b.rank === 1) return squeezed(matmul(a, reshape(b, [-1, 1])), -1);
-  if (a.rank === 2 && b.rank === 2) return bind1(matmulOp, [a, b]);
+  if (b.rank === 2) {
+    // One large product instead of many, and one gradient of b instead of a sum of many.
+    const rows = bind1(matmulOp, [reshape(a, [sizeOf(a.shape.slice(0, -1)), a.shape.at(-1)!]), b]);
+    return reshape(rows, [...a.shape.slice(0, -1), b.shape.at(-1)!]);
+  }
   const lead = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2), 'matmul');
   // Expanded operands are views with stride 0: expand's own gradient sums them again.
   return bind1(matmulOp, [

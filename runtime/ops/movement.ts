@@ -1,6 +1,8 @@
 /** Ops that move no data: other shapes and strides over the same holder. */
 
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { invariant } from '../errors/invariant.ts';
+import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import {
   contiguousStrides,
@@ -8,6 +10,7 @@ import {
   normalizeDim,
   type Shape,
   sizeOf,
+  viewStrides,
 } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
@@ -18,7 +21,7 @@ function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offs
   return { dtype: x.dtype, shape, strides, offset, device: x.device };
 }
 
-// Reshape: a view of a contiguous tensor
+// Reshape
 
 const viewOp = defineOp({
   name: 'reshape',
@@ -26,7 +29,11 @@ const viewOp = defineOp({
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
   kernel: {
     kind: 'view',
-    view: ([x], { shape }) => restrided(x!, shape as Shape, contiguousStrides(shape as Shape)),
+    view: ([x], { shape }) => {
+      const strides = viewStrides(x!.shape, x!.strides, shape as Shape);
+      invariant(strides !== null, 'reshape of a tensor that has to be copied first');
+      return restrided(x!, shape as Shape, strides);
+    },
   },
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => reshapeLike(dy, x)) },
 });
@@ -56,10 +63,11 @@ export function clone(x: Tensor): Tensor {
   return bind1(copy, [x]);
 }
 
-/** One dimension may be -1: it is inferred. A view when the tensor is contiguous, else a copy. */
+/** One dimension may be -1: it is inferred. A view where the strides allow it, else a copy. */
 export function reshape(x: Tensor, shape: Shape): Tensor {
-  const resolved = resolveShape(x, shape);
-  return bind1(viewOp, [contiguous(x)], { shape: resolved });
+  const attrs = { shape: resolveShape(x, shape) };
+  if (viewStrides(x.shape, x.strides, attrs.shape)) return bind1(viewOp, [x], attrs);
+  return tidy(() => bind1(viewOp, [contiguous(x)], attrs));
 }
 
 function resolveShape(x: Tensor, shape: Shape): Shape {
@@ -209,6 +217,15 @@ export function narrow(x: Tensor, dim: number, start: number, length: number): T
 /** Entry `index` of dimension `dim`, which disappears. */
 export function select(x: Tensor, dim: number, index: number): Tensor {
   const at = normalizeDim(dim, x.rank, 'select');
-  const from = index < 0 ? index + (x.shape[at] ?? 0) : index;
-  return squeeze(narrow(x, at, from, 1), at);
+  const size = x.shape[at] ?? 0;
+  const from = index < 0 ? index + size : index;
+  if (!Number.isInteger(from) || from < 0 || from >= size) {
+    throw new ArgumentError({
+      what: 'select: no such entry',
+      given: `index ${index} in dimension ${at} of ${formatSpec(x)}`,
+      expected: size === 0 ? 'a dimension with entries' : `an integer from ${-size} to ${size - 1}`,
+      remedy: 'check the index and the dimension',
+    });
+  }
+  return tidy(() => squeeze(narrow(x, at, from, 1), at));
 }

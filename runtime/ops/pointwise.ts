@@ -5,8 +5,8 @@ import { broadcastShapes } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { sumTo } from './broadcast.ts';
-import { cast } from './cast.ts';
-import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { casting } from './cast.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { E, type Expr } from './expr.ts';
 
 const x = E.input(0);
@@ -156,9 +156,12 @@ const powScalarOp = defineOp({
   infer: inferFloat('pow'),
   kernel: pointwise(E.pow(x, value)),
   vjp: {
-    x: saving({ x: 'value' }, ({ x }, dy, { value }) =>
-      mul(dy, mulScalar(pow(x, (value as number) - 1), value as number)),
-    ),
+    x: saving({ x: 'value' }, ({ x }, dy, { value }) => {
+      const exponent = value as number;
+      // x⁰ is constant; the formula would make 0·∞ of it where x is 0.
+      if (exponent === 0) return mulScalar(dy, 0);
+      return mul(dy, mulScalar(pow(x, exponent - 1), exponent));
+    }),
   },
 });
 
@@ -324,34 +327,38 @@ const dropWhereOp = defineOp({
 export type Operand = Tensor | number;
 
 /** Both operands in the dtype that PyTorch's rule gives (bool < int32 < float32). */
-function promoted(a: Tensor, b: Tensor): [Tensor, Tensor] {
-  const dtype = promote(a.dtype, b.dtype);
-  return [cast(a, dtype), cast(b, dtype)];
+function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
+  return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));
 }
 
-function promotedFloat(a: Tensor): Tensor {
-  return dtypes[a.dtype].floating ? a : cast(a, 'float32');
+function bindFloat(op: OpRecord, a: Tensor, attrs: Attrs = {}): Tensor {
+  return casting([a], floating(a.dtype), (operands) => bind1(op, operands, attrs));
+}
+
+function bindNumber(op: OpRecord, a: Tensor, value: number): Tensor {
+  return casting([a], joinedBy(a.dtype, value), (operands) => bind1(op, operands, { value }));
+}
+
+function floating(dtype: DType): DType {
+  return dtypes[dtype].floating ? dtype : 'float32';
 }
 
 /** A number joins an integer tensor as an integer when it is one. */
-function promotedBy(a: Tensor, number: number): Tensor {
-  if (dtypes[a.dtype].floating) return a;
-  return cast(a, Number.isInteger(number) ? promote(a.dtype, 'int32') : 'float32');
+function joinedBy(dtype: DType, number: number): DType {
+  if (dtypes[dtype].floating) return dtype;
+  return Number.isInteger(number) ? promote(dtype, 'int32') : 'float32';
 }
 
 export function add(a: Tensor, b: Operand): Tensor {
-  if (typeof b === 'number') return bind1(addScalarOp, [promotedBy(a, b)], { value: b });
-  return bind1(addOp, promoted(a, b));
+  return typeof b === 'number' ? bindNumber(addScalarOp, a, b) : bindPromoted(addOp, a, b);
 }
 
 export function sub(a: Tensor, b: Operand): Tensor {
-  if (typeof b === 'number') return add(a, -b);
-  return bind1(subOp, promoted(a, b));
+  return typeof b === 'number' ? bindNumber(addScalarOp, a, -b) : bindPromoted(subOp, a, b);
 }
 
 export function mul(a: Tensor, b: Operand): Tensor {
-  if (typeof b === 'number') return mulScalar(promotedBy(a, b), b);
-  return bind1(mulOp, promoted(a, b));
+  return typeof b === 'number' ? bindNumber(mulScalarOp, a, b) : bindPromoted(mulOp, a, b);
 }
 
 function mulScalar(a: Tensor, value: number): Tensor {
@@ -360,34 +367,32 @@ function mulScalar(a: Tensor, value: number): Tensor {
 
 /** True division: integers are divided as float32. */
 export function div(a: Tensor, b: Operand): Tensor {
-  if (typeof b === 'number') return bind1(divScalarOp, [promotedFloat(a)], { value: b });
-  return bind1(divOp, promoted(promotedFloat(a), b));
+  if (typeof b === 'number') return bindFloat(divScalarOp, a, { value: b });
+  return casting([a, b], floating(promote(a.dtype, b.dtype)), (operands) => bind1(divOp, operands));
 }
 
 export function pow(a: Tensor, exponent: number): Tensor {
-  return bind1(powScalarOp, [promotedFloat(a)], { value: exponent });
+  return bindFloat(powScalarOp, a, { value: exponent });
 }
 
 export function maximum(a: Tensor, b: Tensor): Tensor {
-  return bind1(maximumOp, promoted(a, b));
+  return bindPromoted(maximumOp, a, b);
 }
 
 export const neg = (a: Tensor): Tensor => bind1(negOp, [a]);
 export const abs = (a: Tensor): Tensor => bind1(absOp, [a]);
 export const sign = (a: Tensor): Tensor => bind1(signOp, [a]);
-export const exp = (a: Tensor): Tensor => bind1(expOp, [promotedFloat(a)]);
-export const log = (a: Tensor): Tensor => bind1(logOp, [promotedFloat(a)]);
-export const sqrt = (a: Tensor): Tensor => bind1(sqrtOp, [promotedFloat(a)]);
-export const tanh = (a: Tensor): Tensor => bind1(tanhOp, [promotedFloat(a)]);
-export const sigmoid = (a: Tensor): Tensor => bind1(sigmoidOp, [promotedFloat(a)]);
+export const exp = (a: Tensor): Tensor => bindFloat(expOp, a);
+export const log = (a: Tensor): Tensor => bindFloat(logOp, a);
+export const sqrt = (a: Tensor): Tensor => bindFloat(sqrtOp, a);
+export const tanh = (a: Tensor): Tensor => bindFloat(tanhOp, a);
+export const sigmoid = (a: Tensor): Tensor => bindFloat(sigmoidOp, a);
 export const relu = (a: Tensor): Tensor => bind1(reluOp, [a]);
 
 function compare(name: keyof typeof compareOps) {
   const { tensor, scalar } = compareOps[name];
   return (a: Tensor, b: Operand): Tensor =>
-    typeof b === 'number'
-      ? bind1(scalar, [promotedBy(a, b)], { value: b })
-      : bind1(tensor, promoted(a, b));
+    typeof b === 'number' ? bindNumber(scalar, a, b) : bindPromoted(tensor, a, b);
 }
 
 export const eq = compare('eq');
@@ -399,5 +404,7 @@ export const ge = compare('ge');
 
 /** Elements of `a` where `test` is true, of `b` elsewhere; all three broadcast. */
 export function where(test: Tensor, a: Tensor, b: Tensor): Tensor {
-  return bind1(whereOp, [cast(test, 'bool'), ...promoted(a, b)]);
+  return casting([test], 'bool', ([mask]) =>
+    casting([a, b], promote(a.dtype, b.dtype), (choices) => bind1(whereOp, [mask!, ...choices])),
+  );
 }

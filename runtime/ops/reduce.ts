@@ -1,12 +1,13 @@
-import { DTypeError } from '../errors/errors.ts';
+import { DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { normalizeDim, type Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
-import { cast } from './cast.ts';
+import { cast, casting } from './cast.ts';
 import { type Attrs, defineOp, saving } from './define-op.ts';
+import { reshape } from './movement.ts';
 import { div, eq, mul } from './pointwise.ts';
 
 function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
@@ -19,6 +20,17 @@ function inferReduced([x]: readonly TensorMeta[], { dims, keepDim }: Attrs) {
     dtype: x!.dtype,
     shape: reducedShape(x!.shape, dims as readonly number[], keepDim as boolean),
   };
+}
+
+/** There is no largest of nothing. */
+function expectEntries(name: string, x: TensorMeta, dims: readonly number[]): void {
+  if (dims.every((dim) => x.shape[dim] !== 0)) return;
+  throw new ShapeError({
+    what: `${name}: nothing to choose from`,
+    given: `${formatSpec(x)} reduced over dimension ${dims.join(', ')}`,
+    expected: 'at least one entry',
+    remedy: 'leave empty batches out',
+  });
 }
 
 /** Reads a reduced tensor as if the reduced dimensions were there again. */
@@ -62,7 +74,10 @@ const sumOp = defineOp({
 const maxOp = defineOp({
   name: 'max',
   operands: { x: 'data' },
-  infer: inferReduced,
+  infer: ([x], attrs) => {
+    expectEntries('max', x!, attrs.dims as readonly number[]);
+    return inferReduced([x!], attrs);
+  },
   kernel: { kind: 'named', name: 'max' },
   layout: 'any',
   vjp: {
@@ -78,10 +93,10 @@ const maxOp = defineOp({
 const argmaxOp = defineOp({
   name: 'argmax',
   operands: { x: 'data' },
-  infer: ([x], { dim }) => ({
-    dtype: 'int32',
-    shape: reducedShape(x!.shape, [dim as number], false),
-  }),
+  infer: ([x], { dim }) => {
+    expectEntries('argmax', x!, [dim as number]);
+    return { dtype: 'int32', shape: reducedShape(x!.shape, [dim as number], false) };
+  },
   kernel: { kind: 'named', name: 'argmax' },
 });
 
@@ -103,8 +118,9 @@ function reduceAttrs(x: Tensor, dims: Dims, options: ReduceOptions, op: string):
 /** Over all dimensions when `dims` is left out. int32 and bool sum as int32. */
 export function sum(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
   const attrs = reduceAttrs(x, dims, options, 'sum');
-  const summed = x.dtype === 'bool' ? cast(x, 'int32') : x;
-  return attrs ? bind1(sumOp, [summed], attrs) : summed;
+  return casting([x], x.dtype === 'bool' ? 'int32' : x.dtype, ([summed]) =>
+    attrs ? bind1(sumOp, [summed!], attrs) : summed!,
+  );
 }
 
 export function mean(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
@@ -130,5 +146,8 @@ export function max(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor
 
 /** int32 index of the first maximum along `dim`. */
 export function argmax(x: Tensor, dim: number): Tensor {
-  return bind1(argmaxOp, [x], { dim: normalizeDim(dim, x.rank, 'argmax') });
+  const attrs = { dim: normalizeDim(dim, x.rank, 'argmax') };
+  // A scalar counts as one entry.
+  if (x.rank === 0) return tidy(() => bind1(argmaxOp, [reshape(x, [1])], attrs));
+  return bind1(argmaxOp, [x], attrs);
 }

@@ -36,21 +36,33 @@ interface Contents {
 
 function dtypeOf(data: TypedArray): DType {
   if (data instanceof Float32Array) return 'float32';
-  return data instanceof Int32Array ? 'int32' : 'bool';
+  if (data instanceof Int32Array) return 'int32';
+  if (data instanceof Uint8Array) return 'bool';
+  throw new ArgumentError({
+    what: 'tensor: no dtype for this kind of array',
+    given: (data as ArrayBufferView).constructor.name,
+    expected: 'Float32Array (float32), Int32Array (int32) or Uint8Array (bool)',
+    remedy: 'convert it: tensor(Float32Array.from(data))',
+  });
 }
 
 function fromTypedArray(data: TypedArray, options: TensorOptions): Contents {
-  const shape = options.shape ?? [data.length];
-  if (sizeOf(shape) !== data.length) {
-    throw new ShapeError({
-      what: 'tensor: the shape does not fit the data',
-      given: `${data.length} elements for shape ${formatShape(shape)} (${sizeOf(shape)} elements)`,
-      expected: 'as many elements as the shape has',
-      remedy: 'check the shape, or leave it out for one dimension',
-    });
-  }
-  const dtype = options.dtype ?? dtypeOf(data);
+  const shape = fitting(options.shape ?? [data.length], data.length);
+  const own = dtypeOf(data);
+  const dtype = options.dtype ?? own;
   return { values: converted(data, dtype), shape, dtype };
+}
+
+function fitting(shape: Shape, elements: number): Shape {
+  if (sizeOf(shape) === elements && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) {
+    return shape;
+  }
+  throw new ShapeError({
+    what: 'tensor: the shape does not fit the data',
+    given: `${elements} elements for shape ${formatShape(shape)} (${sizeOf(shape)} elements)`,
+    expected: 'as many elements as the shape has',
+    remedy: 'check the shape, or leave it out for the shape of the data',
+  });
 }
 
 function converted(data: TypedArray, dtype: DType): TypedArray {
@@ -63,7 +75,7 @@ function converted(data: TypedArray, dtype: DType): TypedArray {
 
 function fromNested(data: NestedArray, options: TensorOptions): Contents {
   const shape: number[] = [];
-  for (let level: NestedArray = data; typeof level === 'object'; level = level[0]!) {
+  for (let level: NestedArray = data; Array.isArray(level); level = level[0]!) {
     shape.push(level.length);
     if (level.length === 0) break;
   }
@@ -76,7 +88,7 @@ function fromNested(data: NestedArray, options: TensorOptions): Contents {
   flat.forEach((value, i) => {
     values[i] = dtype === 'bool' ? (value ? 1 : 0) : Number(value);
   });
-  return { values, shape: options.shape ?? shape, dtype };
+  return { values, shape: fitting(options.shape ?? shape, flat.length), dtype };
 }
 
 function flattenInto(
@@ -93,7 +105,7 @@ function flattenInto(
   if (!Array.isArray(data)) {
     throw new ArgumentError({
       what: 'tensor: not numbers',
-      given: `${data === null ? 'null' : typeof data} in the data`,
+      given: `${data === null ? 'null' : typeof data} in the data at depth ${depth}`,
       expected: 'numbers or booleans, nested in arrays of equal length, or a typed array',
       remedy: 'convert the data to numbers first',
     });

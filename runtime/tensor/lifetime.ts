@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors/errors.ts';
 import type { Tensor } from './tensor.ts';
 
 /** Tensors made inside the innermost `tidy`; null outside of any. */
@@ -16,7 +17,8 @@ export function keep<T extends Tensor>(tensor: T): T {
 
 /**
  * Runs `body` and disposes every tensor made in it, but those in its result (also nested in arrays and
- * plain objects) and those given to `keep`. After an exception everything made is disposed.
+ * plain objects) and those given to `keep`. After an exception everything made is disposed. `body` must
+ * not be async: its tensors would be gone before it goes on.
  */
 export function tidy<T>(body: () => T): T {
   const outer = made;
@@ -24,7 +26,7 @@ export function tidy<T>(body: () => T): T {
   made = own;
   let result: T;
   try {
-    result = body();
+    result = refuseAsync(body());
   } catch (error) {
     disposeAll(own);
     throw error;
@@ -37,6 +39,16 @@ export function tidy<T>(body: () => T): T {
   }
   disposeAll(own);
   return result;
+}
+
+function refuseAsync<T>(result: T): T {
+  if (!(result instanceof Promise)) return result;
+  throw new ArgumentError({
+    what: 'tidy: the function is async',
+    given: 'a promise',
+    expected: 'a function that returns when its work is done',
+    remedy: 'await inside is not possible: return the tensors from tidy() and await outside',
+  });
 }
 
 function disposeAll(tensors: Iterable<Tensor>): void {

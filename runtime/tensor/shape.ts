@@ -71,6 +71,35 @@ export function broadcastStrides(shape: Shape, strides: readonly number[], to: S
   });
 }
 
+/**
+ * Strides for reading a tensor in another shape with the same number of elements; null when only a copy
+ * can have that shape. Runs of dimensions that lie behind each other may be cut anew.
+ */
+export function viewStrides(
+  shape: Shape,
+  strides: readonly number[],
+  to: Shape,
+): readonly number[] | null {
+  if (shape.length === 0 || sizeOf(shape) === 0) return contiguousStrides(to);
+  const result = new Array<number>(to.length);
+  let next = to.length - 1;
+  let step = strides.at(-1)!;
+  let run = 1;
+  for (let dim = shape.length - 1; dim >= 0; dim--) {
+    run *= shape[dim]!;
+    if (dim > 0 && (shape[dim - 1] === 1 || strides[dim - 1] === run * step)) continue;
+    let taken = 1;
+    while (next >= 0 && (taken < run || to[next] === 1)) {
+      result[next] = taken * step;
+      taken *= to[next--]!;
+    }
+    if (taken !== run) return null;
+    if (dim > 0) step = strides[dim - 1]!;
+    run = 1;
+  }
+  return result;
+}
+
 /** A dimension counted from the front; negative ones count from the back. */
 export function normalizeDim(dim: number, rank: number, op: string): number {
   const result = dim < 0 ? dim + rank : dim;

@@ -1,8 +1,8 @@
 import type { GradEdge } from '../autograd/node.ts';
 import type { Device, Operand } from '../device/device.ts';
-import { DisposedError } from '../errors/errors.ts';
+import { DisposedError, DTypeError } from '../errors/errors.ts';
 import type { Holder } from '../memory/holder.ts';
-import type { DType } from './dtype.ts';
+import { type DType, dtypes } from './dtype.ts';
 import { track } from './lifetime.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from './meta.ts';
 import { type Shape, sizeOf } from './shape.ts';
@@ -84,6 +84,14 @@ export class Tensor implements TensorMeta, Operand {
 
   /** In place, for leaves. */
   requiresGrad_(value = true): this {
+    if (value && !dtypes[this.dtype].floating) {
+      throw new DTypeError({
+        what: 'requiresGrad_: only floating-point tensors have gradients',
+        given: formatSpec(this),
+        expected: 'float32',
+        remedy: "cast it first: x.to('float32')",
+      });
+    }
     this.#requiresGrad = value;
     return this;
   }
