@@ -7,9 +7,9 @@ interface WebGpuPackage {
 }
 
 // Not a literal: bundlers must not pull a native package into a page.
-const packageName: string = 'webgpu';
+const webGpuPackage = 'webgpu';
 
-async function loadPackage(): Promise<WebGpuPackage> {
+async function loadPackage(packageName: string): Promise<WebGpuPackage> {
   try {
     return (await import(/* @vite-ignore */ packageName)) as WebGpuPackage;
   } catch (cause) {
@@ -27,9 +27,9 @@ async function loadPackage(): Promise<WebGpuPackage> {
  * Sees to it that `navigator.gpu` exists, which is where gpu.js looks. The function returned takes
  * back what was put there: Dawn keeps a process alive as long as its instance is reachable.
  */
-export async function provideWebGpu(): Promise<() => void> {
+export async function provideWebGpu(packageName = webGpuPackage): Promise<() => void> {
   if (typeof navigator !== 'undefined' && navigator.gpu) return () => {};
-  const { create, globals } = await loadPackage();
+  const { create, globals } = await loadPackage(packageName);
   Object.assign(globalThis, globals);
   // Node 20 has no navigator; later ones have one without `gpu`.
   const ownNavigator = typeof navigator === 'undefined';

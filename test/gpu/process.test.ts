@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { isSoftwareAdapter } from '../../runtime/device/gpu/adapter.ts';
+import { provideWebGpu } from '../../runtime/device/gpu/node-webgpu.ts';
+import { skipGpu, useSoftwareAdapter } from './open-gpu.ts';
+
+const init = new URL('../../runtime/device/gpu/init.ts', import.meta.url).href;
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** Runs a module in a process of its own, with initGpu and destroyGpu in scope. */
+function runProcess(body: string, env: NodeJS.ProcessEnv): Promise<Ended> {
+  const source = `import { initGpu, destroyGpu } from '${init}';\n${body}`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', source];
+  return new Promise((resolve) => {
+    const options = { env: { ...process.env, ...env }, timeout: 30_000 };
+    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code ?? -1) : 0, output: stdout + stderr });
+    });
+  });
+}
+
+const tellError = `await initGpu().then(() => console.log('opened'), (e) => console.log(e.name, e.message));`;
+
+describe.skipIf(skipGpu)('gpu/process', () => {
+  useSoftwareAdapter();
+
+  it('ends after destroyGpu, and the GPU can be opened again before', async () => {
+    const { code, output } = await runProcess(
+      `const first = await initGpu();
+       console.log(first === await initGpu());
+       await destroyGpu();
+       const second = await initGpu();
+       console.log(first !== second, second.name);
+       await destroyGpu();
+       await destroyGpu();`,
+      {},
+    );
+    expect(output).toBe('true\ntrue gpu\n');
+    expect(code).toBe(0);
+  });
+
+  it('refuses an adapter that computes on the CPU', async () => {
+    const { output } = await runProcess(tellError, { TOSTATIC_GPU_SOFTWARE: '' });
+    expect(output).toMatch(/^DeviceError gpu: the only adapter computes on the CPU/);
+    expect(output).toContain('TOSTATIC_GPU_SOFTWARE=1');
+  });
+
+  it('says what is missing when there is no adapter', async () => {
+    const { output } = await runProcess(tellError, { VK_ICD_FILENAMES: '/nonexistent.json' });
+    expect(output).toMatch(/^DeviceError gpu: there is no adapter/m);
+  });
+
+  it('a tensor of a destroyed GPU says so when it is used', async () => {
+    const { output } = await runProcess(
+      `const device = await initGpu();
+       const ptr = device.allocator.alloc(4);
+       await destroyGpu();
+       const meta = { dtype: 'float32', shape: [1], strides: [1], offset: 0, device };
+       await device.download(meta, { holder: { ptr }, offset: 0 }).catch((e) => console.log(e.message));
+       device.allocator.free(ptr, 4);`,
+      {},
+    );
+    expect(output).toMatch(/^data: the GPU was given back/);
+  });
+});
+
+describe('gpu/adapter', () => {
+  it('without the package webgpu, says what to install', async () => {
+    await expect(provideWebGpu('no-such-package')).rejects.toThrow(/npm install webgpu@0\.6\.2/);
+  });
+
+  it('knows software adapters by their names', () => {
+    const info = (vendor: string, description: string, isFallbackAdapter = false) =>
+      ({ vendor, architecture: '', device: '', description, isFallbackAdapter }) as GPUAdapterInfo;
+    expect(isSoftwareAdapter(info('google', 'SwiftShader driver 5.0.0'))).toBe(true);
+    expect(isSoftwareAdapter(info('mesa', 'llvmpipe (LLVM 15.0.6)'))).toBe(true);
+    expect(isSoftwareAdapter(info('microsoft', 'Microsoft Basic Render Driver'))).toBe(true);
+    expect(isSoftwareAdapter(info('any', 'thing', true))).toBe(true);
+    expect(isSoftwareAdapter(info('nvidia', 'NVIDIA H200: 550.54.15'))).toBe(false);
+    expect(isSoftwareAdapter(info('apple', 'Apple M1 Max'))).toBe(false);
+  });
+});
