@@ -86,11 +86,11 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
   it('emits allocations, kernels and copies, attributed to their op', async () => {
     const { events } = deviceGuard(gpu(), () =>
       recordEvents(() =>
-        tidy(() =>
+        tidy(() => [
           tensor([1, 2])
             .add(tensor([3, 4]))
             .data(),
-        ),
+        ]),
       ),
     );
     const kinds = events.flatMap((e) =>

@@ -177,6 +177,7 @@ class GpuJsKernel implements CompiledKernel {
   readonly ready: Promise<void>;
   failure: Error | null = null;
   readonly #kernel: WebGpuKernel;
+  #lastOutput: GPUBuffer | null = null;
 
   constructor(kernel: WebGpuKernel, text: KernelText, sample: readonly unknown[]) {
     this.#kernel = kernel;
@@ -199,7 +200,9 @@ class GpuJsKernel implements CompiledKernel {
   run(output: GPUBuffer, inputs: readonly BufferHandle[], scalars: readonly number[]): void {
     const kernel = this.#kernel;
     kernel.outputBuffer = output as GPUBuffer & { _refs: number };
-    kernel.bindGroupDirty = true;
+    // Of other inputs gpu.js takes notice itself.
+    if (output !== this.#lastOutput) kernel.bindGroupDirty = true;
+    this.#lastOutput = output;
     try {
       kernel.run(...inputs.map((input) => input.argument), ...scalars);
     } finally {
