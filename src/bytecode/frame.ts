@@ -29,6 +29,8 @@ export interface Closure {
   readonly cells: readonly Cell[];
   /** For `super`: the object that the method was defined on. */
   readonly homeObject?: object | undefined;
+  /** Arrows: the `this` of the place where the arrow was made. */
+  readonly lexicalThis?: { readonly value: unknown } | undefined;
 }
 
 /** One activation of a function, as data: it can be suspended and resumed at any instruction. */

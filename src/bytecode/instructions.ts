@@ -32,6 +32,8 @@ export type Instruction =
   | { op: 'const'; dst: Reg; value: Primitive }
   | { op: 'regexp'; dst: Reg; pattern: string; flags: string }
   | { op: 'move'; dst: Reg; src: Reg }
+  /** Marks a `let`, `const` or parameter as not initialised; only where a `checkInitialized` may see it. */
+  | { op: 'uninitialized'; dst: Reg }
   /** Throws the ReferenceError of a `let`/`const`/`class` read before its initialisation. */
   | { op: 'checkInitialized'; src: Reg; name: string }
   // The call's own inputs
@@ -44,19 +46,28 @@ export type Instruction =
   | { op: 'storeFree'; name: string; src: Reg }
   /** `typeof name` of a free name: 'undefined' instead of a ReferenceError. */
   | { op: 'typeofFree'; dst: Reg; name: string }
-  // Local variables that an inner closure captures live in cells; a loop makes a fresh one per iteration
+  // Local variables that an inner closure captures live in cells; a loop makes a fresh one per iteration.
+  // A new cell holds `uninitialized`; `loadCell` doesn't check, a `checkInitialized` follows where needed.
   | { op: 'newCell'; dst: Reg; name: string }
   | { op: 'loadCell'; dst: Reg; cell: Reg; name: string }
   | { op: 'storeCell'; cell: Reg; src: Reg; name: string }
   /** The cell number `index` that the enclosing function handed to this closure. */
   | { op: 'outerCell'; dst: Reg; index: number }
-  /** Makes a function from `Code.inner[code]`; `cells[i]` becomes its outer cell number i. */
-  | { op: 'closure'; dst: Reg; code: number; cells: readonly Reg[]; name: string }
+  /**
+   * Makes a function from `Code.inner[code]`; `cells[i]` becomes its outer cell number i. An arrow also
+   * takes the running frame's `this` and home object. `nameFrom`: a property key that names the
+   * function at run time (`{ [key]: () => 1 }`).
+   */
+  | { op: 'closure'; dst: Reg; code: number; cells: readonly Reg[]; name: string; nameFrom?: Reg }
   // Operators
   | { op: 'unary'; dst: Reg; operator: UnaryOperator; src: Reg }
   | { op: 'binary'; dst: Reg; operator: BinaryOperator; left: Reg; right: Reg }
   /** ToNumeric, for `x++` whose value is the old number. */
   | { op: 'toNumeric'; dst: Reg; src: Reg }
+  /** ToNumeric(src) + by, in the type of src: `x++` of a BigInt stays one. */
+  | { op: 'increment'; dst: Reg; src: Reg; by: 1 | -1 }
+  /** ToPropertyKey, where a computed key is converted before a later expression runs. */
+  | { op: 'toPropertyKey'; dst: Reg; src: Reg }
   /** Template string: strings[0] + values[0] + strings[1] + … with ToString of each value. */
   | { op: 'template'; dst: Reg; strings: readonly string[]; values: readonly Reg[] }
   // Objects
@@ -75,7 +86,7 @@ export type Instruction =
   | { op: 'objectSpread'; object: Reg; source: Reg }
   /** `{ a, ...rest } = source`: a new object without the keys in `excluded`. */
   | { op: 'objectRest'; dst: Reg; source: Reg; excluded: readonly Reg[] }
-  /** Destructuring refuses null and undefined: throws the TypeError with `what` in its message. */
+  /** Destructuring null or undefined: throws `Cannot destructure ${what} as it is undefined.` */
   | { op: 'requireObject'; src: Reg; what: string }
   // Calls. `receiver: null` means `undefined` as `this`.
   | { op: 'call'; dst: Reg; callee: Reg; receiver: Reg | null; args: readonly Reg[] }
@@ -84,7 +95,10 @@ export type Instruction =
   | { op: 'constructSpread'; dst: Reg; callee: Reg; args: Reg }
   /** `super.key`: looked up on the home object's prototype, with the frame's `this` as receiver. */
   | { op: 'getSuper'; dst: Reg; key: string }
-  // Iteration. The iterator register holds an iterator record; `iteratorNext` jumps when it is done.
+  // Iteration. The iterator register holds an iterator record. `iteratorNext` jumps when it is done, and
+  // then leaves `dst` as it was; on a record that is done already it jumps without calling `next`.
+  // `iteratorClose` does nothing to a record that is done. A throw that leaves a frame closes the
+  // records that are still open in it, the innermost (highest register) first.
   | { op: 'getIterator'; dst: Reg; iterable: Reg }
   | { op: 'iteratorNext'; dst: Reg; iterator: Reg; done: Pc }
   | { op: 'iteratorClose'; iterator: Reg }

@@ -1,0 +1,96 @@
+import type { CallExpression, Expression, MemberExpression, NewExpression } from 'acorn';
+import type { Reg } from '../bytecode/instructions.ts';
+import { spreadArray } from './literals.ts';
+import type { Lowering } from './lowering.ts';
+import {
+  inChain,
+  leaveChain,
+  lowerMemberOf,
+  lowerObject,
+  lowerSuperMember,
+  withoutSuper,
+} from './members.ts';
+import { type Argument, spanOf } from './nodes.ts';
+
+interface Callee {
+  readonly callee: Reg;
+  readonly receiver: Reg | null;
+}
+
+export function lowerCall(l: Lowering, node: CallExpression, dst = l.code.temp()): Reg {
+  const mark = l.code.mark();
+  const span = spanOf(node);
+  const { callee, receiver } = lowerCallee(l, withoutSuper(node.callee), node.end);
+  leaveChain(l, node, callee);
+  if (hasSpread(node.arguments)) {
+    const args = spreadArray(l, node.arguments, node);
+    l.code.emit({ op: 'callSpread', dst, callee, receiver, args }, span);
+  } else {
+    const args = lowerArguments(l, node.arguments, node.end);
+    l.code.emit({ op: 'call', dst, callee, receiver, args }, span);
+  }
+  l.code.release(mark);
+  return dst;
+}
+
+export function lowerNew(l: Lowering, node: NewExpression, dst = l.code.temp()): Reg {
+  const mark = l.code.mark();
+  const span = spanOf(node);
+  const callee = l.operand(node.callee, node.end);
+  if (hasSpread(node.arguments)) {
+    const args = spreadArray(l, node.arguments, node);
+    l.code.emit({ op: 'constructSpread', dst, callee, args }, span);
+  } else {
+    const args = lowerArguments(l, node.arguments, node.end);
+    l.code.emit({ op: 'construct', dst, callee, args }, span);
+  }
+  l.code.release(mark);
+  return dst;
+}
+
+const hasSpread = (args: readonly Argument[]): boolean =>
+  args.some(({ type }) => type === 'SpreadElement');
+
+function lowerArguments(l: Lowering, args: readonly Argument[], until: number): Reg[] {
+  return args.map((argument) => l.operand(argument as Expression, until));
+}
+
+/** The function and its `this`; a member's object is evaluated once and serves as both. */
+function lowerCallee(l: Lowering, node: Expression, until: number): Callee {
+  if (node.type === 'MemberExpression') return lowerMethod(l, node, until);
+  if (node.type !== 'ChainExpression' || node.expression.type !== 'MemberExpression') {
+    return { callee: l.operand(node, until), receiver: null };
+  }
+  // `(a?.b)()`: the parentheses end the chain, but not the method's `this`.
+  const method = node.expression;
+  const callee = l.code.temp();
+  const receiver = l.code.temp();
+  inChain(
+    l,
+    node,
+    () => {
+      const found = lowerMethod(l, method, until);
+      l.code.emit({ op: 'move', dst: callee, src: found.callee }, spanOf(method));
+      if (found.receiver === null) return;
+      l.code.emit({ op: 'move', dst: receiver, src: found.receiver }, spanOf(method));
+    },
+    () => {
+      l.code.emit({ op: 'const', dst: callee, value: undefined }, spanOf(node));
+      l.code.emit({ op: 'const', dst: receiver, value: undefined }, spanOf(node));
+    },
+  );
+  return { callee, receiver };
+}
+
+function lowerMethod(l: Lowering, node: MemberExpression, until: number): Callee {
+  const callee = l.code.temp();
+  if (node.object.type === 'Super') {
+    const receiver = l.code.temp();
+    l.code.emit({ op: 'this', dst: receiver }, spanOf(node.object));
+    lowerSuperMember(l, node, callee);
+    return { callee, receiver };
+  }
+  const receiver = lowerObject(l, node, until);
+  lowerMemberOf(l, node, receiver, callee);
+  return { callee, receiver };
+}

@@ -1,0 +1,107 @@
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { Code } from '../bytecode/code.ts';
+import { effectOf } from '../bytecode/effects.ts';
+import { type Instruction, type Pc, type Reg, reg, type Span } from '../bytecode/instructions.ts';
+
+/** A place to jump to, bound once to the instruction that comes next. */
+export interface Label {
+  at: Pc | undefined;
+  /** Some reachable jump goes there. */
+  used: boolean;
+}
+
+type JumpOp = 'jump' | 'jumpIf' | 'jumpIfNot' | 'jumpIfNullish' | 'jumpIfNotUndefined';
+export type ConditionalJump = Exclude<JumpOp, 'jump'>;
+
+/** A height of the stack of temporaries. */
+export type Mark = number & { readonly brand: 'Mark' };
+
+/** Unreachable instructions are dropped, so every instruction of a Code can run. */
+export class CodeBuilder {
+  readonly inner: Code[] = [];
+  private readonly instructions: ((patch: (label: Label) => Pc) => Instruction)[] = [];
+  private readonly spans: Span[] = [];
+  private readonly names: (string | undefined)[] = [];
+  private height = 0;
+  private reachable = true;
+
+  emit(instruction: Instruction, span: Span): void {
+    this.append(() => instruction, effectOf(instruction).flow === 'leave', span);
+  }
+
+  jump(target: Label, span: Span): void {
+    if (this.reachable) target.used = true;
+    this.append((pcOf) => ({ op: 'jump', target: pcOf(target) }), true, span);
+  }
+
+  jumpOn(op: ConditionalJump, test: Reg, target: Label, span: Span): void {
+    if (this.reachable) target.used = true;
+    this.append((pcOf) => ({ op, test, target: pcOf(target) }), false, span);
+  }
+
+  iteratorNext(dst: Reg, iterator: Reg, done: Label, span: Span): void {
+    if (this.reachable) done.used = true;
+    this.append((pcOf) => ({ op: 'iteratorNext', dst, iterator, done: pcOf(done) }), false, span);
+  }
+
+  private append(make: (pcOf: (label: Label) => Pc) => Instruction, ends: boolean, span: Span) {
+    if (!this.reachable) return;
+    this.instructions.push(make);
+    this.spans.push(span);
+    if (ends) this.reachable = false;
+  }
+
+  label(): Label {
+    return { at: undefined, used: false };
+  }
+
+  bind(label: Label): void {
+    invariant(label.at === undefined, 'a label is bound once');
+    label.at = this.instructions.length;
+    if (label.used) this.reachable = true;
+  }
+
+  get isReachable(): boolean {
+    return this.reachable;
+  }
+
+  /** A register for a variable. All of them are made before the first temporary. */
+  local(name: string): Reg {
+    invariant(this.names.length === this.height, 'variables come before temporaries');
+    this.names.push(name);
+    this.height = this.names.length;
+    return reg(this.names.length - 1);
+  }
+
+  temp(): Reg {
+    const index = this.height++;
+    if (index === this.names.length) this.names.push(undefined);
+    return reg(index);
+  }
+
+  mark(): Mark {
+    return this.height as Mark;
+  }
+
+  /** Gives back the temporaries made since `mark`. */
+  release(mark: Mark): void {
+    this.height = mark;
+  }
+
+  finish(
+    facts: Omit<Code, 'registerCount' | 'registerNames' | 'instructions' | 'spans' | 'inner'>,
+  ): Code {
+    const pcOf = (label: Label): Pc => {
+      invariant(label.at !== undefined, 'every label that is jumped to is bound');
+      return label.at;
+    };
+    return {
+      ...facts,
+      registerCount: this.names.length,
+      registerNames: this.names,
+      instructions: this.instructions.map((make) => make(pcOf)),
+      spans: this.spans,
+      inner: this.inner,
+    };
+  }
+}

@@ -1,0 +1,54 @@
+import type { AnyNode, Identifier, Pattern } from 'acorn';
+import type { Range } from './bindings.ts';
+import { childNodes } from './child-nodes.ts';
+import { isFunctionNode, spanOf } from './nodes.ts';
+
+/** A name that a pattern binds, and where in the text it can't be initialised yet. */
+export interface BoundName {
+  readonly identifier: Identifier;
+  /** Text after the name that nevertheless runs before it gets its value: defaults, the value. */
+  readonly except: readonly Range[];
+}
+
+export function boundNames(pattern: Pattern, except: readonly Range[] = []): BoundName[] {
+  switch (pattern.type) {
+    case 'Identifier':
+      return [{ identifier: pattern, except }];
+    case 'AssignmentPattern':
+      return boundNames(pattern.left, [...except, spanOf(pattern.right)]);
+    case 'RestElement':
+      return boundNames(pattern.argument, except);
+    case 'ArrayPattern':
+      return pattern.elements.flatMap((element) => (element ? boundNames(element, except) : []));
+    case 'ObjectPattern':
+      return pattern.properties.flatMap((property) =>
+        boundNames(property.type === 'RestElement' ? property.argument : property.value, except),
+      );
+    case 'MemberExpression':
+      return [];
+  }
+}
+
+/** A `var` of a function body. */
+export interface VarName extends BoundName {
+  /** It gets a value in a statement of the body itself, which runs before all text after it. */
+  readonly topLevel: boolean;
+}
+
+/** The `var`s of a function body, wherever they stand. */
+export function varNames(body: readonly AnyNode[]): VarName[] {
+  const names: VarName[] = [];
+  const visit = (node: AnyNode, topLevel: boolean): void => {
+    if (isFunctionNode(node)) return;
+    if (node.type === 'VariableDeclaration' && node.kind === 'var') {
+      for (const { id, init } of node.declarations) {
+        const except = init ? [spanOf(init)] : [];
+        const initialized = topLevel && init !== null && init !== undefined;
+        for (const name of boundNames(id, except)) names.push({ ...name, topLevel: initialized });
+      }
+    }
+    for (const child of childNodes(node)) visit(child, false);
+  };
+  for (const statement of body) visit(statement, true);
+  return names;
+}

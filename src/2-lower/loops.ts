@@ -1,0 +1,83 @@
+import type { DoWhileStatement, ForOfStatement, ForStatement, WhileStatement } from 'acorn';
+import type { Reg } from '../bytecode/instructions.ts';
+import type { Lowering } from './lowering.ts';
+import { spanOf } from './nodes.ts';
+
+export function lowerWhile(l: Lowering, node: WhileStatement): void {
+  const next = l.code.label();
+  const end = l.code.label();
+  l.code.bind(next);
+  l.condition(node.test, end, false);
+  l.targets.within({ next, end }, () => l.statement(node.body));
+  l.code.jump(next, { start: node.end, end: node.end });
+  l.code.bind(end);
+}
+
+export function lowerDoWhile(l: Lowering, node: DoWhileStatement): void {
+  const start = l.code.label();
+  const next = l.code.label();
+  const end = l.code.label();
+  l.code.bind(start);
+  l.targets.within({ next, end }, () => l.statement(node.body));
+  l.code.bind(next);
+  l.condition(node.test, start, true);
+  l.code.bind(end);
+}
+
+export function lowerFor(l: Lowering, node: ForStatement): void {
+  const start = l.code.label();
+  const next = l.code.label();
+  const end = l.code.label();
+  l.variables.enter(node);
+  if (node.init?.type === 'VariableDeclaration') l.statement(node.init);
+  else if (node.init) l.effect(node.init);
+  l.variables.renewCells(node);
+  l.code.bind(start);
+  if (node.test) l.condition(node.test, end, false);
+  l.targets.within({ next, end }, () => l.statement(node.body));
+  l.code.bind(next);
+  l.variables.renewCells(node);
+  if (node.update) l.effect(node.update);
+  l.code.jump(start, { start: node.end, end: node.end });
+  l.code.bind(end);
+}
+
+export function lowerForOf(l: Lowering, node: ForOfStatement): void {
+  const { left, right } = node;
+  const next = l.code.label();
+  const end = l.code.label();
+  const mark = l.code.mark();
+  // `for (const x of f(() => x))`: the iterable sees a variable that never gets a value.
+  if (l.variables.areUsedEarly(node)) l.variables.enter(node);
+  const iterator = l.code.temp();
+  const iterable = l.expression(right);
+  l.code.emit({ op: 'getIterator', dst: iterator, iterable }, spanOf(right));
+  l.code.release(mark);
+  l.code.temp(); // keeps the iterator's register until the end of the loop
+
+  l.code.bind(next);
+  const bodyMark = l.code.mark();
+  l.variables.enter(node);
+  const value = directTarget(l, node) ?? l.code.temp();
+  l.code.iteratorNext(value, iterator, end, spanOf(left));
+  storeElement(l, node, value);
+  l.code.release(bodyMark);
+  l.targets.within({ next, end, iterator }, () => l.statement(node.body));
+  l.code.jump(next, { start: node.end, end: node.end });
+  l.code.bind(end);
+  l.code.release(mark);
+}
+
+/** The loop variable's own register, when nothing has to happen between. */
+function directTarget(l: Lowering, node: ForOfStatement): Reg | undefined {
+  const { left } = node;
+  const name = left.type === 'VariableDeclaration' ? left.declarations[0]!.id : left;
+  if (name.type !== 'Identifier') return undefined;
+  return l.variables.destination(name, name, true);
+}
+
+function storeElement(l: Lowering, { left }: ForOfStatement, value: Reg): void {
+  if (left.type === 'VariableDeclaration') {
+    l.target(left.declarations[0]!.id, 'declare')(value, spanOf(left));
+  } else l.target(left, 'assign')(value, spanOf(left));
+}

@@ -1,0 +1,37 @@
+import type { Code, SourceText } from '../bytecode/code.ts';
+import { analyze } from './analyze.ts';
+import { findRefusal } from './find-refusal.ts';
+import { lowerAnalysed } from './lower-function.ts';
+import type { FunctionNode } from './nodes.ts';
+import { type LowerRefusal, refuse } from './refusal.ts';
+
+export type { FunctionNode } from './nodes.ts';
+export {
+  isLowerRefusal,
+  type LowerRefusal,
+  type LowerRefusalReason,
+  lowerRefusals,
+} from './refusal.ts';
+
+/**
+ * In: a function of a script, with its offsets in `source.text`; `name` when its place gives it one.
+ * Out: its bytecode, that of inner functions included; or a refusal with the construct and the reason.
+ * Guarantees: the code passes `verify`; run by the interpreter it does what the function does, in the
+ * same order and with the same errors; every instruction can be reached.
+ *
+ * Names of the function's surroundings stay free (`loadFree`), its own name among them. The function's
+ * `this` is an instruction; an inner arrow takes it over from the frame that makes the arrow.
+ */
+export function lowerFunction(
+  node: FunctionNode,
+  source: SourceText,
+  kind: Code['kind'],
+  strict: boolean,
+  name = node.type === 'ArrowFunctionExpression' ? '' : (node.id?.name ?? ''),
+): Code | LowerRefusal {
+  if (kind === 'constructor') return refuse('class-constructor', node);
+  const refusal = findRefusal(node, strict);
+  if (refusal) return refusal;
+  const analysis = analyze(node);
+  return analysis.refusal ?? lowerAnalysed({ node, source, kind, strict, name }, analysis);
+}

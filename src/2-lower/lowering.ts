@@ -1,0 +1,66 @@
+import type { AnyNode, Expression, Pattern, Statement } from 'acorn';
+import type { Code } from '../bytecode/code.ts';
+import type { Reg, Span } from '../bytecode/instructions.ts';
+import type { Analysis } from './bindings.ts';
+import type { CodeBuilder, Label } from './code-builder.ts';
+import type { JumpTargets } from './jump-targets.ts';
+import type { FunctionNode } from './nodes.ts';
+import type { Variables } from './variables.ts';
+
+/**
+ * Takes a value into a variable, property or pattern whose own expressions have run already. A
+ * default is put into the same register. `from`: the value's expression, for error messages.
+ */
+export type Store = (value: Reg, span: Span, from?: AnyNode) => void;
+
+/** How a function made by `closure` is called. */
+export interface InnerFunction {
+  readonly node: FunctionNode;
+  readonly kind: Code['kind'];
+  readonly name: string;
+  /** The property key that names it, when only the running program knows it. */
+  readonly nameFrom?: Reg;
+}
+
+/**
+ * The lowering of one function, as its parts see it: each construct's file gets this and calls the
+ * others through it, so the files don't import one another in a circle.
+ */
+export interface Lowering {
+  readonly code: CodeBuilder;
+  readonly variables: Variables;
+  readonly targets: JumpTargets;
+  readonly analysis: Analysis;
+  /** Where the optional chain around an expression goes when its object is null or undefined. */
+  chainEnd: Label | undefined;
+
+  /** The value's register: `dst` when given, else a variable's own register or a temporary. */
+  expression(node: Expression, dst?: Reg): Reg;
+  /** As `expression`, in a register that nothing in the text up to `until` changes. */
+  operand(node: Expression, until: number): Reg;
+  /** The register, or a copy of it when it is a variable's that is written in this text. */
+  stable(register: Reg, within: Span, span: Span): Reg;
+  /** As `expression`; a function without a name takes this one. */
+  named(node: Expression, name: string, dst?: Reg): Reg;
+  /** Runs the expression and drops its value. */
+  effect(node: Expression): void;
+  /** Jumps to `target` when the truth of the value is `sense`, else goes on. */
+  condition(node: Expression, target: Label, sense: boolean): void;
+  statement(node: Statement): void;
+  statements(nodes: readonly Statement[]): void;
+  /** Runs the expressions inside a target, and tells how to store into it. */
+  target(node: Pattern, how: 'assign' | 'declare'): Store;
+  closure(fn: InnerFunction, dst?: Reg): Reg;
+}
+
+/** What lowers one type of expression; writes to `dst` when it is given. */
+export type ExpressionRule<T extends AnyNode['type']> = (
+  lowering: Lowering,
+  node: Extract<Expression, { type: T }>,
+  dst: Reg | undefined,
+) => Reg;
+
+export type StatementRule<T extends Statement['type']> = (
+  lowering: Lowering,
+  node: Extract<Statement, { type: T }>,
+) => void;

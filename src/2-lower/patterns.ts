@@ -1,0 +1,177 @@
+import type {
+  AnyNode,
+  ArrayPattern,
+  AssignmentProperty,
+  ObjectPattern,
+  Pattern,
+  RestElement,
+} from 'acorn';
+import { invariant } from '../../runtime/errors/invariant.ts';
+import { expressionText } from '../bytecode/expression-text.ts';
+import type { Reg, Span } from '../bytecode/instructions.ts';
+import { lowerMemberTarget } from './assignments.ts';
+import type { Lowering, Store } from './lowering.ts';
+import { emitGet, emitSet, type Key } from './members.ts';
+import { spanOf, staticKey } from './nodes.ts';
+
+/**
+ * In: a target of a declaration or an assignment. Runs the expressions that come before its value
+ * (objects and keys of properties), and returns how to take the value.
+ */
+export function lowerTarget(
+  l: Lowering,
+  node: Pattern,
+  how: 'assign' | 'declare',
+  until = node.end,
+): Store {
+  switch (node.type) {
+    case 'Identifier':
+      if (how === 'assign') return (value, span) => l.variables.assign(node, value, span);
+      return (value, span) => l.variables.initialize(node, value, span);
+    case 'MemberExpression': {
+      const { object, key } = lowerMemberTarget(l, node, until);
+      return (value) => emitSet(l, node, object, key, value);
+    }
+    case 'AssignmentPattern': {
+      const store = lowerTarget(l, node.left, how, node.end);
+      return (value, span) => {
+        const given = l.code.label();
+        l.code.jumpOn('jumpIfNotUndefined', value, given, span);
+        if (node.left.type === 'Identifier') l.named(node.right, node.left.name, value);
+        else l.expression(node.right, value);
+        l.code.bind(given);
+        store(value, span);
+      };
+    }
+    case 'ArrayPattern':
+      return (value, span) => takeArray(l, node, value, span, how);
+    case 'ObjectPattern':
+      return (value, _span, from) => takeObject(l, node, value, how, from);
+    case 'RestElement':
+      invariant(false, 'a rest element is taken by its pattern');
+  }
+}
+
+/** Where to compute a value for the target: the variable's own register, if that does no harm. */
+export function valueRegister(l: Lowering, node: Pattern): Reg {
+  if (node.type === 'Identifier') return l.variables.destination(node, node, true) ?? l.code.temp();
+  if (node.type !== 'AssignmentPattern' || node.left.type !== 'Identifier') return l.code.temp();
+  return l.variables.destination(node.left, node.right, false) ?? l.code.temp();
+}
+
+/** Through the iterator protocol: no more elements are asked for than the pattern names. */
+function takeArray(
+  l: Lowering,
+  node: ArrayPattern,
+  value: Reg,
+  span: Span,
+  how: 'assign' | 'declare',
+): void {
+  const mark = l.code.mark();
+  const iterator = l.code.temp();
+  l.code.emit({ op: 'getIterator', dst: iterator, iterable: value }, span);
+  for (const element of node.elements) {
+    const elementMark = l.code.mark();
+    if (element?.type === 'RestElement') takeRest(l, element, iterator, how);
+    else {
+      const at = element ? spanOf(element) : spanOf(node);
+      const store = element ? lowerTarget(l, element, how) : undefined;
+      const item = element ? valueRegister(l, element) : l.code.temp();
+      const end = l.code.label();
+      l.code.emit({ op: 'const', dst: item, value: undefined }, at);
+      l.code.iteratorNext(item, iterator, end, at);
+      l.code.bind(end);
+      store?.(item, at);
+    }
+    l.code.release(elementMark);
+  }
+  l.code.emit({ op: 'iteratorClose', iterator }, spanOf(node));
+  l.code.release(mark);
+}
+
+function takeRest(l: Lowering, node: RestElement, iterator: Reg, how: 'assign' | 'declare'): void {
+  const span = spanOf(node);
+  const store = lowerTarget(l, node.argument, how);
+  const array = l.code.temp();
+  const item = l.code.temp();
+  const next = l.code.label();
+  const end = l.code.label();
+  l.code.emit({ op: 'newArray', dst: array, elements: [] }, span);
+  l.code.bind(next);
+  l.code.iteratorNext(item, iterator, end, span);
+  l.code.emit({ op: 'arrayPush', array, src: item }, span);
+  l.code.jump(next, span);
+  l.code.bind(end);
+  store(array, span);
+}
+
+function takeObject(
+  l: Lowering,
+  node: ObjectPattern,
+  source: Reg,
+  how: 'assign' | 'declare',
+  from: AnyNode | undefined,
+): void {
+  const mark = l.code.mark();
+  const [first] = node.properties;
+  if (!first || !readsAtOnce(first)) {
+    const what = `${propertyText(first)}'${from ? expressionText(from) : 'undefined'}'`;
+    l.code.emit({ op: 'requireObject', src: source, what }, spanOf(node));
+  }
+  const hasRest = node.properties.some(({ type }) => type === 'RestElement');
+  const excluded: Reg[] = [];
+  for (const property of node.properties) {
+    if (property.type === 'RestElement') {
+      const store = lowerTarget(l, property.argument, how);
+      const dst = l.code.temp();
+      l.code.emit({ op: 'objectRest', dst, source, excluded }, spanOf(property));
+      store(dst, spanOf(property));
+      continue;
+    }
+    const key = propertyKey(l, property, hasRest);
+    if (hasRest) excluded.push(keyRegister(l, property, key));
+    const propertyMark = l.code.mark();
+    const store = lowerTarget(l, property.value, how);
+    const value = valueRegister(l, property.value);
+    emitGet(l, property, value, source, key);
+    store(value, spanOf(property));
+    // Keys that the rest excludes are kept until it is taken.
+    if (!hasRest) l.code.release(mark);
+    else l.code.release(propertyMark);
+  }
+  l.code.release(mark);
+}
+
+function propertyKey(l: Lowering, node: AssignmentProperty, hasRest: boolean): Key {
+  if (!node.computed) {
+    const name = staticKey(node.key);
+    invariant(name !== undefined, 'a property is a name, a string or a number');
+    return { name };
+  }
+  const key = l.operand(node.key, node.end);
+  if (!hasRest) return { register: key };
+  // Read twice, so converted once.
+  const register = l.code.temp();
+  l.code.emit({ op: 'toPropertyKey', dst: register, src: key }, spanOf(node.key));
+  return { register };
+}
+
+function keyRegister(l: Lowering, node: AssignmentProperty, key: Key): Reg {
+  if ('register' in key) return key.register;
+  const register = l.code.temp();
+  l.code.emit({ op: 'const', dst: register, value: key.name }, spanOf(node.key));
+  return register;
+}
+
+/** The first thing it does is to read a property, which refuses null and undefined by itself. */
+function readsAtOnce(node: AssignmentProperty | RestElement): boolean {
+  if (node.type === 'RestElement' || node.computed) return false;
+  const target = node.value.type === 'AssignmentPattern' ? node.value.left : node.value;
+  return target.type !== 'MemberExpression' && node.value.type !== 'Identifier';
+}
+
+/** As in V8's message, which names the first property when it is a plain one. */
+function propertyText(node: AssignmentProperty | RestElement | undefined): string {
+  if (node?.type !== 'Property' || node.computed) return '';
+  return `property '${staticKey(node.key)}' of `;
+}

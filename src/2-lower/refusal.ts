@@ -1,0 +1,105 @@
+import type { Node } from 'acorn';
+import type { Span } from '../bytecode/instructions.ts';
+import { spanOf } from './nodes.ts';
+
+/** Why a function can't be lowered: a closed set, each with an explanation and a way out. */
+export type LowerRefusalReason = keyof typeof lowerRefusals;
+
+export const lowerRefusals = {
+  'class-constructor': {
+    explanation: 'A class constructor makes an object as well as running its body.',
+    remedy: 'Capture a method of the class, or the function that constructs the object.',
+  },
+  generator: {
+    explanation: 'A generator function keeps its own place between calls.',
+    remedy: 'Return an array, or call the generator outside the captured function.',
+  },
+  async: {
+    explanation: 'An async function gives up control in its middle.',
+    remedy: 'Capture the synchronous part, and await outside it.',
+  },
+  try: {
+    explanation: 'Exceptions that are caught inside the function are not followed.',
+    remedy: 'Move the try statement out of the captured function.',
+  },
+  class: {
+    explanation: 'A class that is made inside the function is not followed.',
+    remedy: 'Move the class out of the function.',
+  },
+  with: {
+    explanation: '`with` makes the meaning of names unknown.',
+    remedy: 'Name the object in each access.',
+  },
+  'direct-eval': {
+    explanation: 'Direct eval can read and change every variable.',
+    remedy: 'Call a function instead.',
+  },
+  arguments: {
+    explanation: '`arguments` shares its elements with the parameters.',
+    remedy: 'Use a rest parameter: (...args).',
+  },
+  'for-in': {
+    explanation: '`for … in` visits keys in an order that also depends on prototypes.',
+    remedy: 'Write for (const key of Object.keys(object)).',
+  },
+  using: {
+    explanation: '`using` disposes values on every way out of the block.',
+    remedy: 'Leave the variable to the memory planner: inside captured code it needs no disposal.',
+  },
+  'tagged-template': {
+    explanation: 'A tagged template hands over one strings object per place in the source.',
+    remedy: 'Call the function with ordinary arguments.',
+  },
+  'private-name': {
+    explanation: 'A private name can only be reached from inside its class.',
+    remedy: 'Use an ordinary property, or move the access to a small method.',
+  },
+  accessor: {
+    explanation: 'An object literal defines a getter or setter.',
+    remedy: 'Use an ordinary property or method.',
+  },
+  prototype: {
+    explanation: 'An object literal sets its prototype with __proto__.',
+    remedy: 'Use Object.create.',
+  },
+  super: {
+    explanation: 'Only super.name reads in a method and in its arrows are followed.',
+    remedy: 'Call the method of the superclass by super.name(…) in the captured method itself.',
+  },
+  'new-target': {
+    explanation: 'new.target is followed in ordinary functions only.',
+    remedy: 'Read it into a variable before the arrow.',
+  },
+  'assign-to-constant': {
+    explanation: 'The function assigns to a constant, which throws a TypeError when it runs.',
+    remedy: 'Declare the variable with let.',
+  },
+  'sloppy-function-in-block': {
+    explanation: 'Outside strict mode a function in a block is also a variable of the function.',
+    remedy: 'Use an ES module or "use strict", or write const name = () => ….',
+  },
+  'delete-variable': {
+    explanation: 'The function deletes a variable.',
+    remedy: 'Assign undefined instead.',
+  },
+  'dynamic-import': {
+    explanation: 'import() and import.meta belong to the module of the function.',
+    remedy: 'Import at the top of the file.',
+  },
+} as const satisfies Record<string, { explanation: string; remedy: string }>;
+
+export interface LowerRefusal {
+  readonly refused: true;
+  readonly reason: LowerRefusalReason;
+  readonly span: Span;
+  readonly explanation: string;
+}
+
+export function refuse(reason: LowerRefusalReason, node: Node): LowerRefusal {
+  const { explanation } = lowerRefusals[reason];
+  return { refused: true, reason, span: spanOf(node), explanation };
+}
+
+export function isLowerRefusal(result: object): result is LowerRefusal {
+  return 'refused' in result;
+}

@@ -1,0 +1,156 @@
+import type { AnyNode, Statement, VariableDeclaration } from 'acorn';
+import { invariant } from '../../runtime/errors/invariant.ts';
+import { lowerDoWhile, lowerFor, lowerForOf, lowerWhile } from './loops.ts';
+import type { Lowering, StatementRule } from './lowering.ts';
+import { spanOf } from './nodes.ts';
+import { writesOnce } from './writes-once.ts';
+
+/** Refused before lowering began. */
+const refused = (_lowering: Lowering, node: AnyNode): never => {
+  invariant(false, `${node.type} was refused`);
+};
+
+export const statementRules: { readonly [T in Statement['type']]: StatementRule<T> } = {
+  ExpressionStatement: (l, node) => l.effect(node.expression),
+  EmptyStatement: () => {},
+  DebuggerStatement: () => {},
+  VariableDeclaration: lowerVariables,
+  // Made at the start of the block.
+  FunctionDeclaration: () => {},
+  BlockStatement(l, node) {
+    l.variables.enter(node);
+    l.statements(node.body);
+  },
+  IfStatement(l, node) {
+    const otherwise = l.code.label();
+    l.condition(node.test, otherwise, false);
+    l.statement(node.consequent);
+    if (!node.alternate) {
+      l.code.bind(otherwise);
+      return;
+    }
+    const end = l.code.label();
+    l.code.jump(end, { start: node.consequent.end, end: node.consequent.end });
+    l.code.bind(otherwise);
+    l.statement(node.alternate);
+    l.code.bind(end);
+  },
+  WhileStatement: lowerWhile,
+  DoWhileStatement: lowerDoWhile,
+  ForStatement: lowerFor,
+  ForOfStatement: lowerForOf,
+  SwitchStatement(l, node) {
+    const mark = l.code.mark();
+    const lastTest = node.cases.findLast(({ test }) => test)?.test;
+    const value = l.operand(node.discriminant, lastTest?.end ?? node.discriminant.end);
+    l.variables.enter(node);
+    hoistFunctions(
+      l,
+      node.cases.flatMap(({ consequent }) => consequent),
+    );
+    const end = l.code.label();
+    const branches = node.cases.map((branch) => ({ branch, start: l.code.label() }));
+    for (const { branch, start } of branches) {
+      if (!branch.test) continue;
+      const testMark = l.code.mark();
+      const result = l.code.temp();
+      const right = l.expression(branch.test);
+      const span = spanOf(branch.test);
+      l.code.emit({ op: 'binary', dst: result, operator: '===', left: value, right }, span);
+      l.code.jumpOn('jumpIf', result, start, span);
+      l.code.release(testMark);
+    }
+    const otherwise = branches.find(({ branch }) => !branch.test);
+    l.code.jump(otherwise?.start ?? end, { start: node.start, end: node.start });
+    l.code.release(mark);
+    l.targets.within({ end }, () => {
+      for (const { branch, start } of branches) {
+        l.code.bind(start);
+        for (const statement of branch.consequent) l.statement(statement);
+      }
+    });
+    l.code.bind(end);
+  },
+  LabeledStatement(l, node) {
+    l.targets.addLabel(node.label.name);
+    if (labelsItself.has(node.body.type)) {
+      l.statement(node.body);
+      return;
+    }
+    const end = l.code.label();
+    l.targets.withinBlock(end, () => l.statement(node.body));
+    l.code.bind(end);
+  },
+  BreakStatement: (l, node) => l.targets.break(node.label?.name, spanOf(node)),
+  ContinueStatement: (l, node) => l.targets.continue(node.label?.name, spanOf(node)),
+  ReturnStatement(l, node) {
+    const mark = l.code.mark();
+    const span = spanOf(node);
+    const src = node.argument ? l.expression(node.argument) : l.code.temp();
+    if (!node.argument) l.code.emit({ op: 'const', dst: src, value: undefined }, span);
+    l.targets.closeAll(span);
+    l.code.emit({ op: 'return', src }, span);
+    l.code.release(mark);
+  },
+  ThrowStatement(l, node) {
+    const mark = l.code.mark();
+    const src = l.expression(node.argument);
+    l.code.emit({ op: 'throw', src }, spanOf(node));
+    l.code.release(mark);
+  },
+  ClassDeclaration: refused,
+  ForInStatement: refused,
+  TryStatement: refused,
+  WithStatement: refused,
+};
+
+const labelsItself: ReadonlySet<string> = new Set([
+  'LabeledStatement',
+  'WhileStatement',
+  'DoWhileStatement',
+  'ForStatement',
+  'ForOfStatement',
+  'SwitchStatement',
+]);
+
+export function lowerStatement(l: Lowering, node: Statement): void {
+  (statementRules[node.type] as (l: Lowering, node: Statement) => void)(l, node);
+}
+
+/** A block's statements: functions are made first, wherever they stand. */
+export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void {
+  hoistFunctions(l, nodes);
+  for (const node of nodes) l.statement(node);
+}
+
+function hoistFunctions(l: Lowering, nodes: readonly Statement[]): void {
+  for (const node of nodes) {
+    if (node.type !== 'FunctionDeclaration') continue;
+    const mark = l.code.mark();
+    const dst = l.variables.destination(node.id, node.id, true);
+    const value = l.closure({ node, kind: 'function', name: node.id.name }, dst);
+    l.variables.initialize(node.id, value, spanOf(node));
+    l.code.release(mark);
+  }
+}
+
+function lowerVariables(l: Lowering, node: VariableDeclaration): void {
+  for (const { id, init, start, end } of node.declarations) {
+    const mark = l.code.mark();
+    const span = { start, end };
+    if (id.type !== 'Identifier') {
+      invariant(init, 'only loops declare a pattern without a value');
+      // The pattern comes before its value in the text, but reads it after.
+      const value = l.stable(l.expression(init), id, spanOf(init));
+      l.target(id, 'declare')(value, spanOf(init), init);
+    } else if (init) {
+      const dst = l.variables.destination(id, init, writesOnce(init));
+      l.variables.initialize(id, l.named(init, id.name, dst), span);
+    } else if (node.kind !== 'var') {
+      const dst = l.variables.destination(id, id, true) ?? l.code.temp();
+      l.code.emit({ op: 'const', dst, value: undefined }, span);
+      l.variables.initialize(id, dst, span);
+    }
+    l.code.release(mark);
+  }
+}

@@ -1,0 +1,202 @@
+import type { AnyNode, Identifier, Node } from 'acorn';
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { Reg, Span } from '../bytecode/instructions.ts';
+import { type Analysis, type Binding, contains, type FunctionScope } from './bindings.ts';
+import type { CodeBuilder } from './code-builder.ts';
+import { spanOf } from './nodes.ts';
+
+/**
+ * Reads and writes of names. A variable lives in a register of its own; one that inner functions
+ * share lives in a cell, and its register holds the cell.
+ */
+export class Variables {
+  private readonly registers = new Map<Binding, Reg>();
+  private readonly bindingOf = new Map<Reg, Binding>();
+
+  constructor(
+    private readonly code: CodeBuilder,
+    private readonly analysis: Analysis,
+    fn: FunctionScope,
+    entrySpan: Span,
+  ) {
+    for (const [index, binding] of fn.outer.entries()) {
+      const dst = code.local(binding.name);
+      this.registers.set(binding, dst);
+      code.emit({ op: 'outerCell', dst, index }, entrySpan);
+    }
+    for (const binding of fn.bindings) {
+      if (isUnused(binding)) continue;
+      const register = code.local(binding.name);
+      this.registers.set(binding, register);
+      if (!binding.captured) this.bindingOf.set(register, binding);
+    }
+  }
+
+  /** Makes the variables of a scope anew: at its start, and again for every iteration of a loop. */
+  enter(node: Node): void {
+    const scope = this.analysis.scopes.get(node);
+    if (!scope) return;
+    const span = { start: node.start, end: node.start };
+    for (const binding of scope.bindings.values()) {
+      const dst = this.registers.get(binding);
+      if (dst === undefined) continue;
+      if (binding.captured) this.code.emit({ op: 'newCell', dst, name: binding.name }, span);
+      if (!binding.usedEarly) continue;
+      if (binding.kind !== 'var') {
+        if (!binding.captured) this.code.emit({ op: 'uninitialized', dst }, span);
+        continue;
+      }
+      const mark = this.code.mark();
+      const value = binding.captured ? this.code.temp() : dst;
+      this.code.emit({ op: 'const', dst: value, value: undefined }, span);
+      if (binding.captured) this.store(binding, value, span);
+      this.code.release(mark);
+    }
+  }
+
+  /** `for (let …)`: the next iteration goes on with cells of its own, holding the same values. */
+  renewCells(node: Node): void {
+    const scope = this.analysis.scopes.get(node);
+    if (!scope) return;
+    const span = { start: node.start, end: node.start };
+    for (const binding of scope.bindings.values()) {
+      if (!binding.captured) continue;
+      const cell = this.cell(binding);
+      const { name } = binding;
+      const mark = this.code.mark();
+      const value = this.code.temp();
+      this.code.emit({ op: 'loadCell', dst: value, cell, name }, span);
+      this.code.emit({ op: 'newCell', dst: cell, name }, span);
+      this.code.emit({ op: 'storeCell', cell, src: value, name }, span);
+      this.code.release(mark);
+    }
+  }
+
+  read(node: Identifier, dst?: Reg): Reg {
+    const { binding, checked } = this.useOf(node);
+    const { name } = node;
+    const span = spanOf(node);
+    if (!binding) {
+      const result = dst ?? this.code.temp();
+      // The global `undefined` can't be assigned, and no one names a variable like that.
+      if (name === 'undefined') {
+        this.code.emit({ op: 'const', dst: result, value: undefined }, span);
+      } else this.code.emit({ op: 'loadFree', dst: result, name }, span);
+      return result;
+    }
+    const register = this.register(binding);
+    if (!binding.captured) {
+      if (checked) this.code.emit({ op: 'checkInitialized', src: register, name }, span);
+      if (dst === undefined || dst === register) return register;
+      this.code.emit({ op: 'move', dst, src: register }, span);
+      return dst;
+    }
+    const result = dst ?? this.code.temp();
+    this.code.emit({ op: 'loadCell', dst: result, cell: register, name }, span);
+    if (checked) this.code.emit({ op: 'checkInitialized', src: result, name }, span);
+    return result;
+  }
+
+  /** The value of a variable that no identifier of the source stands for. */
+  load(binding: Binding, span: Span): Reg {
+    const register = this.register(binding);
+    if (!binding.captured) return register;
+    const dst = this.code.temp();
+    this.code.emit({ op: 'loadCell', dst, cell: register, name: binding.name }, span);
+    return dst;
+  }
+
+  /** An assignment: the variable exists already. */
+  assign(node: Identifier, src: Reg, span: Span): void {
+    const { binding, checked } = this.useOf(node);
+    const { name } = node;
+    if (!binding) {
+      this.code.emit({ op: 'storeFree', name, src }, span);
+      return;
+    }
+    if (checked) {
+      const mark = this.code.mark();
+      this.read(node);
+      this.code.release(mark);
+    }
+    this.store(binding, src, span);
+  }
+
+  /** The first value of a declared variable. */
+  initialize(node: Identifier, src: Reg, span: Span): void {
+    const { binding } = this.useOf(node);
+    invariant(binding, `${node.name} is declared in the function`);
+    this.store(binding, src, span);
+  }
+
+  /** Sets a variable that no identifier of the source stands for. */
+  store(binding: Binding, src: Reg, span: Span): void {
+    const register = this.registers.get(binding);
+    if (register === undefined) return; // nobody reads it
+    const { name } = binding;
+    if (binding.captured) {
+      this.code.emit({ op: 'storeCell', cell: register, src, name }, span);
+    } else if (src !== register) this.code.emit({ op: 'move', dst: register, src }, span);
+  }
+
+  /**
+   * The variable's own register, when the value of `node` can be computed straight into it. With
+   * `once`, the value writes its register as its very last act, so it may use the variable itself.
+   */
+  destination(name: Identifier, node: AnyNode, once: boolean): Reg | undefined {
+    const { binding, checked } = this.useOf(name);
+    if (!binding || binding.captured || checked) return undefined;
+    if (!once && binding.uses.some((offset) => contains(node, offset))) return undefined;
+    return this.registers.get(binding);
+  }
+
+  /** True when the register is that of a variable which is written in this text. */
+  isWrittenWithin(register: Reg, text: Span): boolean {
+    const binding = this.bindingOf.get(register);
+    return binding?.writes.some((offset) => contains(text, offset)) ?? false;
+  }
+
+  isUnused(node: Identifier): boolean {
+    const { binding } = this.useOf(node);
+    return binding !== undefined && isUnused(binding);
+  }
+
+  /** The register with the cell of a variable, its own or an enclosing function's. */
+  cell(binding: Binding): Reg {
+    invariant(binding.captured, 'only captured variables have cells');
+    return this.register(binding);
+  }
+
+  register(binding: Binding): Reg {
+    const register = this.registers.get(binding);
+    invariant(register !== undefined, `${binding.name} has a register`);
+    return register;
+  }
+
+  isFree(node: Identifier): boolean {
+    return this.useOf(node).binding === undefined;
+  }
+
+  /** A variable that no other function sees, read without a check. */
+  isLocal(node: Identifier): boolean {
+    const { binding, checked } = this.useOf(node);
+    return binding !== undefined && !binding.captured && !checked;
+  }
+
+  areUsedEarly(node: Node): boolean {
+    const bindings = this.analysis.scopes.get(node)?.bindings.values() ?? [];
+    return [...bindings].some((binding) => binding.usedEarly);
+  }
+
+  private useOf(node: Identifier) {
+    const use = this.analysis.uses.get(node);
+    invariant(use, `the meaning of ${node.name} was analysed`);
+    return use;
+  }
+}
+
+/** A parameter's declaration is a use as well. */
+function isUnused(binding: Binding): boolean {
+  if (binding.captured) return false;
+  return binding.uses.length <= (binding.kind === 'parameter' ? 1 : 0);
+}

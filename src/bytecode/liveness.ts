@@ -1,0 +1,77 @@
+import type { Code } from './code.ts';
+import { reads, successors, writes } from './effects.ts';
+import type { Pc, Reg } from './instructions.ts';
+import { openIterators } from './open-iterators.ts';
+import { RegisterSet } from './register-set.ts';
+
+/** Registers whose value somebody may still read. */
+export type LiveSet = Pick<RegisterSet, 'has' | typeof Symbol.iterator>;
+
+const known = new WeakMap<Code, readonly RegisterSet[]>();
+
+/**
+ * Per instruction, the registers that it or an instruction after it may still read: what a frame that
+ * stops before the instruction has to keep. An iterator that is open counts as read by everything
+ * until it is closed, because a throw closes it.
+ */
+export function liveBefore(code: Code): readonly LiveSet[] {
+  return computeLiveBefore(code);
+}
+
+/** What has to be kept once the instruction is done, whichever way control goes. */
+export function liveAfter(code: Code, pc: Pc): LiveSet {
+  const before = computeLiveBefore(code);
+  const [first, second] = successors(code, pc);
+  if (first === undefined) return new RegisterSet(code.registerCount);
+  if (second === undefined) return before[first]!;
+  const live = before[first]!.copy();
+  live.addAll(before[second]!);
+  return live;
+}
+
+/**
+ * The registers whose values end when control goes from `pc` to `next` (undefined: out of the
+ * function): kept before or just written, and not needed there. Includes values that die only because
+ * a branch goes the way on which nobody reads them.
+ */
+export function dyingBetween(code: Code, pc: Pc, next: Pc | undefined): readonly Reg[] {
+  const before = computeLiveBefore(code);
+  const held = before[pc]!.copy();
+  const written = writes(code.instructions[pc]!);
+  if (written !== undefined) held.add(written);
+  return [...held].filter((register) => next === undefined || !before[next]!.has(register));
+}
+
+function computeLiveBefore(code: Code): readonly RegisterSet[] {
+  let live = known.get(code);
+  if (live === undefined) {
+    live = solve(code);
+    known.set(code, live);
+  }
+  return live;
+}
+
+function solve(code: Code): readonly RegisterSet[] {
+  const live = openIterators(code).map((open) => open.copy());
+  // Backward over the code until nothing grows: loops take a second round, nested ones a third.
+  for (let grew = true; grew; ) {
+    grew = false;
+    for (let pc = code.instructions.length - 1; pc >= 0; pc--) {
+      if (live[pc]!.addAll(neededBy(code, pc, live))) grew = true;
+    }
+  }
+  return live;
+}
+
+function neededBy(code: Code, pc: Pc, live: readonly RegisterSet[]): RegisterSet {
+  const instruction = code.instructions[pc]!;
+  const needed = new RegisterSet(code.registerCount);
+  const [next, target] = successors(code, pc);
+  if (next !== undefined) needed.addAll(live[next]!);
+  const written = writes(instruction);
+  if (written !== undefined) needed.delete(written);
+  // `iteratorNext` writes only when it goes on, so what the jump needs was there before.
+  if (target !== undefined) needed.addAll(live[target]!);
+  for (const register of reads(instruction)) needed.add(register);
+  return needed;
+}

@@ -1,0 +1,39 @@
+import type { Code } from './code.ts';
+import { successors } from './effects.ts';
+import type { Pc } from './instructions.ts';
+import { RegisterSet } from './register-set.ts';
+
+/**
+ * Per instruction, the registers with iterators that may be open before it: taken by `getIterator`,
+ * neither exhausted nor closed. A throw from there has to close them.
+ */
+export function openIterators(code: Code): readonly RegisterSet[] {
+  const open = code.instructions.map(() => new RegisterSet(code.registerCount));
+  if (!code.instructions.some(({ op }) => op === 'getIterator')) return open;
+  const pending: Pc[] = code.instructions.map((_, pc) => pc).reverse();
+  for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
+    for (const next of successors(code, pc)) {
+      if (open[next]!.addAll(openOnWayTo(code, pc, next, open[pc]!))) pending.push(next);
+    }
+  }
+  return open;
+}
+
+function openOnWayTo(code: Code, pc: Pc, next: Pc, before: RegisterSet): RegisterSet {
+  const instruction = code.instructions[pc]!;
+  const after = before.copy();
+  switch (instruction.op) {
+    case 'getIterator':
+      after.add(instruction.dst);
+      break;
+    case 'iteratorClose':
+      after.delete(instruction.iterator);
+      break;
+    case 'iteratorNext':
+      // Where the exhausted and the ordinary way meet at once, it stays open on the ordinary one.
+      if (next === instruction.done && next !== pc + 1) after.delete(instruction.iterator);
+      break;
+    default:
+  }
+  return after;
+}
