@@ -5,6 +5,7 @@ import type { BufferHandle } from '../../runtime/device/gpu/gpujs.ts';
 import { OutOfMemoryError } from '../../runtime/errors/errors.ts';
 import { recordEvents } from '../../runtime/memory/events.ts';
 import { ones, zeros } from '../../runtime/ops/create.ts';
+import { opNamed } from '../../runtime/ops/define-op.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
@@ -67,6 +68,27 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
     });
   });
 
+  it('predicts the scratch of kernels in two stages, to the byte', async () => {
+    const device = gpu();
+    const { counter } = device.allocator;
+    const sum = opNamed('sum');
+    const attrs = { dims: [0], keepDim: false };
+    await deviceGuard(device, async () => {
+      const x = ones([5000]);
+      const y = zeros([]);
+      const predicted = device.scratchBytes(sum, [x], [y], attrs);
+      expect(predicted).toBeGreaterThan(0);
+      const { allocated } = counter;
+      counter.reset();
+      device.prepare(sum, [x], [y], attrs)([x], [y]);
+      expect(counter.peakAllocated - allocated).toBe(predicted);
+      expect(counter.allocated).toBe(allocated);
+      expect(await y.item()).toBe(5000);
+      x.dispose();
+      y.dispose();
+    });
+  });
+
   it('bool and int32 take four bytes each', () => {
     expect((['bool', 'int32', 'float32'] as const).map((d) => gpu().elementBytes(d))).toEqual([
       4, 4, 4,
@@ -84,7 +106,7 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
   });
 
   it('emits allocations, kernels and copies, attributed to their op', async () => {
-    const { events } = deviceGuard(gpu(), () =>
+    const { events, result } = deviceGuard(gpu(), () =>
       recordEvents(() =>
         tidy(() => [
           tensor([1, 2])
@@ -93,6 +115,7 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
         ]),
       ),
     );
+    expect([...(await result[0]!)]).toEqual([4, 6]);
     const kinds = events.flatMap((e) =>
       'op' in e && e.kind !== 'free' ? [`${e.kind} ${e.op}`] : [],
     );

@@ -43,6 +43,20 @@ describe.skipIf(skipGpu)('gpu/process', () => {
     expect(code).toBe(0);
   });
 
+  it('finishes the reads under way before the GPU is given back', async () => {
+    const { output } = await runProcess(
+      `const device = await initGpu();
+       const ptr = device.allocator.alloc(4);
+       const meta = { dtype: 'float32', shape: [1], strides: [1], offset: 0, device };
+       const place = { holder: { ptr }, offset: 0 };
+       device.upload(new Float32Array([5]), meta, place);
+       device.download(meta, place).then((data) => console.log(data[0]));
+       await destroyGpu();`,
+      {},
+    );
+    expect(output).toBe('5\n');
+  });
+
   it('refuses an adapter that computes on the CPU', async () => {
     const { output } = await runProcess(tellError, { TOSTATIC_GPU_SOFTWARE: '' });
     expect(output).toMatch(/^DeviceError gpu: the only adapter computes on the CPU/);

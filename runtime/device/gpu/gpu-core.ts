@@ -42,6 +42,8 @@ export class GpuCore {
   readonly #nothing: PoolBuffer;
   /** Set once any kernel failed; until then buffers need no cleaning between lives. */
   #anyFailure = false;
+  /** Reads under way. */
+  readonly #reads = new Set<Promise<Float32Array>>();
   /** What WebGPU reported on its own; told at the next read. */
   #reported: string | null = null;
   #closed = false;
@@ -171,12 +173,16 @@ export class GpuCore {
   /** Reads `count` elements, after everything issued before. */
   read({ buffer, offset }: Place, count: number, op: string): Promise<Float32Array> {
     this.#emitCopy(this.name, 'host', count * elementBytes);
-    return new Promise((resolve, reject) => {
+    const reading = new Promise<Float32Array>((resolve, reject) => {
       this.#queue.issueNow(() => {
         if (buffer.failure) reject(buffer.failure);
         else this.#map(buffer, offset, count, op).then(resolve, reject);
       });
     });
+    this.#reads.add(reading);
+    const done = () => this.#reads.delete(reading);
+    reading.then(done, done);
+    return reading;
   }
 
   async #map(buffer: PoolBuffer, offset: number, count: number, op: string): Promise<Float32Array> {
@@ -219,6 +225,8 @@ export class GpuCore {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue.idle();
+    // Whoever reads already shall get it; destroying the device would abort them.
+    await Promise.allSettled(this.#reads);
     this.kernels.clear();
     this.pool.trim();
     this.#nothing.buffer.destroy();

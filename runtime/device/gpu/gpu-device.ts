@@ -70,6 +70,30 @@ export class GpuDevice implements Device {
     if (kernel.kind === 'named' && isRandomKernel(kernel.name)) {
       return this.#random(op.name, kernel.name, outputs[0]!, attrs);
     }
+    return this.#prepared(op, inputs, outputs, attrs).bind(attrs);
+  }
+
+  /**
+   * Bytes that a launch allocates beside its outputs, and gives back before it returns; for planners.
+   * An output that overlaps an operand other than element by element needs as much again as itself.
+   */
+  scratchBytes(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): number {
+    const { kernel } = op;
+    if (kernel.kind === 'named' && isRandomKernel(kernel.name)) return 0;
+    return this.#prepared(op, inputs, outputs, attrs).scratchBytes;
+  }
+
+  #prepared(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): PreparedKernel {
     const { attrs: names, byLayout } = this.#kernelsOf(op);
     const key = layoutKey(inputs, outputs, attrs, names ?? Object.keys(attrs));
     let prepared = byLayout.get(key);
@@ -84,7 +108,7 @@ export class GpuDevice implements Device {
       if (byLayout.size >= preparedPerOp) byLayout.clear();
       byLayout.set(key, prepared);
     }
-    return prepared.bind(attrs);
+    return prepared;
   }
 
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {

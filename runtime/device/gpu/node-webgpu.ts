@@ -43,5 +43,6 @@ export async function provideWebGpu(packageName = webGpuPackage): Promise<() => 
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  // Dawn aborts with errors that have no message.
+  return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -1,3 +1,4 @@
+import { alignedBytes } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import type { Attrs } from '../../ops/define-op.ts';
 import { E } from '../../ops/expr.ts';
@@ -35,6 +36,10 @@ export class PreparedKernel {
     this.#core = core;
     this.#plan = plan;
     this.#outputs = outputs;
+  }
+
+  get scratchBytes(): number {
+    return this.#plan.scratch.reduce((sum, elements) => sum + alignedBytes(elements * 4), 0);
   }
 
   /** Starts the builds, side by side: a static program's kernels are ready sooner. */
