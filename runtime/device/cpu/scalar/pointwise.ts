@@ -26,8 +26,7 @@ const { fround } = Math;
 
 /** Truncates; saturates and maps NaN to 0, as WebAssembly's conversion does. */
 export function toInt32(x: number): number {
-  if (Number.isNaN(x)) return 0;
-  return Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, Math.trunc(x)));
+  return Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, x)) | 0;
 }
 
 const floatUnary: { readonly [F in UnaryFn]: (x: number) => number } = {

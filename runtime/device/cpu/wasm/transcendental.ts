@@ -90,7 +90,6 @@ export function emitTanh(f: FunctionBuilder, argument: Code): Code {
   const magnitude = f.local('v128', op('f32x4.abs', get(x)));
   const e = emitExp(f, add(get(magnitude), get(magnitude)));
   const large = sub(f32x4(1), op('f32x4.div', f32x4(2), add(e, f32x4(1))));
-  const signed = op('v128.bitselect', large, get(x), i32x4(0x7fffffff));
   const square = f.local('v128', mul(get(x), get(x)));
   const p = polynomial(
     get(square),
@@ -98,5 +97,7 @@ export function emitTanh(f: FunctionBuilder, argument: Code): Code {
   );
   const small = add(mul(mul(p, get(square)), get(x)), get(x));
   const isSmall = op('f32x4.lt', get(magnitude), f32x4(0.625));
-  return op('v128.bitselect', small, signed, isSmall);
+  const result = op('v128.bitselect', small, large, isSmall);
+  // The sign last: −0 stays −0.
+  return op('v128.bitselect', result, get(x), i32x4(0x7fffffff));
 }

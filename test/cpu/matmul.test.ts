@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { matmul as scalarMatmul } from '../../runtime/device/cpu/scalar/matmul.ts';
+import { compute, error, layouts, noise, release, type Sample, sample } from './samples.ts';
+
+/** float64; batch dimensions equal. */
+function reference(a: Sample, b: Sample): number[] {
+  const [m, k] = a.meta.shape.slice(-2) as [number, number];
+  const n = b.meta.shape.at(-1)!;
+  const batch = a.meta.shape.slice(0, -2).reduce((x, y) => x * y, 1);
+  const out: number[] = [];
+  for (let t = 0; t < batch; t++) {
+    for (let i = 0; i < m; i++) {
+      for (let j = 0; j < n; j++) {
+        let sum = 0;
+        for (let p = 0; p < k; p++) {
+          sum += a.values[(t * m + i) * k + p]! * b.values[(t * k + p) * n + j]!;
+        }
+        out.push(sum);
+      }
+    }
+  }
+  return out;
+}
+
+function check(a: Sample, b: Sample): void {
+  const shape = [...a.meta.shape.slice(0, -1), b.meta.shape.at(-1)!];
+  const expected = reference(a, b);
+  const outputs = [{ dtype: 'float32' as const, shape }];
+  expect(error(compute('matmul', [a, b], outputs)[0]!, expected)).toBeLessThan(1e-5);
+  expect(error(compute(scalarMatmul, [a, b], outputs)[0]!, expected)).toBeLessThan(1e-5);
+}
+
+describe('matmul', () => {
+  it('multiplies any sizes and strides, batched', () => {
+    const size = fc.integer({ min: 1, max: 21 });
+    const cases = fc
+      .record({
+        batch: fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 2 }),
+        m: size,
+        n: size,
+        k: size,
+      })
+      .chain(({ batch, m, n, k }) =>
+        fc.record({
+          a: fc.constant([...batch, m, k]),
+          b: fc.constant([...batch, k, n]),
+          aLayout: layouts([...batch, m, k]),
+          bLayout: layouts([...batch, k, n]),
+        }),
+      );
+    fc.assert(
+      fc.property(cases, ({ a, b, aLayout, bLayout }) => {
+        const left = sample('float32', a, noise(1), aLayout);
+        const right = sample('float32', b, noise(2), bLayout);
+        check(left, right);
+        release(left, right);
+      }),
+      { numRuns: 120 },
+    );
+  });
+
+  it('crosses the edges of its blocks', () => {
+    for (const [m, k, n] of [
+      [131, 259, 19],
+      [5, 515, 521],
+      [129, 3, 9],
+    ] as const) {
+      const a = sample('float32', [m, k], noise(3));
+      const b = sample('float32', [k, n], noise(4));
+      check(a, b);
+      release(a, b);
+    }
+  });
+
+  it('reads factors that broadcasting repeats', () => {
+    const repeated = { strides: [0, 5, 1], offset: 0, span: 20 };
+    const left = sample('float32', [3, 6, 4], noise(5));
+    const right = sample('float32', [3, 4, 5], (i) => noise(6)(i % 20), repeated);
+    check(left, right);
+    const rows = { strides: [0, 4, 1], offset: 0, span: 24 };
+    const left2 = sample('float32', [3, 6, 4], (i) => noise(7)(i % 24), rows);
+    const right2 = sample('float32', [3, 4, 5], noise(8));
+    check(left2, right2);
+    release(left, right, left2, right2);
+  });
+
+  it('gives zeros for an empty sum', () => {
+    const a = sample('float32', [3, 0], noise(1));
+    const b = sample('float32', [0, 9], noise(1));
+    const [out] = compute('matmul', [a, b], [{ dtype: 'float32', shape: [3, 9] }]);
+    expect(out).toEqual(new Array(27).fill(0));
+    release(a, b);
+  });
+
+  it('keeps NaN and infinity to their own row and column', () => {
+    const a = sample('float32', [5, 5], (i) => (i === 7 ? Number.NaN : 1));
+    const b = sample('float32', [5, 9], (i) => (i === 8 ? Number.POSITIVE_INFINITY : 1));
+    const [out] = compute('matmul', [a, b], [{ dtype: 'float32', shape: [5, 9] }]);
+    const expected = Array.from({ length: 45 }, (_, i) => {
+      if (Math.floor(i / 9) === 1) return Number.NaN;
+      return i % 9 === 8 ? Number.POSITIVE_INFINITY : 5;
+    });
+    expect(out).toEqual(expected);
+    release(a, b);
+  });
+});
