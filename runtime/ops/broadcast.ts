@@ -54,9 +54,11 @@ const sumToOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => expandLike(dy, x)) },
 });
 
-/** Repeats dimensions of size 1, and new leading ones, without copying. */
+/** Repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a dimension's size. */
 export function expand(x: Tensor, shape: Shape): Tensor {
-  return sameShape(x.shape, shape) ? x : bind1(expandOp, [x], { shape });
+  const lead = shape.length - x.rank;
+  const wanted = shape.map((dim, i) => (dim === -1 ? (x.shape[i - lead] ?? dim) : dim));
+  return sameShape(x.shape, wanted) ? x : bind1(expandOp, [x], { shape: wanted });
 }
 
 /** `expand` to the shape of a tensor of which only the meta is read. */

@@ -63,8 +63,15 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
 }
 
 function matmulOfAnyRank(a: Tensor, b: Tensor): Tensor {
-  if (a.rank === 1) return squeezed(matmul(reshape(a, [1, -1]), b), -2);
-  if (b.rank === 1) return squeezed(matmul(a, reshape(b, [-1, 1])), -1);
+  if (a.rank === 1) {
+    const product = matmul(reshape(a, [1, -1]), b.rank === 1 ? reshape(b, [-1, 1]) : b);
+    const columns = b.rank === 1 ? [] : [b.shape.at(-1)!];
+    return reshape(product, [...product.shape.slice(0, -2), ...columns]);
+  }
+  if (b.rank === 1) {
+    const product = matmul(a, reshape(b, [-1, 1]));
+    return reshape(product, product.shape.slice(0, -1));
+  }
   if (b.rank === 2) {
     // One large product instead of many, and one gradient of b instead of a sum of many.
     const rows = bind1(matmulOp, [reshape(a, [sizeOf(a.shape.slice(0, -1)), a.shape.at(-1)!]), b]);
@@ -76,10 +83,6 @@ function matmulOfAnyRank(a: Tensor, b: Tensor): Tensor {
     expand(a, [...lead, ...a.shape.slice(-2)]),
     expand(b, [...lead, ...b.shape.slice(-2)]),
   ]);
-}
-
-function squeezed(x: Tensor, dim: -1 | -2): Tensor {
-  return reshape(x, dim === -1 ? x.shape.slice(0, -1) : [...x.shape.slice(0, -2), x.shape.at(-1)!]);
 }
 
 /** `input · weightᵀ + bias` with weight [out, in], as in PyTorch's linear. */

@@ -153,9 +153,10 @@ export function permute(x: Tensor, dims: readonly number[]): Tensor {
 
 /** Swaps two dimensions. */
 export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
-  const order = x.shape.map((_, i) => i);
   const a = normalizeDim(dim0, x.rank, 'transpose');
   const b = normalizeDim(dim1, x.rank, 'transpose');
+  const order = x.shape.map((_, i) => i);
+  if (a === b) return permute(x, order);
   order[a] = b;
   order[b] = a;
   return permute(x, order);

@@ -102,8 +102,10 @@ export function viewStrides(
 
 /** A dimension counted from the front; negative ones count from the back. */
 export function normalizeDim(dim: number, rank: number, op: string): number {
-  const result = dim < 0 ? dim + rank : dim;
-  if (!Number.isInteger(dim) || result < 0 || result >= Math.max(rank, 1)) {
+  // A scalar counts as having one dimension, as in PyTorch.
+  const count = Math.max(rank, 1);
+  const result = dim < 0 ? dim + count : dim;
+  if (!Number.isInteger(dim) || result < 0 || result >= count) {
     throw new ArgumentError({
       what: `${op}: no such dimension`,
       given: `dimension ${dim} of a tensor with ${rank} dimensions`,
