@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { skipGpu } from './open-gpu.ts';
+
+const chromium = '/usr/bin/chromium';
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu-sandbox',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+  '--enable-unsafe-webgpu',
+  '--use-webgpu-adapter=swiftshader',
+];
+const folder = fileURLToPath(new URL('.', import.meta.url));
+
+describe.skipIf(skipGpu)('gpu/browser', () => {
+  const place = mkdtempSync(join(tmpdir(), 'tostatic-page-'));
+  let server: Server;
+  let browser: ChildProcess | undefined;
+  let posted: (body: string) => void = () => {};
+
+  beforeAll(async () => {
+    if (!existsSync(chromium)) throw new Error(`no ${chromium}: apt-get install chromium`);
+    await build({
+      root: folder,
+      configFile: false,
+      logLevel: 'error',
+      build: {
+        outDir: join(place, 'out'),
+        target: 'es2022',
+        minify: true,
+        rollupOptions: {
+          input: join(folder, 'browser-page.ts'),
+          output: { entryFileNames: 'page.js' },
+        },
+      },
+    });
+    server = createServer((request, response) => {
+      if (request.method === 'POST') {
+        let body = '';
+        request.on('data', (part: Buffer) => {
+          body += String(part);
+        });
+        request.on('end', () => posted(body));
+        response.end();
+        return;
+      }
+      const file = join(place, 'out', request.url ?? '');
+      if (request.url === '/') {
+        response.setHeader('content-type', 'text/html');
+        response.end('<script type="module" src="/page.js"></script>');
+      } else if (existsSync(file)) {
+        response.setHeader('content-type', 'text/javascript');
+        response.end(readFileSync(file));
+      } else {
+        response.writeHead(404).end();
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, resolve));
+  });
+
+  afterAll(() => {
+    browser?.kill();
+    server.close();
+    rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  });
+
+  it('computes in a page over WebGPU, bundled and minified', async () => {
+    const { port } = server.address() as AddressInfo;
+    const result = new Promise<string>((resolve, reject) => {
+      posted = resolve;
+      setTimeout(() => reject(new Error('the page answered nothing')), 45_000).unref();
+    });
+    const profile = `--user-data-dir=${join(place, 'profile')}`;
+    browser = spawn(chromium, [...flags, profile, `http://localhost:${port}/`], {
+      stdio: 'ignore',
+    });
+    expect(JSON.parse(await result)).toEqual({
+      product: [42, 96, 96, 231],
+      changed: [1, 12, 13, 4, 15, 16],
+    });
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { deviceGuard } from '../../runtime/device/current.ts';
+import { opNamed } from '../../runtime/ops/define-op.ts';
+import type { Plan, Step } from '../../runtime/program/plan.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
+import { Executable } from '../../runtime/run-program/executor.ts';
+import { Scope } from '../../runtime/run-program/scope.ts';
+import { tensor } from '../../runtime/tensor/create.ts';
+import { contiguousMeta } from '../../runtime/tensor/meta.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { gpuForTests, skipGpu } from './open-gpu.ts';
+import { expectClose } from './parity.ts';
+import '../../runtime/tensor/methods.ts';
+
+const id = (value: number) => value as ValueId;
+
+function step(name: string, inputs: number[], output: number, more: Partial<Step>): Step {
+  const op = {
+    op: opNamed(name),
+    inputs: inputs.map(id),
+    outputs: [id(output)],
+    attrs: {},
+    recordsGrad: false,
+    at: undefined,
+  };
+  return { op, reuses: [null], frees: [], ...more };
+}
+
+describe.skipIf(skipGpu)('gpu/program', () => {
+  const gpu = gpuForTests();
+
+  it('a plan that reuses memory in place peaks where it was predicted', async () => {
+    const device = gpu();
+    const meta = contiguousMeta({ dtype: 'float32', shape: [64, 4] }, device);
+    // a = x + y; b = tanh(a) in a's memory; c = b · b in b's memory; out = c − y, new.
+    const plan: Plan = {
+      inputs: [id(0), id(1)],
+      steps: [
+        step('add', [0, 1], 2, {}),
+        step('tanh', [2], 3, { reuses: [id(2)], frees: [id(2)] }),
+        step('mul', [3, 3], 4, { reuses: [id(3)], frees: [id(3)] }),
+        step('sub', [4, 1], 5, { frees: [id(4), id(0), id(1)] }),
+      ],
+      outputs: [id(5)],
+      unusedInputs: [],
+      freesAtEnd: [],
+      predicted: { peakBytes: 2048, savedBytes: 0, outputBytes: 1024 },
+    };
+    const executable = new Executable(plan, Array(6).fill(meta));
+    const scope = new Scope(6);
+    const { counter } = device.allocator;
+    await deviceGuard(device, async () => {
+      const data = (phase: number) => new Float32Array(256).map((_, i) => Math.sin(i + phase));
+      const [x, y] = [tensor(data(0), { shape: [64, 4] }), tensor(data(1), { shape: [64, 4] })];
+      const expected = x.add(y).tanh();
+      const before = counter.allocated;
+      let kernels = 0;
+      for (let run = 0; run < 3; run++) {
+        scope.slots[0]!.put(x.holder!.retain(), 0);
+        scope.slots[1]!.put(y.holder!.retain(), 0);
+        counter.reset();
+        executable.run(scope.slots);
+        expect(counter.peakAllocated - before).toBe(plan.predicted.peakBytes);
+        expect(counter.allocated - before).toBe(plan.predicted.outputBytes);
+        const { holder, offset } = scope.slots[5]!;
+        const out = new Tensor({ ...meta, offset }, holder!.retain());
+        scope.clear();
+        const [a, b, actual] = await Promise.all([expected.data(), y.data(), out.data()]);
+        expectClose(
+          actual,
+          [...a].map((v, i) => v * v - b[i]!),
+          { absolute: 1e-6 },
+        );
+        out.dispose();
+        // The variants that write in place are compiled by the first run, nothing by later ones.
+        if (run > 0) expect(device.kernelStats.compiled).toBe(kernels);
+        kernels = device.kernelStats.compiled;
+      }
+      for (const t of [x, y, expected]) t.dispose();
+    });
+  });
+});
