@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest';
+import { TostaticError } from '../../runtime/errors/errors.ts';
+import { conv2d, maxPool2d } from '../../runtime/ops/conv.ts';
+import { zeros } from '../../runtime/ops/create.ts';
+import { crossEntropy } from '../../runtime/ops/loss.ts';
+import { sum } from '../../runtime/ops/reduce.ts';
+import type { NestedArray } from '../../runtime/tensor/create.ts';
+import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { tensor } from './eager.ts';
+
+interface Mistake {
+  readonly make: () => unknown;
+  readonly type: string;
+  readonly what: string;
+  readonly given: string;
+  readonly remedy: string;
+}
+
+const f = (...shape: number[]) => zeros(shape);
+const i = (...shape: number[]) => zeros(shape, { dtype: 'int32' });
+
+const mistakes: Readonly<Record<string, Mistake>> = {
+  "shapes that don't broadcast": {
+    make: () => f(2, 3).add(f(4)),
+    type: 'ShapeError',
+    what: "add: the shapes don't broadcast",
+    given: '[2,3] and [4]',
+    remedy: 'reshape',
+  },
+  'inner dimensions of a product': {
+    make: () => f(2, 3).matmul(f(2, 3)),
+    type: 'ShapeError',
+    what: "matmul: the inner dimensions don't agree",
+    given: 'f32[2,3] and f32[2,3] (3 and 2)',
+    remedy: 'x.transpose(-1, -2)',
+  },
+  'product of integers': {
+    make: () => i(2, 2).matmul(f(2, 2)),
+    type: 'DTypeError',
+    what: 'matmul: not floating-point',
+    given: 'i32[2,2] and f32[2,2]',
+    remedy: "x.to('float32')",
+  },
+  'mean of integers': {
+    make: () => i(3).mean(),
+    type: 'DTypeError',
+    what: 'mean: not a floating-point tensor',
+    given: 'i32[3]',
+    remedy: "x.to('float32')",
+  },
+  'softmax of integers': {
+    make: () => i(3).softmax(),
+    type: 'DTypeError',
+    what: 'softmax: not a floating-point tensor',
+    given: 'i32[3]',
+    remedy: "x.to('float32')",
+  },
+  'labels that are not integers': {
+    make: () => crossEntropy(f(2, 3), f(2)),
+    type: 'DTypeError',
+    what: 'nllLoss: class labels must be integers',
+    given: 'f32[2]',
+    remedy: "target.to('int32')",
+  },
+  'a label that is no class': {
+    make: () => crossEntropy(f(1, 3), tensor(Int32Array.of(3))),
+    type: 'ArgumentError',
+    what: 'nllLoss: a label is not a class',
+    given: 'label 3',
+    remedy: 'check the labels',
+  },
+  'scores and labels of different lengths': {
+    make: () => crossEntropy(f(2, 3), i(3)),
+    type: 'ShapeError',
+    what: "nllLoss: scores and labels don't fit",
+    given: 'f32[2,3] and i32[3]',
+    remedy: 'flatten',
+  },
+  'channels of a convolution': {
+    make: () => conv2d(f(1, 3, 8, 8), f(4, 2, 3, 3)),
+    type: 'ShapeError',
+    what: "conv2d: input and weight don't fit",
+    given: 'f32[1,3,8,8] with weight f32[4,2,3,3]',
+    remedy: 'number of channels',
+  },
+  'a kernel larger than the image': {
+    make: () => conv2d(f(1, 1, 2, 2), f(1, 1, 3, 3)),
+    type: 'ShapeError',
+    what: 'conv2d: the kernel is larger',
+    given: 'f32[1,1,2,2]',
+    remedy: 'more padding',
+  },
+  'a window larger than the image': {
+    make: () => maxPool2d(f(1, 1, 2, 2), 3),
+    type: 'ShapeError',
+    what: "maxPool2d: the window doesn't fit",
+    given: 'window 3×3',
+    remedy: 'smaller window',
+  },
+  'reshape to another size': {
+    make: () => f(2, 3).reshape([4, -1]),
+    type: 'ShapeError',
+    what: 'reshape: the number of elements differs',
+    given: 'f32[2,3] (6 elements) to [4,-1]',
+    remedy: 'sizes of the dimensions',
+  },
+  'expand of a dimension that is not 1': {
+    make: () => f(2).expand([4]),
+    type: 'ShapeError',
+    what: "expand: the shapes don't broadcast",
+    given: '[2] and [4]',
+    remedy: 'reshape',
+  },
+  'a dimension out of range': {
+    make: () => sum(f(2, 3), 2),
+    type: 'ArgumentError',
+    what: 'sum: no such dimension',
+    given: 'dimension 2 of a tensor with 2 dimensions',
+    remedy: 'count dimensions from 0',
+  },
+  'an entry out of range': {
+    make: () => f(2, 3).select(1, 3),
+    type: 'ArgumentError',
+    what: 'select: no such entry',
+    given: 'index 3 in dimension 1 of f32[2,3]',
+    remedy: 'check the index',
+  },
+  'a range that leaves the dimension': {
+    make: () => f(2, 3).narrow(1, 2, 2),
+    type: 'ArgumentError',
+    what: 'narrow: the range leaves the dimension',
+    given: 'start 2, length 2',
+    remedy: 'clip the range',
+  },
+  'an order that is not one': {
+    make: () => f(2, 3).permute([0, 0]),
+    type: 'ArgumentError',
+    what: 'permute: not an order of all dimensions',
+    given: '[0,0] for f32[2,3]',
+    remedy: 'list every dimension',
+  },
+  'the largest of nothing': {
+    make: () => f(0).max(),
+    type: 'ShapeError',
+    what: 'max: nothing to choose from',
+    given: 'f32[0]',
+    remedy: 'empty batches',
+  },
+  'an item of many': {
+    make: () => f(2).itemSync(),
+    type: 'ShapeError',
+    what: 'itemSync: not a single value',
+    given: 'f32[2] with 2 elements',
+    remedy: 'reduce it first',
+  },
+  'a fraction into integers': {
+    make: () => i(2).add_(0.5),
+    type: 'DTypeError',
+    what: "add_: the target's dtype can't hold the result",
+    given: 'target i32[2], operand 0.5',
+    remedy: 'out-of-place form',
+  },
+  'floats into integers': {
+    make: () => i(2).mul_(f(2)),
+    type: 'DTypeError',
+    what: "mul_: the target's dtype can't hold the result",
+    given: 'target i32[2], operand f32[2]',
+    remedy: 'out-of-place form',
+  },
+  'a result larger than the target': {
+    make: () => f(2).add_(f(2, 2)),
+    type: 'ShapeError',
+    what: 'add_: the result would be larger than the target',
+    given: 'target f32[2], operand f32[2,2]',
+    remedy: 'out-of-place form',
+  },
+  'ragged arrays': {
+    make: () => tensor([[1, 2], [3]]),
+    type: 'ShapeError',
+    what: 'tensor: the nested arrays have different lengths',
+    given: '1 entries at depth 1, where the first entries have shape [2,2]',
+    remedy: 'pad the shorter',
+  },
+  'numbers beside arrays': {
+    make: () => tensor([[1], 2] as NestedArray),
+    type: 'ShapeError',
+    what: 'tensor: the nested arrays have different lengths',
+    given: 'a number at depth 1',
+    remedy: 'pad the shorter',
+  },
+  'text in the data': {
+    make: () => tensor([1, '2'] as unknown as NestedArray),
+    type: 'ArgumentError',
+    what: 'tensor: not numbers',
+    given: 'string in the data at depth 1',
+    remedy: 'convert the data',
+  },
+  'nothing as data': {
+    make: () => tensor(null as unknown as NestedArray),
+    type: 'ArgumentError',
+    what: 'tensor: not numbers',
+    given: 'null in the data',
+    remedy: 'convert the data',
+  },
+  'a typed array without dtype': {
+    make: () => tensor(new Float64Array(2) as unknown as Float32Array),
+    type: 'ArgumentError',
+    what: 'tensor: no dtype for this kind of array',
+    given: 'Float64Array',
+    remedy: 'Float32Array.from',
+  },
+  'a shape that does not fit the data': {
+    make: () => tensor([1, 2, 3], { shape: [2, 2] }),
+    type: 'ShapeError',
+    what: 'tensor: the shape does not fit the data',
+    given: '3 elements for shape [2,2]',
+    remedy: 'check the shape',
+  },
+  'a negative size': {
+    make: () => zeros([-1]),
+    type: 'ArgumentError',
+    what: 'full: not a shape',
+    given: '[-1]',
+    remedy: 'zeros([2, 3])',
+  },
+  'a disposed tensor': {
+    make: () => {
+      const x = f(2, 2);
+      x.dispose();
+      return x.add(1);
+    },
+    type: 'DisposedError',
+    what: 'addScalar: the tensor has no data any more',
+    given: 'a disposed f32[2,2] tensor',
+    remedy: 'return the tensor from tidy()',
+  },
+  'a gradient of integers': {
+    make: () => i(2).requiresGrad_(),
+    type: 'DTypeError',
+    what: 'requiresGrad_: only floating-point',
+    given: 'i32[2]',
+    remedy: "x.to('float32')",
+  },
+  'another device': {
+    make: () => f(2).to('tpu'),
+    type: 'DeviceError',
+    what: 'no such device',
+    given: "'tpu'",
+    remedy: 'check the name',
+  },
+  'operands on two devices': {
+    make: () => f(2).add(f(2).to('meta')),
+    type: 'DeviceError',
+    what: 'add: operands on different devices',
+    given: 'f32[2] on cpu, f32[2] on meta',
+    remedy: "x.to('cpu')",
+  },
+  'values of the meta device': {
+    make: () => f(2).to('meta').dataSync(),
+    type: 'DeviceError',
+    what: 'meta: no data to read',
+    given: "a tensor on the 'meta' device",
+    remedy: 'device with memory',
+  },
+};
+
+function caught(make: () => unknown): TostaticError {
+  try {
+    tidy(make);
+  } catch (error) {
+    if (error instanceof TostaticError) return error;
+    throw error;
+  }
+  return expect.fail('no error');
+}
+
+describe('mistakes are explained at the line of the user', () => {
+  for (const [name, mistake] of Object.entries(mistakes)) {
+    it(name, () => {
+      const error = caught(mistake.make);
+      expect(error.name).toBe(mistake.type);
+      expect(error.message).toContain(mistake.what);
+      expect(error.given).toContain(mistake.given);
+      expect(error.remedy).toContain(mistake.remedy);
+      expect(error.expected).not.toBe('');
+      expect(error.at?.file).toBe(import.meta.filename);
+      for (const part of [
+        error.given,
+        error.expected,
+        error.remedy,
+        `errors.test.ts:${error.at!.line}`,
+      ]) {
+        expect(error.message).toContain(part);
+      }
+    });
+  }
+
+  it('the position is that of the failing call', () => {
+    const error = caught(() => {
+      const x = f(2);
+      return x.add(f(3));
+    });
+    const here = /errors\.test\.ts:(\d+)/.exec(new Error().stack!)!;
+    expect(Number(here[1]) - error.at!.line).toBe(2);
+  });
+});
