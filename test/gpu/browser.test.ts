@@ -23,7 +23,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 
 describe.skipIf(skipGpu)('gpu/browser', () => {
   const place = mkdtempSync(join(tmpdir(), 'tostatic-page-'));
-  let server: Server;
+  let server: Server | undefined;
   let browser: ChildProcess | undefined;
   let posted: (body: string) => void = () => {};
 
@@ -64,17 +64,18 @@ describe.skipIf(skipGpu)('gpu/browser', () => {
         response.writeHead(404).end();
       }
     });
-    await new Promise<void>((resolve) => server.listen(0, resolve));
-  });
+    await new Promise<void>((resolve) => server!.listen(0, resolve));
+    // Bundling shares two cores with the other test files.
+  }, 60_000);
 
   afterAll(() => {
     browser?.kill();
-    server.close();
+    server?.close();
     rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   });
 
   it('computes in a page over WebGPU, bundled and minified', async () => {
-    const { port } = server.address() as AddressInfo;
+    const { port } = server!.address() as AddressInfo;
     const result = new Promise<string>((resolve, reject) => {
       posted = resolve;
       setTimeout(() => reject(new Error('the page answered nothing')), 45_000).unref();

@@ -38,7 +38,7 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
   return device;
 }
 
-/** Gives the GPU back; its tensors are lost. A process can end only after this. */
+/** Gives the GPU back when reads under way have ended; its tensors are lost. */
 export async function destroyGpu(): Promise<void> {
   const closing = opened;
   opened = null;

@@ -25,7 +25,7 @@ async function loadPackage(packageName: string): Promise<WebGpuPackage> {
 
 /**
  * Sees to it that `navigator.gpu` exists, which is where gpu.js looks. The function returned takes
- * back what was put there: Dawn keeps a process alive as long as its instance is reachable.
+ * back what was put there.
  */
 export async function provideWebGpu(packageName = webGpuPackage): Promise<() => void> {
   if (typeof navigator !== 'undefined' && navigator.gpu) return () => {};
