@@ -22,13 +22,14 @@ const flags = [
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
 describe.skipIf(skipGpu)('gpu/browser', () => {
-  const place = mkdtempSync(join(tmpdir(), 'tostatic-page-'));
+  let place = '';
   let server: Server | undefined;
   let browser: ChildProcess | undefined;
   let posted: (body: string) => void = () => {};
 
   beforeAll(async () => {
     if (!existsSync(chromium)) throw new Error(`no ${chromium}: apt-get install chromium`);
+    place = mkdtempSync(join(tmpdir(), 'tostatic-page-'));
     await build({
       root: folder,
       configFile: false,
@@ -68,10 +69,15 @@ describe.skipIf(skipGpu)('gpu/browser', () => {
     // Bundling shares two cores with the other test files.
   }, 60_000);
 
-  afterAll(() => {
-    browser?.kill();
+  afterAll(async () => {
+    if (browser) {
+      // Until it has ended it writes to its profile.
+      const ended = new Promise((resolve) => browser!.once('exit', resolve));
+      browser.kill();
+      await ended;
+    }
     server?.close();
-    rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    if (place) rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   });
 
   it('computes in a page over WebGPU, bundled and minified', async () => {
