@@ -1,0 +1,231 @@
+import { invariant } from '../../runtime/errors/invariant.ts';
+import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
+import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
+import { type Execute, functionOf } from './function-of.ts';
+import { abandonIterators } from './iterator-record.ts';
+import * as semantics from './semantics.ts';
+
+/** Does what the instruction says; the pc to go on at, when that isn't the next one. */
+type Handler<O extends Opcode> = (
+  frame: Frame,
+  instruction: InstructionOf<O>,
+  execute: Execute,
+) => Pc | undefined;
+
+type Handlers = { readonly [O in Exclude<Opcode, 'return'>]: Handler<O> };
+
+const get = (frame: Frame, register: Reg): unknown => frame.registers[register];
+const all = (frame: Frame, registers: readonly Reg[]): unknown[] =>
+  registers.map((register) => frame.registers[register]);
+const cell = (frame: Frame, register: Reg): Cell => frame.registers[register] as Cell;
+const receiver = (frame: Frame, register: Reg | null): unknown =>
+  register === null ? undefined : frame.registers[register];
+
+const handlers: Handlers = {
+  const(frame, { dst, value }) {
+    frame.registers[dst] = value;
+  },
+  regexp(frame, { dst, pattern, flags }) {
+    frame.registers[dst] = new RegExp(pattern, flags);
+  },
+  move(frame, { dst, src }) {
+    frame.registers[dst] = get(frame, src);
+  },
+  uninitialized(frame, { dst }) {
+    frame.registers[dst] = uninitialized;
+  },
+  checkInitialized(frame, { src, name }) {
+    semantics.checkInitialized(get(frame, src), name);
+  },
+  arg(frame, { dst, index }) {
+    frame.registers[dst] = frame.args[index];
+  },
+  restArgs(frame, { dst, from }) {
+    frame.registers[dst] = frame.args.slice(from);
+  },
+  this(frame, { dst }) {
+    frame.registers[dst] = frame.thisValue;
+  },
+  newTarget(frame, { dst }) {
+    frame.registers[dst] = frame.newTarget;
+  },
+  loadFree(frame, { dst, name }) {
+    frame.registers[dst] = frame.closure.scope.get(name);
+  },
+  storeFree(frame, { name, src }) {
+    frame.closure.scope.set(name, get(frame, src));
+  },
+  typeofFree(frame, { dst, name }) {
+    const { scope } = frame.closure;
+    frame.registers[dst] = scope.has(name) ? typeof scope.get(name) : 'undefined';
+  },
+  newCell(frame, { dst }) {
+    frame.registers[dst] = { value: uninitialized } satisfies Cell;
+  },
+  loadCell(frame, instruction) {
+    frame.registers[instruction.dst] = cell(frame, instruction.cell).value;
+  },
+  storeCell(frame, instruction) {
+    cell(frame, instruction.cell).value = get(frame, instruction.src);
+  },
+  outerCell(frame, { dst, index }) {
+    frame.registers[dst] = frame.closure.cells[index];
+  },
+  closure(frame, { dst, code, cells, nameFrom }, execute) {
+    const closure = innerClosure(frame, code, all(frame, cells) as Cell[]);
+    const name = nameFrom === undefined ? undefined : (get(frame, nameFrom) as PropertyKey);
+    frame.registers[dst] = functionOf(closure, execute, name);
+  },
+  unary(frame, { dst, operator, src }) {
+    frame.registers[dst] = semantics.unary(operator, get(frame, src));
+  },
+  binary(frame, { dst, operator, left, right }) {
+    frame.registers[dst] = semantics.binary(operator, get(frame, left), get(frame, right));
+  },
+  toNumeric(frame, { dst, src }) {
+    frame.registers[dst] = semantics.toNumeric(get(frame, src));
+  },
+  increment(frame, { dst, src, by }) {
+    frame.registers[dst] = semantics.increment(get(frame, src), by);
+  },
+  toPropertyKey(frame, { dst, src }) {
+    frame.registers[dst] = semantics.toPropertyKey(get(frame, src));
+  },
+  template(frame, { dst, strings, values }) {
+    frame.registers[dst] = semantics.template(strings, all(frame, values));
+  },
+  getProp(frame, { dst, object, key }) {
+    frame.registers[dst] = (get(frame, object) as Record<string, unknown>)[key];
+  },
+  setProp(frame, { object, key, src }) {
+    semantics.setProperty(isStrict(frame), get(frame, object), key, get(frame, src));
+  },
+  getElem(frame, { dst, object, key }) {
+    const container = get(frame, object) as Record<PropertyKey, unknown>;
+    frame.registers[dst] = container[get(frame, key) as PropertyKey];
+  },
+  setElem(frame, { object, key, src }) {
+    semantics.setProperty(isStrict(frame), get(frame, object), get(frame, key), get(frame, src));
+  },
+  deleteProp(frame, { dst, object, key }) {
+    const container = get(frame, object);
+    frame.registers[dst] = semantics.deleteProperty(isStrict(frame), container, get(frame, key));
+  },
+  newArray(frame, { dst, elements }) {
+    frame.registers[dst] = all(frame, elements);
+  },
+  arrayPush(frame, { array, src }) {
+    semantics.arrayPush(get(frame, array), get(frame, src));
+  },
+  arraySpread(frame, { array, iterable }) {
+    const { code } = frame.closure;
+    semantics.arraySpread(code, frame.pc, get(frame, array), get(frame, iterable));
+  },
+  newObject(frame, { dst }) {
+    frame.registers[dst] = {};
+  },
+  defineProp(frame, { object, key, src }) {
+    semantics.defineProperty(get(frame, object), get(frame, key), get(frame, src));
+  },
+  objectSpread(frame, { object, source }) {
+    semantics.objectSpread(get(frame, object), get(frame, source));
+  },
+  objectRest(frame, { dst, source, excluded }) {
+    frame.registers[dst] = semantics.objectRest(get(frame, source), all(frame, excluded));
+  },
+  requireObject(frame, { src, what }) {
+    semantics.requireObject(get(frame, src), what);
+  },
+  call(frame, instruction) {
+    const callee = calledFunction(frame, instruction.callee);
+    const args = all(frame, instruction.args);
+    const thisValue = receiver(frame, instruction.receiver);
+    frame.registers[instruction.dst] = Reflect.apply(callee, thisValue, args);
+  },
+  callSpread(frame, instruction) {
+    const callee = calledFunction(frame, instruction.callee);
+    const args = get(frame, instruction.args) as unknown[];
+    const thisValue = receiver(frame, instruction.receiver);
+    frame.registers[instruction.dst] = Reflect.apply(callee, thisValue, args);
+  },
+  construct(frame, { dst, callee, args }) {
+    const { code } = frame.closure;
+    const target = get(frame, callee);
+    frame.registers[dst] = semantics.construct(code, frame.pc, target, all(frame, args));
+  },
+  constructSpread(frame, { dst, callee, args }) {
+    const { code } = frame.closure;
+    const values = get(frame, args) as unknown[];
+    frame.registers[dst] = semantics.construct(code, frame.pc, get(frame, callee), values);
+  },
+  getSuper(frame, { dst, key }) {
+    frame.registers[dst] = semantics.getSuper(frame, key);
+  },
+  getIterator(frame, { dst, iterable }) {
+    const { code } = frame.closure;
+    frame.registers[dst] = semantics.getIterator(code, frame.pc, get(frame, iterable));
+  },
+  iteratorNext(frame, { dst, iterator, done }) {
+    const record = semantics.asIterator(get(frame, iterator));
+    if (!record.advance()) return done;
+    frame.registers[dst] = record.current;
+  },
+  iteratorClose(frame, { iterator }) {
+    semantics.asIterator(get(frame, iterator)).close();
+  },
+  jump: (_frame, { target }) => target,
+  jumpIf: (frame, { test, target }) => (get(frame, test) ? target : undefined),
+  jumpIfNot: (frame, { test, target }) => (get(frame, test) ? undefined : target),
+  jumpIfNullish(frame, { test, target }) {
+    const value = get(frame, test);
+    return value === undefined || value === null ? target : undefined;
+  },
+  jumpIfNotUndefined: (frame, { test, target }) =>
+    get(frame, test) === undefined ? undefined : target,
+  throw(frame, { src }) {
+    throw get(frame, src);
+  },
+};
+
+const isStrict = (frame: Frame): boolean => frame.closure.code.strict;
+
+function calledFunction(frame: Frame, callee: Reg) {
+  return semantics.asFunction(frame.closure.code, frame.pc, get(frame, callee));
+}
+
+/** What the `closure` instruction makes in a frame: arrows keep the frame's `this` and `super`. */
+export function innerClosure(frame: Frame, index: number, cells: readonly Cell[]): Closure {
+  const { code, scope, homeObject } = frame.closure;
+  const inner = code.inner[index];
+  invariant(inner, 'the inner code exists');
+  if (inner.kind !== 'arrow') return { code: inner, scope, cells };
+  return { code: inner, scope, cells, homeObject, lexicalThis: { value: frame.thisValue } };
+}
+
+/**
+ * Executes the instruction at `frame.pc`, which isn't a return, and moves the pc on. When it throws,
+ * the pc stays on it. `execute` runs the functions that the instruction makes.
+ */
+export function perform(
+  frame: Frame,
+  instruction: Exclude<Instruction, { op: 'return' }>,
+  execute: Execute,
+): void {
+  const handler = handlers[instruction.op] as Handler<Opcode>;
+  frame.pc = handler(frame, instruction, execute) ?? frame.pc + 1;
+}
+
+/** Runs a frame by itself to its return, without hooks and without generated code. */
+export function interpret(frame: Frame, execute: Execute): unknown {
+  const { instructions } = frame.closure.code;
+  try {
+    for (;;) {
+      const instruction = instructions[frame.pc]!;
+      if (instruction.op === 'return') return get(frame, instruction.src);
+      perform(frame, instruction, execute);
+    }
+  } catch (error) {
+    abandonIterators(frame.registers);
+    throw error;
+  }
+}

@@ -1,0 +1,151 @@
+import { withPositionProvider } from '../../runtime/errors/position.ts';
+import type { Code, SourcePosition } from '../bytecode/code.ts';
+import type { Cell, Closure, Frame, Scope } from '../bytecode/frame.ts';
+import type { Instruction, Pc } from '../bytecode/instructions.ts';
+import { activate, functionOf } from './function-of.ts';
+import { perform } from './interpret.ts';
+import { abandonIterators } from './iterator-record.ts';
+import { executeFrame } from './machine.ts';
+
+export { activate, closureOf } from './function-of.ts';
+export { innerClosure } from './interpret.ts';
+export { arrayIteratorAt, IteratorRecord } from './iterator-record.ts';
+
+export type StepResult =
+  | { readonly kind: 'next' }
+  | { readonly kind: 'return'; readonly value: unknown };
+
+const next: StepResult = { kind: 'next' };
+
+/**
+ * Executes exactly one instruction natively and moves the pc on. A throw leaves the pc on the
+ * instruction, closes the frame's open iterators and propagates.
+ */
+export function step(frame: Frame): StepResult {
+  const instruction = instructionAt(frame);
+  if (instruction.op === 'return') {
+    return { kind: 'return', value: frame.registers[instruction.src] };
+  }
+  try {
+    perform(frame, instruction, executeFrame);
+  } catch (error) {
+    abandonIterators(frame.registers);
+    throw error;
+  }
+  return next;
+}
+
+/** Interprets a frame from its pc to its return. */
+export function run(frame: Frame): unknown {
+  return runFrames([frame]);
+}
+
+/** A call that goes on as a frame of bytecode. */
+export interface EnteredCall {
+  readonly closure: Closure;
+  readonly thisValue: unknown;
+  readonly args: readonly unknown[];
+}
+
+export interface RunHooks {
+  /** Asked at `call` and `callSpread`; undefined: the call is made natively. */
+  enterCall?(
+    callee: unknown,
+    thisValue: unknown,
+    args: readonly unknown[],
+  ): EnteredCall | undefined;
+  /** After an instruction other than a return; for a call that was entered, after its return. */
+  afterInstruction?(frame: Frame, pc: Pc, instruction: Instruction): void;
+  /** Before the frame goes. */
+  onReturn?(frame: Frame, value: unknown): void;
+}
+
+/**
+ * Runs a stack of frames, the innermost last, until the outermost returns. A frame under another has
+ * its pc after the call, and gets the value in the upper frame's `returnTo`. The array always is the
+ * stack as it stands; after a throw it is left as it was then, so that positions can be told.
+ */
+export function runFrames(frames: Frame[], hooks: RunHooks = {}): unknown {
+  return withPositionProvider(
+    () => positionOf(frames),
+    () => {
+      try {
+        return loop(frames, hooks);
+      } catch (error) {
+        for (const frame of frames.toReversed()) abandonIterators(frame.registers);
+        throw error;
+      }
+    },
+  );
+}
+
+function loop(frames: Frame[], hooks: RunHooks): unknown {
+  for (;;) {
+    const frame = frames[frames.length - 1]!;
+    const { pc } = frame;
+    const instruction = instructionAt(frame);
+    if (instruction.op === 'return') {
+      const value = frame.registers[instruction.src];
+      hooks.onReturn?.(frame, value);
+      frames.pop();
+      const caller = frames[frames.length - 1];
+      if (!caller) return value;
+      if (frame.returnTo !== undefined) caller.registers[frame.returnTo] = value;
+      const callPc = caller.pc - 1;
+      hooks.afterInstruction?.(caller, callPc, caller.closure.code.instructions[callPc]!);
+      continue;
+    }
+    const entered = hooks.enterCall && enteredFrame(frame, instruction, hooks);
+    if (entered) {
+      frame.pc = pc + 1;
+      frames.push(entered);
+      continue;
+    }
+    perform(frame, instruction, executeFrame);
+    hooks.afterInstruction?.(frame, pc, instruction);
+  }
+}
+
+function enteredFrame(frame: Frame, instruction: Instruction, hooks: RunHooks): Frame | undefined {
+  if (instruction.op !== 'call' && instruction.op !== 'callSpread') return undefined;
+  const { registers } = frame;
+  const callee = registers[instruction.callee];
+  const thisValue = instruction.receiver === null ? undefined : registers[instruction.receiver];
+  const args =
+    instruction.op === 'call'
+      ? instruction.args.map((register) => registers[register])
+      : (registers[instruction.args] as unknown[]);
+  const call = hooks.enterCall?.(callee, thisValue, args);
+  if (!call) return undefined;
+  return { ...activate(call.closure, call.thisValue, call.args), returnTo: instruction.dst };
+}
+
+const instructionAt = (frame: Frame): Instruction => frame.closure.code.instructions[frame.pc]!;
+
+/** Where in the user's source a stack of frames is: the innermost frame's current instruction. */
+export function positionOf(frames: readonly Frame[]): SourcePosition | undefined {
+  const frame = frames[frames.length - 1];
+  return frame && positionAt(frame.closure.code, frame.pc);
+}
+
+export function positionAt(code: Code, pc: Pc): SourcePosition {
+  return code.source.position(code.spans[pc]!.start);
+}
+
+/**
+ * A real function for inner code, run by the generated machine. An arrow gets the `this` that it was
+ * made in; any other function has its own.
+ */
+export function instantiate(
+  code: Code,
+  scope: Scope,
+  cells: readonly Cell[],
+  thisValue: unknown,
+  homeObject?: object,
+): (...args: never[]) => unknown {
+  const closure: Closure =
+    code.kind === 'arrow'
+      ? { code, scope, cells, homeObject, lexicalThis: { value: thisValue } }
+      : { code, scope, cells, homeObject };
+  return functionOf(closure, executeFrame) as (...args: never[]) => unknown;
+}

@@ -1,0 +1,59 @@
+import { type Expression, parseExpressionAt } from 'acorn';
+import type { Code } from '../bytecode/code.ts';
+import { expressionText } from '../bytecode/expression-text.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+
+/** Errors that V8 words by the source of the failing expression. Made on failure only. */
+
+export function notCallable(code: Code, pc: Pc): TypeError {
+  const node = expressionAt(code, pc);
+  const callee = node && 'callee' in node ? expressionText(node.callee) : 'The value';
+  const kind = node?.type === 'NewExpression' ? 'constructor' : 'function';
+  return new TypeError(`${callee} is not a ${kind}`);
+}
+
+export function notIterable(code: Code, pc: Pc, value: unknown): TypeError {
+  const node = expressionAt(code, pc);
+  if (!node) return notIterableValue(value);
+  switch (node.type) {
+    case 'CallExpression':
+      return new TypeError(
+        `${expressionText(node.callee)} is not a function or its return value is not iterable`,
+      );
+    case 'ArrayExpression':
+    case 'AssignmentExpression':
+      return notIterableValue(value);
+    default:
+      return new TypeError(`${expressionText(node)} is not iterable`);
+  }
+}
+
+/** Of a pattern inside a pattern or parameter list, which has no expression for its value. */
+function notIterableValue(value: unknown): TypeError {
+  return new TypeError(
+    `${valueText(value)} is not iterable (cannot read property Symbol(Symbol.iterator))`,
+  );
+}
+
+/** Reads the instruction's own text again: the bytecode keeps offsets, not trees. */
+function expressionAt(code: Code, pc: Pc): Expression | undefined {
+  const { start, end } = code.spans[pc]!;
+  const { text } = code.source;
+  const from = text.startsWith('...', start) ? start + 3 : start;
+  try {
+    const node = parseExpressionAt(text.slice(0, end), from, {
+      ecmaVersion: 'latest',
+      allowSuperOutsideMethod: true,
+      checkPrivateFields: false,
+    });
+    return node.type === 'ChainExpression' ? node.expression : node;
+  } catch {
+    return undefined; // not an expression by itself
+  }
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (typeof value === 'object' || typeof value === 'function') return typeof value;
+  return `${typeof value} ${String(value)}`;
+}
