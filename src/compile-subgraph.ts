@@ -1,4 +1,4 @@
-import type { BackwardPart, PlannedSubgraph } from '../runtime/program/plan.ts';
+import type { BackwardPart } from '../runtime/program/plan.ts';
 import type { Program } from '../runtime/program/program.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
@@ -8,15 +8,7 @@ import { normalize } from './5-optimize/normalize.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
 import { planProgram } from './7-plan/plan.ts';
-
-/** What each phase made of one subgraph, for printing. */
-export interface SubgraphStages {
-  readonly traced: Program;
-  readonly joint: Program | null;
-  readonly forward: Program;
-  readonly backward: Program | null;
-  readonly planned: PlannedSubgraph;
-}
+import type { SubgraphStages } from './programs/stages.ts';
 
 /**
  * Phases 4 to 7 for one traced program: differentiate, optimize, split, plan. `needsGrad` says per input

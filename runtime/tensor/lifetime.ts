@@ -9,6 +9,11 @@ export function track(tensor: Tensor): void {
   made?.add(tensor);
 }
 
+/** True for a tensor that the end of the innermost `tidy` will dispose. */
+export function isTracked(tensor: Tensor): boolean {
+  return made?.has(tensor) ?? false;
+}
+
 /** Lets a tensor outlive the `tidy` it was made in (parameters, gradients, optimizer state). */
 export function keep<T extends Tensor>(tensor: T): T {
   made?.delete(tensor);

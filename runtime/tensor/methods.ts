@@ -99,19 +99,34 @@ declare module './tensor.ts' {
   interface Tensor extends TensorMethods {}
 }
 
-function define(name: string, value: (this: Tensor, ...args: never[]) => unknown): void {
-  Object.defineProperty(value, 'name', { value: name });
-  Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
-}
+type AnyMethod = (this: Tensor, ...args: never[]) => unknown;
 
-function defineFunction(name: string, fn: (first: Tensor, ...rest: never[]) => unknown): void {
-  define(name, function (this: Tensor, ...args: never[]) {
+/** Puts a function of a tensor on the prototype as a method. */
+function define(name: string, fn: (first: Tensor, ...rest: never[]) => unknown): AnyMethod {
+  const method = function (this: Tensor, ...args: never[]) {
     return fn(this, ...args);
+  };
+  Object.defineProperty(method, 'name', { value: name });
+  Object.defineProperty(Tensor.prototype, name, {
+    value: method,
+    writable: true,
+    configurable: true,
   });
+  return method;
 }
 
-for (const [name, fn] of Object.entries({ ...methods, ...readers })) defineFunction(name, fn);
-defineFunction('backward', backward);
-defineFunction('clone', movement.clone);
-defineFunction('to', moveTo);
-defineFunction('toString', formatTensor);
+function defineAll(functions: Readonly<Record<string, Parameters<typeof define>[1]>>): AnyMethod[] {
+  return Object.entries(functions).map(([name, fn]) => define(name, fn));
+}
+
+/** The methods by what a compiler may do with them. */
+export const tensorMethods: {
+  /** Depend on their arguments alone: calls can be appended to a program. */
+  readonly traced: readonly AnyMethod[];
+  /** Read data. */
+  readonly reads: readonly AnyMethod[];
+} = {
+  traced: [...defineAll({ ...methods, clone: movement.clone, to: moveTo })],
+  reads: [...defineAll({ ...readers, toString: formatTensor })],
+};
+define('backward', backward);

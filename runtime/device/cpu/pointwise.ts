@@ -23,20 +23,25 @@ export function pointwise(
   if (!hasSimd || inputs.length * 12 > argumentsBytes / 2) {
     return scalarPointwise(expr, inputs, output, attrs);
   }
+  if (isFlat(inputs, output)) return bindFlat(expr, inputs, output, attrs);
   const metas = [output, ...inputs];
   const loops = loopsOver(metas, output);
   const kinds = metas.map((meta) => meta.dtype);
   const inner = loops.shape.length - 1;
-  const walks = loops.strides.map((strides, k) => walkOf(strides[inner] ?? 0, k === 0));
+  const walks = loops.strides.map((strides, k) => walkOf(strides[inner]!, k === 0));
   return bindKernel(kernelFor(expr, kinds, walks), loops, kinds, attrs);
 }
 
-/** One dimension where all operands are alike and dense, which is most of the time. */
-function loopsOver(metas: readonly TensorMeta[], output: TensorMeta): Loops {
-  const { shape } = output;
-  if (metas.every((meta) => sameShape(meta.shape, shape) && isContiguousMeta(meta))) {
-    return { shape: [sizeOf(shape)], strides: metas.map(() => [1]) };
+/** Whether all operands are alike and dense, which is most of the time: one loop over all elements. */
+function isFlat(inputs: readonly TensorMeta[], output: TensorMeta): boolean {
+  if (!isContiguousMeta(output)) return false;
+  for (const input of inputs) {
+    if (!sameShape(input.shape, output.shape) || !isContiguousMeta(input)) return false;
   }
+  return true;
+}
+
+function loopsOver(metas: readonly TensorMeta[], { shape }: TensorMeta): Loops {
   const loops = collapse(
     shape,
     metas.map((meta) => broadcastStrides(meta.shape, meta.strides, shape)),
@@ -56,6 +61,16 @@ const kernelsByText = new Map<string, PointwiseKernel>();
 const dtypeCodes: { readonly [D in DType]: number } = { float32: 0, int32: 1, bool: 2 };
 const walkCodes: { readonly [W in Walk]: number } = { contiguous: 0, fixed: 3, strided: 6 };
 
+/** The number of operands is the expression's: digits alone tell signatures apart, while they fit. */
+function signatureKey(kinds: readonly DType[], walks: readonly Walk[]): string | number {
+  if (kinds.length > 16) return `${kinds} ${walks}`;
+  let digits = 0;
+  for (let k = 0; k < kinds.length; k++) {
+    digits = digits * 9 + dtypeCodes[kinds[k]!] + walkCodes[walks[k]!];
+  }
+  return digits;
+}
+
 /** JSON has no NaN, infinities or −0. */
 const exactNumbers = (_key: string, value: unknown): unknown =>
   typeof value === 'number' ? (Object.is(value, -0) ? '-0' : String(value)) : value;
@@ -66,12 +81,7 @@ function kernelFor(expr: Expr, kinds: readonly DType[], walks: readonly Walk[]):
     ofExpr = new Map();
     kernels.set(expr, ofExpr);
   }
-  // The number of operands is the expression's: digits alone tell signatures apart, while they fit.
-  let digits = 0;
-  for (let k = 0; k < kinds.length; k++) {
-    digits = digits * 9 + dtypeCodes[kinds[k]!] + walkCodes[walks[k]!];
-  }
-  const key = kinds.length <= 16 ? digits : `${kinds} ${walks}`;
+  const key = signatureKey(kinds, walks);
   let kernel = ofExpr.get(key);
   if (!kernel) {
     const text = `${key} ${JSON.stringify(expr, exactNumbers)}`;
@@ -91,26 +101,64 @@ function bitsOf(value: number, form: 'f32' | 'i32'): number {
   return attrBits[0]!;
 }
 
+/** Lists of 'contiguous' by length, so that the usual case allocates none. */
+const contiguousWalks: Walk[][] = [];
+
+function bindFlat(
+  expr: Expr,
+  inputs: readonly TensorMeta[],
+  output: TensorMeta,
+  attrs: Attrs,
+): Launch {
+  const count = inputs.length + 1;
+  const kinds = [output.dtype];
+  for (const input of inputs) kinds.push(input.dtype);
+  contiguousWalks[count] ??= new Array<Walk>(count).fill('contiguous');
+  const kernel = kernelFor(expr, kinds, contiguousWalks[count]);
+  const { run } = kernel;
+  const size = sizeOf(output.shape);
+  const attrWords = attrWordsOf(kernel, attrs);
+  return (sources, targets) => {
+    const words = heap.i32;
+    words[argumentWords] = addressOf(targets[0]!, kinds[0]!);
+    for (let k = 1; k < count; k++) {
+      words[argumentWords + k * 3] = addressOf(sources[k - 1]!, kinds[k]!);
+    }
+    for (let i = 0; i < attrWords.length; i++) {
+      words[argumentWords + count * 3 + i] = attrWords[i]!;
+    }
+    run(size, 1);
+  };
+}
+
+const argumentWords = argumentsAt / 4;
+const noWords: readonly number[] = [];
+
+function attrWordsOf({ attrs: names }: PointwiseKernel, attrs: Attrs): readonly number[] {
+  if (names.length === 0) return noWords;
+  return names.map(({ name, form }) => bitsOf(attrs[name] as number, form));
+}
+
 function bindKernel(
-  { run, attrs: names }: PointwiseKernel,
+  kernel: PointwiseKernel,
   loops: Loops,
   kinds: readonly DType[],
   attrs: Attrs,
 ): Launch {
+  const { run } = kernel;
   const rank = loops.shape.length;
   const n = loops.shape[rank - 1]!;
   const rows = rank > 1 ? loops.shape[rank - 2]! : 1;
   const count = kinds.length;
   const steps = loops.strides.map((strides, k) => strides.map((s) => s * dtypes[kinds[k]!].bytes));
-  const attrWords = names.map(({ name, form }) => bitsOf(attrs[name] as number, form));
+  const attrWords = attrWordsOf(kernel, attrs);
   const outer = loops.shape.slice(0, -2);
-  const first = argumentsAt / 4;
   const addresses = new Array<number>(count).fill(0);
 
   const runOuter = (dim: number): void => {
     if (dim === outer.length) {
       const words = heap.i32;
-      for (let k = 0; k < count; k++) words[first + k * 3] = addresses[k]!;
+      for (let k = 0; k < count; k++) words[argumentWords + k * 3] = addresses[k]!;
       run(n, rows);
       return;
     }
@@ -126,10 +174,10 @@ function bindKernel(
     addresses[0] = addressOf(target!, kinds[0]!);
     for (let k = 1; k < count; k++) addresses[k] = addressOf(sources[k - 1]!, kinds[k]!);
     for (let k = 0; k < count; k++) {
-      words[first + k * 3 + 1] = rank > 1 ? steps[k]![rank - 2]! : 0;
-      words[first + k * 3 + 2] = steps[k]![rank - 1]!;
+      words[argumentWords + k * 3 + 1] = rank > 1 ? steps[k]![rank - 2]! : 0;
+      words[argumentWords + k * 3 + 2] = steps[k]![rank - 1]!;
     }
-    for (let i = 0; i < attrWords.length; i++) words[first + count * 3 + i] = attrWords[i]!;
+    for (let i = 0; i < attrWords.length; i++) words[argumentWords + count * 3 + i] = attrWords[i]!;
     runOuter(0);
   };
 }

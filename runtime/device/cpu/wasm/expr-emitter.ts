@@ -87,7 +87,7 @@ export class ExprEmitter {
     const value = get(this.emit(expr, own));
     if (form === 'mask') return this.#isNotZero(value, own);
     // A mask becomes 0 or 1.
-    const int = own === 'mask' ? op('v128.and', value, i32x4(1)) : value;
+    const int = own === 'mask' ? op('v128.and', value, this.#f.constant(i32x4(1))) : value;
     if (form === 'i32') return own === 'f32' ? op('i32x4.trunc_sat_f32x4_s', value) : int;
     return op('f32x4.convert_i32x4_s', int);
   }
@@ -109,7 +109,7 @@ export class ExprEmitter {
       case 'input':
         return get(this.#leaves.input(expr.index));
       case 'const':
-        return form === 'i32' ? i32x4(toInt32(expr.value)) : f32x4(expr.value);
+        return this.#f.constant(form === 'i32' ? i32x4(toInt32(expr.value)) : f32x4(expr.value));
       case 'attr':
         return get(this.#leaves.attr(expr.name, form === 'i32' ? 'i32' : 'f32'));
       case 'unary':

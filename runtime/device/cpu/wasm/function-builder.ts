@@ -17,7 +17,9 @@ export function get(local: Local): Code {
 export class FunctionBuilder {
   readonly params: ValueType[] = [];
   readonly #locals: ValueType[] = [];
-  #code: number[] = [];
+  readonly #code: number[] = [];
+  readonly #prologue: number[] = [];
+  readonly #constants = new Map<string, Local>();
 
   /** All parameters come before the first local. */
   param(type: ValueType = 'i32'): Local {
@@ -30,6 +32,21 @@ export class FunctionBuilder {
     const local = { index: this.params.length + this.#locals.length - 1, type };
     if (value) this.set(local, value);
     return local;
+  }
+
+  /**
+   * A vector constant, put into a local when the function starts: V8 builds one anew wherever it
+   * stands, in every turn of a loop.
+   */
+  constant(value: Code): Code {
+    const key = value.join();
+    let local = this.#constants.get(key);
+    if (!local) {
+      local = this.local('v128');
+      this.#constants.set(key, local);
+      this.#prologue.push(...value, specialOpcodes['local.set'], ...unsigned(local.index));
+    }
+    return get(local);
   }
 
   emit(code: Code): void {
@@ -77,6 +94,12 @@ export class FunctionBuilder {
   /** The function's code section entry, without its length. */
   body(): number[] {
     const runs = this.#locals.flatMap((type) => [1, valueTypes[type]]);
-    return [...unsigned(this.#locals.length), ...runs, ...this.#code, specialOpcodes.end];
+    return [
+      ...unsigned(this.#locals.length),
+      ...runs,
+      ...this.#prologue,
+      ...this.#code,
+      specialOpcodes.end,
+    ];
   }
 }

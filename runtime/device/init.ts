@@ -1,0 +1,34 @@
+import { ArgumentError } from '../errors/errors.ts';
+import { deviceNamed } from './current.ts';
+import type { Device } from './device.ts';
+
+export interface InitOptions {
+  /** Takes a GPU that is emulated on the CPU: slow, for tests. */
+  readonly allowSoftware?: boolean;
+}
+
+/**
+ * Makes a device ready and answers it. `cpu` and `meta` always are; `gpu` loads gpu.js and asks for an
+ * adapter. Throws DeviceError when there is none.
+ */
+export async function init(name: string, options: InitOptions = {}): Promise<Device> {
+  if (name === 'gpu') {
+    // Loaded only when asked for: CPU programs never pay for it.
+    const { initGpu } = await import('./gpu/init.ts');
+    return initGpu(options);
+  }
+  if (name === 'cpu' || name === 'meta') return deviceNamed(name);
+  throw new ArgumentError({
+    what: 'init: no such device',
+    given: `'${name}'`,
+    expected: "'cpu', 'gpu' or 'meta'",
+    remedy: "use 'cpu', or 'gpu' on a machine that has one",
+  });
+}
+
+/** Gives back what `init` took, so that the process can end. */
+export async function shutdown(name: string): Promise<void> {
+  if (name !== 'gpu') return;
+  const { destroyGpu } = await import('./gpu/init.ts');
+  await destroyGpu();
+}

@@ -1,0 +1,96 @@
+/** Which functions of the tensor API are traced, and how they are called with variables. */
+
+import * as broadcast from '../../runtime/ops/broadcast.ts';
+import { cast } from '../../runtime/ops/cast.ts';
+import * as conv from '../../runtime/ops/conv.ts';
+import { full, ones, zeros } from '../../runtime/ops/create.ts';
+import * as loss from '../../runtime/ops/loss.ts';
+import * as matmul from '../../runtime/ops/matmul.ts';
+import * as movement from '../../runtime/ops/movement.ts';
+import * as pointwise from '../../runtime/ops/pointwise.ts';
+import * as reduce from '../../runtime/ops/reduce.ts';
+import { InPlaceWhileTracing } from '../../runtime/program/builder.ts';
+import { tensorMethods } from '../../runtime/tensor/methods.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { arrayElements, asArray } from './arrays.ts';
+import { plainEntries } from './properties.ts';
+import type { Tracer } from './tracer.ts';
+import { isPrimitive, known, newArray, type Variable } from './variable.ts';
+
+type Callable = (...args: never[]) => unknown;
+
+function functionsOf(module: object): Callable[] {
+  return Object.values(module).filter((value): value is Callable => typeof value === 'function');
+}
+
+/** Functions of tensors and plain values alone: each call can be appended to a program. */
+const traced: ReadonlySet<unknown> = new Set<unknown>([
+  ...[broadcast, conv, loss, matmul, movement, pointwise, reduce].flatMap(functionsOf),
+  cast,
+  full,
+  ones,
+  zeros,
+  ...tensorMethods.traced,
+]);
+
+/** Reads of a tensor's data: nothing of what they return is known before the graph has run. */
+const reads: ReadonlySet<unknown> = new Set<unknown>(tensorMethods.reads);
+
+const creators: ReadonlySet<unknown> = new Set<unknown>([full, ones, zeros]);
+
+export function isTracedApi(fn: Callable): boolean {
+  return traced.has(fn);
+}
+
+/** Functions of tensors that keep none of them: what they are given is the caller's alone afterwards. */
+export function isTensorFunction(fn: unknown): boolean {
+  return traced.has(fn) || reads.has(fn);
+}
+
+export function isDataRead(fn: Callable): boolean {
+  return reads.has(fn);
+}
+
+/** Appends the ops of one API call to the program. */
+export function callApi(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable {
+  const call = fn as (...args: unknown[]) => unknown;
+  const self = valueOf(t, receiver);
+  const values = args.map((arg) => valueOf(t, arg));
+  if (creators.has(fn)) t.guardDevice();
+  try {
+    return variableOf(
+      t,
+      t.runApi(() => Reflect.apply(call, self, values)),
+    );
+  } catch (error) {
+    if (error instanceof GraphBreak) throw error;
+    if (error instanceof InPlaceWhileTracing) throw new GraphBreak('in-place', error.op);
+    throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
+function valueOf(t: Tracer, variable: Variable): unknown {
+  if (variable.kind === 'tensor') return t.use(variable);
+  if (variable.kind === 'constant') return t.constantOf(variable);
+  const array = asArray(t, variable);
+  if (array) return arrayElements(t, array).map((element) => valueOf(t, element));
+  if (variable.kind === 'newObject' || variable.kind === 'object') {
+    const entries = plainEntries(t, variable);
+    return Object.fromEntries(entries.map(([key, value]) => [key, valueOf(t, value)]));
+  }
+  throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
+}
+
+function variableOf(t: Tracer, value: unknown): Variable {
+  if (value instanceof Tensor) return t.result(value);
+  if (isPrimitive(value)) return known(value);
+  if (Array.isArray(value)) return newArray(value.map((item) => variableOf(t, item)));
+  throw new GraphBreak('framework-call', 'the result is neither a tensor nor plain data');
+}

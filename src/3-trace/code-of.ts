@@ -1,0 +1,23 @@
+import type { Closure } from '../bytecode/frame.ts';
+
+/** A function as the tracer needs it; phases 1 and 2 provide it. */
+export interface CapturedCode {
+  readonly closure: Closure;
+  readonly boundThis: { readonly value: unknown } | undefined;
+  readonly boundArgs: readonly unknown[];
+}
+
+export interface RefusedCode {
+  readonly refused: true;
+  /** The host's or Node's own function, which nobody expects to be traced. */
+  readonly native: boolean;
+  readonly why: string;
+}
+
+/** Source, scope and bytecode of a function; the same answer for the same function. */
+// biome-ignore lint/complexity/noBannedTypes: whatever is called.
+export type CodeOf = (fn: Function) => CapturedCode | RefusedCode;
+
+export function isRefused(found: CapturedCode | RefusedCode): found is RefusedCode {
+  return 'refused' in found;
+}

@@ -1,0 +1,12 @@
+/** Path of the folder that holds `runtime/` and `src/`. */
+const root = decodeURIComponent(new URL('../../', import.meta.url).pathname);
+
+/** Files of this package itself. */
+export function isFrameworkFile(file: string): boolean {
+  return file.startsWith(`${root}runtime/`) || file.startsWith(`${root}src/`);
+}
+
+/** Modules are ordinary functions and are inlined; the rest of the package is not looked into. */
+export function isInlinedFrameworkFile(file: string): boolean {
+  return file.startsWith(`${root}runtime/nn/`);
+}

@@ -1,0 +1,78 @@
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { arrayElement, arrayLength, iterableArray } from '../arrays.ts';
+import type { Tracer } from '../tracer.ts';
+import type { Variable } from '../variable.ts';
+import { get, type Handlers, set } from './handler.ts';
+
+/** Jumps and iteration. `return` is the tracer loop's own; `throw` always happens natively. */
+export const controlHandlers: Handlers<
+  | 'jump'
+  | 'jumpIf'
+  | 'jumpIfNot'
+  | 'jumpIfNullish'
+  | 'jumpIfNotUndefined'
+  | 'throw'
+  | 'getIterator'
+  | 'iteratorNext'
+  | 'iteratorClose'
+> = {
+  jump: (_t, _frame, { target }) => target,
+  jumpIf: (t, frame, { test, target }) => (t.truthiness(get(frame, test)) ? target : undefined),
+  jumpIfNot: (t, frame, { test, target }) => (t.truthiness(get(frame, test)) ? undefined : target),
+  jumpIfNullish: (t, frame, { test, target }) =>
+    isNullish(t, get(frame, test)) ? target : undefined,
+  jumpIfNotUndefined: (t, frame, { test, target }) => {
+    const variable = get(frame, test);
+    if (variable.kind === 'constant' && variable.value === undefined) {
+      t.constantOf(variable);
+      return undefined;
+    }
+    if (variable.kind === 'constant') t.guardNotUndefined(variable);
+    else t.truthiness(variable);
+    return target;
+  },
+  throw: () => {
+    throw new GraphBreak('throw', 'an exception is thrown');
+  },
+
+  getIterator: (t, frame, { dst, iterable }) =>
+    set(frame, dst, {
+      kind: 'arrayIterator',
+      array: iterableArray(t, get(frame, iterable)),
+      next: 0,
+    }),
+  iteratorNext: (t, frame, { dst, iterator, done }) => {
+    const variable = get(frame, iterator);
+    if (variable.kind !== 'arrayIterator') {
+      // Its position differs from turn to turn: stepped natively, so that no entry depends on it.
+      const reason = t.builder.opCount === 0 ? 'host-value' : 'unsupported-iterable';
+      throw new GraphBreak(reason, 'a loop that began before the last break goes on');
+    }
+    const { array } = variable;
+    if (variable.next >= arrayLength(t, array)) return done;
+    const element = arrayElement(t, array, variable.next);
+    variable.next++;
+    set(frame, dst, element);
+    return undefined;
+  },
+  iteratorClose: (_t, frame, { iterator }) => {
+    // Array iterators have no `return` method: closing one does nothing.
+    if (get(frame, iterator).kind !== 'arrayIterator') {
+      throw new GraphBreak('unsupported-iterable', 'an iterator that was made before');
+    }
+  },
+};
+
+function isNullish(t: Tracer, variable: Variable): boolean {
+  if (variable.kind !== 'constant') {
+    t.truthiness(variable);
+    return false;
+  }
+  const { value } = variable;
+  if (value === null || value === undefined) {
+    t.constantOf(variable);
+    return true;
+  }
+  t.guardNotUndefined(variable);
+  return false;
+}

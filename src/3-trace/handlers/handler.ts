@@ -1,0 +1,24 @@
+import type { InstructionOf, Opcode, Pc, Reg } from '../../bytecode/instructions.ts';
+import type { TraceFrame, Tracer } from '../tracer.ts';
+import { undefinedVariable, type Variable } from '../variable.ts';
+
+/**
+ * Executes one instruction over variables. Answers the next pc, or nothing for the following one.
+ * Throws GraphBreak before it has changed anything.
+ */
+export type Handler<O extends Opcode> = (
+  tracer: Tracer,
+  frame: TraceFrame,
+  instruction: InstructionOf<O>,
+  // biome-ignore lint/suspicious/noConfusingVoidType: most handlers return nothing.
+) => Pc | void;
+
+export type Handlers<O extends Opcode> = { readonly [K in O]: Handler<K> };
+
+export function get(frame: TraceFrame, reg: Reg): Variable {
+  return frame.registers[reg] ?? undefinedVariable;
+}
+
+export function set(frame: TraceFrame, reg: Reg, variable: Variable): void {
+  frame.registers[reg] = variable;
+}

@@ -1,0 +1,106 @@
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { arrayElements, iterableArray } from '../arrays.ts';
+import { plainEntries, readProperty } from '../properties.ts';
+import type { Tracer } from '../tracer.ts';
+import { newArray, type Variable } from '../variable.ts';
+import { get, type Handlers, set } from './handler.ts';
+
+/** Objects: those made inside are changed freely, those from outside only natively. */
+export const objectHandlers: Handlers<
+  | 'getProp'
+  | 'setProp'
+  | 'getElem'
+  | 'setElem'
+  | 'deleteProp'
+  | 'newArray'
+  | 'arrayPush'
+  | 'arraySpread'
+  | 'newObject'
+  | 'defineProp'
+  | 'objectSpread'
+  | 'objectRest'
+  | 'requireObject'
+  | 'getSuper'
+> = {
+  getProp: (t, frame, { dst, object, key }) =>
+    set(frame, dst, readProperty(t, get(frame, object), key)),
+  getElem: (t, frame, { dst, object, key }) => {
+    const name = propertyKey(t, get(frame, key));
+    set(frame, dst, readProperty(t, get(frame, object), name));
+  },
+  setProp: (t, frame, { object, key, src }) =>
+    writeProperty(t, get(frame, object), key, get(frame, src)),
+  setElem: (t, frame, { object, key, src }) =>
+    writeProperty(t, get(frame, object), propertyKey(t, get(frame, key)), get(frame, src)),
+  deleteProp: () => {
+    throw new GraphBreak('object-write', 'a property is deleted');
+  },
+
+  newArray: (_t, frame, { dst, elements }) =>
+    set(frame, dst, newArray(elements.map((reg) => get(frame, reg)))),
+  arrayPush: (_t, frame, { array, src }) => {
+    madeArray(get(frame, array)).push(get(frame, src));
+  },
+  arraySpread: (t, frame, { array, iterable }) => {
+    const elements = arrayElements(t, iterableArray(t, get(frame, iterable)));
+    madeArray(get(frame, array)).push(...elements);
+  },
+
+  newObject: (_t, frame, { dst }) => set(frame, dst, { kind: 'newObject', entries: new Map() }),
+  defineProp: (t, frame, { object, key, src }) => {
+    const name = propertyKey(t, get(frame, key));
+    writeProperty(t, get(frame, object), name, get(frame, src));
+  },
+  objectSpread: (t, frame, { object, source }) => {
+    const from = get(frame, source);
+    if (from.kind === 'constant' && (from.value === null || from.value === undefined)) {
+      t.constantOf(from);
+      return;
+    }
+    const entries = plainEntries(t, from);
+    for (const [key, value] of entries) writeProperty(t, get(frame, object), key, value);
+  },
+  objectRest: (t, frame, { dst, source, excluded }) => {
+    const without = new Set(excluded.map((reg) => propertyKey(t, get(frame, reg))));
+    const entries = plainEntries(t, get(frame, source)).filter(([key]) => !without.has(key));
+    set(frame, dst, { kind: 'newObject', entries: new Map(entries) });
+  },
+  requireObject: (t, frame, { src, what }) => {
+    const variable = get(frame, src);
+    if (variable.kind === 'constant' && (variable.value === null || variable.value === undefined)) {
+      throw new GraphBreak('throw', what);
+    }
+    if (variable.kind === 'constant') t.guardNotUndefined(variable);
+    else t.truthiness(variable);
+  },
+  getSuper: (t, frame, { dst, key }) => {
+    const { homeObject } = frame.closure;
+    if (!homeObject) throw new GraphBreak('unsupported-value', `super.${key}`);
+    const prototype = Object.getPrototypeOf(homeObject) as object;
+    const source = { kind: 'held', value: prototype, name: 'super' } as const;
+    set(frame, dst, readProperty(t, { kind: 'object', value: prototype, source }, key));
+  },
+};
+
+function propertyKey(t: Tracer, variable: Variable): string {
+  const key = t.constantOf(variable);
+  if (typeof key === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
+  return String(key);
+}
+
+function madeArray(variable: Variable): Variable[] {
+  if (variable.kind === 'newArray') return variable.elements;
+  throw new GraphBreak('object-write', 'an array from outside is appended to');
+}
+
+function writeProperty(_t: Tracer, object: Variable, key: string, value: Variable): void {
+  if (object.kind === 'newObject' && key !== '__proto__') {
+    object.entries.set(key, value);
+    return;
+  }
+  if (object.kind === 'newArray' && /^\d+$/.test(key) && Number(key) <= object.elements.length) {
+    object.elements[Number(key)] = value;
+    return;
+  }
+  throw new GraphBreak('object-write', `the property ${key} is assigned`);
+}

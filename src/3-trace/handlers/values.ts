@@ -1,0 +1,147 @@
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { TraceFrame, Tracer } from '../tracer.ts';
+import {
+  type CellReference,
+  known,
+  newArray,
+  undefinedVariable,
+  uninitializedVariable,
+  type Variable,
+} from '../variable.ts';
+import { get, type Handlers, set } from './handler.ts';
+
+/** Constants, moves, arguments, names of the surroundings, cells and closures. */
+export const valueHandlers: Handlers<
+  | 'const'
+  | 'regexp'
+  | 'move'
+  | 'uninitialized'
+  | 'checkInitialized'
+  | 'arg'
+  | 'restArgs'
+  | 'this'
+  | 'newTarget'
+  | 'loadFree'
+  | 'storeFree'
+  | 'typeofFree'
+  | 'newCell'
+  | 'loadCell'
+  | 'storeCell'
+  | 'outerCell'
+  | 'closure'
+> = {
+  const: (_t, frame, { dst, value }) => set(frame, dst, known(value)),
+  regexp: () => {
+    throw new GraphBreak('unsupported-value', 'a regular expression is made');
+  },
+  move: (_t, frame, { dst, src }) => set(frame, dst, get(frame, src)),
+  uninitialized: (_t, frame, { dst }) => set(frame, dst, uninitializedVariable),
+  checkInitialized: (_t, frame, { src, name }) => {
+    if (get(frame, src).kind === 'uninitialized') {
+      throw new GraphBreak('throw', `${name} is read before its initialisation`);
+    }
+  },
+
+  arg: (t, frame, { dst, index }) => set(frame, dst, argument(t, frame, index)),
+  restArgs: (t, frame, { dst, from }) => {
+    if (frame.entry !== null) guardArgumentCount(t, frame);
+    set(frame, dst, newArray(frame.args.slice(from)));
+  },
+  this: (_t, frame, { dst }) => set(frame, dst, frame.thisVariable),
+  newTarget: () => {
+    throw new GraphBreak('unsupported-value', 'new.target is read');
+  },
+
+  loadFree: (t, frame, { dst, name }) => set(frame, dst, readFree(t, frame, name)),
+  storeFree: (_t, _frame, { name }) => {
+    throw new GraphBreak('variable-write', `${name} is assigned`);
+  },
+  typeofFree: (t, frame, { dst, name }) => {
+    const { scope } = frame.closure;
+    // A name that is missing now may be there later: not traced, hardly ever needed.
+    if (!scope.has(name)) throw new GraphBreak('unsupported-value', `typeof of unknown ${name}`);
+    set(frame, dst, known(typeofVariable(t, readFree(t, frame, name))));
+  },
+
+  newCell: (_t, frame, { dst }) =>
+    set(frame, dst, { kind: 'cell', content: uninitializedVariable }),
+  loadCell: (t, frame, { dst, cell }) => set(frame, dst, cellContent(t, cellIn(frame, cell))),
+  storeCell: (_t, frame, { cell, src, name }) => {
+    const target = cellIn(frame, cell);
+    if (target.kind !== 'cell') throw new GraphBreak('variable-write', `${name} is assigned`);
+    target.content = get(frame, src);
+  },
+  outerCell: (_t, frame, { dst, index }) => set(frame, dst, frame.cells[index]!),
+  closure: (_t, frame, { dst, code, cells, nameFrom }) => {
+    if (nameFrom !== undefined) {
+      throw new GraphBreak('unsupported-value', 'a function named by a computed key');
+    }
+    set(frame, dst, {
+      kind: 'closure',
+      code: frame.closure.code.inner[code]!,
+      outer: frame.closure,
+      cells: cells.map((cell) => cellIn(frame, cell)),
+      thisVariable: frame.thisVariable,
+    });
+  },
+};
+
+function argument(t: Tracer, frame: TraceFrame, index: number): Variable {
+  const given = frame.args[index];
+  if (given) return given;
+  if (frame.entry === null) return undefinedVariable;
+  // Fewer arguments than parameters: a later call may pass more.
+  return t.read({ kind: 'argument', frame: frame.entry, index }, undefined);
+}
+
+function guardArgumentCount(t: Tracer, frame: TraceFrame): void {
+  const source = { kind: 'argumentCount', frame: frame.entry! } as const;
+  t.constantOf(t.read(source, frame.args.length));
+}
+
+function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
+  const { scope, code } = frame.closure;
+  let value: unknown;
+  try {
+    value = scope.get(name);
+  } catch {
+    throw new GraphBreak('throw', `${name} can't be read`);
+  }
+  const variable = t.read({ kind: 'free', scope, name, owner: code.name }, value);
+  if (!scope.isConstant(name)) return variable;
+  // Never reassigned: nothing to guard. Objects keep their source, since their content may change.
+  if (variable.kind === 'constant' || variable.kind === 'function') {
+    return { ...variable, source: null };
+  }
+  return variable;
+}
+
+export function typeofVariable(t: Tracer, variable: Variable): string {
+  switch (variable.kind) {
+    case 'constant': {
+      const { source, value } = variable;
+      // Only the type is needed, not the value.
+      if (source) t.guardTypeof(source, typeof value);
+      return typeof value;
+    }
+    case 'function':
+    case 'closure':
+      t.truthiness(variable);
+      return 'function';
+    default:
+      t.truthiness(variable);
+      return 'object';
+  }
+}
+
+function cellIn(frame: TraceFrame, reg: Parameters<typeof get>[1]): CellReference {
+  const cell = get(frame, reg);
+  if (cell.kind === 'cell' || cell.kind === 'object') return cell;
+  throw new GraphBreak('unsupported-value', 'a cell is missing');
+}
+
+function cellContent(t: Tracer, cell: CellReference): Variable {
+  if (cell.kind === 'cell') return cell.content;
+  const { value } = cell.value as { readonly value: unknown };
+  return t.read({ kind: 'property', base: cell.source, key: 'value' }, value);
+}

@@ -1,0 +1,118 @@
+import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
+import { uninitialized } from '../bytecode/frame.ts';
+import type { Pc, Reg } from '../bytecode/instructions.ts';
+import { liveBefore } from '../bytecode/liveness.ts';
+import type { FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
+import type { TraceFrame, Tracer } from './tracer.ts';
+import type { Variable } from './variable.ts';
+
+/**
+ * Turns variables into recipes that give the same values after a run of the graph. One object has one
+ * recipe, however often it is reached, so identities and cycles stay.
+ */
+export class Reconstruction {
+  readonly makes: Make[] = [];
+  /** Program values that the recipes need, as the subgraph's outputs. */
+  readonly outputs: ValueId[] = [];
+  readonly #tracer: Tracer;
+  readonly #made = new Map<Variable, number>();
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer;
+  }
+
+  recipe(variable: Variable): Recipe {
+    switch (variable.kind) {
+      case 'constant':
+        return variable.source
+          ? { kind: 'source', source: variable.source }
+          : { kind: 'constant', value: variable.value };
+      case 'object':
+        return { kind: 'source', source: variable.source };
+      case 'function':
+        return variable.source
+          ? { kind: 'source', source: variable.source }
+          : { kind: 'held', value: variable.value };
+      case 'tensor':
+        // An outer tensor is that very tensor again.
+        return variable.source
+          ? { kind: 'source', source: variable.source }
+          : { kind: 'output', index: this.#output(this.#tracer.builder.valueOf(variable.traced!)) };
+      case 'uninitialized':
+        return { kind: 'constant', value: uninitialized };
+      case 'newArray':
+      case 'newObject':
+      case 'cell':
+      case 'closure':
+      case 'arrayIterator':
+        return { kind: 'made', index: this.#make(variable) };
+      default:
+        return assertNever(variable, 'variable');
+    }
+  }
+
+  /** The frame at its present instruction, with the registers that are read from there on. */
+  frame(frame: TraceFrame, pc: Pc, awaited: Reg | undefined): FrameRecipe {
+    const { closure, cells, entry, returnTo } = frame;
+    const live = [...liveBefore(closure.code)[pc]!].filter((reg) => reg !== awaited);
+    return {
+      closure:
+        entry === null
+          ? { kind: 'inlined', closure, cells: cells.map((cell) => this.recipe(cell)) }
+          : { kind: 'entry', frame: entry },
+      pc,
+      registers: live.flatMap((reg) => {
+        const variable = frame.registers[reg];
+        return variable ? [[reg, this.recipe(variable)] as const] : [];
+      }),
+      thisValue: this.recipe(frame.thisVariable),
+      args: frame.args.map((arg) => this.recipe(arg)),
+      returnTo,
+    };
+  }
+
+  #output(id: ValueId): number {
+    const existing = this.outputs.indexOf(id);
+    return existing < 0 ? this.outputs.push(id) - 1 : existing;
+  }
+
+  #make(variable: Variable): number {
+    const existing = this.#made.get(variable);
+    if (existing !== undefined) return existing;
+    const index = this.makes.length;
+    this.#made.set(variable, index);
+    // Takes its place before its contents are asked for: an object may contain itself.
+    this.makes.push({ kind: 'array', elements: [] });
+    this.makes[index] = this.#content(variable);
+    return index;
+  }
+
+  #content(variable: Variable): Make {
+    switch (variable.kind) {
+      case 'newArray':
+        return { kind: 'array', elements: variable.elements.map((e) => this.recipe(e)) };
+      case 'newObject':
+        return {
+          kind: 'object',
+          entries: [...variable.entries].map(([key, value]) => [key, this.recipe(value)]),
+        };
+      case 'cell':
+        return { kind: 'cell', content: this.recipe(variable.content) };
+      case 'arrayIterator':
+        return { kind: 'arrayIterator', array: this.recipe(variable.array), next: variable.next };
+      case 'closure': {
+        const { code, outer, cells, thisVariable } = variable;
+        return {
+          kind: 'closure',
+          code,
+          outer,
+          cells: cells.map((cell) => this.recipe(cell)),
+          thisValue: this.recipe(thisVariable),
+        };
+      }
+      default:
+        invariant(false, `a ${variable.kind} is not made`);
+    }
+  }
+}

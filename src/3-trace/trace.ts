@@ -1,0 +1,85 @@
+import type { Frame } from '../bytecode/frame.ts';
+import type { Instruction, Opcode } from '../bytecode/instructions.ts';
+import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
+import type { Outcome, TraceResult } from '../traces/trace-result.ts';
+import type { CodeOf } from './code-of.ts';
+import { callHandlers } from './handlers/calls.ts';
+import { controlHandlers } from './handlers/control.ts';
+import { get, type Handler, type Handlers, set } from './handlers/handler.ts';
+import { objectHandlers } from './handlers/objects.ts';
+import { operatorHandlers } from './handlers/operators.ts';
+import { valueHandlers } from './handlers/values.ts';
+import { Reconstruction } from './reconstruct.ts';
+import { Tracer } from './tracer.ts';
+import type { Variable } from './variable.ts';
+
+/** One handler for each opcode: a missing one fails to compile. */
+function handlersFor(codeOf: CodeOf): Handlers<Exclude<Opcode, 'return'>> {
+  return {
+    ...valueHandlers,
+    ...operatorHandlers,
+    ...objectHandlers,
+    ...controlHandlers,
+    ...callHandlers(codeOf),
+  };
+}
+
+/**
+ * Symbolic execution. In: the frames to go on with (one at pc 0 for a call). Out: the program of the
+ * tensor ops up to the next break or the return, what it relies on, and how to go on from there.
+ * Guarantees: no user code has run and nothing of the user's has changed.
+ */
+export function trace(entryFrames: readonly Frame[], codeOf: CodeOf): TraceResult {
+  const tracer = new Tracer(entryFrames);
+  const end = execute(tracer, handlersFor(codeOf));
+  const reconstruction = new Reconstruction(tracer);
+  const outcome: Outcome =
+    end.kind === 'return'
+      ? { kind: 'return', value: reconstruction.recipe(end.value) }
+      : {
+          kind: 'break',
+          record: end.record,
+          frames: tracer.frames.map((frame, depth) =>
+            reconstruction.frame(frame, frame.pc, tracer.frames[depth + 1]?.returnTo),
+          ),
+        };
+  const program = tracer.builder.finish(reconstruction.outputs);
+  return {
+    guards: [...tracer.guards.values()],
+    inputs: tracer.inputs.map(({ source }) => source),
+    needsGrad: tracer.inputs.map(({ tensor }) => tensor.requiresGrad),
+    program,
+    makes: reconstruction.makes,
+    outcome,
+    codes: entryFrames.map((frame) => frame.closure.code),
+  };
+}
+
+type End =
+  | { readonly kind: 'return'; readonly value: Variable }
+  | { readonly kind: 'break'; readonly record: BreakRecord };
+
+function execute(tracer: Tracer, handlers: ReturnType<typeof handlersFor>): End {
+  try {
+    for (;;) {
+      tracer.tick();
+      const frame = tracer.top;
+      const instruction = frame.closure.code.instructions[frame.pc]!;
+      if (instruction.op !== 'return') {
+        const handler = handlers[instruction.op] as Handler<Opcode>;
+        const next = handler(tracer, frame, instruction as Instruction);
+        frame.pc = next ?? frame.pc + 1;
+        continue;
+      }
+      const value = get(frame, instruction.src);
+      const caller = tracer.frames[tracer.frames.length - 2];
+      if (!caller) return { kind: 'return', value };
+      tracer.frames.pop();
+      if (frame.returnTo !== undefined) set(caller, frame.returnTo, value);
+    }
+  } catch (error) {
+    if (!(error instanceof GraphBreak)) throw error;
+    const { reason, detail } = error;
+    return { kind: 'break', record: { reason, detail, at: tracer.position() } };
+  }
+}

@@ -1,0 +1,254 @@
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { currentDevice } from '../../runtime/device/current.ts';
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { UserPosition } from '../../runtime/errors/position.ts';
+import { withPositionProvider } from '../../runtime/errors/position.ts';
+import { withInterceptor } from '../../runtime/ops/bind.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Closure, Frame } from '../bytecode/frame.ts';
+import { uninitialized } from '../bytecode/frame.ts';
+import type { Pc, Primitive, Reg } from '../bytecode/instructions.ts';
+import type { Guard } from '../guards/guard.ts';
+import { type Source, sourceKey } from '../guards/source.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { isFrameworkFile } from './framework-files.ts';
+import {
+  type CellReference,
+  type ConstantVariable,
+  isPrimitive,
+  type TensorVariable,
+  tracedTensor,
+  uninitializedVariable,
+  type Variable,
+} from './variable.ts';
+
+/** One activation as the tracer follows it. */
+export interface TraceFrame {
+  readonly closure: Omit<Closure, 'cells'>;
+  readonly cells: readonly CellReference[];
+  /** Number among the frames the trace was entered with; null for an inlined call. */
+  readonly entry: number | null;
+  readonly thisVariable: Variable;
+  readonly args: readonly Variable[];
+  readonly registers: (Variable | undefined)[];
+  readonly returnTo: Reg | undefined;
+  pc: Pc;
+}
+
+/** More instructions than this in one trace end the graph: a long loop was unrolled. */
+const maxInstructions = 200_000;
+const maxDepth = 64;
+
+/**
+ * The state of one trace: frames of variables, the program that grows, the guards and inputs found so
+ * far. Handlers of instructions read and write it; it knows nothing of single instructions.
+ */
+export class Tracer {
+  readonly frames: TraceFrame[];
+  readonly builder: ProgramBuilder;
+  readonly guards = new Map<string, Guard>();
+  /** In the order of the program's inputs. */
+  readonly inputs: { readonly source: Source; readonly tensor: Tensor }[] = [];
+  readonly #entryFrames: readonly Frame[];
+  readonly #bySource = new Map<string, Variable>();
+  readonly #byTraced = new Map<Tensor, TensorVariable>();
+  #instructions = 0;
+
+  constructor(entryFrames: readonly Frame[]) {
+    this.#entryFrames = entryFrames;
+    this.builder = new ProgramBuilder((tensor) => this.#foreign(tensor));
+    this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
+    this.frames = entryFrames.map((frame, index) => this.#entryFrame(frame, index));
+  }
+
+  get entryFrames(): readonly Frame[] {
+    return this.#entryFrames;
+  }
+
+  get top(): TraceFrame {
+    return this.frames[this.frames.length - 1]!;
+  }
+
+  /** Counts an instruction; ends a trace that grows without bound. */
+  tick(): void {
+    if (++this.#instructions > maxInstructions) {
+      throw new GraphBreak('trace-length', `more than ${maxInstructions} instructions`);
+    }
+  }
+
+  push(frame: TraceFrame): void {
+    if (this.frames.length >= maxDepth) {
+      throw new GraphBreak('call-depth', `more than ${maxDepth} calls`);
+    }
+    this.frames.push(frame);
+  }
+
+  guard(key: string, guard: Guard): void {
+    if (!this.guards.has(key)) this.guards.set(key, guard);
+  }
+
+  /** The variable for a value read from a source; reading the same place twice gives the same one. */
+  read(source: Source, value: unknown): Variable {
+    const key = sourceKey(source);
+    const existing = this.#bySource.get(key);
+    if (existing) return existing;
+    const variable = this.#variableFor(source, value);
+    this.#bySource.set(key, variable);
+    return variable;
+  }
+
+  /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
+  use(variable: TensorVariable): Tensor {
+    if (variable.traced) return variable.traced;
+    const { actual, source } = variable;
+    invariant(actual && source, 'a tensor is traced or has a source');
+    if (!actual.holder) throw new GraphBreak('op-error', 'a disposed tensor is used');
+    const { dtype, shape, device, requiresGrad } = actual;
+    this.guard(`tensor ${sourceKey(source)}`, {
+      kind: 'tensor',
+      source,
+      dtype,
+      shape,
+      device,
+      requiresGrad,
+    });
+    const traced = this.builder.input(actual).requiresGrad_(requiresGrad);
+    this.inputs.push({ source, tensor: traced });
+    variable.traced = traced;
+    this.#byTraced.set(traced, variable);
+    return traced;
+  }
+
+  /** The variable for a result of an op; an op may return one of its operands. */
+  result(tensor: Tensor): TensorVariable {
+    const existing = this.#byTraced.get(tensor);
+    if (existing) return existing;
+    const variable = tracedTensor(tensor);
+    this.#byTraced.set(tensor, variable);
+    return variable;
+  }
+
+  /** The value of a primitive, which the trace depends on from now on. */
+  constantOf(variable: Variable): Primitive | symbol {
+    if (variable.kind !== 'constant') {
+      throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
+    }
+    const { source, value } = variable;
+    if (source && typeof value === 'symbol') {
+      throw new GraphBreak('unsupported-value', 'a symbol from outside is computed on');
+    }
+    if (source) {
+      this.guard(`value ${sourceKey(source)}`, {
+        kind: 'value',
+        source,
+        value: value as Primitive,
+      });
+    }
+    return value;
+  }
+
+  /** Whether the value counts as true, which the trace depends on from now on. */
+  truthiness(variable: Variable): boolean {
+    if (variable.kind === 'tensor') {
+      if (variable.source && !variable.traced) this.use(variable);
+      return true;
+    }
+    if (variable.kind !== 'constant' && variable.kind !== 'object') {
+      // A function with a source may be another function, but hardly a falsy one: still guarded.
+      if (variable.kind !== 'function' || !variable.source) return true;
+      this.#guardTruthy(variable.source, true);
+      return true;
+    }
+    const truthy = Boolean(variable.value);
+    if (variable.source) this.#guardTruthy(variable.source, truthy);
+    return truthy;
+  }
+
+  /** The primitive is neither undefined nor null; which one it is doesn't matter yet. */
+  guardNotUndefined(variable: ConstantVariable): void {
+    const { source, value } = variable;
+    if (value === null) this.constantOf(variable);
+    else if (source) this.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
+  }
+
+  guardTypeof(source: Source, type: string): void {
+    this.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type });
+  }
+
+  /** Runs a function of the tensor API so that its ops are appended. All or nothing. */
+  runApi<T>(body: () => T): T {
+    const checkpoint = this.builder.checkpoint();
+    this.builder.at = this.position();
+    try {
+      return withPositionProvider(
+        () => this.builder.at,
+        () => withInterceptor(this.builder, body),
+      );
+    } catch (error) {
+      this.builder.rollback(checkpoint);
+      throw error;
+    }
+  }
+
+  /** Ops without inputs are made on the current device. */
+  guardDevice(): void {
+    this.guard('device', { kind: 'device', device: currentDevice() });
+  }
+
+  /** The place in the user's own files, not in the modules of this package that were inlined. */
+  position(): UserPosition | undefined {
+    for (let i = this.frames.length - 1; i >= 0; i--) {
+      const { closure, pc } = this.frames[i]!;
+      const { source, spans } = closure.code;
+      // A caller's pc is already past its call.
+      const span = spans[i === this.frames.length - 1 ? pc : pc - 1];
+      if (span && !isFrameworkFile(source.file)) return source.position(span.start);
+    }
+    return undefined;
+  }
+
+  #guardTruthy(source: Source, truthy: boolean): void {
+    this.guard(`truthy ${sourceKey(source)}`, { kind: 'truthy', source, truthy });
+  }
+
+  #variableFor(source: Source, value: unknown): Variable {
+    if (value === uninitialized) return uninitializedVariable;
+    if (isPrimitive(value)) return { kind: 'constant', value, source };
+    if (typeof value === 'function') {
+      return { kind: 'function', value: value as (...args: never[]) => unknown, source };
+    }
+    if (value instanceof Tensor) {
+      return { kind: 'tensor', source, actual: value, traced: null, shape: null };
+    }
+    return { kind: 'object', value: value as object, source };
+  }
+
+  #entryFrame(frame: Frame, entry: number): TraceFrame {
+    const { closure, pc, registers, returnTo } = frame;
+    const source = (reg: number): Source => ({ kind: 'register', frame: entry, reg: reg as Reg });
+    return {
+      closure,
+      cells: closure.cells.map((value, index) => ({
+        kind: 'object',
+        value,
+        source: { kind: 'outerCell', frame: entry, index },
+      })),
+      entry,
+      thisVariable: this.read({ kind: 'this', frame: entry }, frame.thisValue),
+      args: frame.args.map((value, index) =>
+        this.read({ kind: 'argument', frame: entry, index }, value),
+      ),
+      registers:
+        pc === 0 ? new Array(registers.length) : registers.map((v, r) => this.read(source(r), v)),
+      returnTo,
+      pc,
+    };
+  }
+
+  /** A tensor with data met traced ones without coming through a variable: held by the program. */
+  #foreign(tensor: Tensor): Tensor {
+    const source: Source = { kind: 'held', value: tensor, name: 'a tensor of the framework' };
+    return this.use(this.read(source, tensor) as TensorVariable);
+  }
+}

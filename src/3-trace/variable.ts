@@ -1,0 +1,118 @@
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Code } from '../bytecode/code.ts';
+import type { Closure } from '../bytecode/frame.ts';
+import type { Primitive } from '../bytecode/instructions.ts';
+import type { Source } from '../guards/source.ts';
+
+/**
+ * A value as the tracer knows it. What came from outside has a source; it costs a guard only when the
+ * trace depends on it. What was made inside has none and is made again on every run.
+ */
+export type Variable =
+  | TensorVariable
+  | ConstantVariable
+  | ObjectVariable
+  | FunctionVariable
+  | ClosureVariable
+  | NewArrayVariable
+  | NewObjectVariable
+  | CellVariable
+  | ArrayIteratorVariable
+  | UninitializedVariable;
+
+export interface TensorVariable {
+  readonly kind: 'tensor';
+  /** Where it came from; null for results of ops. */
+  readonly source: Source | null;
+  /** The user's tensor behind a source. */
+  readonly actual: Tensor | null;
+  /** Its value in the program under construction; an outer tensor gets one when it is first used. */
+  traced: Tensor | null;
+  /** `x.shape` is the same array each time. */
+  shape: NewArrayVariable | null;
+}
+
+export interface ConstantVariable {
+  readonly kind: 'constant';
+  readonly value: Primitive | symbol;
+  /** Null when it follows from what is guarded already. */
+  readonly source: Source | null;
+}
+
+/** An object that existed before: read through its source, never changed by the tracer. */
+export interface ObjectVariable {
+  readonly kind: 'object';
+  readonly value: object;
+  readonly source: Source;
+}
+
+/** A function that existed before. Without a source it can't change. */
+export interface FunctionVariable {
+  readonly kind: 'function';
+  readonly value: (...args: never[]) => unknown;
+  readonly source: Source | null;
+}
+
+/** A function made inside: code and the cells that it shares with its surroundings. */
+export interface ClosureVariable {
+  readonly kind: 'closure';
+  readonly code: Code;
+  /** The closure that made it: its free names, and for arrows `super`, are those of its surroundings. */
+  readonly outer: Omit<Closure, 'cells'>;
+  readonly cells: readonly CellReference[];
+  /** Arrows see the `this` of the place where they were made. */
+  readonly thisVariable: Variable;
+}
+
+export interface NewArrayVariable {
+  readonly kind: 'newArray';
+  readonly elements: Variable[];
+}
+
+export interface NewObjectVariable {
+  readonly kind: 'newObject';
+  readonly entries: Map<string, Variable>;
+}
+
+/** A cell made inside. */
+export interface CellVariable {
+  readonly kind: 'cell';
+  content: Variable;
+}
+
+/** A cell made inside, or one that existed before. */
+export type CellReference = CellVariable | ObjectVariable;
+
+/** An array iterator under way; `array` is asked for its length at each step, as JavaScript does. */
+export interface ArrayIteratorVariable {
+  readonly kind: 'arrayIterator';
+  readonly array: NewArrayVariable | ObjectVariable;
+  next: number;
+}
+
+/** Before the initialisation of a let, const or class. */
+export interface UninitializedVariable {
+  readonly kind: 'uninitialized';
+}
+
+export const uninitializedVariable: UninitializedVariable = { kind: 'uninitialized' };
+
+/** A value that follows from what is known already, and needs no guard. */
+export function known(value: Primitive | symbol): ConstantVariable {
+  return { kind: 'constant', value, source: null };
+}
+
+export const undefinedVariable: ConstantVariable = known(undefined);
+
+export function newArray(elements: readonly Variable[]): NewArrayVariable {
+  return { kind: 'newArray', elements: [...elements] };
+}
+
+/** The result of an op. */
+export function tracedTensor(traced: Tensor): TensorVariable {
+  return { kind: 'tensor', source: null, actual: null, traced, shape: null };
+}
+
+export function isPrimitive(value: unknown): value is Primitive | symbol {
+  return value === null || (typeof value !== 'object' && typeof value !== 'function');
+}

@@ -1,0 +1,152 @@
+import { CaptureError } from '../runtime/errors/errors.ts';
+import type { UserPosition } from '../runtime/errors/position.ts';
+import { intercepted } from '../runtime/ops/bind.ts';
+import { Subgraph } from '../runtime/run-program/run-program.ts';
+import { type AnyFunction, withCaptureSession } from './1-capture/capture.ts';
+import { type CapturedCode, isRefused } from './3-trace/code-of.ts';
+import { trace } from './3-trace/trace.ts';
+import { type Frame, newFrame } from './bytecode/frame.ts';
+import { codeOf } from './code-cache.ts';
+import { compileSubgraph } from './compile-subgraph.ts';
+import type { CompiledPart } from './programs/compiled-part.ts';
+import type { SubgraphStages } from './programs/stages.ts';
+import { Entry } from './resume/entry.ts';
+import { finishNatively, stepNatively } from './resume/native.ts';
+import { OwnedTensors } from './resume/owned-tensors.ts';
+import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
+import { type CapturedStats, StatsCounter } from './stats.ts';
+import type { TraceResult } from './traces/trace-result.ts';
+
+export interface ToStaticOptions {
+  /** Values of the names around the function, where they can't be found otherwise. */
+  readonly scope?: Readonly<Record<string, unknown>>;
+  /** `error`: a function or part that would run as ordinary JavaScript throws CaptureError instead. */
+  readonly fallback?: 'eager' | 'error';
+}
+
+/** More entries than this at one point: what the guards rely on changes with every call. */
+const recompileLimit = 8;
+
+/**
+ * A function that runs as planned subgraphs: each call walks from entry to entry. A guard hit goes
+ * straight to compiled code; a miss traces; after a break one instruction runs natively, then tracing
+ * goes on from there with the whole stack of frames.
+ */
+export class Captured {
+  readonly #fn: AnyFunction;
+  readonly #options: ToStaticOptions;
+  readonly #points = new ResumePoints();
+  readonly #stats = new StatsCounter();
+  readonly #parts: CompiledPart[] = [];
+  /** Found at the first call: the scope of a function may not be initialised when it is wrapped. */
+  #code: CapturedCode | null | undefined;
+
+  constructor(fn: AnyFunction, options: ToStaticOptions) {
+    this.#fn = fn;
+    this.#options = options;
+  }
+
+  call(thisValue: unknown, args: readonly unknown[]): unknown {
+    this.#stats.calls++;
+    this.#code ??= this.#capture();
+    // Inside another captured function's trace or without code the function is what it always was.
+    if (!this.#code || intercepted()) return Reflect.apply(this.#fn, thisValue, args);
+    const { closure, boundThis, boundArgs } = this.#code;
+    const self = closure.lexicalThis ?? boundThis ?? { value: thisValue };
+    return this.#run([newFrame(closure, self.value, [...boundArgs, ...args])]);
+  }
+
+  /** The function's bytecode, for printing; null when it can't be captured. */
+  get code(): CapturedCode | null {
+    this.#code ??= this.#capture();
+    return this.#code;
+  }
+
+  get parts(): readonly CompiledPart[] {
+    return this.#parts;
+  }
+
+  stats(): CapturedStats {
+    return this.#stats.snapshot();
+  }
+
+  #capture(): CapturedCode | null {
+    const found = codeOf(this.#fn, this.#options);
+    if (!isRefused(found)) return found;
+    this.#fallBack(`${this.#fn.name || 'the function'} is not captured: ${found.why}`, undefined);
+    return null;
+  }
+
+  #fallBack(why: string, at: UserPosition | undefined): void {
+    if (this.#options.fallback === 'error') {
+      throw new CaptureError({
+        what: 'toStatic: a part would run as ordinary JavaScript',
+        given: why,
+        expected: "code that can be captured, since fallback is 'error'",
+        remedy: "rewrite that part, or allow it with fallback: 'eager'",
+        at,
+      });
+    }
+    this.#stats.addFallback({ why, at });
+  }
+
+  #run(initial: Frame[]): unknown {
+    const owned = new OwnedTensors();
+    let frames = initial;
+    try {
+      let point = this.#points.at(frames);
+      for (;;) {
+        const entry = point.find(frames) ?? this.#translate(point, frames);
+        if (!entry) return finishNatively(frames, owned);
+        if (entry.subgraph) this.#stats.graphRuns++;
+        const outcome = entry.run(frames, owned);
+        if (outcome.kind === 'return') return outcome.value;
+        frames = outcome.frames;
+        stepNatively(frames, owned);
+        point = point.after(entry, frames, this.#points);
+      }
+    } finally {
+      owned.disposeAll();
+    }
+  }
+
+  /** Undefined when this point runs natively from now on. */
+  #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
+    if (point.native !== null) return undefined;
+    if (point.entries.length >= recompileLimit) {
+      const at = positionOf(frames);
+      point.native = `${recompileLimit} different entries were compiled here and none fits`;
+      this.#fallBack(`${point.native}; what the guards rely on changes with every call`, at);
+      return undefined;
+    }
+    const result = withCaptureSession(() => trace(frames, codeOf));
+    this.#stats.translations++;
+    if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
+    const stages = compileOps(result);
+    const subgraph = stages && new Subgraph(stages.planned);
+    if (stages) {
+      this.#stats.graphs++;
+      this.#stats.ops += stages.forward.ops.length;
+    }
+    const entry = new Entry(result, subgraph);
+    this.#parts.push({ trace: entry.result, stages });
+    point.add(entry);
+    return entry;
+  }
+}
+
+/** Phases 4 to 7; null when there is nothing to run. */
+function compileOps({ program, needsGrad, guards }: TraceResult): SubgraphStages | null {
+  if (program.outputs.length === 0) return null;
+  const recorded = guards.some((guard) => guard.kind === 'gradMode' && guard.enabled);
+  return compileSubgraph(
+    program,
+    needsGrad.map((needed) => needed && recorded),
+  );
+}
+
+function positionOf(frames: readonly Frame[]): UserPosition | undefined {
+  const { closure, pc } = frames[frames.length - 1]!;
+  const span = closure.code.spans[pc];
+  return span && closure.code.source.position(span.start);
+}

@@ -1,0 +1,49 @@
+/** Phases 1 and 2 for any function: captured and lowered once. */
+
+import { formatPosition } from '../runtime/errors/position.ts';
+import { type AnyFunction, captureFunction, isRefusal, printRefusal } from './1-capture/capture.ts';
+import { isLowerRefusal, type LowerRefusal, lowerFunction } from './2-lower/lower.ts';
+import type { CapturedCode, RefusedCode } from './3-trace/code-of.ts';
+import type { Code } from './bytecode/code.ts';
+
+export interface CodeOptions {
+  /** Values of the free names, for functions whose scope can't be had otherwise. */
+  readonly scope?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Per place in the source: closures of one place share their code. */
+const lowered = new WeakMap<object, Code | LowerRefusal>();
+const captured = new WeakMap<AnyFunction, CapturedCode | RefusedCode>();
+
+/** Source, live scope and bytecode of a function, or why they can't be had. */
+export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode | RefusedCode {
+  if (options.scope) return captureCode(fn, options);
+  let found = captured.get(fn);
+  if (!found) {
+    found = captureCode(fn, options);
+    captured.set(fn, found);
+  }
+  return found;
+}
+
+function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {
+  const capture = captureFunction(fn, options);
+  if (isRefusal(capture)) {
+    return { refused: true, native: capture.reason === 'native', why: printRefusal(capture) };
+  }
+  const { node, source, kind, strict, scope, homeObject, thisValue, bound } = capture;
+  let code = lowered.get(node);
+  if (!code) {
+    code = lowerFunction(node, source, kind, strict, fn.name);
+    lowered.set(node, code);
+  }
+  if (isLowerRefusal(code)) {
+    const at = formatPosition(source.position(code.span.start));
+    return { refused: true, native: false, why: `${code.explanation} (${code.reason}, at ${at})` };
+  }
+  return {
+    closure: { code, scope, cells: [], homeObject, lexicalThis: thisValue },
+    boundThis: bound && { value: bound.thisValue },
+    boundArgs: bound?.args ?? [],
+  };
+}

@@ -1,0 +1,73 @@
+import { formatPosition } from '../../runtime/errors/position.ts';
+import { printGuard } from '../guards/guard.ts';
+import { printSource } from '../guards/source.ts';
+import type { CompiledPart } from '../programs/compiled-part.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+import type { CapturedStats } from '../stats.ts';
+import { type BreakRecord, breakReasons } from '../traces/graph-break.ts';
+import type { TraceResult } from '../traces/trace-result.ts';
+
+/** What became of a captured function, for a person: subgraphs with guards and memory, breaks, fallbacks. */
+export function explain(
+  name: string,
+  stats: CapturedStats,
+  parts: readonly CompiledPart[],
+): string {
+  const { calls, translations, graphs, ops, breaks, fallbacks } = stats;
+  const lines = [
+    `${name || 'function'}: ${plural(calls, 'call')}, ${plural(translations, 'trace')}, ` +
+      `${plural(graphs, 'subgraph')} with ${plural(ops, 'op')}, ${plural(breaks.length, 'graph break')}`,
+    ...parts.flatMap((part, index) => explainPart(part, index)),
+    ...breaks.flatMap(explainBreak),
+    ...fallbacks.map(({ why, at }) => `runs as ordinary JavaScript: ${why}${at ? place(at) : ''}`),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function place(at: NonNullable<BreakRecord['at']>): string {
+  return ` (${formatPosition(at)})`;
+}
+
+function explainPart({ trace, stages }: CompiledPart, index: number): string[] {
+  if (!stages) return [];
+  const names = { codes: trace.codes };
+  return [
+    `subgraph ${index}: ${plural(stages.forward.ops.length, 'op')}${explainEnd(trace)}`,
+    `  inputs: ${trace.inputs.map((source) => printSource(source, names)).join(', ')}`,
+    ...trace.guards.map((guard) => `  guard:  ${printGuard(guard, names)}`),
+    ...explainMemory(stages),
+  ];
+}
+
+function explainEnd({ outcome }: TraceResult): string {
+  return outcome.kind === 'return' ? ', to the return' : `, to ${outcome.record.detail}`;
+}
+
+function explainMemory({ planned }: SubgraphStages): string[] {
+  const { forward, backward } = planned;
+  const { peakBytes, savedBytes, outputBytes } = forward.predicted;
+  const lines = [
+    `  memory: forward peak ${peakBytes} bytes; kept ${savedBytes} saved + ${outputBytes} outputs`,
+  ];
+  if (!backward) return lines;
+  const { withData, noNeedBuffer } = backward.saved;
+  return [
+    ...lines,
+    `          backward peak ${backward.plan.predicted.peakBytes} bytes above that`,
+    `  saved:  ${withData.map((id) => `%${id}`).join(' ') || 'nothing'}; shape only: ` +
+      `${noNeedBuffer.map((id) => `%${id}`).join(' ') || 'nothing'}`,
+  ];
+}
+
+function explainBreak({ reason, detail, at }: BreakRecord): string[] {
+  const { explanation, hint } = breakReasons[reason];
+  return [
+    `graph break: ${detail}${at ? place(at) : ''}`,
+    `  why:  ${explanation}`,
+    `  hint: ${hint}`,
+  ];
+}

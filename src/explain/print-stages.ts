@@ -1,0 +1,63 @@
+import { printProgram } from '../../runtime/program/print.ts';
+import type { Code } from '../bytecode/code.ts';
+import { printCode } from '../bytecode/print.ts';
+import { printGuard } from '../guards/guard.ts';
+import type { CompiledPart } from '../programs/compiled-part.ts';
+import { printPlan } from './print-plan.ts';
+
+/** What can be printed of a captured function, in the order in which it is made. */
+export const stageNames = [
+  'source',
+  'bytecode',
+  'guards',
+  'program',
+  'joint',
+  'split',
+  'plan',
+] as const;
+export type StageName = (typeof stageNames)[number];
+
+export interface PrintedStage {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** The stages of one function; parts that have no tensor op are left out. */
+export function printStages(
+  code: Code,
+  parts: readonly CompiledPart[],
+  wanted: readonly StageName[] = stageNames,
+): PrintedStage[] {
+  const stages: PrintedStage[] = [];
+  const add = (name: StageName, title: string, text: () => string) => {
+    if (wanted.includes(name)) stages.push({ title, text: text() });
+  };
+  const { source, span } = code;
+  add('source', 'source', () => `${source.text.slice(span.start, span.end)}\n`);
+  add('bytecode', 'bytecode', () => printCode(code));
+  const withOps = parts.filter(({ stages }) => stages !== null);
+  withOps.forEach((part, index) => {
+    const label = (text: string) => (withOps.length > 1 ? `subgraph ${index}: ${text}` : text);
+    const names = { codes: part.trace.codes };
+    const { traced, joint, forward, backward, planned } = part.stages!;
+    add('guards', label('guards'), () =>
+      part.trace.guards.map((guard) => `  ${printGuard(guard, names)}\n`).join(''),
+    );
+    add('program', label('program'), () => printProgram(traced));
+    if (joint) add('joint', label('joint program'), () => printProgram(joint));
+    add('split', label('forward'), () => printProgram(forward));
+    if (backward) add('split', label('backward'), () => printProgram(backward));
+    add('plan', label('plan of forward'), () => printPlan(planned.forward));
+    if (planned.backward) {
+      const { plan, saved } = planned.backward;
+      const ids = (list: readonly number[]) => list.map((id) => `%${id}`).join(', ') || 'nothing';
+      add(
+        'plan',
+        label('plan of backward'),
+        () =>
+          `  saved: ${ids(saved.withData)}; shape only: ${ids(saved.noNeedBuffer)}\n${printPlan(plan)}`,
+      );
+    }
+  });
+  return stages;
+}

@@ -1,0 +1,8 @@
+/** tostatic: the runtime, and the compiler that makes programs out of functions. */
+
+export * from '../runtime/index.ts';
+export type { ToStaticOptions } from './captured-function.ts';
+export { refcounted } from './lab/eager-refcount.ts';
+export type { CapturedStats, FallbackRecord } from './stats.ts';
+export { type StaticFunction, toStatic } from './to-static.ts';
+export type { BreakReason, BreakRecord } from './traces/graph-break.ts';

@@ -1,0 +1,61 @@
+/** Going on as ordinary JavaScript: one instruction after a break, or all the rest. */
+
+import { withPositionProvider } from '../../runtime/errors/position.ts';
+import { tensorMethods } from '../../runtime/tensor/methods.ts';
+import { reads } from '../bytecode/effects.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import type { Instruction } from '../bytecode/instructions.ts';
+import { positionOf, step } from './interpreter.ts';
+import { abandonIterators } from './iterator-record.ts';
+import { executeFrame } from './machine.ts';
+import type { OwnedTensors } from './owned-tensors.ts';
+
+/** Runs the innermost frame's instruction, which is no return. A throw leaves all frames. */
+export function stepNatively(frames: readonly Frame[], owned: OwnedTensors): void {
+  const frame = frames[frames.length - 1]!;
+  escapeOperands(frame, owned);
+  natively(frames, () => step(frame));
+}
+
+/** Runs the frames to the outermost's return. */
+export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): unknown {
+  for (const frame of frames) for (const value of frame.registers) owned.escape(value);
+  const stack = [...frames];
+  return natively(stack, () => {
+    for (;;) {
+      const frame = stack[stack.length - 1]!;
+      const value = executeFrame(frame);
+      stack.pop();
+      const caller = stack[stack.length - 1];
+      if (!caller) return value;
+      if (frame.returnTo !== undefined) caller.registers[frame.returnTo] = value;
+    }
+  });
+}
+
+function natively<T>(frames: readonly Frame[], body: () => T): T {
+  return withPositionProvider(
+    () => positionOf(frames),
+    () => {
+      try {
+        return body();
+      } catch (error) {
+        for (const frame of frames.toReversed()) abandonIterators(frame.registers);
+        throw error;
+      }
+    },
+  );
+}
+
+const dataReads: ReadonlySet<unknown> = new Set<unknown>(tensorMethods.reads);
+
+/** What native code gets to see may be kept by it, but for reads of data, which keep nothing. */
+function escapeOperands(frame: Frame, owned: OwnedTensors): void {
+  const instruction = frame.closure.code.instructions[frame.pc]!;
+  if (isDataRead(frame, instruction)) return;
+  for (const reg of reads(instruction)) owned.escape(frame.registers[reg]);
+}
+
+function isDataRead(frame: Frame, instruction: Instruction): boolean {
+  return instruction.op === 'call' && dataReads.has(frame.registers[instruction.callee]);
+}

@@ -1,0 +1,55 @@
+import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Frame } from '../bytecode/frame.ts';
+
+/**
+ * Tensors that cross a graph break and that nothing but the frames' registers holds: results of one
+ * subgraph that a later one reads. The user never sees them, so they are given back when no register
+ * holds them any more. A tensor that native code or an object gets hold of is not ours any longer.
+ */
+export class OwnedTensors {
+  readonly #owned = new Set<Tensor>();
+
+  /** The function returns: what its value holds stays, the rest goes. */
+  leave(value: unknown, made: readonly unknown[]): void {
+    this.#escapeFrom(made);
+    for (const tensor of tensorsIn(value)) this.#owned.delete(tensor);
+    this.disposeAll();
+  }
+
+  /** Execution goes on in `frames`; `outputs` were just made by a subgraph. */
+  moveTo(frames: readonly Frame[], outputs: readonly Tensor[], made: readonly unknown[]): void {
+    for (const output of outputs) this.#owned.add(output);
+    this.#escapeFrom(made);
+    if (this.#owned.size === 0) return;
+    const held = new Set<unknown>();
+    for (const { registers, args, thisValue } of frames) {
+      for (const value of registers) held.add(value);
+      for (const value of args) held.add(value);
+      held.add(thisValue);
+    }
+    for (const tensor of this.#owned) if (!held.has(tensor)) this.#dispose(tensor);
+  }
+
+  /** Native code has had the value. */
+  escape(value: unknown): void {
+    if (value instanceof Tensor) this.#owned.delete(value);
+  }
+
+  disposeAll(): void {
+    for (const tensor of this.#owned) this.#dispose(tensor);
+  }
+
+  #dispose(tensor: Tensor): void {
+    this.#owned.delete(tensor);
+    tensor.dispose();
+  }
+
+  #escapeFrom(made: readonly unknown[]): void {
+    if (this.#owned.size === 0) return;
+    for (const object of made) {
+      if (typeof object !== 'object' || object === null) continue;
+      for (const value of Object.values(object)) this.escape(value);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import type { Frame } from '../bytecode/frame.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+import type { Entry } from './entry.ts';
+
+/** A stack of instructions where execution may go on, with the entries compiled for it so far. */
+export class ResumePoint {
+  readonly #entries: Entry[] = [];
+  readonly #next = new Map<Entry, Map<Pc, ResumePoint>>();
+  /** Set when no more entries are compiled here: execution goes on natively, for this reason. */
+  native: string | null = null;
+
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  add(entry: Entry): void {
+    this.#entries.push(entry);
+  }
+
+  /** The first entry whose guards hold; the one that held goes to the front. */
+  find(frames: readonly Frame[]): Entry | undefined {
+    const entries = this.#entries;
+    for (let i = 0; i < entries.length; i++) {
+      const entry = entries[i]!;
+      if (!entry.guards.holds(frames)) continue;
+      if (i > 0) {
+        entries.splice(i, 1);
+        entries.unshift(entry);
+      }
+      return entry;
+    }
+    return undefined;
+  }
+
+  /** Where execution goes on after `entry` broke and its instruction ran natively. */
+  after(entry: Entry, frames: readonly Frame[], points: ResumePoints): ResumePoint {
+    let byPc = this.#next.get(entry);
+    if (!byPc) {
+      byPc = new Map();
+      this.#next.set(entry, byPc);
+    }
+    const { pc } = frames[frames.length - 1]!;
+    let next = byPc.get(pc);
+    if (!next) {
+      next = points.at(frames);
+      byPc.set(pc, next);
+    }
+    return next;
+  }
+}
+
+/** All resume points of one captured function, by the code and pc of every frame. */
+export class ResumePoints {
+  readonly #points = new Map<string, ResumePoint>();
+
+  at(frames: readonly Frame[]): ResumePoint {
+    const key = frames.map(({ closure, pc }) => `${closure.code.id}@${pc}`).join('/');
+    let point = this.#points.get(key);
+    if (!point) {
+      point = new ResumePoint();
+      this.#points.set(key, point);
+    }
+    return point;
+  }
+
+  [Symbol.iterator](): IterableIterator<ResumePoint> {
+    return this.#points.values();
+  }
+}

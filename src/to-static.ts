@@ -1,0 +1,97 @@
+import { ArgumentError } from '../runtime/errors/errors.ts';
+import { Module } from '../runtime/nn/module.ts';
+import type { AnyFunction } from './1-capture/capture.ts';
+import { Captured, type ToStaticOptions } from './captured-function.ts';
+import { explain } from './explain/explain.ts';
+import type { CompiledPart } from './programs/compiled-part.ts';
+import type { CapturedStats } from './stats.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
+type Callable = (this: any, ...args: any[]) => any;
+
+/** A captured function: called like the original, and it says what became of it. */
+export type StaticFunction<F extends Callable> = F & {
+  /** Breaks, guards, subgraphs and memory so far, as text. */
+  explain(): string;
+  stats(): CapturedStats;
+  /** What is compiled: per part the trace, the programs and the plan. */
+  programs(): readonly CompiledPart[];
+};
+
+const capturedOf = new WeakMap<AnyFunction, Captured>();
+
+/** The record behind a captured function. */
+export function capturedBehind(fn: AnyFunction): Captured | undefined {
+  return capturedOf.get(fn);
+}
+
+/**
+ * Captures a function: its tensor ops run as planned programs, everything else as before. As an
+ * argument: a function, or a module, whose `forward` is captured. As a decorator: `@toStatic` on a
+ * method, by the language's decorators and by TypeScript's older ones.
+ *
+ * Nothing is traced before the first call. What can't be captured runs as it is, and `explain()` says
+ * what and why; with `fallback: 'error'` it throws CaptureError instead.
+ */
+export function toStatic<M extends Module>(module: M, options?: ToStaticOptions): M;
+export function toStatic<F extends Callable>(fn: F, options?: ToStaticOptions): StaticFunction<F>;
+export function toStatic<F extends Callable>(
+  method: F,
+  context: ClassMethodDecoratorContext,
+): StaticFunction<F>;
+export function toStatic(
+  target: object,
+  key: string | symbol,
+  descriptor: PropertyDescriptor,
+): PropertyDescriptor;
+export function toStatic(target: unknown, second: unknown = {}, descriptor?: unknown): unknown {
+  if (isDescriptor(descriptor)) {
+    return { ...descriptor, value: capture(checkedFunction(descriptor.value), {}) };
+  }
+  if (target instanceof Module) {
+    const captured = capture(target.forward, second as ToStaticOptions);
+    Object.defineProperty(target, 'forward', {
+      value: captured,
+      writable: true,
+      configurable: true,
+    });
+    return target;
+  }
+  const options = isDecoratorContext(second) ? {} : (second as ToStaticOptions);
+  return capture(checkedFunction(target), options);
+}
+
+function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Callable> {
+  const captured = new Captured(fn, options);
+  const run = function (this: unknown, ...args: unknown[]): unknown {
+    return captured.call(this, args);
+  };
+  Object.defineProperty(run, 'name', { value: fn.name, configurable: true });
+  Object.defineProperty(run, 'length', { value: fn.length, configurable: true });
+  capturedOf.set(run, captured);
+  return Object.assign(run, {
+    explain: () => explain(fn.name, captured.stats(), captured.parts),
+    stats: () => captured.stats(),
+    programs: () => captured.parts,
+  });
+}
+
+function checkedFunction(target: unknown): AnyFunction {
+  if (typeof target === 'function') return target;
+  throw new ArgumentError({
+    what: 'toStatic: nothing to capture',
+    given: target === null ? 'null' : `a value of type ${typeof target}`,
+    expected: 'a function, a method or an nn.Module',
+    remedy: 'pass the function itself, not the result of calling it',
+  });
+}
+
+function isDecoratorContext(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value
+  );
+}
+
+function isDescriptor(value: unknown): value is PropertyDescriptor {
+  return typeof value === 'object' && value !== null && 'value' in value;
+}

@@ -1,0 +1,97 @@
+/**
+ * Why a graph ends before its function does. Each reason is a record; a break says which one, about
+ * what, and where.
+ */
+
+import type { UserPosition } from '../../runtime/errors/position.ts';
+
+export const breakReasons = {
+  'data-read': {
+    explanation: 'The values of a tensor are read, so everything before must have run.',
+    hint: 'Keep the computation in tensor ops, or read the value after the captured function.',
+  },
+  'native-call': {
+    explanation: 'A function without source is called that is not known to be free of effects.',
+    hint: 'Move the call out of the captured function, or to its end.',
+  },
+  'not-captured': {
+    explanation: 'The source or the scope of the called function could not be had.',
+    hint: 'See the refusal that goes with it; pass `scope`, or call it outside.',
+  },
+  'framework-call': {
+    explanation: 'A function of tostatic that acts on more than its arguments is called.',
+    hint: 'Call it outside the captured function.',
+  },
+  'in-place': {
+    explanation: 'A tensor is written in place.',
+    hint: 'Use the form without underscore.',
+  },
+  'op-error': {
+    explanation: 'An op refuses its operands; eager execution raises the error where it belongs.',
+    hint: 'See the error.',
+  },
+  'object-write': {
+    explanation: 'An object that existed before the call is changed.',
+    hint: 'Return the new value and let the caller store it.',
+  },
+  'variable-write': {
+    explanation: 'A variable outside the captured function is assigned.',
+    hint: 'Return the new value and let the caller assign it.',
+  },
+  getter: {
+    explanation: 'Reading the property runs a getter or a Proxy trap.',
+    hint: 'Store the value in a plain property.',
+  },
+  'unsupported-value': {
+    explanation: 'The operation is not traced for a value of this kind.',
+    hint: 'Do it before or after the captured function.',
+  },
+  'unsupported-iterable': {
+    explanation: 'Only arrays are iterated inside a graph.',
+    hint: 'Spread it into an array first: for (const x of [...values]).',
+  },
+  throw: {
+    explanation: 'An exception leaves the captured function.',
+    hint: 'None needed: it is thrown where eager execution throws it.',
+  },
+  'call-depth': {
+    explanation: 'Calls are nested deeper than a trace follows.',
+    hint: 'Turn the recursion into a loop.',
+  },
+  'trace-length': {
+    explanation: 'The trace grew longer than one graph may be.',
+    hint: 'Capture the body of the loop instead of the loop.',
+  },
+  'host-value': {
+    explanation:
+      'A number that changes from run to run is computed on; that happens outside graphs.',
+    hint: 'None needed: it costs no graph.',
+  },
+  forced: {
+    explanation: 'breakGraph() was called.',
+    hint: 'Remove the call.',
+  },
+} as const satisfies Record<string, { explanation: string; hint: string }>;
+
+export type BreakReason = keyof typeof breakReasons;
+
+/** One break, as it is recorded and explained. */
+export interface BreakRecord {
+  readonly reason: BreakReason;
+  /** What in particular: the function, the property, the message. */
+  readonly detail: string;
+  readonly at: UserPosition | undefined;
+}
+
+/** Thrown by a handler to end the graph before its instruction; never leaves the tracer. */
+export class GraphBreak extends Error {
+  override readonly name = 'GraphBreak';
+  readonly reason: BreakReason;
+  readonly detail: string;
+
+  constructor(reason: BreakReason, detail: string) {
+    super(`${reason}: ${detail}`);
+    this.reason = reason;
+    this.detail = detail;
+  }
+}

@@ -1,0 +1,71 @@
+import type { Program } from '../../runtime/program/program.ts';
+import type { Code } from '../bytecode/code.ts';
+import type { Closure } from '../bytecode/frame.ts';
+import type { Pc, Primitive, Reg } from '../bytecode/instructions.ts';
+import type { Guard } from '../guards/guard.ts';
+import type { Source } from '../guards/source.ts';
+import type { BreakRecord } from './graph-break.ts';
+
+/** How to have a value after a run of the subgraph. */
+export type Recipe =
+  | { readonly kind: 'constant'; readonly value: Primitive | symbol }
+  | { readonly kind: 'held'; readonly value: object }
+  | { readonly kind: 'source'; readonly source: Source }
+  /** Output number `index` of the subgraph. */
+  | { readonly kind: 'output'; readonly index: number }
+  /** Object number `index` of those made after the run. */
+  | { readonly kind: 'made'; readonly index: number };
+
+/** An object that each run makes again; a later use of the same object names the same index. */
+export type Make =
+  | { readonly kind: 'array'; readonly elements: readonly Recipe[] }
+  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, Recipe])[] }
+  | { readonly kind: 'cell'; readonly content: Recipe }
+  | { readonly kind: 'arrayIterator'; readonly array: Recipe; readonly next: number }
+  | {
+      readonly kind: 'closure';
+      readonly code: Code;
+      readonly outer: Omit<Closure, 'cells'>;
+      readonly cells: readonly Recipe[];
+      readonly thisValue: Recipe;
+    };
+
+/** A frame to go on with natively. */
+export interface FrameRecipe {
+  /** An inlined function's closure; cells are made inside or come from outside. */
+  readonly closure:
+    | { readonly kind: 'entry'; readonly frame: number }
+    | {
+        readonly kind: 'inlined';
+        readonly closure: Omit<Closure, 'cells'>;
+        readonly cells: readonly Recipe[];
+      };
+  readonly pc: Pc;
+  /** The live registers. */
+  readonly registers: readonly (readonly [Reg, Recipe])[];
+  readonly thisValue: Recipe;
+  readonly args: readonly Recipe[];
+  readonly returnTo: Reg | undefined;
+}
+
+export type Outcome =
+  | { readonly kind: 'return'; readonly value: Recipe }
+  /** The instruction at the top frame's pc runs natively, then tracing goes on. */
+  | {
+      readonly kind: 'break';
+      readonly record: BreakRecord;
+      readonly frames: readonly FrameRecipe[];
+    };
+
+/** What the tracer found out about the code from one entry point on. */
+export interface TraceResult {
+  readonly guards: readonly Guard[];
+  /** Where each input of the program comes from. */
+  readonly inputs: readonly Source[];
+  readonly needsGrad: readonly boolean[];
+  readonly program: Program;
+  readonly makes: readonly Make[];
+  readonly outcome: Outcome;
+  /** Code of each entry frame, for names. */
+  readonly codes: readonly Code[];
+}

@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(join(root, folder)).flatMap((name) => {
+    const path = join(folder, name);
+    if (statSync(join(root, path)).isDirectory()) return filesUnder(path);
+    return path.endsWith('.ts') ? [path] : [];
+  });
+}
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  /** Erased by the compiler: ties data models together, loads nothing. */
+  readonly typeOnly: boolean;
+}
+
+const statement =
+  /^(?:import|export)\s+(type\s+)?([^;]*?)\s*from\s+'(\.[^']+)';|^import '(\.[^']+)';/gms;
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(statement)].map((match) => {
+    const target = match[3] ?? match[4]!;
+    const names = (match[2] ?? '').replace(/[{}]/g, '').split(',');
+    const listed = names.map((name) => name.trim()).filter((name) => name !== '');
+    const allTypes = listed.length > 0 && listed.every((name) => name.startsWith('type '));
+    return {
+      from: file,
+      to: relative(root, join(root, dirname(file), target)),
+      typeOnly: match[1] !== undefined || allTypes,
+    };
+  });
+}
+
+const files = [...filesUnder('runtime'), ...filesUnder('src')];
+const imports = files.flatMap(importsOf);
+
+function describeImport({ from, to }: Import): string {
+  return `${from} imports ${to}`;
+}
+
+describe('layers', () => {
+  it('reads the imports of every file', () => {
+    expect(files.length).toBeGreaterThan(100);
+    expect(imports.length).toBeGreaterThan(files.length);
+    for (const { to } of imports) expect(statSync(join(root, to)).isFile()).toBe(true);
+  });
+
+  it('the runtime never imports the compiler', () => {
+    const wrong = imports.filter(
+      ({ from, to }) => from.startsWith('runtime/') && to.startsWith('src/'),
+    );
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  it('phases meet only through data models', () => {
+    const phaseOf = (file: string) => /^src\/(\d)-/.exec(file)?.[1];
+    const wrong = imports.filter(({ from, to }) => {
+      const [a, b] = [phaseOf(from), phaseOf(to)];
+      return a !== undefined && b !== undefined && a !== b;
+    });
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  it('data models of the compiler know no phase', () => {
+    const models = ['src/bytecode/', 'src/guards/', 'src/traces/', 'src/programs/'];
+    const wrong = imports.filter(
+      ({ from, to }) => models.some((model) => from.startsWith(model)) && /^src\/\d-/.test(to),
+    );
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  it('gpu.js is behind one file', () => {
+    const users = files.filter((file) =>
+      /(?:from|import\()\s*'gpu\.js'/.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(users.every((file) => file.startsWith('runtime/device/gpu/'))).toBe(true);
+    expect(users.length).toBe(1);
+  });
+
+  it('no file is loaded while it waits for itself', () => {
+    expect(cyclesIn(imports.filter(({ typeOnly }) => !typeOnly))).toEqual([]);
+  });
+});
+
+/** Each cycle once, as the files along it. */
+function cyclesIn(edges: readonly Import[]): string[][] {
+  const targets = new Map<string, string[]>();
+  for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const path: string[] = [];
+  const cycles: string[][] = [];
+  const visit = (file: string): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) {
+      cycles.push(path.slice(start));
+      return;
+    }
+    if (done.has(file)) return;
+    path.push(file);
+    for (const target of targets.get(file) ?? []) visit(target);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of targets.keys()) visit(file);
+  return cycles;
+}
