@@ -137,7 +137,7 @@ function pointwiseKernels(): void {
   const cases: readonly [string, Expr, Placed[], (v: number, w: number) => number][] = [
     ['x + y', E.add(x, y), [matrix(a), matrix(b)], (v, w) => v + w],
     ['bias: x + row', E.add(x, y), [matrix(a), row], (v, w) => v + w],
-    ['relu', E.max(x, E.const(0)), [matrix(a)], (v) => (v > 0 ? v : 0)],
+    ['relu', E.max(x, E.const(0)), [matrix(a)], (v) => Math.max(v, 0)],
     ['x > y → bool', E.gt(x, y), [matrix(a), matrix(b)], (v, w) => Number(v > w)],
     ['exp', E.exp(x), [matrix(a)], (v) => Math.exp(v)],
     ['log', E.log(E.abs(x)), [matrix(a)], (v) => Math.log(Math.abs(v))],

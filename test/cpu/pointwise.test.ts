@@ -59,24 +59,24 @@ const ramp = (from: number, to: number, count: number) =>
   Array.from({ length: count }, (_, i) => from + ((to - from) * i) / (count - 1));
 
 describe('transcendental functions', () => {
-  it('exp is within 3e-7 and right at the ends', () => {
-    expect(relativeError(E.exp(x), Math.exp, ramp(-87, 88.7, 40_001))).toBeLessThan(3e-7);
+  it('exp is within 2e-7 and right at the ends', () => {
+    expect(relativeError(E.exp(x), Math.exp, ramp(-87, 88.7, 40_001))).toBeLessThan(2e-7);
     const ends = [88.8, 1000, -104, -1000, ...specials];
     expect(apply(E.exp(x), ends)).toEqual(ends.map((v) => Math.fround(Math.exp(v))));
     const subnormal = apply(E.exp(x), [-88, -95, -103])[1]!;
     expect(Math.abs(subnormal - Math.exp(-95))).toBeLessThan(3e-45);
   });
 
-  it('log is within 3e-7 and right at the ends', () => {
+  it('log is within 2e-7 and right at the ends', () => {
     const inputs = [...ramp(1e-3, 4, 20_001), ...ramp(4, 1e6, 5001), 1e-38, 1e-42, 1e38];
-    expect(relativeError(E.log(x), Math.log, inputs)).toBeLessThan(3e-7);
+    expect(relativeError(E.log(x), Math.log, inputs)).toBeLessThan(2e-7);
     const ends = [0, -0, -1, -1e-42, 1, Number.NaN, Number.POSITIVE_INFINITY, -1 / 0];
     expect(apply(E.log(x), ends)).toEqual(ends.map((v) => Math.log(v)));
   });
 
-  it('tanh is within 3e-7 and right at the ends', () => {
+  it('tanh is within 3.5e-7 and right at the ends', () => {
     const inputs = [...ramp(-10, 10, 40_001), ...ramp(-1e-3, 1e-3, 101)];
-    expect(relativeError(E.tanh(x), Math.tanh, inputs.filter(Boolean))).toBeLessThan(3e-7);
+    expect(relativeError(E.tanh(x), Math.tanh, inputs.filter(Boolean))).toBeLessThan(3.5e-7);
     const ends = [0, -0, 50, -50, 1 / 0, -1 / 0, Number.NaN];
     expect(apply(E.tanh(x), ends)).toEqual(ends.map((v) => Math.tanh(v)));
   });
