@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
+import { textOf } from '../../runtime/device/cpu/expr-nodes.ts';
 import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
 import { E, type Expr } from '../../runtime/ops/expr.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
@@ -205,6 +206,23 @@ describe('generated kernels', () => {
     const once = apply(E.add(shared, shared), [0.5, 1, 1.5, 2, 2.5]);
     const apart = apply(E.add(E.exp(E.mul(x, x)), E.exp(E.mul(x, x))), [0.5, 1, 1.5, 2, 2.5]);
     expect(once).toEqual(apart);
+  });
+});
+
+describe('expressions that are graphs', () => {
+  it('take time by nodes, not by paths', () => {
+    let doubled: Expr = E.mul(x, E.const(2 ** -60));
+    for (let i = 0; i < 60; i++) doubled = E.add(doubled, doubled);
+    expect(apply(doubled, [1, 2, 3, 4, 5])).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('share a kernel when they are equal, and only then', () => {
+    const text = (value: number) => textOf(E.add(E.mul(x, y), E.const(value)));
+    expect(text(1)).toBe(text(1));
+    const values = [0, -0, 1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    expect(new Set(values.map(text)).size).toBe(values.length);
+    expect(textOf(E.sub(x, y))).not.toBe(textOf(E.sub(y, x)));
+    expect(textOf(E.sub(x, E.neg(x)))).not.toBe(textOf(E.sub(E.neg(x), x)));
   });
 });
 

@@ -1,5 +1,6 @@
 import { type BinaryFn, E, type Expr, type UnaryFn } from '../../ops/expr.ts';
 import type { DType } from '../../tensor/dtype.ts';
+import { nodesOf } from './expr-nodes.ts';
 
 /**
  * In what arithmetic a node computes. `literal`: a number that joins whatever it meets. bool operands
@@ -35,8 +36,23 @@ export function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
   return x === 'i32' && y === 'i32' ? 'i32' : 'f32';
 }
 
-/** Arithmetic of a node's value, given its operands' dtypes. */
+/** Arithmetic of every node's value, given the operands' dtypes. */
+export function arithmetics(expr: Expr, dtypes: readonly DType[]): ReadonlyMap<Expr, Arithmetic> {
+  const known = new Map<Expr, Arithmetic>();
+  for (const node of nodesOf(expr)) known.set(node, arithmeticOfNode(node, dtypes, known));
+  return known;
+}
+
+/** Arithmetic of one expression's value. */
 export function arithmeticOf(expr: Expr, dtypes: readonly DType[]): Arithmetic {
+  return arithmetics(expr, dtypes).get(expr)!;
+}
+
+function arithmeticOfNode(
+  expr: Expr,
+  dtypes: readonly DType[],
+  known: ReadonlyMap<Expr, Arithmetic>,
+): Arithmetic {
   switch (expr.kind) {
     case 'input':
       return dtypes[expr.index] === 'float32' ? 'f32' : 'i32';
@@ -45,13 +61,13 @@ export function arithmeticOf(expr: Expr, dtypes: readonly DType[]): Arithmetic {
     case 'attr':
       return 'literal';
     case 'unary':
-      return unaryResult[expr.fn](arithmeticOf(expr.x, dtypes));
+      return unaryResult[expr.fn](known.get(expr.x)!);
     case 'binary':
-      return binaryResult[expr.fn](arithmeticOf(expr.x, dtypes), arithmeticOf(expr.y, dtypes));
+      return binaryResult[expr.fn](known.get(expr.x)!, known.get(expr.y)!);
     case 'compare':
       return 'i32';
     case 'select':
-      return joined(arithmeticOf(expr.then, dtypes), arithmeticOf(expr.otherwise, dtypes));
+      return joined(known.get(expr.then)!, known.get(expr.otherwise)!);
   }
 }
 

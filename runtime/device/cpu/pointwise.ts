@@ -4,6 +4,7 @@ import { type DType, dtypes } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { broadcastStrides, sameShape, sizeOf } from '../../tensor/shape.ts';
 import type { Launch, Operand } from '../device.ts';
+import { textOf } from './expr-nodes.ts';
 import { heap } from './heap.ts';
 import { addressOf } from './kernel.ts';
 import { collapse, type Loops } from './loops.ts';
@@ -71,10 +72,6 @@ function signatureKey(kinds: readonly DType[], walks: readonly Walk[]): string |
   return digits;
 }
 
-/** JSON has no NaN, infinities or −0. */
-const exactNumbers = (_key: string, value: unknown): unknown =>
-  typeof value === 'number' ? (Object.is(value, -0) ? '-0' : String(value)) : value;
-
 function kernelFor(expr: Expr, kinds: readonly DType[], walks: readonly Walk[]): PointwiseKernel {
   let ofExpr = kernels.get(expr);
   if (!ofExpr) {
@@ -84,7 +81,7 @@ function kernelFor(expr: Expr, kinds: readonly DType[], walks: readonly Walk[]):
   const key = signatureKey(kinds, walks);
   let kernel = ofExpr.get(key);
   if (!kernel) {
-    const text = `${key} ${JSON.stringify(expr, exactNumbers)}`;
+    const text = `${key} ${textOf(expr)}`;
     kernel = kernelsByText.get(text) ?? compilePointwise({ expr, dtypes: kinds, walks });
     kernelsByText.set(text, kernel);
     ofExpr.set(key, kernel);

@@ -4,7 +4,7 @@ import type { DType, TypedArray } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
-import { type Arithmetic, arithmeticOf, joined } from '../expr-type.ts';
+import { type Arithmetic, arithmetics, joined } from '../expr-type.ts';
 import { heap } from '../heap.ts';
 import { indexOf } from '../kernel.ts';
 import { collapse, walk } from '../loops.ts';
@@ -74,18 +74,18 @@ const comparisons: { readonly [F in CompareFn]: (x: number, y: number) => boolea
 };
 
 class ClosureBuilder {
-  readonly #dtypes: readonly DType[];
+  readonly #arithmetics: ReadonlyMap<Expr, Arithmetic>;
   readonly #cursors: readonly Cursor[];
   readonly #attrs: Attrs;
 
-  constructor(dtypes: readonly DType[], cursors: readonly Cursor[], attrs: Attrs) {
-    this.#dtypes = dtypes;
+  constructor(root: Expr, dtypes: readonly DType[], cursors: readonly Cursor[], attrs: Attrs) {
+    this.#arithmetics = arithmetics(root, dtypes);
     this.#cursors = cursors;
     this.#attrs = attrs;
   }
 
   arithmetic(expr: Expr): Arithmetic {
-    return arithmeticOf(expr, this.#dtypes);
+    return this.#arithmetics.get(expr)!;
   }
 
   /** `wanted` converts: f32 rounds, i32 truncates. */
@@ -163,7 +163,7 @@ export function scalarPointwise(
 ): Launch {
   const cursors = inputs.map((): Cursor => ({ view: heap.u8, at: 0 }));
   const dtypes = inputs.map((input) => input.dtype);
-  const builder = new ClosureBuilder(dtypes, cursors, attrs);
+  const builder = new ClosureBuilder(expr, dtypes, cursors, attrs);
   const toBool = output.dtype === 'bool';
   const natural = builder.arithmetic(expr);
   const stored = output.dtype === 'float32' ? 'f32' : 'i32';

@@ -1,6 +1,6 @@
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
 import type { DType } from '../../../tensor/dtype.ts';
-import { type Arithmetic, arithmeticOf, joined } from '../expr-type.ts';
+import { type Arithmetic, arithmetics, joined } from '../expr-type.ts';
 import { toInt32 } from '../scalar/pointwise.ts';
 import { type Code, callCode, f32x4, i32x4, lane, op, type PlainOp } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
@@ -54,18 +54,14 @@ export interface Leaves {
 /** Emits an expression for four elements at once; a node that occurs twice is computed once. */
 export class ExprEmitter {
   readonly #f: FunctionBuilder;
-  readonly #dtypes: readonly DType[];
+  readonly #arithmetics: ReadonlyMap<Expr, Arithmetic>;
   readonly #leaves: Leaves;
   readonly #done = new Map<Expr, Map<Form, Local>>();
 
-  constructor(f: FunctionBuilder, dtypes: readonly DType[], leaves: Leaves) {
+  constructor(f: FunctionBuilder, root: Expr, dtypes: readonly DType[], leaves: Leaves) {
     this.#f = f;
-    this.#dtypes = dtypes;
+    this.#arithmetics = arithmetics(root, dtypes);
     this.#leaves = leaves;
-  }
-
-  arithmetic(expr: Expr): Arithmetic {
-    return arithmeticOf(expr, this.#dtypes);
   }
 
   emit(expr: Expr, form: Form): Local {
@@ -99,7 +95,7 @@ export class ExprEmitter {
   /** The form that the node is computed in. */
   #ownForm(expr: Expr, wanted: Form): Form {
     if (expr.kind === 'compare') return 'mask';
-    const own = this.arithmetic(expr);
+    const own = this.#arithmetics.get(expr)!;
     if (own !== 'literal') return own;
     return wanted === 'mask' ? 'f32' : wanted;
   }
@@ -117,7 +113,7 @@ export class ExprEmitter {
       case 'binary':
         return this.#binary(expr.fn, expr.x, expr.y, form);
       case 'compare': {
-        const common = joined(this.arithmetic(expr.x), this.arithmetic(expr.y));
+        const common = joined(this.#arithmetics.get(expr.x)!, this.#arithmetics.get(expr.y)!);
         const operands = common === 'i32' ? 'i32' : 'f32';
         const names = operands === 'i32' ? intComparisons : floatComparisons;
         const x = this.emit(expr.x, operands);

@@ -1,5 +1,6 @@
 import type { Expr } from '../../../ops/expr.ts';
 import { type DType, dtypes } from '../../../tensor/dtype.ts';
+import { nodesOf } from '../expr-nodes.ts';
 import { argumentsAt } from '../scratch.ts';
 import { type Code, i32, i32x4, lane, load, memoryLane, op, store } from './code.ts';
 import { ExprEmitter } from './expr-emitter.ts';
@@ -141,11 +142,11 @@ class PointwiseWriter {
 
   /** The result in the output's form: numbers, or 0 and 1 for bool. */
   #compute(): Local {
-    const emitter = new ExprEmitter(this.#f, this.#signature.dtypes.slice(1), {
+    const { expr, dtypes: kinds } = this.#signature;
+    const emitter = new ExprEmitter(this.#f, expr, kinds.slice(1), {
       input: (index) => this.#cursors[index + 1]!.value,
       attr: (name, form) => this.#attrLocals.get(`${name} ${form}`)!,
     });
-    const { expr } = this.#signature;
     const [output] = this.#cursors;
     if (output!.dtype === 'float32') return emitter.emit(expr, 'f32');
     if (output!.dtype === 'int32') return emitter.emit(expr, 'i32');
@@ -182,24 +183,8 @@ class PointwiseWriter {
   }
 }
 
-function attrNames(expr: Expr, found = new Set<string>()): Set<string> {
-  switch (expr.kind) {
-    case 'attr':
-      return found.add(expr.name);
-    case 'input':
-    case 'const':
-      return found;
-    case 'unary':
-      return attrNames(expr.x, found);
-    case 'binary':
-    case 'compare':
-      attrNames(expr.x, found);
-      return attrNames(expr.y, found);
-    case 'select':
-      attrNames(expr.test, found);
-      attrNames(expr.then, found);
-      return attrNames(expr.otherwise, found);
-  }
+function attrNames(expr: Expr): Set<string> {
+  return new Set(nodesOf(expr).flatMap((node) => (node.kind === 'attr' ? [node.name] : [])));
 }
 
 export function compilePointwise(signature: PointwiseSignature): PointwiseKernel {

@@ -105,7 +105,7 @@ export function emitLog(f: FunctionBuilder, argument: Code): Code {
   return op('v128.bitselect', float(Number.NaN), zero, op('f32x4.lt', get(x), float(0)));
 }
 
-/** Where the rational function ends, within its error of 1; beyond the second, float32 has no less than 1. */
+/** Where the rational function ends, within its error of 1; from the second on, tanh rounds to 1. */
 const tanhLimit = 7.9053111;
 const tanhOne = 9.0109;
 

@@ -1,0 +1,67 @@
+import type { Expr } from '../../ops/expr.ts';
+
+/**
+ * Expressions are graphs as soon as a pass fuses ops: one node may be reached in exponentially many
+ * ways. Whoever goes over a whole expression does it through these.
+ */
+
+export function operandsOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'input':
+    case 'const':
+    case 'attr':
+      return [];
+    case 'unary':
+      return [expr.x];
+    case 'binary':
+    case 'compare':
+      return [expr.x, expr.y];
+    case 'select':
+      return [expr.test, expr.then, expr.otherwise];
+  }
+}
+
+/** Every node once, operands before what reads them. */
+export function nodesOf(expr: Expr): readonly Expr[] {
+  const found = new Set<Expr>();
+  const visit = (node: Expr): void => {
+    if (found.has(node)) return;
+    for (const operand of operandsOf(node)) visit(operand);
+    found.add(node);
+  };
+  visit(expr);
+  return [...found];
+}
+
+/** What a node is apart from its operands; numbers exactly, with NaN, infinities and −0. */
+function labelOf(expr: Expr): string {
+  switch (expr.kind) {
+    case 'input':
+      return `input ${expr.index}`;
+    case 'const':
+      return `const ${Object.is(expr.value, -0) ? '-0' : expr.value}`;
+    case 'attr':
+      return `attr ${expr.name}`;
+    case 'unary':
+    case 'binary':
+    case 'compare':
+      return expr.fn;
+    case 'select':
+      return 'select';
+  }
+}
+
+/** Equal for expressions of equal structure: one line a node, operands by their line's number. */
+export function textOf(expr: Expr): string {
+  const lines = new Map<Expr, number>();
+  const byText = new Map<string, number>();
+  for (const node of nodesOf(expr)) {
+    const text = [labelOf(node), ...operandsOf(node).map((operand) => lines.get(operand))].join(
+      ' ',
+    );
+    const line = byText.get(text) ?? byText.size;
+    byText.set(text, line);
+    lines.set(node, line);
+  }
+  return [...byText.keys()].join('\n');
+}
