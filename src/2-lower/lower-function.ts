@@ -77,7 +77,7 @@ function lowerParameters(l: Lowering, params: readonly Pattern[]): void {
     const dst = valueRegister(l, target);
     if (param.type === 'RestElement') l.code.emit({ op: 'restArgs', dst, from: index }, span);
     else l.code.emit({ op: 'arg', dst, index }, span);
-    l.target(target, 'declare')(dst, span);
+    l.target(target, 'declare')(dst, span, target);
     l.code.release(mark);
   }
 }

@@ -34,13 +34,13 @@ export function lowerTarget(
     }
     case 'AssignmentPattern': {
       const store = lowerTarget(l, node.left, how, node.end);
-      return (value, span) => {
+      return (value, span, from) => {
         const given = l.code.label();
         l.code.jumpOn('jumpIfNotUndefined', value, given, span);
         if (node.left.type === 'Identifier') l.named(node.right, node.left.name, value);
         else l.expression(node.right, value);
         l.code.bind(given);
-        store(value, span);
+        store(value, span, from);
       };
     }
     case 'ArrayPattern':
@@ -114,8 +114,8 @@ function takeObject(
 ): void {
   const mark = l.code.mark();
   const [first] = node.properties;
-  if (!first || !readsAtOnce(first)) {
-    const what = `${propertyText(first)}'${from ? expressionText(from) : 'undefined'}'`;
+  if (!first || !readsAtOnce(first, from === undefined)) {
+    const what = `${propertyText(first)}'${sourceName(from)}'`;
     l.code.emit({ op: 'requireObject', src: source, what }, spanOf(node));
   }
   const hasRest = node.properties.some(({ type }) => type === 'RestElement');
@@ -163,11 +163,21 @@ function keyRegister(l: Lowering, node: AssignmentProperty, key: Key): Reg {
   return register;
 }
 
-/** The first thing it does is to read a property, which refuses null and undefined by itself. */
-function readsAtOnce(node: AssignmentProperty | RestElement): boolean {
+/**
+ * The first thing that the property does is a read, whose native error is V8's as well: inside
+ * another pattern, and where the property is more than a name.
+ */
+function readsAtOnce(node: AssignmentProperty | RestElement, nested: boolean): boolean {
   if (node.type === 'RestElement' || node.computed) return false;
+  if (node.value.type === 'Identifier') return nested;
   const target = node.value.type === 'AssignmentPattern' ? node.value.left : node.value;
-  return target.type !== 'MemberExpression' && node.value.type !== 'Identifier';
+  return target.type !== 'MemberExpression';
+}
+
+/** A parameter is named by its value. */
+function sourceName(from: AnyNode | undefined): string {
+  if (!from || from.type.endsWith('Pattern')) return 'undefined';
+  return expressionText(from);
 }
 
 /** As in V8's message, which names the first property when it is a plain one. */

@@ -32,7 +32,7 @@ export class IteratorRecord {
     const method = this.iterator.return;
     if (method === undefined || method === null) return;
     const result = Reflect.apply(method, this.iterator, []);
-    if (!isObject(result)) throw new TypeError(`${String(result)} is not an object`);
+    if (!isObject(result)) throw notAnObject(result);
   }
 
   /** Leaving by a throw: whatever closing throws gives way to it. */
@@ -47,6 +47,9 @@ export class IteratorRecord {
 
 const isObject = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+const notAnObject = (result: unknown): TypeError =>
+  new TypeError(`Iterator result ${String(result)} is not an object`);
 
 /** `for (… of iterable)`; throws `error()` when it isn't iterable. */
 export function openIterator(iterable: unknown, error: () => TypeError): IteratorRecord {

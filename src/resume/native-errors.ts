@@ -1,4 +1,4 @@
-import { type Expression, parseExpressionAt } from 'acorn';
+import { type Expression, parseExpressionAt, type Super } from 'acorn';
 import type { Code } from '../bytecode/code.ts';
 import { expressionText } from '../bytecode/expression-text.ts';
 import type { Pc } from '../bytecode/instructions.ts';
@@ -7,10 +7,14 @@ import type { Pc } from '../bytecode/instructions.ts';
 
 export function notCallable(code: Code, pc: Pc): TypeError {
   const node = expressionAt(code, pc);
-  const callee = node && 'callee' in node ? expressionText(node.callee) : 'The value';
+  const callee = node && 'callee' in node ? calleeText(node.callee) : 'The value';
   const kind = node?.type === 'NewExpression' ? 'constructor' : 'function';
   return new TypeError(`${callee} is not a ${kind}`);
 }
+
+/** `(a?.b)()` in parentheses has no name in V8. */
+const calleeText = (callee: Expression | Super): string =>
+  callee.type === 'ChainExpression' ? '(intermediate value)' : expressionText(callee);
 
 export function notIterable(code: Code, pc: Pc, value: unknown): TypeError {
   const node = expressionAt(code, pc);
@@ -53,7 +57,9 @@ function expressionAt(code: Code, pc: Pc): Expression | undefined {
 }
 
 function valueText(value: unknown): string {
-  if (value === undefined || value === null) return String(value);
-  if (typeof value === 'object' || typeof value === 'function') return typeof value;
+  if (value === undefined) return 'undefined';
+  if (value !== null && (typeof value === 'object' || typeof value === 'function')) {
+    return typeof value;
+  }
   return `${typeof value} ${String(value)}`;
 }

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import type { Frame } from '../../src/bytecode/frame.ts';
+import { interpret } from '../../src/resume/interpret.ts';
+import { run, step } from '../../src/resume/interpreter.ts';
+import { executeFrame } from '../../src/resume/machine.ts';
+import { controlFlow } from './examples/control-flow.ts';
+import { destructuring } from './examples/destructuring.ts';
+import { errors } from './examples/errors.ts';
+import { functions } from './examples/functions.ts';
+import { operators } from './examples/operators.ts';
+import { bytecodeOutcome, nativeOutcome } from './world.ts';
+
+const groups = { operators, controlFlow, functions, destructuring, errors };
+
+/** Interprets `steps` instructions, then goes on in the machine. */
+function switchAfter(steps: number, seen: { finished: boolean }): (frame: Frame) => unknown {
+  return (frame) => {
+    for (let i = 0; i < steps; i++) {
+      const result = step(frame);
+      if (result.kind === 'return') return result.value;
+    }
+    seen.finished = false;
+    return executeFrame(frame);
+  };
+}
+
+for (const [group, examples] of Object.entries(groups)) {
+  describe(group, () => {
+    for (const example of examples) {
+      it(example.name, () => {
+        const expected = nativeOutcome(example);
+        expect(bytecodeOutcome(example, run), 'interpreter').toBe(expected);
+        expect(bytecodeOutcome(example, executeFrame), 'machine').toBe(expected);
+        expect(
+          bytecodeOutcome(example, (frame) => interpret(frame, (inner) => run(inner))),
+          'interpreter alone',
+        ).toBe(expected);
+        for (let steps = 1; ; steps++) {
+          const seen = { finished: true };
+          const outcome = bytecodeOutcome(example, switchAfter(steps, seen));
+          expect(outcome, `machine after ${steps} instructions`).toBe(expected);
+          if (seen.finished || steps > 400) break;
+        }
+      });
+    }
+  });
+}
