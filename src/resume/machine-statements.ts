@@ -1,0 +1,194 @@
+import type { Expression, Statement } from 'estree';
+import type { Code } from '../bytecode/code.ts';
+import type { InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
+import {
+  array,
+  assign,
+  binary,
+  call,
+  element,
+  id,
+  literal,
+  property,
+  register,
+  returns,
+  run,
+  throws,
+  unary,
+  when,
+} from './estree.ts';
+
+/**
+ * The statements of one instruction in the state machine. Names in scope there:
+ *
+ *   F frame   A arguments   T this   S scope   K outer cells   C code   H `machineHelpers`
+ *   r0, r1 … registers   g0, g1 … readers of free names   pc
+ */
+export interface Place {
+  readonly code: Code;
+  readonly pc: Pc;
+  /** The number of a free name's reader. */
+  readerOf(name: string): number;
+}
+
+type Generator<O extends Opcode> = (
+  instruction: InstructionOf<O>,
+  place: Place,
+) => readonly Statement[];
+
+const registers = (all: readonly Reg[]): Expression => array(all.map(register));
+const set = (dst: Reg, value: Expression): Statement[] => [assign(register(dst), value)];
+const help = (name: string, ...args: Expression[]): Expression =>
+  call(property(id('H'), name), args);
+const self = (place: Place): [Expression, Expression] => [id('C'), literal(place.pc)];
+const go = (target: Pc): Statement[] => [
+  assign(id('pc'), literal(target)),
+  { type: 'ContinueStatement' },
+];
+
+/** The position of the call, for whoever asks while it runs. */
+const markPlace = ({ pc }: Place): Statement => assign(property(id('F'), 'pc'), literal(pc));
+
+function calls(
+  { dst, callee, receiver }: { dst: Reg; callee: Reg; receiver: Reg | null },
+  place: Place,
+  args: Expression,
+  direct: readonly Expression[] | undefined,
+): Statement[] {
+  const fn = register(callee);
+  const isFunction = binary('!==', unary('typeof', fn), literal('function'));
+  const result =
+    receiver === null && direct
+      ? call(fn, direct)
+      : call(id('apply'), [fn, receiver === null ? literal(undefined) : register(receiver), args]);
+  return [
+    markPlace(place),
+    when(isFunction, [throws(help('notCallable', ...self(place)))]),
+    ...set(dst, result),
+  ];
+}
+
+const generators: { readonly [O in Opcode]: Generator<O> } = {
+  const: (i) => set(i.dst, literal(i.value)),
+  regexp: (i) => set(i.dst, help('regexp', literal(i.pattern), literal(i.flags))),
+  move: (i) => set(i.dst, register(i.src)),
+  uninitialized: (i) => set(i.dst, property(id('H'), 'uninitialized')),
+  checkInitialized: (i) => [run(help('checkInitialized', register(i.src), literal(i.name)))],
+  arg: (i) => set(i.dst, element(id('A'), literal(i.index))),
+  restArgs: (i) => set(i.dst, call(property(id('A'), 'slice'), [literal(i.from)])),
+  this: (i) => set(i.dst, id('T')),
+  newTarget: (i) => set(i.dst, property(id('F'), 'newTarget')),
+  loadFree(i, place) {
+    const reader = id(`g${place.readerOf(i.name)}`);
+    const made = call(property(id('S'), 'reader'), [literal(i.name)]);
+    return set(
+      i.dst,
+      call(
+        {
+          type: 'AssignmentExpression',
+          operator: '??=',
+          left: reader,
+          right: made,
+        },
+        [],
+      ),
+    );
+  },
+  storeFree: (i) => [run(call(property(id('S'), 'set'), [literal(i.name), register(i.src)]))],
+  typeofFree: (i) => set(i.dst, help('typeofFree', id('S'), literal(i.name))),
+  newCell: (i) => set(i.dst, help('newCell')),
+  loadCell: (i) => set(i.dst, property(register(i.cell), 'value')),
+  storeCell: (i) => [assign(property(register(i.cell), 'value'), register(i.src))],
+  outerCell: (i) => set(i.dst, element(id('K'), literal(i.index))),
+  closure(i) {
+    const name = i.nameFrom === undefined ? [] : [register(i.nameFrom)];
+    return set(i.dst, help('closure', id('F'), literal(i.code), registers(i.cells), ...name));
+  },
+  unary: (i) => set(i.dst, unary(i.operator, register(i.src))),
+  binary: (i) => set(i.dst, binary(i.operator, register(i.left), register(i.right))),
+  toNumeric: (i) => set(i.dst, help('toNumeric', register(i.src))),
+  increment(i) {
+    const operator = i.by === 1 ? '++' : '--';
+    const dst = register(i.dst);
+    const update = run({ type: 'UpdateExpression', operator, prefix: true, argument: dst });
+    return i.dst === i.src ? [update] : [assign(dst, register(i.src)), update];
+  },
+  toPropertyKey: (i) => set(i.dst, help('toPropertyKey', register(i.src))),
+  template: (i) =>
+    set(i.dst, {
+      type: 'TemplateLiteral',
+      quasis: i.strings.map((cooked, index) => ({
+        type: 'TemplateElement',
+        tail: index === i.strings.length - 1,
+        value: { cooked, raw: rawTemplate(cooked) },
+      })),
+      expressions: i.values.map(register),
+    }),
+  getProp: (i) => set(i.dst, property(register(i.object), i.key)),
+  setProp: (i) => [assign(property(register(i.object), i.key), register(i.src))],
+  getElem: (i) => set(i.dst, element(register(i.object), register(i.key))),
+  setElem: (i) => [assign(element(register(i.object), register(i.key)), register(i.src))],
+  deleteProp: (i) => set(i.dst, unary('delete', element(register(i.object), register(i.key)))),
+  newArray: (i) => set(i.dst, registers(i.elements)),
+  arrayPush: (i) => [run(help('arrayPush', register(i.array), register(i.src)))],
+  arraySpread: (i, place) => [
+    markPlace(place),
+    run(help('arraySpread', ...self(place), register(i.array), register(i.iterable))),
+  ],
+  newObject: (i) => set(i.dst, { type: 'ObjectExpression', properties: [] }),
+  defineProp: (i) => [
+    run(help('defineProperty', register(i.object), register(i.key), register(i.src))),
+  ],
+  objectSpread: (i) => [run(help('objectSpread', register(i.object), register(i.source)))],
+  objectRest: (i) => set(i.dst, help('objectRest', register(i.source), registers(i.excluded))),
+  requireObject: (i) => [run(help('requireObject', register(i.src), literal(i.what)))],
+  call: (i, place) => calls(i, place, registers(i.args), i.args.map(register)),
+  callSpread: (i, place) => calls(i, place, register(i.args), undefined),
+  construct: (i, place) => [
+    markPlace(place),
+    ...set(i.dst, help('construct', ...self(place), register(i.callee), registers(i.args))),
+  ],
+  constructSpread: (i, place) => [
+    markPlace(place),
+    ...set(i.dst, help('construct', ...self(place), register(i.callee), register(i.args))),
+  ],
+  getSuper: (i) => set(i.dst, help('getSuper', id('F'), literal(i.key))),
+  getIterator: (i, place) => [
+    markPlace(place),
+    ...set(i.dst, help('getIterator', ...self(place), register(i.iterable))),
+  ],
+  iteratorNext: (i, place) => [
+    markPlace(place),
+    when(unary('!', call(property(register(i.iterator), 'advance'), [])), go(i.done)),
+    ...set(i.dst, property(register(i.iterator), 'current')),
+  ],
+  iteratorClose: (i, place) => [
+    markPlace(place),
+    run(call(property(register(i.iterator), 'close'), [])),
+  ],
+  jump: (i) => go(i.target),
+  jumpIf: (i) => [when(register(i.test), go(i.target))],
+  jumpIfNot: (i) => [when(unary('!', register(i.test)), go(i.target))],
+  jumpIfNullish: (i) => [when(isNullish(register(i.test)), go(i.target))],
+  jumpIfNotUndefined: (i) => [
+    when(binary('!==', register(i.test), literal(undefined)), go(i.target)),
+  ],
+  return: (i) => [returns(register(i.src))],
+  throw: (i) => [throws(register(i.src))],
+};
+
+const isNullish = (value: Expression): Expression => ({
+  type: 'LogicalExpression',
+  operator: '||',
+  left: binary('===', value, literal(null)),
+  right: binary('===', value, literal(undefined)),
+});
+
+const rawTemplate = (text: string): string =>
+  text.replace(/[\\`]|\$\{|\r/g, (match) => (match === '\r' ? '\\r' : `\\${match}`));
+
+/** What the instruction at `place` does, and where it goes when that isn't the next one. */
+export function statementsOf(place: Place): readonly Statement[] {
+  const instruction = place.code.instructions[place.pc]!;
+  return (generators[instruction.op] as Generator<Opcode>)(instruction, place);
+}
