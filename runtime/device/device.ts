@@ -40,6 +40,13 @@ export interface Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): Launch;
+  /** Bytes that a launch takes from the allocator beside its outputs, and gives back before it returns. */
+  scratchBytes(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): number;
   /** Writes a whole contiguous tensor. */
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void;
   /** Reads a tensor, any strides, in row-major order, after everything issued before. */

@@ -24,6 +24,7 @@ export type MemoryEvent =
       readonly reserved: number;
     }
   | { readonly kind: 'kernel'; readonly device: string; readonly op: string }
+  /** Between `host` (typed arrays of JavaScript) and a device. */
   | {
       readonly kind: 'copy';
       readonly from: string;
@@ -54,6 +55,16 @@ class EventStream {
 
   emit(event: MemoryEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  /** An op's kernel was issued. */
+  kernel(device: string, op: string): void {
+    if (this.active) this.emit({ kind: 'kernel', device, op });
+  }
+
+  /** Bytes moved between the host's arrays and a device's memory. */
+  copy(from: string, to: string, bytes: number): void {
+    if (this.active) this.emit({ kind: 'copy', from, to, bytes, op: this.op });
   }
 
   mark(label: string): void {

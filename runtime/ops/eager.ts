@@ -5,7 +5,7 @@ import { contiguousMeta, isContiguousMeta, type TensorSpec } from '../tensor/met
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { copy } from './copy.ts';
-import { type Attrs, type OpRecord, operandUse } from './define-op.ts';
+import { type Attrs, type OpRecord, operandUse, userName } from './define-op.ts';
 
 /** Runs one op now. In-place ops return their target itself. */
 export function executeEagerly(
@@ -15,7 +15,7 @@ export function executeEagerly(
   device: Device,
 ): Tensor[] {
   inputs.forEach((input, i) => {
-    if (operandUse(op, i) === 'data') input.holderFor(op.name);
+    if (operandUse(op, i) === 'data') input.holderFor(userName(op));
   });
   if (op.kernel.kind === 'view') {
     const x = inputs[0]!;
@@ -30,6 +30,7 @@ export function executeEagerly(
     if (op.inPlace) outputs.push(inputs[0]!);
     else for (const spec of specs) outputs.push(newTensor(spec, device));
     device.prepare(op, operands, outputs, attrs)(operands, outputs);
+    events.kernel(device.name, op.name);
     if (op.inPlace) outputs[0]!.holderFor(op.name).version++;
     return outputs;
   } catch (error) {

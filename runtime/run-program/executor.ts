@@ -69,6 +69,7 @@ function compileKernel({ op, reuses }: Step, values: ValueTable): Action {
     for (let i = 0; i < outputs.length; i++) outputs[i] = slots[op.outputs[i]!]!;
     for (let i = 0; i < place.length; i++) place[i]!(slots);
     launch(inputs, outputs);
+    events.kernel(device.name, op.op.name);
   };
 }
 

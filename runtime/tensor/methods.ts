@@ -12,7 +12,7 @@ import type { TypedArray } from './dtype.ts';
 import { formatTensor } from './format.ts';
 import * as read from './read.ts';
 import { Tensor } from './tensor.ts';
-import { moveTo, type TransferTarget } from './transfer.ts';
+import { moveTo, moveToAsync, type TransferTarget } from './transfer.ts';
 
 type Rest<F> = F extends (first: Tensor, ...rest: infer R) => unknown ? R : never;
 
@@ -76,6 +76,7 @@ const readers = {
   dataSync: read.dataSync,
   item: read.item,
   itemSync: read.itemSync,
+  toAsync: moveToAsync,
 } as const;
 
 interface TensorMethods extends OpMethods {
@@ -85,6 +86,8 @@ interface TensorMethods extends OpMethods {
   clone(): Tensor;
   /** Another dtype or device; the tensor itself when it is there already. */
   to(target: TransferTarget): Tensor;
+  /** The same from a device that can only be read asynchronously, such as a GPU. */
+  toAsync(target: TransferTarget): Promise<Tensor>;
   /** The elements in row-major order. On a GPU, after everything issued before. */
   data(): Promise<TypedArray>;
   /** The same at once; DeviceError where the device can only read asynchronously. */

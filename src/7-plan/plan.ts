@@ -36,6 +36,7 @@ export function planProgram(program: Program, options: PlanOptions): Planned {
   const steps = program.ops.map((op, index): Step => {
     const dying = dyingAt(op, index, lastUse, staying);
     const reuses = allocateOutputs(program, op, dying, count);
+    count.transient(scratchOf(program, op));
     for (const id of dying) count.free(id);
     return { op, reuses, frees: dying };
   });
@@ -103,6 +104,13 @@ function dyingAt(
   const operands = op.inputs.filter((id) => lastUse.get(id) === index);
   const unread = op.outputs.filter((id) => !lastUse.has(id));
   return [...new Set([...operands, ...unread])].filter((id) => !staying.has(id));
+}
+
+function scratchOf(program: Program, { op, inputs, outputs, attrs }: ProgramOp): number {
+  if (op.kernel.kind === 'view') return 0;
+  const metas = (ids: readonly ValueId[]) => ids.map((id) => program.values[id]!);
+  const made = metas(outputs);
+  return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);
 }
 
 function allocateOutputs(

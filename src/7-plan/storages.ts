@@ -37,6 +37,11 @@ export class StorageCount {
     this.peak = Math.max(this.peak, this.live);
   }
 
+  /** Memory that an op takes only while it runs. */
+  transient(bytes: number): void {
+    this.peak = Math.max(this.peak, this.live + bytes);
+  }
+
   share(id: ValueId, base: ValueId): void {
     const storage = this.of(base);
     storage.owners++;

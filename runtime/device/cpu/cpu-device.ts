@@ -1,5 +1,6 @@
 import { InvariantError } from '../../errors/invariant.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
+import { events } from '../../memory/events.ts';
 import type { Attrs, OpRecord } from '../../ops/define-op.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
@@ -39,7 +40,13 @@ class CpuDevice implements Device {
     }
   }
 
+  /** Kernels pack into a fixed region beside the tensors. */
+  scratchBytes(): number {
+    return 0;
+  }
+
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
+    events.copy('host', this.name, data.byteLength);
     if (data.length > 0) heap.view(meta.dtype).set(data, indexOf(target, meta.dtype));
   }
 
@@ -50,6 +57,7 @@ class CpuDevice implements Device {
   downloadSync(meta: TensorMeta, source: Operand): TypedArray {
     const size = sizeOf(meta.shape);
     if (size === 0) return newTypedArray(meta.dtype, 0);
+    events.copy(this.name, 'host', size * this.elementBytes(meta.dtype));
     const view = heap.view(meta.dtype);
     const from = indexOf(source, meta.dtype);
     if (isContiguousMeta(meta)) return view.slice(from, from + size);

@@ -22,7 +22,7 @@ function refuseInexact(data: TypedArray): void {
     what: 'gpu: an integer is too large for the GPU, which stores int32 as float32',
     given: `${data[bad]} at element ${bad}`,
     expected: `integers from ${-maxExactInteger} to ${maxExactInteger}`,
-    remedy: "keep the tensor on the CPU: deviceGuard('cpu', …) or x.to('cpu')",
+    remedy: "keep the tensor on the CPU: deviceGuard('cpu', …), or await x.toAsync('cpu')",
   });
 }
 

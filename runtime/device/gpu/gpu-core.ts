@@ -213,7 +213,7 @@ export class GpuCore {
   }
 
   #emitCopy(from: string, to: string, bytes: number): void {
-    if (events.active) events.emit({ kind: 'copy', from, to, bytes, op: events.op });
+    events.copy(from, to, bytes);
   }
 
   /** Everything issued was submitted, and the GPU has finished it. */
@@ -243,7 +243,7 @@ function buildError(op: string, cause: unknown, at?: UserPosition): DeviceError 
     what: `${op}: its GPU kernel could not be built`,
     given: messageOf(cause),
     expected: "source that gpu.js and the adapter's driver accept",
-    remedy: "report it, and move the operands to the CPU meanwhile: x.to('cpu')",
+    remedy: "report it, and move the operands to the CPU meanwhile: await x.toAsync('cpu')",
     at,
     cause,
   });

@@ -1,6 +1,5 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { InvariantError } from '../../errors/invariant.ts';
-import { events } from '../../memory/events.ts';
 import type { Attrs, OpRecord } from '../../ops/define-op.ts';
 import { E } from '../../ops/expr.ts';
 import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
@@ -187,7 +186,6 @@ export class GpuDevice implements Device {
 
   #random(op: string, kernel: 'uniform' | 'normal', meta: TensorMeta, attrs: Attrs): Launch {
     return (_inputs, [target]) => {
-      if (events.active) events.emit({ kind: 'kernel', device: this.name, op });
       const values = randomNumbers(kernel, attrs, sizeOf(meta.shape));
       if (values.length > 0) this.#core.write(values, this.#core.place(target!, op), true);
     };
@@ -214,7 +212,7 @@ function planFor(
     what: `${op.name}: the GPU has no kernel for it`,
     given: inputs.map(formatSpec).join(', '),
     expected: 'an op with a GPU kernel',
-    remedy: "move the operands to the CPU: x.to('cpu')",
+    remedy: "move the operands to the CPU: await x.toAsync('cpu')",
   });
 }
 

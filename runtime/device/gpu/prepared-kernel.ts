@@ -1,5 +1,4 @@
 import { alignedBytes } from '../../memory/allocator.ts';
-import { events } from '../../memory/events.ts';
 import type { Attrs } from '../../ops/define-op.ts';
 import { E } from '../../ops/expr.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
@@ -53,7 +52,6 @@ export class PreparedKernel {
 
   bind(attrs: Attrs): Launch {
     return (inputs, outputs) => {
-      if (events.active) events.emit({ kind: 'kernel', device: this.#core.name, op: this.#op });
       const operands = { input: inputs, output: outputs, scratch: [] };
       this.run((slot) => this.#core.place(operands[slot.kind][slot.index]!, this.#op), attrs);
     };

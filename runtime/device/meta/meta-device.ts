@@ -1,7 +1,5 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
-import { events } from '../../memory/events.ts';
-import type { OpRecord } from '../../ops/define-op.ts';
 import { type DType, dtypes } from '../../tensor/dtype.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch } from '../device.ts';
@@ -40,10 +38,12 @@ export class MetaDevice implements Device {
     return dtypes[dtype].bytes;
   }
 
-  prepare(op: OpRecord): Launch {
-    return () => {
-      if (events.active) events.emit({ kind: 'kernel', device: 'meta', op: op.name });
-    };
+  prepare(): Launch {
+    return () => {};
+  }
+
+  scratchBytes(): number {
+    return 0;
   }
 
   upload(): void {}
