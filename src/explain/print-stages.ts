@@ -32,8 +32,7 @@ export function printStages(
   const add = (name: StageName, title: string, text: () => string) => {
     if (wanted.includes(name)) stages.push({ title, text: text() });
   };
-  const { source, span } = code;
-  add('source', 'source', () => `${source.text.slice(span.start, span.end)}\n`);
+  add('source', 'source', () => originalLines(code));
   add('bytecode', 'bytecode', () => printCode(code));
   const withOps = parts.filter(({ stages }) => stages !== null);
   withOps.forEach((part, index) => {
@@ -60,4 +59,13 @@ export function printStages(
     }
   });
   return stages;
+}
+
+/** The lines of the file that the user wrote, where the script's source map leads there. */
+function originalLines({ source, span }: Code): string {
+  const [from, to] = [source.position(span.start), source.position(span.end)];
+  const numbers = Array.from({ length: to.line - from.line + 1 }, (_, i) => from.line + i);
+  const lines = numbers.map((number) => source.line(from.file, number));
+  const complete = from.file === to.file && lines.length > 0 && !lines.includes(undefined);
+  return complete ? `${lines.join('\n')}\n` : `${source.text.slice(span.start, span.end)}\n`;
 }

@@ -1,0 +1,26 @@
+import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { Captured } from '../captured-function.ts';
+import { explain } from '../explain/explain.ts';
+import { loadFunction } from './load-function.ts';
+
+interface ExplainOptions {
+  readonly function?: string;
+  readonly calls: string;
+}
+
+/** `tostatic explain`: some calls, then what became of the function. */
+export async function explainFile(file: string, options: ExplainOptions): Promise<void> {
+  const calls = Number(options.calls);
+  if (!Number.isInteger(calls) || calls < 1) {
+    throw new ArgumentError({
+      what: 'explain: how often to call is not a number',
+      given: `--calls ${options.calls}`,
+      expected: 'an integer from 1',
+      remedy: 'leave it out for 2 calls',
+    });
+  }
+  const { fn, inputs } = await loadFunction(file, options.function);
+  const captured = new Captured(fn, {});
+  for (let i = 0; i < calls; i++) await captured.call(undefined, inputs());
+  process.stdout.write(explain(fn.name, captured.stats(), captured.parts));
+}

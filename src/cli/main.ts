@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+/** The `tostatic` command. */
+
+import { Command } from 'commander';
+import { TostaticError } from '../../runtime/errors/errors.ts';
+import { explainFile } from './explain-file.ts';
+import { traceFile } from './trace-file.ts';
+
+const program = new Command('tostatic').description(
+  'Looks into functions that are captured as static programs.',
+);
+
+program
+  .command('trace')
+  .description('runs an exported function once and prints what each stage made of it')
+  .argument('<file>', 'a module that exports the function and `inputs()`, its arguments')
+  .option('-f, --function <name>', 'the export to capture, when there are several')
+  .option(
+    '-d, --dump <stages>',
+    'comma-separated: source, bytecode, guards, program, joint, split, plan',
+  )
+  .action(traceFile);
+
+program
+  .command('explain')
+  .description('runs an exported function and prints subgraphs, guards, memory and graph breaks')
+  .argument('<file>', 'a module that exports the function and `inputs()`, its arguments')
+  .option('-f, --function <name>', 'the export to capture, when there are several')
+  .option('-n, --calls <count>', 'how often it is called', '2')
+  .action(explainFile);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof TostaticError)) throw error;
+  // The message says everything; a stack of this package's own frames would hide it.
+  process.stderr.write(`${error.name}: ${error.message}\n`);
+  process.exitCode = 1;
+}
