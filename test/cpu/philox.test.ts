@@ -43,9 +43,12 @@ describe('uniform and normal', () => {
     ] as const;
     for (const [seed, offset, size] of cases) {
       const attrs = { seed, offset };
-      expect(compute('uniform', [], f32([size]), attrs)).toEqual(
-        compute(scalar.uniform, [], f32([size]), attrs),
-      );
+      for (const name of ['uniform', 'normal'] as const) {
+        const fallback = name === 'uniform' ? scalar.uniform : scalar.normal;
+        expect(compute(name, [], f32([size]), attrs)).toEqual(
+          compute(fallback, [], f32([size]), attrs),
+        );
+      }
     }
   });
 

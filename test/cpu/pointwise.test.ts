@@ -244,6 +244,26 @@ describe('copies', () => {
     );
   });
 
+  it('copy transposes planes of any size', () => {
+    const sizes = fc.tuple(...[3, 40, 40].map((max) => fc.integer({ min: 1, max })));
+    const orders = fc.constantFrom([0, 2, 1], [2, 1, 0], [1, 2, 0], [1, 0, 2]);
+    fc.assert(
+      fc.property(sizes as fc.Arbitrary<number[]>, orders, (shape, order) => {
+        const strides = new Array<number>(3);
+        let stride = 1;
+        for (const d of order) {
+          strides[d] = stride;
+          stride *= shape[d]!;
+        }
+        const source = sample('int32', shape, (i) => i, { strides, offset: 0, span: stride });
+        const target = blank('int32', shape);
+        expect(run('copy', [source], [target])).toEqual([source.values]);
+        release(source, target);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   it('narrowGrad puts the gradient among zeros', () => {
     const dy = sample('float32', [2, 2, 3], (i) => i + 1);
     const whole = sample('float32', [2, 4, 3], () => 5);

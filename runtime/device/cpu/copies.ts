@@ -4,15 +4,40 @@ import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
 import { identity } from './expr-type.ts';
 import { heap } from './heap.ts';
-import { addressOf, type KernelFactory } from './kernel.ts';
+import { addressOf, indexOf, type KernelFactory } from './kernel.ts';
+import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
+import { hasSimd } from './wasm/module-builder.ts';
+import { transposeKernels } from './wasm/transpose-kernel.ts';
 
 /** Kernels that only move elements: the pointwise identity over strides. */
 
 export const copy: KernelFactory = ([x], [out]) => {
   if (isContiguousMeta(x!) && isContiguousMeta(out!)) return copyBytes(x!);
-  return pointwise(identity, [x!], out!, {});
+  return transposingCopy(x!, out!) ?? pointwise(identity, [x!], out!, {});
 };
+
+/**
+ * A copy whose source is adjacent along another dimension than its target, such as after a permute: a
+ * plane of the two dimensions at a time. Null for other copies.
+ */
+function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {
+  if (!hasSimd || dtypes[x.dtype].bytes !== 4) return null;
+  const { shape, strides } = collapse(out.shape, [out.strides, x.strides]);
+  const [toStrides, fromStrides] = strides as [number[], number[]];
+  const columns = shape.length - 1;
+  const rows = fromStrides.indexOf(1);
+  if (columns < 1 || toStrides[columns] !== 1 || rows < 0 || rows === columns) return null;
+  const { transpose } = transposeKernels();
+  const outer = (list: readonly number[]) => list.filter((_, d) => d !== rows && d !== columns);
+  const planes = { shape: outer(shape), strides: [outer(toStrides), outer(fromStrides)] };
+  const [toStep, fromStep] = [toStrides[rows]! * 4, fromStrides[columns]! * 4];
+  const [height, width] = [shape[rows]!, shape[columns]!];
+  return ([source], [target]) => {
+    const at = [indexOf(target!, out.dtype), indexOf(source!, x.dtype)];
+    walk(planes, at, () => transpose(at[0]! * 4, toStep, at[1]! * 4, fromStep, height, width));
+  };
+}
 
 export const copyInto: KernelFactory = ([, source], [out]) => {
   const launch = pointwise(identity, [source!], out!, {});

@@ -62,15 +62,27 @@ export function toUniform(word: number): number {
   return (word >>> 8) / 2 ** 24;
 }
 
-/**
- * Box–Muller on lanes (0, 1) and (2, 3): the even lane gets the cosine, the odd one the sine. The
- * radius reads 1 − u, which is never 0.
- */
+export function toUniforms(words: Int32Array, out: Float64Array): void {
+  for (let lane = 0; lane < 4; lane++) out[lane] = toUniform(words[lane]!);
+}
+
+/** Box–Muller on lanes (0, 1) and (2, 3): the even lane gets the cosine, the odd one the sine. */
 export function toNormals(words: Int32Array, out: Float64Array): void {
-  for (let lane = 0; lane < 4; lane += 2) {
-    const radius = Math.sqrt(-2 * Math.log(1 - toUniform(words[lane]!)));
-    const angle = 2 * Math.PI * toUniform(words[lane + 1]!);
-    out[lane] = radius * Math.cos(angle);
-    out[lane + 1] = radius * Math.sin(angle);
+  toUniforms(words, out);
+  uniformsToNormals(out, 0, 4);
+}
+
+/** The same in place, for an even number of uniform numbers. */
+export function uniformsToNormals(
+  numbers: Float64Array | Float32Array,
+  start: number,
+  end: number,
+): void {
+  for (let i = start; i < end; i += 2) {
+    // 1 − u is never 0.
+    const radius = Math.sqrt(-2 * Math.log(1 - numbers[i]!));
+    const angle = 2 * Math.PI * numbers[i + 1]!;
+    numbers[i] = radius * Math.cos(angle);
+    numbers[i + 1] = radius * Math.sin(angle);
   }
 }

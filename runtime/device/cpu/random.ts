@@ -1,37 +1,65 @@
 import { sizeOf } from '../../tensor/shape.ts';
 import { heap } from './heap.ts';
-import { addressOf, expectContiguous, type KernelFactory } from './kernel.ts';
-import { randomBlock, toUniform, twoWords } from './philox.ts';
-import { uniform as scalarUniform } from './scalar/fill.ts';
+import { expectContiguous, indexOf, type KernelFactory } from './kernel.ts';
+import { randomBlock, toNormals, toUniforms, twoWords, uniformsToNormals } from './philox.ts';
+import * as scalar from './scalar/fill.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 import { randomKernels } from './wasm/random-kernels.ts';
 
-/** Whole blocks of four in WebAssembly; the ends, where the offset cuts a block, in JavaScript. */
-export const uniform: KernelFactory = (inputs, outputs, attrs) => {
-  if (!hasSimd) return scalarUniform(inputs, outputs, attrs);
-  const [out] = outputs;
-  expectContiguous(out!);
-  const seed = attrs.seed as number;
-  const start = attrs.offset as number;
-  const end = start + sizeOf(out!.shape);
-  const firstWhole = Math.min(Math.ceil(start / 4) * 4, end);
-  const endWhole = Math.max(Math.floor(end / 4) * 4, firstWhole);
-  const words = new Int32Array(4);
-  const kernel = randomKernels().uniform;
-  const [key0, key1] = twoWords(seed);
+interface Distribution {
+  readonly fallback: KernelFactory;
+  readonly fromWords: (words: Int32Array, numbers: Float64Array) => void;
+  /** Turns uniform numbers, whole blocks of them, into this distribution's. */
+  readonly fromUniforms: (numbers: Float32Array, start: number, end: number) => void;
+}
 
-  const writeSingly = (address: number, from: number, to: number): void => {
-    for (let i = from; i < to; i++) {
-      if (i === from || i % 4 === 0) randomBlock(seed, Math.floor(i / 4), words);
-      heap.f32[address / 4 + i - start] = toUniform(words[i % 4]!);
-    }
+/** Whole blocks of four in WebAssembly; the ends, where the offset cuts a block, in JavaScript. */
+function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFactory {
+  if (!hasSimd) return fallback;
+  return (_inputs, [out], attrs) => {
+    expectContiguous(out!);
+    const seed = attrs.seed as number;
+    const start = attrs.offset as number;
+    const end = start + sizeOf(out!.shape);
+    const firstWhole = Math.min(Math.ceil(start / 4) * 4, end);
+    const endWhole = Math.max(Math.floor(end / 4) * 4, firstWhole);
+    const words = new Int32Array(4);
+    const numbers = new Float64Array(4);
+    const [key0, key1] = twoWords(seed);
+    const { uniform } = randomKernels();
+
+    const writeSingly = (index: number, from: number, to: number): void => {
+      for (let i = from; i < to; i++) {
+        if (i === from || i % 4 === 0) {
+          randomBlock(seed, Math.floor(i / 4), words);
+          fromWords(words, numbers);
+        }
+        heap.f32[index + i - start] = numbers[i % 4]!;
+      }
+    };
+    return (_sources, [target]) => {
+      const index = indexOf(target!, 'float32');
+      writeSingly(index, start, firstWhole);
+      const [low, high] = twoWords(firstWhole / 4);
+      const from = index + firstWhole - start;
+      const to = index + endWhole - start;
+      if (to > from) {
+        uniform(from * 4, (to - from) / 4, low, high, key0, key1);
+        fromUniforms(heap.f32, from, to);
+      }
+      writeSingly(index, endWhole, end);
+    };
   };
-  return (_sources, [target]) => {
-    const address = addressOf(target!, 'float32');
-    writeSingly(address, start, firstWhole);
-    const [low, high] = twoWords(firstWhole / 4);
-    const blocks = (endWhole - firstWhole) / 4;
-    if (blocks > 0) kernel(address + (firstWhole - start) * 4, blocks, low, high, key0, key1);
-    writeSingly(address, endWhole, end);
-  };
-};
+}
+
+export const uniform = random({
+  fallback: scalar.uniform,
+  fromWords: toUniforms,
+  fromUniforms: () => {},
+});
+
+export const normal = random({
+  fallback: scalar.normal,
+  fromWords: toNormals,
+  fromUniforms: uniformsToNormals,
+});

@@ -1,7 +1,7 @@
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { randomBlock, toNormals, toUniform } from '../philox.ts';
+import { randomBlock, toNormals, toUniforms } from '../philox.ts';
 import { toInt32 } from './pointwise.ts';
 
 export const fill: KernelFactory = (_inputs, [out], { value }) => {
@@ -40,8 +40,6 @@ function random(draw: (words: Int32Array, numbers: Float64Array) => void): Kerne
   };
 }
 
-export const uniform = random((words, numbers) => {
-  for (let lane = 0; lane < 4; lane++) numbers[lane] = toUniform(words[lane]!);
-});
+export const uniform = random(toUniforms);
 
 export const normal = random(toNormals);

@@ -1,7 +1,8 @@
 import { tileAt } from '../scratch.ts';
-import { type Code, f32x4, i32, load, memoryLane, op, shuffle, store } from './code.ts';
+import { type Code, f32x4, i32, load, memoryLane, op, store } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { compile, lazily } from './module-builder.ts';
+import { transposeFour } from './transpose-kernel.ts';
 
 /**
  * The parts of a packed matrix product after Goto and van de Geijn, "Anatomy of high-performance
@@ -69,19 +70,8 @@ class LaneGroup {
     this.#lanes.forEach((lane, i) => {
       f.set(t[i]!, load('v128.load', get(lane)));
     });
-    const [a, b, c, d] = t.map(get) as [Code, Code, Code, Code];
-    const lowAB = f.local('v128', shuffle(a, b, [0, 4, 1, 5]));
-    const highAB = f.local('v128', shuffle(a, b, [2, 6, 3, 7]));
-    const lowCD = f.local('v128', shuffle(c, d, [0, 4, 1, 5]));
-    const highCD = f.local('v128', shuffle(c, d, [2, 6, 3, 7]));
-    const rows: [Local, Local, number[]][] = [
-      [lowAB, lowCD, [0, 1, 4, 5]],
-      [lowAB, lowCD, [2, 3, 6, 7]],
-      [highAB, highCD, [0, 1, 4, 5]],
-      [highAB, highCD, [2, 3, 6, 7]],
-    ];
-    rows.forEach(([ab, cd, lanes], i) => {
-      f.emit(store('v128.store', get(to), shuffle(get(ab), get(cd), lanes), i * step));
+    transposeFour(f, t).forEach((column, i) => {
+      f.emit(store('v128.store', get(to), column, i * step));
     });
   }
 }
