@@ -61,11 +61,23 @@ export function printStages(
   return stages;
 }
 
-/** The lines of the file that the user wrote, where the script's source map leads there. */
-function originalLines({ source, span }: Code): string {
-  const [from, to] = [source.position(span.start), source.position(span.end)];
-  const numbers = Array.from({ length: to.line - from.line + 1 }, (_, i) => from.line + i);
-  const lines = numbers.map((number) => source.line(from.file, number));
-  const complete = from.file === to.file && lines.length > 0 && !lines.includes(undefined);
-  return complete ? `${lines.join('\n')}\n` : `${source.text.slice(span.start, span.end)}\n`;
+/**
+ * The lines of the file that the user wrote, where the script's source map leads there. A source map
+ * ends at the last expression, so the closing brackets are found by counting.
+ */
+function originalLines({ source, span, spans }: Code): string {
+  const from = source.position(span.start);
+  const last = Math.max(...spans.map(({ start }) => source.position(start).line));
+  const lines: string[] = [];
+  let depth = 0;
+  for (let number = from.line; ; number++) {
+    const line = source.line(from.file, number);
+    if (line === undefined) return `${source.text.slice(span.start, span.end)}\n`;
+    lines.push(line);
+    for (const character of line) {
+      if ('([{'.includes(character)) depth++;
+      else if (')]}'.includes(character)) depth--;
+    }
+    if (number >= last && depth <= 0) return `${lines.join('\n')}\n`;
+  }
 }
