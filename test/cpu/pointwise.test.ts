@@ -201,6 +201,15 @@ describe('generated kernels', () => {
     release(floats, ints, outFloat, outInt);
   });
 
+  it('tell signatures apart that differ in operands nobody reads', () => {
+    const target = blank('float32', [6]);
+    const unread = sample('float32', [6], noise(1));
+    for (const inputs of [[], [unread], [unread, unread], []]) {
+      expect(run(E.attr('value'), inputs, [target], { value: 3 })).toEqual([[3, 3, 3, 3, 3, 3]]);
+    }
+    release(target, unread);
+  });
+
   it('compute a node that occurs twice once, with the same result', () => {
     const shared = E.exp(E.mul(x, x));
     const once = apply(E.add(shared, shared), [0.5, 1, 1.5, 2, 2.5]);

@@ -62,10 +62,10 @@ const kernelsByText = new Map<string, PointwiseKernel>();
 const dtypeCodes: { readonly [D in DType]: number } = { float32: 0, int32: 1, bool: 2 };
 const walkCodes: { readonly [W in Walk]: number } = { contiguous: 0, fixed: 3, strided: 6 };
 
-/** The number of operands is the expression's: digits alone tell signatures apart, while they fit. */
+/** A digit of base 9 for each operand after a leading 1, while that fits in a number. */
 function signatureKey(kinds: readonly DType[], walks: readonly Walk[]): string | number {
-  if (kinds.length > 16) return `${kinds} ${walks}`;
-  let digits = 0;
+  if (kinds.length > 15) return `${kinds} ${walks}`;
+  let digits = 1;
   for (let k = 0; k < kinds.length; k++) {
     digits = digits * 9 + dtypeCodes[kinds[k]!] + walkCodes[walks[k]!];
   }
@@ -98,6 +98,8 @@ function bitsOf(value: number, form: 'f32' | 'i32'): number {
   return attrBits[0]!;
 }
 
+const argumentWords = argumentsAt / 4;
+
 /** Lists of 'contiguous' by length, so that the usual case allocates none. */
 const contiguousWalks: Walk[][] = [];
 
@@ -128,7 +130,6 @@ function bindFlat(
   };
 }
 
-const argumentWords = argumentsAt / 4;
 const noWords: readonly number[] = [];
 
 function attrWordsOf({ attrs: names }: PointwiseKernel, attrs: Attrs): readonly number[] {
