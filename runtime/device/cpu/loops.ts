@@ -12,12 +12,17 @@ export interface Loops {
  */
 export function collapse(shape: Shape, strides: readonly (readonly number[])[]): Loops {
   const sizes: number[] = [];
-  const merged: number[][] = strides.map(() => []);
+  const merged: number[][] = [];
+  for (let k = 0; k < strides.length; k++) merged.push([]);
+  // Plain loops: this runs for every eager op on strided operands.
   for (let d = 0; d < shape.length; d++) {
     const size = shape[d]!;
     if (size === 1) continue;
     const last = sizes.length - 1;
-    const joins = last >= 0 && strides.every((own, k) => merged[k]![last] === own[d]! * size);
+    let joins = last >= 0;
+    for (let k = 0; joins && k < strides.length; k++) {
+      joins = merged[k]![last] === strides[k]![d]! * size;
+    }
     if (joins) sizes[last]! *= size;
     else sizes.push(size);
     const at = sizes.length - 1;
