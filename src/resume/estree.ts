@@ -104,11 +104,27 @@ export const returns = (argument: Expression): Statement => ({ type: 'ReturnStat
 
 export const throws = (argument: Expression): Statement => ({ type: 'ThrowStatement', argument });
 
+/** `for (;;) { … }` */
+export const loop = (label: string | undefined, body: readonly Statement[]): Statement => {
+  const statement: Statement = { type: 'ForStatement', body: block(body) };
+  return label === undefined ? statement : labelled(label, statement);
+};
+
+export const labelled = (label: string, body: Statement): Statement => ({
+  type: 'LabeledStatement',
+  label: id(label),
+  body,
+});
+
 export const declare = (
   kind: 'const' | 'let',
-  names: readonly (readonly [Identifier, Expression])[],
+  names: readonly (readonly [Identifier, Expression | undefined])[],
 ): Statement => ({
   type: 'VariableDeclaration',
   kind,
-  declarations: names.map(([name, init]) => ({ type: 'VariableDeclarator', id: name, init })),
+  declarations: names.map(([name, init]) => ({
+    type: 'VariableDeclarator',
+    id: name,
+    init: init ?? null,
+  })),
 });

@@ -1,7 +1,7 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
-import { type Execute, functionOf } from './function-of.ts';
+import { functionOf, type MachineFor } from './function-of.ts';
 import { abandonIterators } from './iterator-record.ts';
 import * as semantics from './semantics.ts';
 
@@ -9,7 +9,7 @@ import * as semantics from './semantics.ts';
 type Handler<O extends Opcode> = (
   frame: Frame,
   instruction: InstructionOf<O>,
-  execute: Execute,
+  machineFor: MachineFor,
 ) => Pc | undefined;
 
 type Handlers = { readonly [O in Exclude<Opcode, 'return'>]: Handler<O> };
@@ -71,10 +71,10 @@ const handlers: Handlers = {
   outerCell(frame, { dst, index }) {
     frame.registers[dst] = frame.closure.cells[index];
   },
-  closure(frame, { dst, code, cells, nameFrom }, execute) {
+  closure(frame, { dst, code, cells, nameFrom }, machineFor) {
     const closure = innerClosure(frame, code, all(frame, cells) as Cell[]);
     const name = nameFrom === undefined ? undefined : (get(frame, nameFrom) as PropertyKey);
-    frame.registers[dst] = functionOf(closure, execute, name);
+    frame.registers[dst] = functionOf(closure, machineFor, name);
   },
   unary(frame, { dst, operator, src }) {
     frame.registers[dst] = semantics.unary(operator, get(frame, src));
@@ -204,25 +204,25 @@ export function innerClosure(frame: Frame, index: number, cells: readonly Cell[]
 
 /**
  * Executes the instruction at `frame.pc`, which isn't a return, and moves the pc on. When it throws,
- * the pc stays on it. `execute` runs the functions that the instruction makes.
+ * the pc stays on it. `machineFor` runs the functions that the instruction makes.
  */
 export function perform(
   frame: Frame,
   instruction: Exclude<Instruction, { op: 'return' }>,
-  execute: Execute,
+  machineFor: MachineFor,
 ): void {
   const handler = handlers[instruction.op] as Handler<Opcode>;
-  frame.pc = handler(frame, instruction, execute) ?? frame.pc + 1;
+  frame.pc = handler(frame, instruction, machineFor) ?? frame.pc + 1;
 }
 
 /** Runs a frame by itself to its return, without hooks and without generated code. */
-export function interpret(frame: Frame, execute: Execute): unknown {
+export function interpret(frame: Frame, machineFor: MachineFor): unknown {
   const { instructions } = frame.closure.code;
   try {
     for (;;) {
       const instruction = instructions[frame.pc]!;
       if (instruction.op === 'return') return get(frame, instruction.src);
-      perform(frame, instruction, execute);
+      perform(frame, instruction, machineFor);
     }
   } catch (error) {
     abandonIterators(frame.registers);

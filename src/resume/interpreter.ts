@@ -5,7 +5,7 @@ import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { activate, functionOf } from './function-of.ts';
 import { perform } from './interpret.ts';
 import { abandonIterators } from './iterator-record.ts';
-import { executeFrame } from './machine.ts';
+import { machineFor } from './machine.ts';
 
 export { activate, closureOf } from './function-of.ts';
 export { innerClosure } from './interpret.ts';
@@ -27,7 +27,7 @@ export function step(frame: Frame): StepResult {
     return { kind: 'return', value: frame.registers[instruction.src] };
   }
   try {
-    perform(frame, instruction, executeFrame);
+    perform(frame, instruction, machineFor);
   } catch (error) {
     abandonIterators(frame.registers);
     throw error;
@@ -101,7 +101,7 @@ function loop(frames: Frame[], hooks: RunHooks): unknown {
       frames.push(entered);
       continue;
     }
-    perform(frame, instruction, executeFrame);
+    perform(frame, instruction, machineFor);
     hooks.afterInstruction?.(frame, pc, instruction);
   }
 }
@@ -147,5 +147,5 @@ export function instantiate(
     code.kind === 'arrow'
       ? { code, scope, cells, homeObject, lexicalThis: { value: thisValue } }
       : { code, scope, cells, homeObject };
-  return functionOf(closure, executeFrame) as (...args: never[]) => unknown;
+  return functionOf(closure, machineFor) as (...args: never[]) => unknown;
 }

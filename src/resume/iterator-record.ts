@@ -1,39 +1,15 @@
-/** An iteration under way: what an iterator register holds. Mirrors the specification's record. */
-export class IteratorRecord {
-  /** Exhausted, closed or failed: `next` and `return` are not called any more. */
+/** An iteration under way: what an iterator register holds. */
+export abstract class IteratorRecord {
+  /** Exhausted, closed or failed: the iterator isn't asked or closed any more. */
   done = false;
   /** The element that the last `advance` arrived at. */
   current: unknown = undefined;
-  private readonly iterator: Iterator<unknown>;
-  private readonly next: () => unknown;
-
-  constructor(iterator: Iterator<unknown>) {
-    this.iterator = iterator;
-    this.next = iterator.next;
-  }
 
   /** False at the end. An iterator that throws is done, so it isn't closed afterwards. */
-  advance(): boolean {
-    if (this.done) return false;
-    this.done = true;
-    const result = Reflect.apply(this.next, this.iterator, []);
-    if (!isObject(result))
-      throw new TypeError(`Iterator result ${String(result)} is not an object`);
-    if ((result as IteratorResult<unknown>).done) return false;
-    this.current = (result as IteratorResult<unknown>).value;
-    this.done = false;
-    return true;
-  }
+  abstract advance(): boolean;
 
   /** Leaving the loop early. */
-  close(): void {
-    if (this.done) return;
-    this.done = true;
-    const method = this.iterator.return;
-    if (method === undefined || method === null) return;
-    const result = Reflect.apply(method, this.iterator, []);
-    if (!isObject(result)) throw notAnObject(result);
-  }
+  abstract close(): void;
 
   /** Leaving by a throw: whatever closing throws gives way to it. */
   abandon(): void {
@@ -44,6 +20,65 @@ export class IteratorRecord {
     }
   }
 }
+
+/** Mirrors the specification's record: `next` is looked up once. */
+class ProtocolIterator extends IteratorRecord {
+  private readonly iterator: Iterator<unknown>;
+  private readonly next: () => unknown;
+
+  constructor(iterator: Iterator<unknown>) {
+    super();
+    this.iterator = iterator;
+    this.next = iterator.next;
+  }
+
+  advance(): boolean {
+    if (this.done) return false;
+    this.done = true;
+    const result = Reflect.apply(this.next, this.iterator, []);
+    if (!isObject(result)) throw notAnObject(result);
+    if ((result as IteratorResult<unknown>).done) return false;
+    this.current = (result as IteratorResult<unknown>).value;
+    this.done = false;
+    return true;
+  }
+
+  close(): void {
+    if (this.done) return;
+    this.done = true;
+    const method = this.iterator.return;
+    if (method === undefined || method === null) return;
+    const result = Reflect.apply(method, this.iterator, []);
+    if (!isObject(result)) throw notAnObject(result);
+  }
+}
+
+/** An array whose iterator is the language's own: nobody can see that it is left out. */
+class ArrayIterator extends IteratorRecord {
+  constructor(
+    private readonly array: readonly unknown[],
+    private next: number,
+  ) {
+    super();
+  }
+
+  advance(): boolean {
+    if (this.done || this.next >= this.array.length) {
+      this.done = true;
+      return false;
+    }
+    this.current = this.array[this.next++];
+    return true;
+  }
+
+  close(): void {
+    this.done = true;
+  }
+}
+
+const arrayValues = Array.prototype[Symbol.iterator];
+const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as Iterator<unknown>;
+const arrayNext = arrayIteratorPrototype.next;
 
 const isObject = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
@@ -56,19 +91,19 @@ export function openIterator(iterable: unknown, error: () => TypeError): Iterato
   if (iterable === undefined || iterable === null) throw error();
   const method = (iterable as Iterable<unknown>)[Symbol.iterator];
   if (typeof method !== 'function') throw error();
+  if (method === arrayValues && arrayIteratorPrototype.next === arrayNext) {
+    if (Array.isArray(iterable)) return new ArrayIterator(iterable, 0);
+  }
   const iterator = Reflect.apply(method, iterable, []);
   if (!isObject(iterator)) {
     throw new TypeError('Result of the Symbol.iterator method is not an object');
   }
-  return new IteratorRecord(iterator);
+  return new ProtocolIterator(iterator);
 }
 
 /** The iteration over an array whose next element is number `next`. */
 export function arrayIteratorAt(array: readonly unknown[], next: number): IteratorRecord {
-  const record = new IteratorRecord(array[Symbol.iterator]());
-  for (let i = 0; i < next; i++) record.advance();
-  record.current = undefined;
-  return record;
+  return new ArrayIterator(array, next);
 }
 
 /** A throw leaves a function: its open iterations end, the innermost (highest register) first. */

@@ -22,13 +22,15 @@ import {
  * The statements of one instruction in the state machine. Names in scope there:
  *
  *   F frame   A arguments   T this   S scope   K outer cells   C code   H `machineHelpers`
- *   r0, r1 … registers   g0, g1 … readers of free names   pc
+ *   r0, r1 … registers   g0, g1 … readers of free names
  */
 export interface Place {
   readonly code: Code;
   readonly pc: Pc;
   /** The number of a free name's reader. */
   readerOf(name: string): number;
+  /** Leaves for another instruction. */
+  go(target: Pc): readonly Statement[];
 }
 
 type Generator<O extends Opcode> = (
@@ -41,10 +43,6 @@ const set = (dst: Reg, value: Expression): Statement[] => [assign(register(dst),
 const help = (name: string, ...args: Expression[]): Expression =>
   call(property(id('H'), name), args);
 const self = (place: Place): [Expression, Expression] => [id('C'), literal(place.pc)];
-const go = (target: Pc): Statement[] => [
-  assign(id('pc'), literal(target)),
-  { type: 'ContinueStatement' },
-];
 
 /** The position of the call, for whoever asks while it runs. */
 const markPlace = ({ pc }: Place): Statement => assign(property(id('F'), 'pc'), literal(pc));
@@ -159,18 +157,18 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   ],
   iteratorNext: (i, place) => [
     markPlace(place),
-    when(unary('!', call(property(register(i.iterator), 'advance'), [])), go(i.done)),
+    when(unary('!', call(property(register(i.iterator), 'advance'), [])), place.go(i.done)),
     ...set(i.dst, property(register(i.iterator), 'current')),
   ],
   iteratorClose: (i, place) => [
     markPlace(place),
     run(call(property(register(i.iterator), 'close'), [])),
   ],
-  jump: (i) => go(i.target),
-  jumpIf: (i) => [when(register(i.test), go(i.target))],
-  jumpIfNot: (i) => [when(unary('!', register(i.test)), go(i.target))],
-  jumpIfNullish: (i) => [when(isNullish(register(i.test)), go(i.target))],
-  jumpIfNotUndefined: (i) => [
+  jump: (i, { go }) => go(i.target),
+  jumpIf: (i, { go }) => [when(register(i.test), go(i.target))],
+  jumpIfNot: (i, { go }) => [when(unary('!', register(i.test)), go(i.target))],
+  jumpIfNullish: (i, { go }) => [when(isNullish(register(i.test)), go(i.target))],
+  jumpIfNotUndefined: (i, { go }) => [
     when(binary('!==', register(i.test), literal(undefined)), go(i.target)),
   ],
   return: (i) => [returns(register(i.src))],
@@ -187,7 +185,7 @@ const isNullish = (value: Expression): Expression => ({
 const rawTemplate = (text: string): string =>
   text.replace(/[\\`]|\$\{|\r/g, (match) => (match === '\r' ? '\\r' : `\\${match}`));
 
-/** What the instruction at `place` does, and where it goes when that isn't the next one. */
+/** What the instruction does, and where it goes when that isn't the next one. */
 export function statementsOf(place: Place): readonly Statement[] {
   const instruction = place.code.instructions[place.pc]!;
   return (generators[instruction.op] as Generator<Opcode>)(instruction, place);

@@ -1,7 +1,10 @@
 import { generate } from 'astring';
-import type { BlockStatement, Identifier, Program, Statement } from 'estree';
+import type { Program, Statement } from 'estree';
 import type { Code } from '../bytecode/code.ts';
+import { controlGraph } from '../bytecode/control-graph.ts';
+import type { Pc } from '../bytecode/instructions.ts';
 import { reg } from '../bytecode/instructions.ts';
+import { liveBefore } from '../bytecode/liveness.ts';
 import {
   array,
   block,
@@ -15,35 +18,31 @@ import {
   run,
   throws,
 } from './estree.ts';
-import { statementsOf } from './machine-statements.ts';
+import { structuredBody, switchBody } from './machine-bodies.ts';
+
+export type MachineShape = 'structured' | 'switch';
 
 /**
- * In: verified code. Out: the text of a function body with the parameters C (the code) and H (the
- * helpers) that returns the state machine, `(frame) => value`:
+ * In: verified code and the pc to enter at. Out: the text of a function body with the parameters C
+ * (the code) and H (`machineHelpers`) that returns the machine:
  *
- *   return function (F) {
- *     const R = F.registers, …; let r0 = R[0], …, pc = F.pc;
- *     for (;;) switch (pc) { case 0: … case 7: if (!r3) { pc = 12; continue; } … }
- *   }
+ *   return function (F) { const A = F.args, …; let r0 = F.registers[0], r1, …; … }
  *
- * Guarantees: it can be entered at every instruction; `F.pc` is the instruction that runs whenever
- * other code is called, so that positions can be told; nothing else of the frame is written.
+ * Guarantees: registers are read from the frame once, those that live at the entry; while other code
+ * is called `F.pc` is the calling instruction, so that positions can be told; nothing else of the frame
+ * is written. The shape is structured where the graph allows, unless `shape` says otherwise.
  */
-export function machineText(code: Code): string {
+export function machineText(code: Code, entry: Pc, shape?: MachineShape): string {
   const names: string[] = [];
   const readerOf = (name: string): number => {
     if (!names.includes(name)) names.push(name);
     return names.indexOf(name);
   };
-  const cases = code.instructions.map((_, pc) => ({
-    type: 'SwitchCase' as const,
-    test: literal(pc),
-    consequent: [...statementsOf({ code, pc, readerOf })],
-  }));
-  const loop: Statement = {
-    type: 'ForStatement',
-    body: block([{ type: 'SwitchStatement', discriminant: id('pc'), cases }]),
-  };
+  const graph = controlGraph(code, entry);
+  const structured = (shape ?? 'structured') === 'structured' && graph.isReducible;
+  const body = structured
+    ? structuredBody(code, graph, readerOf)
+    : switchBody(code, graph, readerOf);
   const program: Program = {
     type: 'Program',
     sourceType: 'script',
@@ -56,7 +55,7 @@ export function machineText(code: Code): string {
           type: 'FunctionExpression',
           id: null,
           params: [id('F')],
-          body: block([...prologue(code, names), guardIterators(code, loop)]),
+          body: block([...prologue(code, entry, names, structured), ...guardIterators(code, body)]),
         },
       },
     ],
@@ -64,41 +63,52 @@ export function machineText(code: Code): string {
   return generate(program);
 }
 
-function prologue(code: Code, names: readonly string[]): Statement[] {
+function prologue(
+  code: Code,
+  entry: Pc,
+  names: readonly string[],
+  structured: boolean,
+): Statement[] {
   const frame = id('F');
   const closure = property(frame, 'closure');
-  const parts = [
-    [id('R'), property(frame, 'registers')],
-    [id('A'), property(frame, 'args')],
-    [id('T'), property(frame, 'thisValue')],
-    [id('S'), property(closure, 'scope')],
-    [id('K'), property(closure, 'cells')],
-  ] as const;
+  const live = liveBefore(code)[entry]!;
   const registers = code.registerNames.map((_, index) => {
-    const name: Identifier = register(reg(index));
-    return [name, element(id('R'), literal(index))] as const;
+    const held = live.has(reg(index));
+    const init = held ? element(property(frame, 'registers'), literal(index)) : undefined;
+    return [register(reg(index)), init] as const;
   });
-  const readers = names.map((_, index) => [id(`g${index}`), literal(undefined)] as const);
+  const readers = names.map((_, index) => [id(`g${index}`), undefined] as const);
   return [
-    declare('const', parts),
-    declare('let', [...registers, ...readers, [id('pc'), property(frame, 'pc')]]),
+    declare('const', [
+      [id('A'), property(frame, 'args')],
+      [id('T'), property(frame, 'thisValue')],
+      [id('S'), property(closure, 'scope')],
+      [id('K'), property(closure, 'cells')],
+    ]),
+    declare('let', [
+      ...registers,
+      ...readers,
+      ...(structured ? [] : [[id('pc'), literal(entry)] as const]),
+    ]),
   ];
 }
 
 /** A throw closes the iterators that are open, the innermost (highest register) first. */
-function guardIterators(code: Code, loop: Statement): Statement {
+function guardIterators(code: Code, body: Statement[]): Statement[] {
   const iterators = new Set(
     code.instructions.flatMap((each) => (each.op === 'getIterator' ? [each.dst] : [])),
   );
-  if (iterators.size === 0) return loop;
+  if (iterators.size === 0) return body;
   const inOrder = [...iterators].sort((a, b) => a - b).map(register);
-  const handler: BlockStatement = block([
+  const handler = block([
     run(call(property(id('H'), 'abandonIterators'), [array(inOrder)])),
     throws(id('error')),
   ]);
-  return {
-    type: 'TryStatement',
-    block: block([loop]),
-    handler: { type: 'CatchClause', param: id('error'), body: handler },
-  };
+  return [
+    {
+      type: 'TryStatement',
+      block: block(body),
+      handler: { type: 'CatchClause', param: id('error'), body: handler },
+    },
+  ];
 }

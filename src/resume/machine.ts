@@ -1,28 +1,46 @@
 import type { Code } from '../bytecode/code.ts';
 import { type Cell, type Frame, type Scope, uninitialized } from '../bytecode/frame.ts';
-import { functionOf } from './function-of.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+import { functionOf, type Machine } from './function-of.ts';
 import { innerClosure, interpret } from './interpret.ts';
 import { abandonIterators } from './iterator-record.ts';
-import { machineText } from './machine-text.ts';
+import { type MachineShape, machineText } from './machine-text.ts';
 import { notCallable } from './native-errors.ts';
 import * as semantics from './semantics.ts';
 
-/** Runs a frame of the code from its pc to its return. */
-export type Machine = (frame: Frame) => unknown;
+export type { Machine } from './function-of.ts';
 
 const machines = new WeakMap<Code, Machine>();
 
 /**
- * The native state machine of a code, generated once. Where the page forbids code generation, the
- * interpreter, which does the same many times slower.
+ * The native machine of a code: generated once per pc that it is entered at. Where the page forbids
+ * code generation, the interpreter, which does the same many times slower.
  */
 export function machineFor(code: Code): Machine {
   let machine = machines.get(code);
   if (machine === undefined) {
-    machine = canGenerate() ? compile(code) : (frame) => interpret(frame, executeFrame);
+    machine = canGenerate() ? generated(code) : (frame) => interpret(frame, machineFor);
     machines.set(code, machine);
   }
   return machine;
+}
+
+function generated(code: Code): Machine {
+  let first: Machine | undefined; // calls enter at 0, and are many
+  const others = new Map<Pc, Machine>();
+  return (frame) => {
+    const { pc } = frame;
+    if (pc === 0) {
+      first ??= compile(code, 0);
+      return first(frame);
+    }
+    let machine = others.get(pc);
+    if (machine === undefined) {
+      machine = compile(code, pc);
+      others.set(pc, machine);
+    }
+    return machine(frame);
+  };
 }
 
 /** Runs a frame of any code. */
@@ -44,8 +62,10 @@ function canGenerate(): boolean {
   return generates;
 }
 
-function compile(code: Code): Machine {
-  return new Function('C', 'H', machineText(code))(code, machineHelpers) as Machine;
+/** The machine that is entered at `entry`; `shape` is for tests. */
+export function compile(code: Code, entry: Pc, shape?: MachineShape): Machine {
+  const make = new Function('C', 'H', machineText(code, entry, shape));
+  return make(code, machineHelpers) as Machine;
 }
 
 /** What generated code calls. */
@@ -59,5 +79,5 @@ const machineHelpers = {
   typeofFree: (scope: Scope, name: string) =>
     scope.has(name) ? typeof scope.get(name) : 'undefined',
   closure: (frame: Frame, index: number, cells: readonly Cell[], name?: PropertyKey) =>
-    functionOf(innerClosure(frame, index, cells), executeFrame, name),
+    functionOf(innerClosure(frame, index, cells), machineFor, name),
 };

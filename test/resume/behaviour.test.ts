@@ -32,7 +32,7 @@ for (const [group, examples] of Object.entries(groups)) {
         expect(bytecodeOutcome(example, run), 'interpreter').toBe(expected);
         expect(bytecodeOutcome(example, executeFrame), 'machine').toBe(expected);
         expect(
-          bytecodeOutcome(example, (frame) => interpret(frame, (inner) => run(inner))),
+          bytecodeOutcome(example, (frame) => interpret(frame, () => run)),
           'interpreter alone',
         ).toBe(expected);
         for (let steps = 1; ; steps++) {

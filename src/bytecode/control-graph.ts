@@ -1,0 +1,129 @@
+import type { Code } from './code.ts';
+import { effectOf, successors } from './effects.ts';
+import type { Pc } from './instructions.ts';
+
+/** Instructions that always run one after the other. */
+export interface Block {
+  readonly start: Pc;
+  /** The last instruction. */
+  readonly last: Pc;
+  /** Starts of the blocks that may come next. */
+  readonly next: readonly Pc[];
+  /** Position in reverse postorder: an edge to a block with the same or a lower one goes back. */
+  readonly order: number;
+  /** The blocks that this one, and no other, dominates directly; in reverse postorder. */
+  readonly dominates: readonly Block[];
+  /** Some edge goes back to it. */
+  readonly isLoop: boolean;
+  /** More than one forward edge comes in. */
+  readonly isMerge: boolean;
+}
+
+/** The part of a code that can be reached from one instruction. */
+export interface ControlGraph {
+  readonly entry: Block;
+  readonly blocks: ReadonlyMap<Pc, Block>;
+  /** Every cycle is entered at one block only, so the graph can be written as nested loops. */
+  readonly isReducible: boolean;
+}
+
+interface Draft {
+  start: Pc;
+  last: Pc;
+  next: readonly Pc[];
+  order: number;
+  dominator: Draft | undefined;
+  dominates: Draft[];
+  isLoop: boolean;
+  isMerge: boolean;
+}
+
+export function controlGraph(code: Code, entry: Pc): ControlGraph {
+  const order = reversePostorder(code, entry);
+  const drafts = new Map(order.map((draft) => [draft.start, draft]));
+  const before = new Map<Draft, Draft[]>(order.map((draft) => [draft, []]));
+  for (const draft of order) for (const pc of draft.next) before.get(drafts.get(pc)!)!.push(draft);
+  findDominators(order, before);
+  let isReducible = true;
+  for (const draft of order) {
+    draft.dominator?.dominates.push(draft);
+    const back = before.get(draft)!.filter((from) => from.order >= draft.order);
+    draft.isLoop = back.length > 0;
+    draft.isMerge = before.get(draft)!.length - back.length > 1;
+    if (!back.every((from) => isDominated(from, draft))) isReducible = false;
+  }
+  return { entry: order[0]!, blocks: drafts, isReducible };
+}
+
+function reversePostorder(code: Code, entry: Pc): Draft[] {
+  const leaders = findLeaders(code, entry);
+  const order: Draft[] = [];
+  const seen = new Set<Pc>([entry]);
+  const first = draftAt(code, entry, leaders);
+  // An explicit stack: the depth is the length of the code.
+  const stack = [{ draft: first, pending: [...first.next] }];
+  while (stack.length > 0) {
+    const top = stack[stack.length - 1]!;
+    const pc = top.pending.pop();
+    if (pc === undefined) {
+      order.push(top.draft);
+      stack.pop();
+    } else if (!seen.has(pc)) {
+      seen.add(pc);
+      const draft = draftAt(code, pc, leaders);
+      stack.push({ draft, pending: [...draft.next] });
+    }
+  }
+  order.reverse();
+  for (const [index, draft] of order.entries()) draft.order = index;
+  return order;
+}
+
+function findLeaders(code: Code, entry: Pc): ReadonlySet<Pc> {
+  const leaders = new Set<Pc>([entry]);
+  for (let pc = 0; pc < code.instructions.length; pc++) {
+    if (goesOn(code, pc)) continue;
+    for (const target of successors(code, pc)) leaders.add(target);
+  }
+  return leaders;
+}
+
+function draftAt(code: Code, start: Pc, leaders: ReadonlySet<Pc>): Draft {
+  let last = start;
+  while (goesOn(code, last) && !leaders.has(last + 1)) last++;
+  const next = [...new Set(successors(code, last))];
+  const flags = { isLoop: false, isMerge: false };
+  return { start, last, next, order: 0, dominator: undefined, dominates: [], ...flags };
+}
+
+const goesOn = (code: Code, pc: Pc): boolean => effectOf(code.instructions[pc]!).flow === 'next';
+
+/** The simple fixed point of Cooper, Harvey and Kennedy. */
+function findDominators(order: readonly Draft[], before: ReadonlyMap<Draft, Draft[]>): void {
+  for (let changed = true; changed; ) {
+    changed = false;
+    for (const draft of order.slice(1)) {
+      const known = before.get(draft)!.filter((from) => from.order === 0 || from.dominator);
+      const dominator = known.reduce(commonDominator);
+      if (draft.dominator === dominator) continue;
+      draft.dominator = dominator;
+      changed = true;
+    }
+  }
+}
+
+function commonDominator(a: Draft, b: Draft): Draft {
+  let left = a;
+  let right = b;
+  while (left !== right) {
+    if (left.order > right.order) left = left.dominator!;
+    else right = right.dominator!;
+  }
+  return left;
+}
+
+function isDominated(draft: Draft, by: Draft): boolean {
+  let at: Draft | undefined = draft;
+  while (at && at.order > by.order) at = at.dominator;
+  return at === by;
+}
