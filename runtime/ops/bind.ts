@@ -5,7 +5,7 @@ import type { Device } from '../device/device.ts';
 import { AutogradError, DeviceError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { Attrs, OpRecord } from './define-op.ts';
+import { type Attrs, type OpRecord, userName } from './define-op.ts';
 import { executeEagerly } from './eager.ts';
 
 /** Performs an op in another way than running its kernel: a program builder appends it. */
@@ -60,7 +60,7 @@ function bindInPlace(
   const target = inputs[0]!;
   if (gradEnabled() && inputs.some((input) => input.requiresGrad)) {
     throw new AutogradError({
-      what: `${op.name}: a write in place where gradients are recorded`,
+      what: `${userName(op)}: a write in place where gradients are recorded`,
       given: `a ${formatSpec(target)} tensor${target.requiresGrad ? ' that requires a gradient' : ''}`,
       expected: 'no operand that requires a gradient, or gradients switched off',
       remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
@@ -76,7 +76,7 @@ function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {
   for (const input of inputs) {
     if (input.device === device) continue;
     throw new DeviceError({
-      what: `${op.name}: operands on different devices`,
+      what: `${userName(op)}: operands on different devices`,
       given: inputs.map((t) => `${formatSpec(t)} on ${t.device.name}`).join(', '),
       expected: 'all operands on one device',
       remedy: `move one of them: x.to('${device.name}')`,

@@ -119,6 +119,11 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
   return record;
 }
 
+/** The op as the user called it: ops on a tensor and a number have records of their own. */
+export function userName(op: OpRecord): string {
+  return op.name.replace('Scalar', '');
+}
+
 /** How the kernel uses input number `index`. */
 export function operandUse(op: OpRecord, index: number): OperandUse {
   return op.operands[Math.min(index, op.operands.length - 1)]!.use;

@@ -7,7 +7,7 @@ import { broadcastShapes, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
-import { type Attrs, defineOp, type OpRecord } from './define-op.ts';
+import { type Attrs, defineOp, type OpRecord, userName } from './define-op.ts';
 import { E } from './expr.ts';
 
 const x = E.input(0);
@@ -121,7 +121,7 @@ function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = 
 
 function numberIntoTarget(op: OpRecord, target: Tensor, value: number): Tensor {
   if (!dtypes[target.dtype].floating && !Number.isInteger(value)) {
-    throw lossy(op.name.replace('Scalar', ''), formatSpec(target), String(value));
+    throw lossy(userName(op), formatSpec(target), String(value));
   }
   return bind1(op, [target], { value });
 }

@@ -230,7 +230,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       return x.add(1);
     },
     type: 'DisposedError',
-    what: 'addScalar: the tensor has no data any more',
+    what: 'add: the tensor has no data any more',
     given: 'a disposed f32[2,2] tensor',
     remedy: 'return the tensor from tidy()',
   },
