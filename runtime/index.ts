@@ -70,7 +70,7 @@ export {
   where,
 } from './ops/pointwise.ts';
 export { argmax, max, mean, type ReduceOptions, sum } from './ops/reduce.ts';
-export { seed } from './ops/seed.ts';
+export { seed } from './random/seed.ts';
 export * as optim from './optim/index.ts';
 export { printProgram } from './program/print.ts';
 export type { Program } from './program/program.ts';

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { nextOffset } from '../ops/seed.ts';
+import { nextOffset } from '../random/seed.ts';
 import { shuffledOrder } from './shuffle.ts';
 
 /** Samples by number, in batches. */

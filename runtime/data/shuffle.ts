@@ -1,4 +1,4 @@
-import { randomBlock } from '../device/cpu/philox.ts';
+import { randomBlock } from '../random/philox.ts';
 
 /**
  * The numbers 0 … count - 1 in an order that depends on (seed, offset) alone (Fisher and Yates, one

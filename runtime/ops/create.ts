@@ -1,9 +1,9 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { nextOffset } from '../random/seed.ts';
 import { formatShape, type Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { defineOp } from './define-op.ts';
-import { nextOffset } from './seed.ts';
 
 const fullOp = defineOp({
   name: 'full',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DataLoader, ImageDataset } from '../../runtime/data/index.ts';
 import { shuffledOrder } from '../../runtime/data/shuffle.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
-import { seed } from '../../runtime/ops/seed.ts';
+import { seed } from '../../runtime/random/seed.ts';
 import { allocated, expectClose } from '../ops/eager.ts';
 
 /** Image i is filled with byte i; its label is i. */

@@ -4,7 +4,7 @@ import { conv2d, maxPool2d } from '../../runtime/ops/conv.ts';
 import { rand, randn } from '../../runtime/ops/create.ts';
 import { opNamed } from '../../runtime/ops/define-op.ts';
 import { crossEntropy, nllLoss } from '../../runtime/ops/loss.ts';
-import { seed } from '../../runtime/ops/seed.ts';
+import { seed } from '../../runtime/random/seed.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';

@@ -4,7 +4,7 @@ import { deviceGuard, deviceNamed } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { randn } from '../../runtime/ops/create.ts';
 import { crossEntropy } from '../../runtime/ops/loss.ts';
-import { seed } from '../../runtime/ops/seed.ts';
+import { seed } from '../../runtime/random/seed.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';

@@ -10,7 +10,7 @@ import {
   Sequential,
 } from '../../runtime/nn/index.ts';
 import { randn, zeros } from '../../runtime/ops/create.ts';
-import { seed } from '../../runtime/ops/seed.ts';
+import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor, tensor } from '../ops/eager.ts';
 

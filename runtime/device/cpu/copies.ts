@@ -1,8 +1,8 @@
+import { identity } from '../../ops/expr-type.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
-import { identity } from './expr-type.ts';
 import { heap } from './heap.ts';
 import { addressOf, indexOf, type KernelFactory } from './kernel.ts';
 import { collapse, walk } from './loops.ts';

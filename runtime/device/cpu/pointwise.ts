@@ -1,10 +1,10 @@
 import type { Attrs } from '../../ops/define-op.ts';
 import type { Expr } from '../../ops/expr.ts';
+import { textOf } from '../../ops/expr-nodes.ts';
 import { type DType, dtypes } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { broadcastStrides, sameShape, sizeOf } from '../../tensor/shape.ts';
 import type { Launch, Operand } from '../device.ts';
-import { textOf } from './expr-nodes.ts';
 import { heap } from './heap.ts';
 import { addressOf } from './kernel.ts';
 import { collapse, type Loops } from './loops.ts';

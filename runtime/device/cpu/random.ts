@@ -1,7 +1,13 @@
+import {
+  randomBlock,
+  toNormals,
+  toUniforms,
+  twoWords,
+  uniformsToNormals,
+} from '../../random/philox.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { heap } from './heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from './kernel.ts';
-import { randomBlock, toNormals, toUniforms, twoWords, uniformsToNormals } from './philox.ts';
 import * as scalar from './scalar/fill.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 import { randomKernels } from './wasm/random-kernels.ts';

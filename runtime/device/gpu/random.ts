@@ -1,5 +1,5 @@
 import type { Attrs } from '../../ops/define-op.ts';
-import { randomBlock, toNormals, toUniform } from '../cpu/philox.ts';
+import { randomBlock, toNormals, toUniform } from '../../random/philox.ts';
 
 /** Numbers `offset`, `offset + 1`, … of the seed's stream: bit for bit those of the CPU device. */
 export function randomNumbers(

@@ -1,7 +1,7 @@
+import { randomBlock, toNormals, toUniforms } from '../../../random/philox.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
-import { randomBlock, toNormals, toUniforms } from '../philox.ts';
 import { toInt32 } from './pointwise.ts';
 
 export const fill: KernelFactory = (_inputs, [out], { value }) => {

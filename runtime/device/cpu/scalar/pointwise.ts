@@ -1,10 +1,10 @@
 import type { Attrs } from '../../../ops/define-op.ts';
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
+import { type Arithmetic, arithmetics, joined } from '../../../ops/expr-type.ts';
 import type { DType, TypedArray } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
-import { type Arithmetic, arithmetics, joined } from '../expr-type.ts';
 import { heap } from '../heap.ts';
 import { indexOf } from '../kernel.ts';
 import { collapse, walk } from '../loops.ts';

@@ -1,6 +1,6 @@
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
+import { type Arithmetic, arithmetics, joined } from '../../../ops/expr-type.ts';
 import type { DType } from '../../../tensor/dtype.ts';
-import { type Arithmetic, arithmetics, joined } from '../expr-type.ts';
 import { toInt32 } from '../scalar/pointwise.ts';
 import { type Code, callCode, f32x4, i32x4, lane, op, type PlainOp } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';

@@ -1,6 +1,6 @@
 import type { Expr } from '../../../ops/expr.ts';
+import { nodesOf } from '../../../ops/expr-nodes.ts';
 import { type DType, dtypes } from '../../../tensor/dtype.ts';
-import { nodesOf } from '../expr-nodes.ts';
 import { argumentsAt } from '../scratch.ts';
 import { type Code, i32, i32x4, lane, load, memoryLane, op, store } from './code.ts';
 import { ExprEmitter } from './expr-emitter.ts';

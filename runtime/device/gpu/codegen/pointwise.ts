@@ -1,10 +1,10 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../../ops/define-op.ts';
 import type { Expr } from '../../../ops/expr.ts';
+import { arithmeticOf } from '../../../ops/expr-type.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
-import { arithmeticOf } from '../../cpu/expr-type.ts';
 import { input, type KernelPlan, output, type Slot, type Stage, scratch } from '../kernel-plan.ts';
 import { maxArrays } from '../limits.ts';
 import { binaryCode, compareCode, numberCode, powerCode, unaryCode } from './math-code.ts';

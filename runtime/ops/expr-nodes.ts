@@ -1,4 +1,4 @@
-import type { Expr } from '../../ops/expr.ts';
+import type { Expr } from './expr.ts';
 
 /**
  * Expressions are graphs as soon as a pass fuses ops: one node may be reached in exponentially many

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { philox } from '../../runtime/device/cpu/philox.ts';
+import { philox } from '../../runtime/random/philox.ts';
 import * as scalar from '../../runtime/device/cpu/scalar/fill.ts';
-import { compute } from './samples.ts';
+import { compute } from '../cpu/samples.ts';
 
 type Words = [number, number, number, number];
 

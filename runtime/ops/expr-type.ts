@@ -1,5 +1,5 @@
-import { type BinaryFn, E, type Expr, type UnaryFn } from '../../ops/expr.ts';
-import type { DType } from '../../tensor/dtype.ts';
+import type { DType } from '../tensor/dtype.ts';
+import { type BinaryFn, E, type Expr, type UnaryFn } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 
 /**
