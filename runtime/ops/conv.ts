@@ -126,13 +126,15 @@ const maxPool2dOp = defineOp({
     if (
       x!.shape.length !== 4 ||
       h! + 2 * padding[0] < kernel[0] ||
-      w! + 2 * padding[1] < kernel[1]
+      w! + 2 * padding[1] < kernel[1] ||
+      // A window that lies in the padding alone would have no value.
+      padding.some((size, i) => 2 * size > kernel[i]!)
     ) {
       throw new ShapeError({
         what: "maxPool2d: the window doesn't fit",
         given: `${formatSpec(x!)} with window ${kernel.join('×')}, padding ${padding.join('×')}`,
-        expected: '[n, c, h, w] at least as large as the window',
-        remedy: 'use a smaller window, or pool less often',
+        expected: '[n, c, h, w] at least as large as the window, padding at most half the window',
+        remedy: 'use a smaller window or less padding, or pool less often',
       });
     }
     const shape = [
