@@ -38,18 +38,24 @@ function isOwnFile(url: string): boolean {
   return ownFolders.some((folder) => url.startsWith(folder));
 }
 
-/** The innermost frame of a stack that is in neither this package nor Node itself. */
+/**
+ * The innermost frame of a stack that is in neither this package nor Node itself. Frames of installed
+ * packages (test runners, loaders) count only where there is no other.
+ */
 export function positionFromStack(stack: string): UserPosition | undefined {
+  let installed: UserPosition | undefined;
   for (const text of stack.split('\n')) {
-    const match = frameLocation.exec(text.trim());
+    const match = text.includes('node:') ? null : frameLocation.exec(text.trim());
     if (!match) continue;
     const [, location, line, column] = match;
     const url = toUrl(location!);
-    if (isOwnFile(url) || url.includes('/node_modules/')) continue;
+    if (isOwnFile(url)) continue;
     const file = decodeURIComponent(url.slice('file://'.length));
-    return { file, line: Number(line), column: Number(column) };
+    const position = { file, line: Number(line), column: Number(column) };
+    if (!url.includes('/node_modules/')) return position;
+    installed ??= position;
   }
-  return undefined;
+  return installed;
 }
 
 /** The user's position now; undefined when no user frame is on the stack. */

@@ -58,6 +58,17 @@ describe('layers', () => {
     expect(wrong.map(describeImport)).toEqual([]);
   });
 
+  it('the runtime depends on no package but those of the GPU', () => {
+    const packages = files
+      .filter((file) => file.startsWith('runtime/'))
+      .flatMap((file) => {
+        const text = readFileSync(join(root, file), 'utf8');
+        const named = text.matchAll(/^(?:import|export)\s[^;]*?from\s+'([^.'][^']*)';/gms);
+        return [...named].map((match) => `${file} imports ${match[1]}`);
+      });
+    expect(packages.filter((text) => !text.includes('imports node:'))).toEqual([]);
+  });
+
   it('phases meet only through data models', () => {
     const phaseOf = (file: string) => /^src\/(\d)-/.exec(file)?.[1];
     const wrong = imports.filter(({ from, to }) => {

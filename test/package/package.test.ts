@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+// Inside node_modules, so that what is built finds its dependencies as an installed package does.
+const home = join(root, 'node_modules/.tostatic-package-test');
+const built = join(home, 'dist');
+
+function node(args: readonly string[]): string {
+  return execFileSync(process.execPath, args, { cwd: home, encoding: 'utf8' });
+}
+
+/** Runs a module of plain JavaScript, as a user without any build step has it. */
+function runModule(name: string, text: string): string {
+  const file = join(home, name);
+  writeFileSync(file, text);
+  return node([file]);
+}
+
+describe('package', () => {
+  beforeAll(() => {
+    mkdirSync(home, { recursive: true });
+    const compiler = join(root, 'node_modules/typescript/bin/tsc');
+    const project = join(root, 'tsconfig.build.json');
+    execFileSync(process.execPath, [compiler, '-p', project, '--outDir', built]);
+  });
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+  it('captures functions of plain modules from the built package', () => {
+    const printed = runModule(
+      'user.mjs',
+      `import { randn, seed, toStatic } from './dist/src/index.js';
+      const factor = 3;
+      const f = toStatic((x) => { const y = x.mul(factor); return y.add(1).sum(); });
+      seed(1);
+      const x = randn([4, 4]);
+      const eager = x.mul(factor).add(1).sum().itemSync();
+      console.log(f(x).itemSync() === eager, f(x).itemSync() === eager);
+      const { translations, graphs, breaks, fallbacks } = f.stats();
+      console.log(JSON.stringify({ translations, graphs, breaks, fallbacks }));`,
+    );
+    expect(printed).toBe('true true\n{"translations":1,"graphs":1,"breaks":[],"fallbacks":[]}\n');
+  });
+
+  it('the runtime alone computes and loads no compiler', () => {
+    const printed = runModule(
+      'runtime-only.mjs',
+      `import { ones, memory } from './dist/runtime/index.js';
+      const x = ones([2, 2]).requiresGrad_();
+      x.mul(3).sum().backward();
+      console.log([...x.grad.dataSync()].join(), memory.stats('cpu').allocated > 0);`,
+    ).trim();
+    expect(printed).toBe('3,3,3,3 true');
+  });
+
+  it('the command works from the built package', () => {
+    writeFileSync(
+      join(home, 'double.mjs'),
+      `import { ones } from './dist/src/index.js';
+      export const double = (x) => x.mul(2);
+      export const inputs = () => [ones([2])];`,
+    );
+    const printed = node([join(built, 'src/cli/main.js'), 'trace', 'double.mjs', '-d', 'program']);
+    expect(printed).toContain('%1: f32[2] = mulScalar %0 value=2');
+    expect(printed).toContain('# double.mjs:2:');
+  });
+
+  it('an error names the place in the user file', () => {
+    const printed = runModule(
+      'mistake.mjs',
+      `import { ones } from './dist/src/index.js';
+      try { ones([2, 3]).matmul(ones([4, 5])); } catch (error) { console.log(error.message); }`,
+    );
+    expect(printed).toMatch(/at: +.*mistake\.mjs:2:\d+/);
+  });
+});
