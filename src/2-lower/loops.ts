@@ -1,5 +1,6 @@
 import type { DoWhileStatement, ForOfStatement, ForStatement, WhileStatement } from 'acorn';
-import type { Reg } from '../bytecode/instructions.ts';
+import type { Reg, Span } from '../bytecode/instructions.ts';
+import { contains } from './bindings.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './nodes.ts';
 
@@ -31,7 +32,8 @@ export function lowerFor(l: Lowering, node: ForStatement): void {
   l.variables.enter(node);
   if (node.init?.type === 'VariableDeclaration') l.statement(node.init);
   else if (node.init) l.effect(node.init);
-  l.variables.renewCells(node);
+  // A closure in the head keeps the variables of the head, apart from those of the first round.
+  if (node.init && hasFunction(l, node.init)) l.variables.renewCells(node);
   l.code.bind(start);
   if (node.test) l.condition(node.test, end, false);
   l.targets.within({ next, end }, () => l.statement(node.body));
@@ -41,6 +43,9 @@ export function lowerFor(l: Lowering, node: ForStatement): void {
   l.code.jump(start, { start: node.end, end: node.end });
   l.code.bind(end);
 }
+
+const hasFunction = (l: Lowering, text: Span): boolean =>
+  [...l.analysis.functions.keys()].some(({ start }) => contains(text, start));
 
 export function lowerForOf(l: Lowering, node: ForOfStatement): void {
   const { left, right } = node;

@@ -7,7 +7,7 @@ export interface Block {
   readonly start: Pc;
   /** The last instruction. */
   readonly last: Pc;
-  /** Starts of the blocks that may come next. */
+  /** Starts of the blocks that may come next: one per edge, so a block may stand there twice. */
   readonly next: readonly Pc[];
   /** Position in reverse postorder: an edge to a block with the same or a lower one goes back. */
   readonly order: number;
@@ -91,7 +91,7 @@ function findLeaders(code: Code, entry: Pc): ReadonlySet<Pc> {
 function draftAt(code: Code, start: Pc, leaders: ReadonlySet<Pc>): Draft {
   let last = start;
   while (goesOn(code, last) && !leaders.has(last + 1)) last++;
-  const next = [...new Set(successors(code, last))];
+  const next = successors(code, last);
   const flags = { isLoop: false, isMerge: false };
   return { start, last, next, order: 0, dominator: undefined, dominates: [], ...flags };
 }

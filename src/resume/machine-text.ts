@@ -22,6 +22,9 @@ import { structuredBody, switchBody } from './machine-bodies.ts';
 
 export type MachineShape = 'structured' | 'switch';
 
+/** Beyond this, nesting would be too deep for the parsers' own stacks. */
+const maxNestedBlocks = 500;
+
 /**
  * In: verified code and the pc to enter at. Out: the text of a function body with the parameters C
  * (the code) and H (`machineHelpers`) that returns the machine:
@@ -39,7 +42,8 @@ export function machineText(code: Code, entry: Pc, shape?: MachineShape): string
     return names.indexOf(name);
   };
   const graph = controlGraph(code, entry);
-  const structured = (shape ?? 'structured') === 'structured' && graph.isReducible;
+  const canNest = graph.isReducible && graph.blocks.size <= maxNestedBlocks;
+  const structured = canNest && shape !== 'switch';
   const body = structured
     ? structuredBody(code, graph, readerOf)
     : switchBody(code, graph, readerOf);

@@ -18,7 +18,11 @@ export function sourceText(text: string): SourceText {
 
 /** The first function in the text, which is an expression. */
 export function findFunction(text: string): { node: FunctionNode; kind: Code['kind'] } {
-  const root = parseExpressionAt(text, 0, { ecmaVersion: 'latest', sourceType: 'script' });
+  const root = parseExpressionAt(text, 0, {
+    ecmaVersion: 'latest',
+    sourceType: 'script',
+    checkPrivateFields: false,
+  });
   const found = search(root, 'function');
   if (!found) throw new Error(`no function in ${text}`);
   return found;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/bytecode/frame.ts';
 import { interpret } from '../../src/resume/interpret.ts';
 import { run, step } from '../../src/resume/interpreter.ts';
-import { executeFrame } from '../../src/resume/machine.ts';
+import { compile, executeFrame } from '../../src/resume/machine.ts';
 import { controlFlow } from './examples/control-flow.ts';
 import { destructuring } from './examples/destructuring.ts';
 import { errors } from './examples/errors.ts';
@@ -24,6 +24,8 @@ function switchAfter(steps: number, seen: { finished: boolean }): (frame: Frame)
   };
 }
 
+const inSwitch = (frame: Frame): unknown => compile(frame.closure.code, frame.pc, 'switch')(frame);
+
 for (const [group, examples] of Object.entries(groups)) {
   describe(group, () => {
     for (const example of examples) {
@@ -31,6 +33,7 @@ for (const [group, examples] of Object.entries(groups)) {
         const expected = nativeOutcome(example);
         expect(bytecodeOutcome(example, run), 'interpreter').toBe(expected);
         expect(bytecodeOutcome(example, executeFrame), 'machine').toBe(expected);
+        expect(bytecodeOutcome(example, inSwitch), 'switch').toBe(expected);
         expect(
           bytecodeOutcome(example, (frame) => interpret(frame, () => run)),
           'interpreter alone',

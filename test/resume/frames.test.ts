@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { userPosition } from '../../runtime/errors/position.ts';
+import { isLowerRefusal, lowerFunction } from '../../src/2-lower/lower.ts';
+import type { Closure, Frame, Scope } from '../../src/bytecode/frame.ts';
+import {
+  activate,
+  arrayIteratorAt,
+  closureOf,
+  instantiate,
+  positionOf,
+  run,
+  runFrames,
+  step,
+} from '../../src/resume/interpreter.ts';
+import { executeFrame } from '../../src/resume/machine.ts';
+import { findFunction, lowerChecked, sourceText } from '../lower/parse-function.ts';
+
+const scopeOf = (values: Record<string, unknown>): Scope => ({
+  get: (name) => values[name],
+  has: (name) => name in values,
+  set: (name, value) => {
+    values[name] = value;
+  },
+  reader: (name) => () => values[name],
+  isConstant: () => false,
+});
+
+const closure = (text: string, values: Record<string, unknown> = {}): Closure => ({
+  code: lowerChecked(text),
+  scope: scopeOf(values),
+  cells: [],
+});
+
+describe('frames', () => {
+  it('step one instruction at a time', () => {
+    const frame = activate(closure('(x) => x + 1'), undefined, [41]);
+    const seen: number[] = [];
+    for (;;) {
+      seen.push(frame.pc);
+      const result = step(frame);
+      if (result.kind === 'return') {
+        expect(result.value).toBe(42);
+        break;
+      }
+    }
+    expect(seen).toEqual([0, 1, 2, 3]);
+  });
+
+  it('of inner functions are pushed when the hook asks for it', () => {
+    const outer = closure('(n) => { const f = (k) => (k > 0 ? k + f(k - 1) : 0); return f(n); }');
+    const frames = [activate(outer, undefined, [3])];
+    let depth = 0;
+    const returned: unknown[] = [];
+    const value = runFrames(frames, {
+      enterCall(callee, thisValue, args) {
+        const entered = closureOf(callee);
+        return entered && { closure: entered, thisValue, args };
+      },
+      afterInstruction() {
+        depth = Math.max(depth, frames.length);
+      },
+      onReturn: (_frame, result) => returned.push(result),
+    });
+    expect([value, depth, returned]).toEqual([6, 5, [0, 1, 3, 6, 6]]);
+    expect(frames).toEqual([]);
+  });
+
+  it('hooks see each instruction once, a call after its return', () => {
+    const seen: string[] = [];
+    runFrames([activate(closure('(f) => f(1)'), undefined, [(x: number) => x])], {
+      afterInstruction: (_frame, pc, { op }) => seen.push(`${pc} ${op}`),
+    });
+    expect(seen).toEqual(['0 arg', '1 const', '2 call']);
+  });
+
+  it('tell the user position of the innermost instruction', () => {
+    let position: unknown;
+    const spy = () => {
+      position = userPosition();
+    };
+    const outer = closure('(f) => {\n  const inner = () => f();\n  inner();\n}');
+    const enterCall = (callee: unknown, thisValue: unknown, args: readonly unknown[]) => {
+      const entered = closureOf(callee);
+      return entered && { closure: entered, thisValue, args };
+    };
+    runFrames([activate(outer, undefined, [spy])], { enterCall });
+    expect(position).toEqual({ file: 'example.js', line: 2, column: 23 });
+  });
+
+  it('stay as they were after a throw', () => {
+    const frames = [activate(closure('(o) => 1 + o.x.y'), undefined, [{}])];
+    expect(() => runFrames(frames)).toThrow("Cannot read properties of undefined (reading 'y')");
+    expect(positionOf(frames)).toEqual({ file: 'example.js', line: 1, column: 12 });
+  });
+
+  it('in the machine keep the place of the call that runs', () => {
+    const calls: Frame = activate(closure('(f) => { f(1);\nf(2); }'), undefined, [
+      () => places.push(positionOf([calls])!.line),
+    ]);
+    const places: number[] = [];
+    executeFrame(calls);
+    expect(places).toEqual([1, 2]);
+  });
+
+  it('go on in the middle of an array', () => {
+    const sum = closure('(xs) => { let s = 0; for (const x of xs) s += x; return s; }');
+    const frame = activate(sum, undefined, [[1, 2, 3]]);
+    while (frame.closure.code.instructions[frame.pc]!.op !== 'iteratorNext') step(frame);
+    const next = frame.closure.code.instructions[frame.pc]!;
+    if (next.op === 'iteratorNext')
+      frame.registers[next.iterator] = arrayIteratorAt([10, 20, 30], 1);
+    expect(executeFrame(frame)).toBe(50);
+  });
+});
+
+describe('functions made from code', () => {
+  it('close over cells, are called natively, and know their closure', () => {
+    const { inner } = lowerChecked('() => { let n = 1; return (k) => (n += k); }');
+    const cell = { value: 5 };
+    const fn = instantiate(inner[0]!, scopeOf({}), [cell], undefined) as (k: number) => number;
+    expect([fn(2), cell.value, fn.length, closureOf(fn)?.code]).toEqual([7, 7, 1, inner[0]]);
+    expect(closureOf(() => 1)).toBeUndefined();
+  });
+
+  it('are arrows with the given this', () => {
+    const { inner } = lowerChecked('function () { return () => this; }');
+    const self = {};
+    const fn = instantiate(inner[0]!, scopeOf({}), [], self) as () => unknown;
+    expect(fn.call({} as never)).toBe(self);
+    expect(() => Reflect.construct(fn, [])).toThrow(TypeError);
+  });
+
+  it('follow super through the home object, also from arrows', () => {
+    const text = '({ m(x) { return [super.m(x), [1].map(() => super.m(2)), super.n]; } })';
+    const { node } = findFunction(text);
+    const code = lowerFunction(node, sourceText(text), 'method', true);
+    if (isLowerRefusal(code)) throw new Error(code.reason);
+    const base = {
+      m(this: { id: string }, x: number) {
+        return this.id + x;
+      },
+      get n() {
+        return `n of ${(this as unknown as { id: string }).id}`;
+      },
+    };
+    const homeObject = Object.create(base) as object;
+    const self = Object.assign(Object.create(homeObject) as object, { id: 'self' });
+    const frame = () => activate({ code, scope: scopeOf({}), cells: [], homeObject }, self, [1]);
+    const expected = ['self1', ['self2'], 'n of self'];
+    expect(run(frame())).toEqual(expected);
+    expect(executeFrame(frame())).toEqual(expected);
+  });
+});

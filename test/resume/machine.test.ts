@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { controlGraph } from '../../src/bytecode/control-graph.ts';
+import { activate } from '../../src/resume/interpreter.ts';
+import { compile } from '../../src/resume/machine.ts';
+import { machineText } from '../../src/resume/machine-text.ts';
+import { lowerChecked } from '../lower/parse-function.ts';
+import { bytecodeOutcome, type Example, nativeOutcome } from './world.ts';
+
+const scope = {
+  get: (name: string) => (globalThis as Record<string, unknown>)[name],
+  has: () => true,
+  set: () => {},
+  reader: (name: string) => () => (globalThis as Record<string, unknown>)[name],
+  isConstant: () => false,
+};
+
+describe('the generated machine', () => {
+  it('is nested loops', () => {
+    const text = machineText(
+      lowerChecked('(n) => { let s = 0; while (n--) s += n; return s; }'),
+      0,
+    );
+    expect(text).toContain('L2: for (; ; )');
+    expect(text).not.toContain('switch');
+  });
+
+  it('is a switch where an entry makes a loop with two entrances', () => {
+    // Entered between the parts of the test, the loop is reached at its body and at its end.
+    const fn =
+      '(n, f) => { let s = 0; do { if (f(n) && f(s)) continue; s += n; while (f(s)) s++; } while (--n); return s; }';
+    const code = lowerChecked(fn);
+    const shapes = code.instructions.map((_, pc) => controlGraph(code, pc).isReducible);
+    expect([shapes[0], shapes.includes(false)]).toEqual([true, true]);
+    for (const [pc, reducible] of shapes.entries()) {
+      expect(machineText(code, pc).includes('switch'), `entered at ${pc}`).toBe(!reducible);
+    }
+  });
+
+  it('is a switch for very long functions', () => {
+    const branches = Array.from({ length: 600 }, (_, i) => `if (x === ${i}) s += ${i};`).join('\n');
+    const code = lowerChecked(`(x) => { let s = 0; ${branches} return s; }`);
+    expect(machineText(code, 0)).toContain('switch');
+    const frame = activate({ code, scope, cells: [] }, undefined, [599]);
+    expect(compile(code, 0)(frame)).toBe(599);
+  });
+
+  it('does not repeat blocks that several ways lead to', () => {
+    const names = Array.from({ length: 40 }, (_, i) => `v${i} = ${i}`).join(', ');
+    const code = lowerChecked(`([${names}]) => v0`);
+    expect(machineText(code, 0).length).toBeLessThan(40_000);
+  });
+
+  it('reads only the registers that live at its entry', () => {
+    const code = lowerChecked('(a, b) => { const c = f(a); return c + b; }');
+    const call = code.instructions.findIndex(({ op }) => op === 'call');
+    expect(machineText(code, 0)).not.toContain('F.registers');
+    expect(machineText(code, call + 1).match(/F\.registers/g)).toHaveLength(2);
+  });
+});
+
+describe('without code generation', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.resetModules();
+  });
+
+  it('functions run in the interpreter', async () => {
+    const example: Example = {
+      name: 'closures',
+      fn: '(xs) => { let n = 0; const f = (x) => { n += x; return [...xs].map((y) => y * n); }; return xs.map(f); }',
+      calls: ['[1, 2]'],
+    };
+    const expected = nativeOutcome(example);
+    vi.resetModules();
+    const RealFunction = Function;
+    const forbidden = new Proxy(RealFunction, {
+      construct(_target, args: string[]) {
+        if (args.length > 1 || args[0] === '') throw new EvalError('unsafe-eval is forbidden');
+        return new RealFunction(...args);
+      },
+    });
+    vi.stubGlobal('Function', forbidden);
+    const { executeFrame } = await import('../../src/resume/machine.ts');
+    expect(bytecodeOutcome(example, executeFrame)).toBe(expected);
+  });
+});

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { run, step } from '../../src/resume/interpreter.ts';
+import { executeFrame } from '../../src/resume/machine.ts';
+import { bytecodeOutcome, nativeOutcome } from './world.ts';
+
+const names = ['a', 'b', 'c', 'xs'] as const;
+const name = fc.constantFrom(...names.slice(0, 3));
+
+/** Expressions over three numbers and an array, with effects: writes, updates, logged calls. */
+const { expression } = fc.letrec<{ expression: string }>((tie) => ({
+  expression: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    name,
+    fc.integer({ min: -3, max: 9 }).map(String),
+    fc.constantFrom('xs.length', 'xs[0]', 'xs[a & 3]', 'undefined', 'null', '"s"', '2n'),
+    fc
+      .tuple(
+        tie('expression'),
+        fc.constantFrom('+', '-', '*', '<', '===', '%', '|'),
+        tie('expression'),
+      )
+      .map(([l, op, r]) => `(${l} ${op} ${r})`),
+    fc
+      .tuple(tie('expression'), fc.constantFrom('&&', '||', '??'), tie('expression'))
+      .map(([l, op, r]) => `(${l} ${op} ${r})`),
+    fc
+      .tuple(tie('expression'), tie('expression'), tie('expression'))
+      .map(([c, t, e]) => `(${c} ? ${t} : ${e})`),
+    fc
+      .tuple(name, fc.constantFrom('=', '+=', '-=', '??=', '&&='), tie('expression'))
+      .map(([n, op, e]) => `(${n} ${op} ${e})`),
+    fc.tuple(name, fc.constantFrom('++', '--')).map(([n, op]) => `${n}${op}`),
+    fc.tuple(name, fc.constantFrom('++', '--')).map(([n, op]) => `(${op}${n})`),
+    tie('expression').map((e) => `t(${e})`),
+    tie('expression').map((e) => `(typeof ${e})`),
+    tie('expression').map((e) => `[${e}, ...xs].length`),
+    fc.tuple(name, tie('expression')).map(([n, e]) => `(() => (${n} = ${e}))()`),
+    fc.tuple(tie('expression'), tie('expression')).map(([x, y]) => `o?.[${x}]?.(${y})`),
+  ),
+}));
+
+const { statement } = fc.letrec<{ statement: string; body: string }>((tie) => ({
+  body: fc.array(tie('statement'), { maxLength: 3 }).map((list) => `{ ${list.join(' ')} }`),
+  statement: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    expression.map((e) => `${e};`),
+    fc.tuple(name, expression).map(([n, e]) => `${n} = ${e};`),
+    expression.map((e) => `t(${e});`),
+    fc.tuple(expression, tie('body'), tie('body')).map(([c, t, e]) => `if (${c}) ${t} else ${e}`),
+    fc
+      .tuple(fc.integer({ min: 0, max: 3 }), tie('body'))
+      .map(([n, b]) => `for (let i = 0; i < ${n}; i++) { t(i); fs.push(() => i++); ${b} }`),
+    tie('body').map((b) => `for (const x of [...xs]) { a = x; ${b} if (a > 5) continue; t(x); }`),
+    tie('body').map((b) => `{ let n = 3; do { ${b} } while (n-- > 0 && a); }`),
+    fc
+      .tuple(expression, tie('body'), tie('body'))
+      .map(([e, x, y]) => `switch (${e}) { case 1: ${x} case b: ${y} break; default: t("d"); }`),
+    fc.tuple(name, name, expression).map(([x, y, e]) => `[${x}, ${y} = ${e}] = [${y}, ...xs];`),
+    fc.tuple(name, expression).map(([n, e]) => `{ let ${n} = ${e}, f = () => ${n}; t(f()); }`),
+    expression.map((e) => `if (${e}) throw t(a);`),
+    expression.map((e) => `if (t(${e})) return b;`),
+    fc.constantFrom('xs.push(a);', 'xs.length = 0;', 'fs.forEach((f) => t(f()));'),
+    fc.constantFrom(
+      'l: { if (a) break l; b = 1; }',
+      '{ const { length: c, 0: d = a } = xs; t(d); }',
+    ),
+  ),
+}));
+
+const env = `
+  const t = (x) => { if (log.length < 60) log.push(x); return x; };
+  const o = { 1: (x) => t(x), 2: null, s: t };`;
+
+describe('random programs', () => {
+  it('do as bytecode what they do natively, also when suspended', () => {
+    const program = fc.array(statement, { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(program, fc.nat({ max: 200 }), (statements, steps) => {
+        const fn = `(a, b, c, xs) => { const fs = []; ${statements.join('\n')} return [a, b, c, xs]; }`;
+        const example = { name: 'random', fn, env, calls: ['1, 2, 3, [4, 5]', '0, "x", null, []'] };
+        const expected = nativeOutcome(example);
+        expect(bytecodeOutcome(example, run)).toBe(expected);
+        expect(bytecodeOutcome(example, executeFrame)).toBe(expected);
+        const suspended = bytecodeOutcome(example, (frame) => {
+          for (let i = 0; i < steps; i++) {
+            const result = step(frame);
+            if (result.kind === 'return') return result.value;
+          }
+          return executeFrame(frame);
+        });
+        expect(suspended).toBe(expected);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
