@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -122,6 +123,18 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
 /** The op as the user called it: ops on a tensor and a number have records of their own. */
 export function userName(op: OpRecord): string {
   return op.name.replace('Scalar', '');
+}
+
+/** For operands that come from plain JavaScript, where types are not checked. */
+export function expectTensor(op: OpRecord, operand: Tensor): void {
+  const given: unknown = operand;
+  if (typeof given === 'object' && given !== null && 'holderFor' in given) return;
+  throw new ArgumentError({
+    what: `${userName(op)}: an operand is not a tensor`,
+    given: given === null ? 'null' : Array.isArray(given) ? 'an array' : typeof given,
+    expected: 'a tensor, or a number where the op takes one',
+    remedy: 'wrap arrays in tensor([...])',
+  });
 }
 
 /** How the kernel uses input number `index`. */

@@ -7,7 +7,7 @@ import { broadcastShapes, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
-import { type Attrs, defineOp, type OpRecord, userName } from './define-op.ts';
+import { type Attrs, defineOp, expectTensor, type OpRecord, userName } from './define-op.ts';
 import { E } from './expr.ts';
 
 const x = E.input(0);
@@ -113,6 +113,7 @@ const addcdivInto = defineOp({
 
 /** Runs the op on the target and the other operand in the target's dtype. */
 function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = {}): Tensor {
+  expectTensor(op, other);
   if (dtypes[other.dtype].rank > dtypes[target.dtype].rank) {
     throw lossy(op.name, formatSpec(target), formatSpec(other));
   }
@@ -120,10 +121,14 @@ function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = 
 }
 
 function numberIntoTarget(op: OpRecord, target: Tensor, value: number): Tensor {
-  if (!dtypes[target.dtype].floating && !Number.isInteger(value)) {
-    throw lossy(userName(op), formatSpec(target), String(value));
-  }
+  expectHolds(op, target, value);
   return bind1(op, [target], { value });
+}
+
+function expectHolds(op: OpRecord, target: Tensor, value: number): void {
+  const { dtype } = target;
+  if (dtypes[dtype].floating || (dtype === 'int32' && Number.isInteger(value))) return;
+  throw lossy(userName(op), formatSpec(target), String(value));
 }
 
 function lossy(name: string, target: string, other: string): DTypeError {
@@ -137,9 +142,9 @@ function lossy(name: string, target: string, other: string): DTypeError {
 
 /** x += alpha · y */
 export function add_(target: Tensor, other: Tensor | number, alpha = 1): Tensor {
-  return typeof other === 'number'
-    ? numberIntoTarget(addScalarInto, target, other * alpha)
-    : intoTarget(addScaledInto, target, other, { value: alpha });
+  if (typeof other === 'number') return numberIntoTarget(addScalarInto, target, other * alpha);
+  if (alpha !== 1) expectHolds(addScaledInto, target, alpha);
+  return intoTarget(addScaledInto, target, other, { value: alpha });
 }
 
 /** x *= y */

@@ -5,7 +5,7 @@ import { broadcastShapes, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
-import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
 import { reshape, transpose } from './movement.ts';
 import { add } from './pointwise.ts';
 
@@ -57,6 +57,7 @@ function isTransposed(x: TensorMeta): boolean {
 
 /** Matrix product of the last two dimensions; the others broadcast. A vector acts as a row or column. */
 export function matmul(a: Tensor, b: Tensor): Tensor {
+  expectTensor(matmulOp, b);
   check(a, b);
   if (a.rank === 2 && b.rank === 2) return bind1(matmulOp, [a, b]);
   return tidy(() => matmulOfAnyRank(a, b));

@@ -6,7 +6,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { sumTo } from './broadcast.ts';
 import { casting } from './cast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
+import { type Attrs, defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
 import { E, type Expr } from './expr.ts';
 
 const x = E.input(0);
@@ -43,6 +43,17 @@ function inferFloat(name: string) {
   };
 }
 
+/** Subtraction has no meaning for truth values. */
+function refuseBool(name: string, x: TensorMeta): void {
+  if (x.dtype !== 'bool') return;
+  throw new DTypeError({
+    what: `${name}: truth values have no differences`,
+    given: formatSpec(x),
+    expected: 'float32 or int32',
+    remedy: 'compare with eq() or ne(), or cast first',
+  });
+}
+
 const inferSame = ([a]: readonly TensorMeta[]) => ({ dtype: a!.dtype, shape: a!.shape });
 const inferBool = ([a]: readonly TensorMeta[]) => ({ dtype: 'bool' as const, shape: a!.shape });
 
@@ -64,7 +75,10 @@ const addOp = defineOp({
 const subOp = defineOp({
   name: 'sub',
   operands: { x: 'data', y: 'data' },
-  infer: inferBinary('sub'),
+  infer: ([a, b]) => {
+    refuseBool('sub', a!);
+    return inferBinary('sub')([a!, b!]);
+  },
   kernel: pointwise(E.sub(x, y)),
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)),
@@ -170,7 +184,10 @@ const powScalarOp = defineOp({
 const negOp = defineOp({
   name: 'neg',
   operands: { x: 'data' },
-  infer: inferSame,
+  infer: ([a]) => {
+    refuseBool('neg', a!);
+    return inferSame([a!]);
+  },
   kernel: pointwise(E.neg(x)),
   vjp: { x: saving({}, (_saved, dy) => neg(dy)) },
 });
@@ -328,6 +345,7 @@ export type Operand = Tensor | number;
 
 /** Both operands in the dtype that PyTorch's rule gives (bool < int32 < float32). */
 function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
+  expectTensor(op, b);
   return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));
 }
 
@@ -368,6 +386,7 @@ function mulScalar(a: Tensor, value: number): Tensor {
 /** True division: integers are divided as float32. */
 export function div(a: Tensor, b: Operand): Tensor {
   if (typeof b === 'number') return bindFloat(divScalarOp, a, { value: b });
+  expectTensor(divOp, b);
   return casting([a, b], floating(promote(a.dtype, b.dtype)), (operands) => bind1(divOp, operands));
 }
 

@@ -6,7 +6,7 @@ import { crossEntropy } from '../../runtime/ops/loss.ts';
 import { sum } from '../../runtime/ops/reduce.ts';
 import type { NestedArray } from '../../runtime/tensor/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { tensor } from './eager.ts';
+import { type Tensor, tensor } from './eager.ts';
 
 interface Mistake {
   readonly make: () => unknown;
@@ -166,6 +166,41 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     what: "mul_: the target's dtype can't hold the result",
     given: 'target i32[2], operand f32[2]',
     remedy: 'out-of-place form',
+  },
+  'a fraction of integers into integers': {
+    make: () => i(2).add_(i(2), 0.5),
+    type: 'DTypeError',
+    what: "add_: the target's dtype can't hold the result",
+    given: 'target i32[2], operand 0.5',
+    remedy: 'out-of-place form',
+  },
+  'a number into truth values': {
+    make: () => tensor([true]).add_(1),
+    type: 'DTypeError',
+    what: "add_: the target's dtype can't hold the result",
+    given: 'target bool[1], operand 1',
+    remedy: 'out-of-place form',
+  },
+  'a difference of truth values': {
+    make: () => tensor([true]).sub(tensor([false])),
+    type: 'DTypeError',
+    what: 'sub: truth values have no differences',
+    given: 'bool[1]',
+    remedy: 'ne()',
+  },
+  'an array as operand': {
+    make: () => f(2).add([1, 2] as unknown as Tensor),
+    type: 'ArgumentError',
+    what: 'add: an operand is not a tensor',
+    given: 'an array',
+    remedy: 'wrap arrays in tensor([...])',
+  },
+  'nothing as operand, in place': {
+    make: () => f(2).mul_(undefined as unknown as Tensor),
+    type: 'ArgumentError',
+    what: 'mul_: an operand is not a tensor',
+    given: 'undefined',
+    remedy: 'wrap arrays in tensor([...])',
   },
   'a result larger than the target': {
     make: () => f(2).add_(f(2, 2)),
