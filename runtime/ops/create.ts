@@ -28,10 +28,10 @@ const uniformOp = randomOp('uniform');
 const normalOp = randomOp('normal');
 
 function checkShape(shape: Shape, what: string): Shape {
-  if (shape.every((dim) => Number.isInteger(dim) && dim >= 0)) return shape;
+  if (Array.isArray(shape) && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) return shape;
   throw new ArgumentError({
     what: `${what}: not a shape`,
-    given: formatShape(shape),
+    given: Array.isArray(shape) ? formatShape(shape) : String(shape),
     expected: 'non-negative integers',
     remedy: 'pass the sizes as an array: zeros([2, 3])',
   });
@@ -41,16 +41,22 @@ export interface CreateOptions {
   readonly dtype?: Tensor['dtype'];
 }
 
-export function full(shape: Shape, value: number, options: CreateOptions = {}): Tensor {
+function filled(name: string, shape: Shape, value: number, options: CreateOptions = {}): Tensor {
   return bind1(fullOp, [], {
-    shape: checkShape(shape, 'full'),
+    shape: checkShape(shape, name),
     value,
     dtype: options.dtype ?? 'float32',
   });
 }
 
-export const zeros = (shape: Shape, options?: CreateOptions): Tensor => full(shape, 0, options);
-export const ones = (shape: Shape, options?: CreateOptions): Tensor => full(shape, 1, options);
+export function full(shape: Shape, value: number, options?: CreateOptions): Tensor {
+  return filled('full', shape, value, options);
+}
+
+export const zeros = (shape: Shape, options?: CreateOptions): Tensor =>
+  filled('zeros', shape, 0, options);
+export const ones = (shape: Shape, options?: CreateOptions): Tensor =>
+  filled('ones', shape, 1, options);
 
 /** Uniform in [0, 1). */
 export function rand(shape: Shape): Tensor {

@@ -1,6 +1,6 @@
 /** Writes over the first operand. All refuse to run where gradients are recorded through them. */
 
-import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { broadcastShapes, sameShape } from '../tensor/shape.ts';
@@ -18,6 +18,14 @@ const value = E.attr('value');
 /** The others must broadcast into the target, whose shape can't grow. */
 function inferTarget(name: string) {
   return ([target, ...others]: readonly TensorMeta[]) => {
+    if (target!.shape.some((size, d) => size > 1 && target!.strides[d] === 0)) {
+      throw new ArgumentError({
+        what: `${name}: several elements of the target are one place in memory`,
+        given: `an expanded ${formatSpec(target!)} tensor`,
+        expected: 'a target whose elements have memory of their own',
+        remedy: 'write to a clone(), or to the tensor before expand()',
+      });
+    }
     for (const other of others) {
       if (sameShape(broadcastShapes(target!.shape, other.shape, name), target!.shape)) continue;
       throw new ShapeError({

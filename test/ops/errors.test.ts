@@ -202,6 +202,13 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     given: 'undefined',
     remedy: 'wrap arrays in tensor([...])',
   },
+  'an expanded target': {
+    make: () => f(1).expand([3]).fill_(1),
+    type: 'ArgumentError',
+    what: 'fill_: several elements of the target are one place in memory',
+    given: 'an expanded f32[3] tensor',
+    remedy: 'clone()',
+  },
   'a result larger than the target': {
     make: () => f(2).add_(f(2, 2)),
     type: 'ShapeError',
@@ -254,8 +261,15 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   'a negative size': {
     make: () => zeros([-1]),
     type: 'ArgumentError',
-    what: 'full: not a shape',
+    what: 'zeros: not a shape',
     given: '[-1]',
+    remedy: 'zeros([2, 3])',
+  },
+  'a size instead of a shape': {
+    make: () => zeros(3 as unknown as number[]),
+    type: 'ArgumentError',
+    what: 'zeros: not a shape',
+    given: '3',
     remedy: 'zeros([2, 3])',
   },
   'a disposed tensor': {
