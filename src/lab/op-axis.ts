@@ -1,0 +1,114 @@
+import type { Timeline } from './timeline.ts';
+
+/**
+ * Places for the points of several timelines of the same work, op by op: the phases of all are laid
+ * side by side, and in them the same op of each timeline has the same place. Where a timeline lacks an
+ * op that another has, it stays level.
+ */
+export interface OpAxis {
+  /** Where each phase starts; the last entry is the end of the last. */
+  readonly starts: readonly number[];
+  /** The ops in their order, with the middle of their places. */
+  readonly slots: readonly { readonly op: string; readonly middle: number }[];
+  /** Per timeline: the place of each of its points. */
+  readonly places: readonly (readonly number[])[];
+}
+
+/** Points from `first` to before `end`, all of one op. */
+interface Run {
+  readonly op: string;
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Room for one op at least, in points, and for a phase without any. */
+const minimalSlot = 2;
+const minimalPhase = 4;
+
+/** Null when the timelines don't have the same phases, or have points outside of them. */
+export function opAxis(timelines: readonly Timeline[]): OpAxis | null {
+  const labels = timelines.map(({ phases }) => phases.map(({ label }) => label));
+  const [common = []] = labels;
+  const isSame = labels.every((own) => JSON.stringify(own) === JSON.stringify(common));
+  const isComplete = timelines.every(({ phases }) => phases[0]?.firstPoint === 0);
+  if (!isSame || !isComplete) return null;
+
+  const places = timelines.map((): number[] => []);
+  const slots: { op: string; middle: number }[] = [];
+  const starts = [0];
+  for (let phase = 0; phase < common.length; phase++) {
+    let x = starts.at(-1)!;
+    for (const { op, runs } of alignedRuns(timelines.map((timeline) => runsOf(timeline, phase)))) {
+      const width = Math.max(minimalSlot, ...runs.map((run) => (run ? run.end - run.first : 0)));
+      runs.forEach((run, line) => {
+        if (run) place(places[line]!, run, x, width);
+      });
+      slots.push({ op, middle: x + width / 2 });
+      x += width;
+    }
+    starts.push(Math.max(x, starts.at(-1)! + minimalPhase));
+  }
+  return { starts, slots, places };
+}
+
+/** Spreads the points of a run evenly. */
+function place(places: number[], { first, end }: Run, from: number, width: number): void {
+  for (let i = first; i < end; i++) {
+    places[i] = from + (width * (i - first + 0.5)) / (end - first);
+  }
+}
+
+function runsOf({ points, phases }: Timeline, phase: number): Run[] {
+  const { firstPoint, endPoint } = phases[phase]!;
+  const runs: Run[] = [];
+  let first = firstPoint;
+  for (let i = firstPoint; i < endPoint; i++) {
+    const { op } = points[i]!;
+    if (points[i + 1]?.op === op && i + 1 < endPoint) continue;
+    runs.push({ op, first, end: i + 1 });
+    first = i + 1;
+  }
+  return runs;
+}
+
+/** The ops of all timelines in one order, each with the runs that belong to it. */
+function alignedRuns(
+  lines: readonly (readonly Run[])[],
+): { readonly op: string; readonly runs: readonly (Run | null)[] }[] {
+  const order = lines.map((runs) => runs.map(({ op }) => op)).reduce(shortestMerge);
+  const next = lines.map(() => 0);
+  return order.map((op) => {
+    const runs = lines.map((line, i) => {
+      const run = line[next[i]!];
+      if (run?.op !== op) return null;
+      next[i]!++;
+      return run;
+    });
+    return { op, runs };
+  });
+}
+
+/** The shortest sequence in which both are found in their order. */
+function shortestMerge(a: readonly string[], b: readonly string[]): string[] {
+  // common[i][j]: length of the longest common subsequence of a from i and b from j.
+  const common = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      common[i]![j] =
+        a[i] === b[j]
+          ? common[i + 1]![j + 1]! + 1
+          : Math.max(common[i + 1]![j]!, common[i]![j + 1]!);
+    }
+  }
+  const merged: string[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    const takesA = a[i] === b[j] || common[i + 1]![j]! >= common[i]![j + 1]!;
+    const op = takesA ? a[i]! : b[j]!;
+    merged.push(op);
+    if (b[j] === op) j++;
+    if (takesA) i++;
+  }
+  return [...merged, ...a.slice(i), ...b.slice(j)];
+}

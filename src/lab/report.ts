@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { codeForScript, escapeHtml, jsonForScript } from './html.ts';
+import { opAxis } from './op-axis.ts';
+import type { Timeline } from './timeline.ts';
+
+/** Memory timelines to compare, with the numbers that belong to them. */
+export interface MemoryReport {
+  readonly title: string;
+  /** What was done, in a sentence or two. */
+  readonly summary: string;
+  /** Conditions of the measurement, as name and value. */
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly sections: readonly ReportSection[];
+}
+
+/** One chart and the table below it. */
+export interface ReportSection {
+  readonly title: string;
+  readonly summary: string;
+  readonly lines: readonly ReportLine[];
+  readonly table: ReportTable;
+}
+
+export interface ReportLine {
+  readonly name: string;
+  readonly timeline: Timeline;
+}
+
+/** Cells as they are printed; the first column names the row. */
+export interface ReportTable {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** What the page's script gets of a chart: arrays instead of objects, since points are many. */
+interface ChartData {
+  readonly lines: readonly LineData[];
+  readonly opAxis: {
+    readonly starts: readonly number[];
+    readonly slots: readonly (readonly [op: number, middle: number])[];
+    readonly places: readonly (readonly number[])[];
+  } | null;
+}
+
+interface LineData {
+  readonly name: string;
+  readonly before: number;
+  readonly duration: number;
+  /** `op` is an index into the page's list of names. */
+  readonly points: readonly (readonly [
+    at: number,
+    allocated: number,
+    change: number,
+    op: number,
+  ])[];
+  readonly phases: readonly (readonly [label: string, from: number])[];
+}
+
+const require = createRequire(import.meta.url);
+
+function chartLibrary(name: string): string {
+  return readFileSync(join(dirname(require.resolve('uplot/package.json')), 'dist', name), 'utf8');
+}
+
+function pageFile(name: string): string {
+  return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8');
+}
+
+/** The page's modules, which import nothing but each other, as one script. */
+function pageScript(): string {
+  const modules = ['format.js', 'drawing.js', 'chart.js', 'report.js'].map((name) =>
+    pageFile(name)
+      .replace(/^import [^;]*;$/gm, '')
+      .replace(/^export /gm, ''),
+  );
+  return `{\n${modules.join('\n')}}\n`;
+}
+
+/**
+ * The report as one HTML page that needs nothing else: it opens offline, in light and dark, and prints.
+ * Everything from outside is escaped. The same report gives the same text.
+ */
+export function renderReport(report: MemoryReport): string {
+  const ops = new OpNames();
+  const charts = report.sections.map(({ lines }) => chartData(lines, ops));
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(report.title)}</title>
+<style>${chartLibrary('uPlot.min.css')}</style>
+<style>${pageFile('report.css')}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>${escapeHtml(report.title)}</h1>
+<p class="summary">${escapeHtml(report.summary)}</p>
+<dl class="facts">${report.facts.map(renderFact).join('')}</dl>
+</header>
+${report.sections.map(renderSection).join('\n')}
+</main>
+<script type="application/json" id="data">${jsonForScript({ opNames: ops.names, charts })}</script>
+<script>${codeForScript(chartLibrary('uPlot.iife.min.js'))}</script>
+<script>${codeForScript(pageScript())}</script>
+</body>
+</html>
+`;
+}
+
+function renderFact([name, value]: readonly [string, string]): string {
+  return `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd></div>`;
+}
+
+function renderSection({ title, summary, table }: ReportSection, index: number): string {
+  return `<section>
+<h2>${escapeHtml(title)}</h2>
+<p class="summary">${escapeHtml(summary)}</p>
+<div class="chart" data-chart="${index}"><noscript>The chart needs JavaScript; the table does not.</noscript></div>
+${renderTable(table)}
+</section>`;
+}
+
+function renderTable({ head, rows }: ReportTable): string {
+  const headCells = head.map((text) => `<th scope="col">${escapeHtml(text)}</th>`).join('');
+  const bodyRows = rows.map((row, line) => {
+    const [name = '', ...cells] = row;
+    const rest = cells.map((text) => `<td>${escapeHtml(text)}</td>`).join('');
+    return `<tr><th scope="row"><i class="key" data-line="${line}"></i>${escapeHtml(name)}</th>${rest}</tr>`;
+  });
+  return `<div class="table"><table>
+<thead><tr>${headCells}</tr></thead>
+<tbody>
+${bodyRows.join('\n')}
+</tbody>
+</table></div>`;
+}
+
+/** Each op's name once. */
+class OpNames {
+  readonly names: string[] = [];
+  readonly #index = new Map<string, number>();
+
+  indexOf(name: string): number {
+    const known = this.#index.get(name);
+    if (known !== undefined) return known;
+    this.#index.set(name, this.names.length);
+    return this.names.push(name) - 1;
+  }
+}
+
+function chartData(lines: readonly ReportLine[], ops: OpNames): ChartData {
+  const axis = opAxis(lines.map(({ timeline }) => timeline));
+  return {
+    lines: lines.map((line) => lineData(line, ops)),
+    opAxis: axis && {
+      starts: axis.starts,
+      slots: axis.slots.map(({ op, middle }) => [ops.indexOf(op), middle]),
+      places: axis.places.map((places) => places.map(rounded)),
+    },
+  };
+}
+
+function lineData({ name, timeline }: ReportLine, ops: OpNames): LineData {
+  const { allocatedBefore, duration, points, phases } = timeline;
+  return {
+    name,
+    before: allocatedBefore,
+    duration: rounded(duration),
+    points: points.map(({ at, allocated, change, op }) => {
+      return [rounded(at), allocated, change, ops.indexOf(op)];
+    }),
+    phases: phases.map(({ label, from }) => [label, rounded(from)]),
+  };
+}
+
+/** Thousandths: microseconds are as fine as the clock. */
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

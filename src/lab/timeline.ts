@@ -1,0 +1,126 @@
+import { events, type MemoryEvent } from '../../runtime/memory/events.ts';
+
+/** A memory event with the moment it was seen, in milliseconds. */
+export interface TimedEvent {
+  readonly at: number;
+  readonly event: MemoryEvent;
+}
+
+/** One allocation or release on the device. */
+export interface TimelinePoint {
+  /** Milliseconds since the start of the recording. */
+  readonly at: number;
+  /** Bytes allocated on the device from here on. */
+  readonly allocated: number;
+  /** Bytes that this event added, negative for a release. */
+  readonly change: number;
+  /**
+   * The op that ran; for a release, the op after which the value was dead. Empty when no op ran since
+   * the phase began.
+   */
+  readonly op: string;
+}
+
+/** From one mark in the stream to the next. */
+export interface TimelinePhase {
+  readonly label: string;
+  readonly from: number;
+  readonly until: number;
+  /** Its points are points[firstPoint] to points[endPoint - 1]. */
+  readonly firstPoint: number;
+  readonly endPoint: number;
+  /** Bytes allocated when it began, and the most of them during it. */
+  readonly allocatedBefore: number;
+  readonly peak: number;
+}
+
+/** The memory of one device while something ran. */
+export interface Timeline {
+  readonly device: string;
+  readonly allocatedBefore: number;
+  readonly points: readonly TimelinePoint[];
+  readonly phases: readonly TimelinePhase[];
+  readonly peak: number;
+  /** Milliseconds. */
+  readonly duration: number;
+}
+
+interface Recording {
+  readonly device: string;
+  readonly allocatedBefore: number;
+  /** When it began and ended, on the clock of the events. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A fold over the event stream: what happened on one device, and the phases between marks. */
+export function foldTimeline(timed: readonly TimedEvent[], recording: Recording): Timeline {
+  const { device, allocatedBefore, start, end } = recording;
+  const points: TimelinePoint[] = [];
+  const marks: { label: string; at: number; point: number }[] = [];
+  let lastOp = '';
+  for (const { at: moment, event } of timed) {
+    const at = moment - start;
+    if (event.kind === 'mark') {
+      marks.push({ label: event.label, at, point: points.length });
+      lastOp = '';
+    }
+    if (event.kind !== 'alloc' && event.kind !== 'free') continue;
+    if (event.device !== device) continue;
+    const change = event.kind === 'alloc' ? event.bytes : -event.bytes;
+    // Released between two ops: by a handle's owner, after the op that ran last.
+    lastOp = event.op || lastOp;
+    points.push({ at, allocated: event.allocated, change, op: lastOp });
+  }
+  const duration = end - start;
+  const allocatedAt = (point: number) => points[point - 1]?.allocated ?? allocatedBefore;
+  const phases = marks.map(({ label, at, point }, i): TimelinePhase => {
+    const next = marks[i + 1] ?? { at: duration, point: points.length };
+    return {
+      label,
+      from: at,
+      until: next.at,
+      firstPoint: point,
+      endPoint: next.point,
+      allocatedBefore: allocatedAt(point),
+      peak: peakOf(points.slice(point, next.point), allocatedAt(point)),
+    };
+  });
+  return {
+    device,
+    allocatedBefore,
+    points,
+    phases,
+    peak: peakOf(points, allocatedBefore),
+    duration,
+  };
+}
+
+function peakOf(points: readonly TimelinePoint[], before: number): number {
+  return points.reduce((peak, { allocated }) => Math.max(peak, allocated), before);
+}
+
+/** Where a timeline is recorded: a device, by its name and its running count. */
+interface Recorded {
+  readonly name: string;
+  readonly allocator: { readonly counter: { readonly allocated: number } };
+}
+
+/** Runs `body` and answers its result with what it did to the device's memory. */
+export function recordTimeline<T>(
+  device: Recorded,
+  body: () => T,
+): { result: T; timeline: Timeline } {
+  const timed: TimedEvent[] = [];
+  const allocatedBefore = device.allocator.counter.allocated;
+  const stop = events.subscribe((event) => timed.push({ at: performance.now(), event }));
+  const start = performance.now();
+  try {
+    const result = body();
+    const end = performance.now();
+    const recording = { device: device.name, allocatedBefore, start, end };
+    return { result, timeline: foldTimeline(timed, recording) };
+  } finally {
+    stop();
+  }
+}
