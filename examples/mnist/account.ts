@@ -1,0 +1,84 @@
+import { type Device, type MemoryStats, memory } from '../../src/index.ts';
+import { recordTimeline, type Timeline } from '../../src/lab/timeline.ts';
+
+/** One step, event by event. */
+interface RecordedStep {
+  readonly timeline: Timeline;
+  /** Calls between the end of the step before and its own, its batch included. */
+  readonly allocations: number;
+  readonly frees: number;
+}
+
+/** Steps that are recorded; the fastest is shown, since slow ones measure what else the machine does. */
+const recordedSteps = 5;
+
+/**
+ * Keeps the books of a training: time and memory of its steps, some of them event by event. A step
+ * leaves nothing behind: what is allocated after it is the same every time.
+ */
+export class Account {
+  readonly problems: string[] = [];
+  readonly #device: Device;
+  /** Numbers of the steps to record, counted from 1. */
+  readonly #record: { readonly first: number; readonly last: number };
+  readonly #times: number[] = [];
+  #before: MemoryStats;
+  #timeline: Timeline | null = null;
+  #fastest: RecordedStep | null = null;
+  #steady: number | null = null;
+
+  /** `last` is the last step to record; it should have a full batch. */
+  constructor(device: Device, last: number) {
+    this.#device = device;
+    this.#record = { first: Math.max(1, last - recordedSteps + 1), last };
+    memory.reset(device);
+    this.#before = memory.stats(device);
+  }
+
+  /** Runs forward, backward and update of the next step. */
+  measure<T>(body: () => T): T {
+    const step = this.#times.length + 1;
+    const isRecorded = step >= this.#record.first && step <= this.#record.last;
+    const start = performance.now();
+    const { result, timeline } = isRecorded
+      ? recordTimeline(this.#device, body)
+      : { result: body(), timeline: null };
+    this.#times.push(performance.now() - start);
+    this.#timeline = timeline;
+    return result;
+  }
+
+  /** Call when everything of the step was given back, its batch included. */
+  endStep(): void {
+    const now = memory.stats(this.#device);
+    if (this.#timeline) this.#keepFastest(this.#timeline, now);
+    this.#before = now;
+    const step = this.#times.length;
+    // The first step may make what all later ones use.
+    if (step === 2) this.#steady = now.allocated;
+    if (this.#steady === null || now.allocated === this.#steady) return;
+    this.problems.push(
+      `step ${step} left ${now.allocated} bytes allocated, the one before ${this.#steady}`,
+    );
+    this.#steady = now.allocated;
+  }
+
+  #keepFastest(timeline: Timeline, now: MemoryStats): void {
+    if (this.#fastest && this.#fastest.timeline.duration <= timeline.duration) return;
+    const allocations = now.allocations - this.#before.allocations;
+    const frees = now.frees - this.#before.frees;
+    this.#fastest = { timeline, allocations, frees };
+  }
+
+  /** The fastest recorded step. */
+  get recorded(): RecordedStep {
+    if (!this.#fastest) throw new Error(`the training ended before step ${this.#record.first}`);
+    return this.#fastest;
+  }
+
+  /** Median of the steps' times, in milliseconds. */
+  get stepTime(): number {
+    const sorted = this.#times.toSorted((a, b) => a - b);
+    return sorted[sorted.length >> 1]!;
+  }
+}

@@ -1,0 +1,38 @@
+import { fork } from 'node:child_process';
+import type { OnStep, TrainingOptions, TrainingResult } from './train.ts';
+
+/** What the training process tells. */
+export type Message =
+  | { readonly kind: 'step'; readonly step: number; readonly loss: number }
+  | { readonly kind: 'done'; readonly result: TrainingResult }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** The other process failed; the message is all there is to say. */
+export class TrainingFailed extends Error {}
+
+/**
+ * Trains in a process of its own, so that reserved memory and time are those of this training alone.
+ * Rejects with TrainingFailed.
+ */
+export function trainInOwnProcess(
+  options: TrainingOptions,
+  onStep: OnStep,
+): Promise<TrainingResult> {
+  const child = fork(new URL('./training-process.ts', import.meta.url), {
+    serialization: 'advanced',
+  });
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: Message) => {
+      if (message.kind === 'step') onStep(message.step, message.loss);
+      else if (message.kind === 'done') resolve(message.result);
+      else reject(new TrainingFailed(message.message));
+    });
+    child.on('error', reject);
+    child.on('exit', (code, signal) => {
+      reject(
+        new TrainingFailed(`the training process ended early (${signal ?? `exit code ${code}`})`),
+      );
+    });
+    child.send(options);
+  });
+}

@@ -1,0 +1,53 @@
+import cliProgress from 'cli-progress';
+
+/** Shows how far a training is. */
+export interface Progress {
+  step(step: number, loss: number): void;
+  done(summary: string): void;
+  /** The training failed: leaves the line. */
+  stop(): void;
+}
+
+/** A bar on a terminal, plain lines elsewhere. */
+export function startProgress(title: string, steps: number): Progress {
+  return process.stdout.isTTY ? progressBar(title, steps) : progressLines(title, steps);
+}
+
+function progressBar(title: string, steps: number): Progress {
+  const bar = new cliProgress.SingleBar(
+    {
+      format: `${title.padEnd(28)} {bar} {percentage} %  loss {loss}  {eta_formatted} left`,
+      stream: process.stdout,
+      hideCursor: true,
+      clearOnComplete: true,
+      stopOnComplete: false,
+      autopadding: true,
+      barsize: 30,
+    },
+    cliProgress.Presets.shades_classic,
+  );
+  bar.start(steps, 0, { loss: '…' });
+  return {
+    step: (step, loss) => bar.update(step, { loss: loss.toFixed(4) }),
+    done(summary) {
+      bar.stop();
+      console.log(`${title.padEnd(28)} ${summary}`);
+    },
+    stop: () => bar.stop(),
+  };
+}
+
+function progressLines(title: string, steps: number): Progress {
+  const parts = 4;
+  let told = 0;
+  return {
+    step(step, loss) {
+      const part = Math.floor((step * parts) / steps);
+      if (part === told || part === parts) return;
+      told = part;
+      console.log(`${title}: step ${step} of ${steps}, loss ${loss.toFixed(4)}`);
+    },
+    done: (summary) => console.log(`${title}: ${summary}`),
+    stop() {},
+  };
+}

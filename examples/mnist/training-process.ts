@@ -1,0 +1,34 @@
+/** The other side of own-process.ts: takes options, trains, sends the result. */
+
+import { TostaticError } from '../../src/index.ts';
+import type { Message } from './own-process.ts';
+import { type TrainingOptions, train } from './train.ts';
+
+/** Steps between two messages: more would cost time. */
+const interval = 10;
+
+function send(message: Message): void {
+  process.send?.(message);
+}
+
+async function serve(options: TrainingOptions): Promise<void> {
+  try {
+    const result = await train(options, (step, loss) => {
+      if (step % interval === 0) send({ kind: 'step', step, loss });
+    });
+    send({ kind: 'done', result });
+  } catch (error) {
+    send({ kind: 'failed', message: describe(error) });
+  }
+  process.disconnect();
+}
+
+/** A mistake of the user is said in its message; anything else needs the stack. */
+function describe(error: unknown): string {
+  if (error instanceof TostaticError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+process.once('message', (options: TrainingOptions) => serve(options));
+// Nobody waits for the result any more.
+process.once('disconnect', () => process.exit());

@@ -1,0 +1,61 @@
+import { refcounted, type Tensor, tidy, toStatic } from '../../src/index.ts';
+
+/** Forward pass and loss of one batch. */
+export type LossFunction = (images: Tensor, labels: Tensor) => Tensor;
+
+interface RunnableLoss {
+  readonly run: LossFunction;
+  /** Bytes that the compiler promised to keep from forward to backward; null where nobody promised. */
+  readonly predictedKept: () => number | null;
+  /** What did not run as planned programs. */
+  readonly shortcomings: () => string[];
+}
+
+interface Way {
+  readonly title: string;
+  /** The same function, run this way. */
+  readonly prepare: (loss: LossFunction) => RunnableLoss;
+}
+
+const unplanned = { predictedKept: () => null, shortcomings: () => [] };
+
+/** Three lifetimes for the values of one and the same function. */
+export const ways = {
+  /** Op by op; each value is given back at its last use. */
+  refcount: {
+    title: 'eager (refcount)',
+    prepare: (loss) => ({ run: refcounted(loss), ...unplanned }),
+  },
+  /** Op by op; all values are given back at the end: what JavaScript libraries do. */
+  tidy: {
+    title: 'eager (tidy)',
+    prepare: (loss) => ({
+      run: (images, labels) => tidy(() => loss(images, labels)),
+      ...unplanned,
+    }),
+  },
+  /** As planned programs. */
+  static: { title: 'toStatic', prepare: prepareStatic },
+} as const satisfies Record<string, Way>;
+
+export type WayName = keyof typeof ways;
+
+function prepareStatic(loss: LossFunction): RunnableLoss {
+  const run = toStatic(loss);
+  return {
+    run,
+    predictedKept() {
+      const [part] = run.programs();
+      if (!part?.stages) return null;
+      const { savedBytes, outputBytes } = part.stages.planned.forward.predicted;
+      return savedBytes + outputBytes;
+    },
+    shortcomings() {
+      const { breaks, fallbacks } = run.stats();
+      return [
+        ...breaks.map(({ detail }) => `graph break: ${detail}`),
+        ...fallbacks.map(({ why }) => `ran as ordinary JavaScript: ${why}`),
+      ];
+    },
+  };
+}
