@@ -9,6 +9,7 @@ import { type Frame, newFrame } from './bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
 import { compileSubgraph } from './compile-subgraph.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
+import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { Entry } from './resume/entry.ts';
 import { finishNatively, stepNatively } from './resume/native.ts';
@@ -22,6 +23,8 @@ export interface ToStaticOptions {
   readonly scope?: Readonly<Record<string, unknown>>;
   /** `error`: a function or part that would run as ordinary JavaScript throws CaptureError instead. */
   readonly fallback?: 'eager' | 'error';
+  /** Which clean-ups the memory plan makes: a preset's name or single switches. All when left out. */
+  readonly memory?: MemoryChoice;
 }
 
 /** More entries than this at one point: what the guards rely on changes with every call. */
@@ -35,6 +38,7 @@ const recompileLimit = 8;
 export class Captured {
   readonly #fn: AnyFunction;
   readonly #options: ToStaticOptions;
+  readonly #memory: MemoryOptions;
   readonly #points = new ResumePoints();
   readonly #stats = new StatsCounter();
   readonly #parts: CompiledPart[] = [];
@@ -44,6 +48,7 @@ export class Captured {
   constructor(fn: AnyFunction, options: ToStaticOptions) {
     this.#fn = fn;
     this.#options = options;
+    this.#memory = memoryOptions(options.memory);
   }
 
   call(thisValue: unknown, args: readonly unknown[]): unknown {
@@ -122,7 +127,7 @@ export class Captured {
     const result = withCaptureSession(() => trace(frames, codeOf));
     this.#stats.translations++;
     if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
-    const stages = compileOps(result);
+    const stages = compileOps(result, this.#memory);
     const subgraph = stages && new Subgraph(stages.planned);
     if (stages) {
       this.#stats.graphs++;
@@ -136,12 +141,16 @@ export class Captured {
 }
 
 /** Phases 4 to 7; null when there is nothing to run. */
-function compileOps({ program, needsGrad, guards }: TraceResult): SubgraphStages | null {
+function compileOps(
+  { program, needsGrad, guards }: TraceResult,
+  memory: MemoryOptions,
+): SubgraphStages | null {
   if (program.outputs.length === 0) return null;
   const recorded = guards.some((guard) => guard.kind === 'gradMode' && guard.enabled);
   return compileSubgraph(
     program,
     needsGrad.map((needed) => needed && recorded),
+    memory,
   );
 }
 

@@ -1,5 +1,5 @@
-import type { BackwardPart } from '../runtime/program/plan.ts';
-import type { Program } from '../runtime/program/program.ts';
+import type { BackwardPart, SavedValues } from '../runtime/program/plan.ts';
+import type { Program, ValueId } from '../runtime/program/program.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
@@ -8,6 +8,7 @@ import { normalize } from './5-optimize/normalize.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
 import { planProgram } from './7-plan/plan.ts';
+import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 
 /**
@@ -17,13 +18,14 @@ import type { SubgraphStages } from './programs/stages.ts';
 export function compileSubgraph(
   tracedProgram: Program,
   needsGrad: readonly boolean[],
+  memory: MemoryOptions = memoryOptions(),
 ): SubgraphStages {
   const traced = normalize(tracedProgram);
   verifyProgram(traced);
-  if (!needsGrad.includes(true)) return planInference(traced);
+  if (!needsGrad.includes(true)) return planInference(traced, memory);
 
   const joint = eliminateDeadBackward(differentiate(traced, needsGrad));
-  if (joint.gradOutputs.every((id) => id === null)) return planInference(traced);
+  if (joint.gradOutputs.every((id) => id === null)) return planInference(traced, memory);
   const parts = split(joint);
   const values: TensorMeta[] = [...joint.program.values];
   const forward = materializeLayouts(parts.forward, values);
@@ -31,12 +33,12 @@ export function compileSubgraph(
   verifyProgram(forward);
   verifyProgram(backward, parts.saved.withData.concat(parts.saved.noNeedBuffer));
 
-  const keep = parts.saved.withData;
-  const plannedForward = planProgram(forward, { keep });
+  const keep = keptValues(forward, parts.saved, memory);
+  const plannedForward = planProgram(forward, { keep, memory });
   const carried = plannedForward.kept;
   const part: BackwardPart = {
-    plan: planProgram(backward, { keep: [], carried }).plan,
-    retainingPlan: planProgram(backward, { keep, carried }).plan,
+    plan: planProgram(backward, { keep: [], carried, inputsEnterAlone: true, memory }).plan,
+    retainingPlan: planProgram(backward, { keep, carried, inputsEnterAlone: true, memory }).plan,
     saved: parts.saved,
     gradOutputs: joint.gradOutputs,
     gradInputs: joint.gradInputs,
@@ -45,11 +47,25 @@ export function compileSubgraph(
   return { traced, joint: joint.program, forward, backward, planned };
 }
 
-function planInference(traced: Program): SubgraphStages {
+/** What stays in the scope between forward and backward: what backward reads, and what is not cleaned up. */
+function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions): ValueId[] {
+  const made = forward.ops.flatMap((op) => op.outputs);
+  return [
+    ...new Set([
+      ...saved.withData,
+      ...(memory.noNeedBuffer ? [] : saved.noNeedBuffer),
+      ...(memory.unusedInputs ? [] : forward.inputs),
+      ...(memory.unusedOutputs ? [] : forward.outputs),
+      ...(memory.skipSet ? [] : made),
+    ]),
+  ].sort((a, b) => a - b);
+}
+
+function planInference(traced: Program, memory: MemoryOptions): SubgraphStages {
   const values: TensorMeta[] = [...traced.values];
   const forward = materializeLayouts(traced, values);
   verifyProgram(forward);
-  const { plan } = planProgram(forward, { keep: [] });
+  const { plan } = planProgram(forward, { keep: [], memory });
   const planned = { values, forward: plan, backward: null };
   return { traced, joint: null, forward, backward: null, planned };
 }

@@ -3,6 +3,12 @@
 export * from '../runtime/index.ts';
 export type { ToStaticOptions } from './captured-function.ts';
 export { refcounted } from './lab/eager-refcount.ts';
+export {
+  type MemoryChoice,
+  type MemoryOptions,
+  type MemoryPreset,
+  memoryPresets,
+} from './programs/memory-options.ts';
 export type { CapturedStats, FallbackRecord } from './stats.ts';
 export { type StaticFunction, toStatic } from './to-static.ts';
 export type { BreakReason, BreakRecord } from './traces/graph-break.ts';

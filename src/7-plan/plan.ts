@@ -4,6 +4,7 @@ import type { Plan, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sameShape } from '../../runtime/tensor/shape.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
 import { bytesOf, type Storage, StorageCount } from './storages.ts';
 
 interface PlanOptions {
@@ -11,6 +12,9 @@ interface PlanOptions {
   readonly keep: readonly ValueId[];
   /** Values that are in the scope already, with their storages (what forward saved). */
   readonly carried?: ReadonlyMap<ValueId, Storage>;
+  /** Inputs die with the scope that they enter, as gradients do; else they are the caller's. */
+  readonly inputsEnterAlone?: boolean;
+  readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse'>;
 }
 
 export interface Planned {
@@ -26,16 +30,18 @@ export interface Planned {
  */
 export function planProgram(program: Program, options: PlanOptions): Planned {
   const carried = options.carried ?? new Map<ValueId, Storage>();
+  const { freeAtLastUse, reuse } = options.memory;
   const staying = new Set<ValueId>([...options.keep, ...program.outputs]);
   const lastUse = lastUses(program);
   const count = new StorageCount();
   for (const [id, storage] of copied(carried)) count.carry(id, storage);
   const entering = program.inputs.filter((id) => lastUse.has(id) || staying.has(id));
-  for (const id of entering) count.enter(id);
+  const bytesEntering = options.inputsEnterAlone ? bytesOf.bind(null, program.values) : () => 0;
+  for (const id of entering) count.enter(id, bytesEntering(id));
 
   const steps = program.ops.map((op, index): Step => {
-    const dying = dyingAt(op, index, lastUse, staying);
-    const reuses = allocateOutputs(program, op, dying, count);
+    const dying = freeAtLastUse ? dyingAt(op, index, lastUse, staying) : [];
+    const reuses = allocateOutputs(program, op, reuse ? dying : [], count);
     count.transient(scratchOf(program, op));
     for (const id of dying) count.free(id);
     return { op, reuses, frees: dying };
@@ -45,8 +51,7 @@ export function planProgram(program: Program, options: PlanOptions): Planned {
   const outputStorages = new Set(program.outputs.map((id) => count.of(id)));
   const kept = new Map(options.keep.map((id) => [id, count.of(id)]));
   const savedStorages = new Set([...kept.values()].filter((s) => !outputStorages.has(s)));
-  const unread = [...carried.keys()].filter((id) => !lastUse.has(id));
-  const freesAtEnd = [...new Set([...program.outputs, ...unread])].filter((id) => !keep.has(id));
+  const freesAtEnd = count.values().filter((id) => !keep.has(id));
   for (const id of freesAtEnd) count.free(id);
   return {
     kept: new Map([...kept].map(([id, s]) => [id, outputStorages.has(s) ? callersMemory(s) : s])),
@@ -67,7 +72,7 @@ export function planProgram(program: Program, options: PlanOptions): Planned {
 
 /** A saved value that is also an output: the caller holds it, so its memory is not the program's to free. */
 function callersMemory({ owners }: Storage): Storage {
-  return { bytes: 0, owners };
+  return { bytes: 0, exclusive: false, owners };
 }
 
 /** Planning counts owners up and down; the map that was passed in stays as it is. */
@@ -151,6 +156,7 @@ function reusable(
     const storage = count.of(id);
     invariant(storage !== undefined, `%${id} is read but not in the scope`);
     return (
+      storage.exclusive &&
       storage.owners === 1 &&
       storage.bytes === bytes &&
       bytes > 0 &&

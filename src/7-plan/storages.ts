@@ -6,6 +6,8 @@ import { sizeOf } from '../../runtime/tensor/shape.ts';
 export interface Storage {
   /** Aligned; 0 for memory that belongs to the caller, which the program neither makes nor frees. */
   readonly bytes: number;
+  /** Nobody outside the program can hold it: it may be written over when it is dead. */
+  readonly exclusive: boolean;
   /** Values in the scope that hold it. */
   owners: number;
 }
@@ -21,9 +23,10 @@ export class StorageCount {
   live = 0;
   peak = 0;
 
-  /** Memory of the caller enters the scope. */
-  enter(id: ValueId): void {
-    this.#of.set(id, { bytes: 0, owners: 1 });
+  /** Memory from outside enters the scope; with `bytes` when only the scope holds it from then on. */
+  enter(id: ValueId, bytes: number): void {
+    this.#of.set(id, { bytes, exclusive: false, owners: 1 });
+    this.#grow(bytes);
   }
 
   /** A value from an earlier program is in the scope already. */
@@ -32,9 +35,8 @@ export class StorageCount {
   }
 
   allocate(id: ValueId, bytes: number): void {
-    this.#of.set(id, { bytes, owners: 1 });
-    this.live += bytes;
-    this.peak = Math.max(this.peak, this.live);
+    this.#of.set(id, { bytes, exclusive: true, owners: 1 });
+    this.#grow(bytes);
   }
 
   /** Memory that an op takes only while it runs. */
@@ -54,7 +56,17 @@ export class StorageCount {
     if (--storage.owners === 0) this.live -= storage.bytes;
   }
 
+  /** What is in the scope now, in the order in which it came. */
+  values(): ValueId[] {
+    return [...this.#of.keys()];
+  }
+
   of(id: ValueId): Storage {
     return this.#of.get(id)!;
+  }
+
+  #grow(bytes: number): void {
+    this.live += bytes;
+    this.peak = Math.max(this.peak, this.live);
   }
 }

@@ -1,0 +1,72 @@
+import { ArgumentError } from '../../runtime/errors/errors.ts';
+
+/**
+ * The clean-ups of run_program, each to be switched off alone, so that what it saves can be measured.
+ * Values and gradients are the same with any of them.
+ */
+export interface MemoryOptions {
+  /** A value leaves the scope after its last use. Off: all leave it when the program ends. */
+  readonly freeAtLastUse: boolean;
+  /** A result takes over the memory of a dying operand where the kernel allows. Needs freeAtLastUse. */
+  readonly reuse: boolean;
+  /** Between forward and backward only what backward reads stays. Off: every value stays. */
+  readonly skipSet: boolean;
+  /** Inputs that backward doesn't read are not held for it. Off: all inputs are. */
+  readonly unusedInputs: boolean;
+  /** Outputs that backward doesn't read leave the scope. Off: they stay until backward has run. */
+  readonly unusedOutputs: boolean;
+  /** Of a value that backward reads only for its shape no data is kept. Off: the data is. */
+  readonly noNeedBuffer: boolean;
+}
+
+const allOn: MemoryOptions = {
+  freeAtLastUse: true,
+  reuse: true,
+  skipSet: true,
+  unusedInputs: true,
+  unusedOutputs: true,
+  noNeedBuffer: true,
+};
+
+/**
+ * Variants of the original system: `planned` has everything; `cleaned` is run_program with all
+ * clean-ups and no reuse; `inputsCleaned` and `uncleaned` are the states before its memory was mended.
+ */
+export const memoryPresets = {
+  planned: allOn,
+  cleaned: { ...allOn, reuse: false },
+  inputsCleaned: { ...allOn, reuse: false, noNeedBuffer: false, unusedOutputs: false },
+  uncleaned: {
+    ...allOn,
+    reuse: false,
+    noNeedBuffer: false,
+    unusedOutputs: false,
+    unusedInputs: false,
+  },
+} as const satisfies Record<string, MemoryOptions>;
+
+export type MemoryPreset = keyof typeof memoryPresets;
+/** A preset's name, or switches; those left out are on. */
+export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
+
+/** Throws ArgumentError for a name that is no preset or no switch. */
+export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
+  if (typeof choice === 'string') {
+    if (Object.hasOwn(memoryPresets, choice)) return memoryPresets[choice];
+    throw unknownChoice(`'${choice}'`, Object.keys(memoryPresets));
+  }
+  for (const name of Object.keys(choice)) {
+    if (!Object.hasOwn(allOn, name))
+      throw unknownChoice(`the switch '${name}'`, Object.keys(allOn));
+  }
+  return { ...allOn, ...choice };
+}
+
+function unknownChoice(given: string, known: readonly string[]): ArgumentError {
+  return new ArgumentError({
+    what: 'toStatic: no such memory option',
+    given,
+    expected: known.join(', '),
+    remedy: 'use a preset by name, or an object with switches',
+  });
+}
