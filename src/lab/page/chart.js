@@ -42,7 +42,8 @@ export class Chart {
     if (opAxis) this.axes.ops = { kind: 'ops', end: opAxis.starts.at(-1), ...opAxis };
     this.axis = this.axes.ops ?? this.axes.time;
     this.tip = element('div', { class: 'tip' });
-    this.frame = element('div', { role: 'img', 'aria-label': this.description() }, this.tip);
+    this.frame = element('div', { class: 'frame', role: 'img', 'aria-label': this.description() });
+    this.frame.append(this.tip);
     place.replaceChildren(this.controls(), this.frame);
     this.draw();
   }
@@ -224,9 +225,9 @@ export class Chart {
     this.tip.style.display = 'block';
     const { offsetLeft, offsetTop, clientHeight } = plot.over;
     const { offsetWidth, offsetHeight } = this.tip;
-    const right = offsetLeft + left + 16;
-    const fits = right + offsetWidth < this.frame.clientWidth;
-    this.tip.style.left = `${fits ? right : offsetLeft + left - offsetWidth - 16}px`;
+    const [toLeft, toRight] = [offsetLeft + left - offsetWidth - 16, offsetLeft + left + 16];
+    const fits = toRight + offsetWidth <= this.frame.clientWidth;
+    this.tip.style.left = `${fits ? toRight : Math.max(0, toLeft)}px`;
     // At the bottom, where lines that never reach 0 leave room.
     this.tip.style.top = `${offsetTop + clientHeight - offsetHeight - 8}px`;
   }
