@@ -5,6 +5,7 @@ import './device/meta/meta-device.ts';
 import './tensor/methods.ts';
 
 export { type BackwardOptions, backward } from './autograd/backward.ts';
+export { type GradOptions, grad } from './autograd/grad.ts';
 export { enableGrad, gradEnabled, noGrad } from './autograd/grad-mode.ts';
 export * as data from './data/index.ts';
 export { currentDevice, deviceGuard, deviceNamed, setDevice } from './device/current.ts';
@@ -70,10 +71,10 @@ export {
   where,
 } from './ops/pointwise.ts';
 export { argmax, max, mean, type ReduceOptions, sum } from './ops/reduce.ts';
-export { seed } from './random/seed.ts';
 export * as optim from './optim/index.ts';
 export { printProgram } from './program/print.ts';
 export type { Program } from './program/program.ts';
+export { seed } from './random/seed.ts';
 export { type NestedArray, type TensorOptions, tensor } from './tensor/create.ts';
 export type { DType, TypedArray } from './tensor/dtype.ts';
 export { keep, tidy } from './tensor/lifetime.ts';

@@ -1,18 +1,20 @@
-import { deviceGuard } from '../device/current.ts';
-import { AutogradError, ShapeError } from '../errors/errors.ts';
+import { AutogradError } from '../errors/errors.ts';
 import { bind1 } from '../ops/bind.ts';
 import { copy } from '../ops/copy.ts';
-import { ones } from '../ops/create.ts';
 import { add_ } from '../ops/in-place.ts';
+import { add } from '../ops/pointwise.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
-import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { runBackward } from './engine.ts';
+import { gradEnabled } from './grad-mode.ts';
+import { seedGradient } from './seed-gradient.ts';
 
 export interface BackwardOptions {
-  /** Keeps the saved values, so that the same graph can be differentiated again. */
+  /** Keeps the saved values, so that the same graph can be differentiated again; `createGraph` when left out. */
   readonly retainGraph?: boolean;
+  /** Records the backward ops: the gradients can be differentiated themselves. False when left out. */
+  readonly createGraph?: boolean;
 }
 
 /**
@@ -25,46 +27,34 @@ export function backward(
   gradient: Tensor | null = null,
   options: BackwardOptions = {},
 ): void {
-  output.traced ?? output.holderFor('backward');
-  if (!output.requiresGrad) {
-    throw new AutogradError({
-      what: 'backward: the tensor has no gradient history',
-      given: `a ${formatSpec(output)} tensor that does not require a gradient`,
-      expected: 'a result computed from tensors that require gradients, outside noGrad',
-      remedy: 'call requiresGrad_() on the leaves before computing',
-    });
-  }
-  const seed = gradient ? checkedGradient(output, gradient).detach() : seedFor(output);
-  const { retainGraph = false } = options;
-  runBackward([{ tensor: output, gradient: keep(seed) }], { retainGraph, sink: accumulate });
+  expectHistory('backward', output);
+  const { createGraph = false, retainGraph = createGraph } = options;
+  const root = { tensor: output, gradient: seedGradient('backward', output, gradient) };
+  runBackward([root], {
+    retainGraph,
+    createGraph,
+    sink: (place, arrived) => {
+      if ('leaf' in place) accumulate(place.leaf, arrived);
+    },
+  });
 }
 
-function seedFor(output: Tensor): Tensor {
-  if (output.size !== 1) {
-    throw new ShapeError({
-      what: 'backward: which gradient to start with is not clear',
-      given: `a ${formatSpec(output)} tensor with ${output.size} elements and no gradient`,
-      expected: 'one element, or a gradient of the same shape',
-      remedy: 'reduce the result first (loss.mean().backward()), or pass backward(gradient)',
-    });
-  }
-  return deviceGuard(output.device, () => ones(output.shape));
-}
-
-function checkedGradient(output: Tensor, gradient: Tensor): Tensor {
-  if (sameShape(output.shape, gradient.shape) && output.dtype === gradient.dtype) return gradient;
-  throw new ShapeError({
-    what: 'backward: the gradient does not fit the tensor',
-    given: `gradient ${formatSpec(gradient)} for ${formatSpec(output)}`,
-    expected: formatSpec(output),
-    remedy: 'pass a gradient of the same shape and dtype',
+/** Throws for a tensor that was disposed or has no gradient history. */
+export function expectHistory(use: string, output: Tensor): void {
+  output.traced ?? output.holderFor(use);
+  if (output.requiresGrad) return;
+  throw new AutogradError({
+    what: `${use}: the tensor has no gradient history`,
+    given: `a ${formatSpec(output)} tensor that does not require a gradient`,
+    expected: 'a result computed from tensors that require gradients, outside noGrad',
+    remedy: 'call requiresGrad_() on the leaves before computing',
   });
 }
 
 /** The sink of `backward`: `.grad` starts as the gradient itself when nobody else holds its memory. */
 function accumulate(leaf: Tensor, gradient: Tensor): void {
   if (leaf.grad) {
-    add_(leaf.grad, gradient);
+    addTo(leaf, leaf.grad, gradient);
     gradient.dispose();
     return;
   }
@@ -74,6 +64,16 @@ function accumulate(leaf: Tensor, gradient: Tensor): void {
   }
   leaf.grad = keep(bind1(copy, [gradient]));
   gradient.dispose();
+}
+
+function addTo(leaf: Tensor, earlier: Tensor, gradient: Tensor): void {
+  if (!gradEnabled()) {
+    add_(earlier, gradient);
+    return;
+  }
+  // With createGraph the sum has a history of its own.
+  leaf.grad = keep(add(earlier, gradient));
+  earlier.dispose();
 }
 
 /** Later accumulation writes in place, so the memory must be the gradient's alone. */

@@ -2,11 +2,14 @@ import { AutogradError } from '../errors/errors.ts';
 import { add } from '../ops/pointwise.ts';
 import { keep } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { noGrad } from './grad-mode.ts';
-import type { GradNode, Target } from './node.ts';
+import { enableGrad, noGrad } from './grad-mode.ts';
+import { type GradNode, share, type Target } from './node.ts';
 
-/** Gets the complete gradient of a leaf; takes over the handle. */
-export type LeafSink = (leaf: Tensor, gradient: Tensor) => void;
+/** A leaf, or one output of a node. */
+export type Place = NonNullable<Target>;
+
+/** Gets the complete gradient of a place; takes over the handle. */
+export type GradientSink = (place: Place, gradient: Tensor) => void;
 
 interface Root {
   readonly tensor: Tensor;
@@ -17,7 +20,11 @@ interface Root {
 interface RunOptions {
   /** Keeps what the nodes saved, for another backward. */
   readonly retainGraph: boolean;
-  readonly sink: LeafSink;
+  /** Records the backward ops, so that gradients can be differentiated. False when left out. */
+  readonly createGraph?: boolean;
+  /** The places that `sink` waits for; all leaves when left out. Nodes that lead to none don't run. */
+  readonly wanted?: readonly Place[];
+  readonly sink: GradientSink;
   /** Called before each node is undone. */
   readonly onNode?: (node: GradNode) => void;
 }
@@ -28,10 +35,19 @@ interface Inbox {
   missing: number;
 }
 
-type Key = GradNode | Tensor;
+/** What gradients are collected by: the node, or the leaf itself. */
+export type Key = GradNode | Tensor;
 
-function keyOf(target: NonNullable<Target>): Key {
-  return 'leaf' in target ? target.leaf : target.node;
+export function keyOf(place: Place): Key {
+  return 'leaf' in place ? place.leaf : place.node;
+}
+
+export function indexOf(place: Place): number {
+  return 'leaf' in place ? 0 : place.index;
+}
+
+export function placeOf(tensor: Tensor): Place {
+  return tensor.gradEdge ?? { leaf: tensor.leaf };
 }
 
 /**
@@ -40,7 +56,8 @@ function keyOf(target: NonNullable<Target>): Key {
  * program's backward. Gradients die when consumed, saved values when their node has run.
  */
 export function runBackward(roots: readonly Root[], options: RunOptions): void {
-  noGrad(() => new BackwardPass(options).run(roots));
+  const mode = options.createGraph ? enableGrad : noGrad;
+  mode(() => new BackwardPass(options).run(roots));
 }
 
 class BackwardPass {
@@ -48,9 +65,14 @@ class BackwardPass {
   readonly #inboxes = new Map<Key, Inbox>();
   /** Nodes whose gradients are complete, oldest first. */
   readonly #ready: GradNode[] = [];
+  /** Per node with wanted outputs, which ones; null when leaves are wanted. */
+  readonly #wanted: ReadonlyMap<Key, ReadonlySet<number>> | null;
+  /** With `wanted`: the nodes that lead to one of them. */
+  readonly #leading = new Set<GradNode>();
 
   constructor(options: RunOptions) {
     this.#options = options;
+    this.#wanted = options.wanted ? byKey(options.wanted) : null;
   }
 
   run(roots: readonly Root[]): void {
@@ -61,9 +83,7 @@ class BackwardPass {
       throw error;
     }
     try {
-      for (const { tensor, gradient } of roots) {
-        this.#deliver(tensor.gradEdge ?? { leaf: tensor }, gradient);
-      }
+      for (const { tensor, gradient } of roots) this.#deliver(placeOf(tensor), gradient);
       for (let node = this.#ready.pop(); node; node = this.#ready.pop()) this.#runNode(node);
     } finally {
       // After an exception: gradients under way are given back.
@@ -74,34 +94,72 @@ class BackwardPass {
   }
 
   #countEdges(roots: readonly Root[]): void {
+    const places = roots.map(({ tensor }) => placeOf(tensor));
+    if (this.#wanted) this.#findLeading(places);
     const pending: GradNode[] = [];
-    const count = (target: NonNullable<Target>) => {
-      const key = keyOf(target);
+    const count = (place: Place) => {
+      if (!this.#concerns(place)) return;
+      const key = keyOf(place);
       const inbox = this.#inboxes.get(key);
       if (inbox) {
         inbox.missing++;
         return;
       }
       this.#inboxes.set(key, { gradients: [], missing: 1 });
-      if ('node' in target) {
-        refuseConsumed(target.node);
-        pending.push(target.node);
+      if ('node' in place && this.#runs(place.node)) {
+        refuseConsumed(place.node);
+        pending.push(place.node);
       }
     };
-    for (const { tensor } of roots) count(tensor.gradEdge ?? { leaf: tensor });
+    for (const place of places) count(place);
     for (let node = pending.pop(); node; node = pending.pop()) {
       for (const target of node.targets) if (target) count(target);
     }
   }
 
+  /** Targets are older than their nodes: from old to young, each node knows what its targets lead to. */
+  #findLeading(places: readonly Place[]): void {
+    const reached = new Set<GradNode>();
+    for (const place of places) if ('node' in place) reached.add(place.node);
+    // A set iterates over what is added meanwhile.
+    for (const node of reached) {
+      for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
+    }
+    for (const node of [...reached].sort((a, b) => a.sequence - b.sequence)) {
+      if (node.targets.some((target) => target && this.#concerns(target))) this.#leading.add(node);
+    }
+  }
+
+  /** Somebody waits for the gradient of this place, or of one that it leads to. */
+  #concerns(place: Place): boolean {
+    if (!this.#wanted) return true;
+    if ('node' in place && this.#leading.has(place.node)) return true;
+    return this.#isWanted(place);
+  }
+
+  #isWanted(place: Place): boolean {
+    if (!this.#wanted) return 'leaf' in place;
+    return this.#wanted.get(keyOf(place))?.has(indexOf(place)) ?? false;
+  }
+
+  #runs(node: GradNode): boolean {
+    return !this.#wanted || this.#leading.has(node);
+  }
+
   #runNode(node: GradNode): void {
     const inbox = this.#inboxes.get(node)!;
     this.#inboxes.delete(node);
-    const { retainGraph, onNode } = this.#options;
-    onNode?.(node);
+    const { retainGraph, onNode, sink } = this.#options;
     let results: (Tensor | null)[];
     try {
-      results = node.apply(inbox.gradients, retainGraph);
+      for (const index of this.#wanted?.get(node) ?? []) {
+        const gradient = inbox.gradients[index];
+        if (gradient) sink({ node, index }, share(gradient));
+      }
+      if (!this.#runs(node)) return;
+      onNode?.(node);
+      const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
+      results = node.apply(inbox.gradients, retainGraph, wanted);
     } finally {
       for (const gradient of inbox.gradients) gradient?.dispose();
     }
@@ -111,22 +169,26 @@ class BackwardPass {
     });
   }
 
-  #deliver(target: NonNullable<Target>, gradient: Tensor | null): void {
-    const inbox = this.#inboxes.get(keyOf(target))!;
-    const index = 'leaf' in target ? 0 : target.index;
+  #deliver(place: Place, gradient: Tensor | null): void {
+    const inbox = this.#inboxes.get(keyOf(place));
+    if (!inbox || !this.#concerns(place)) {
+      gradient?.dispose();
+      return;
+    }
+    const index = indexOf(place);
     if (gradient) {
       const earlier = inbox.gradients[index];
       inbox.gradients[index] = earlier ? sum(earlier, gradient) : gradient;
     }
     if (--inbox.missing > 0) return;
-    if ('node' in target) this.#enqueue(target.node);
-    else this.#finishLeaf(target.leaf, inbox);
+    if ('node' in place) this.#enqueue(place.node);
+    else this.#finishLeaf(place.leaf, inbox);
   }
 
   #finishLeaf(leaf: Tensor, inbox: Inbox): void {
     this.#inboxes.delete(leaf);
     const gradient = inbox.gradients[0];
-    if (gradient) this.#options.sink(leaf, gradient);
+    if (gradient) this.#options.sink({ leaf }, gradient);
   }
 
   #enqueue(node: GradNode): void {
@@ -134,6 +196,15 @@ class BackwardPass {
     while (i > 0 && this.#ready[i - 1]!.sequence > node.sequence) i--;
     this.#ready.splice(i, 0, node);
   }
+}
+
+function byKey(places: readonly Place[]): Map<Key, Set<number>> {
+  const map = new Map<Key, Set<number>>();
+  for (const place of places) {
+    const indices = map.get(keyOf(place)) ?? new Set();
+    map.set(keyOf(place), indices.add(indexOf(place)));
+  }
+  return map;
 }
 
 function sum(a: Tensor, b: Tensor): Tensor {

@@ -1,4 +1,5 @@
 import type { Tensor } from '../tensor/tensor.ts';
+import { gradEnabled } from './grad-mode.ts';
 
 /** Where a gradient goes: output number `index` of the op that `node` undoes. */
 export interface GradEdge {
@@ -20,7 +21,6 @@ export abstract class GradNode {
   readonly sequence: number = sequence++;
   abstract readonly name: string;
   readonly targets: readonly Target[];
-  /** Where in the user's files the first backward through this node was started. */
   #consumed = false;
   #owners: number;
 
@@ -33,11 +33,14 @@ export abstract class GradNode {
 
   /**
    * Gradients of the inputs (null where not needed), as handles that the caller owns. May dispose
-   * `gradOutputs` early. Without `retainGraph` saved values may be given back on the way.
+   * `gradOutputs` early. Without `retainGraph` saved values may be given back on the way. `wanted` says
+   * which gradients somebody waits for; computing another one is only wasted work. While gradients are
+   * recorded (`createGraph`), the results must carry their graph.
    */
   abstract apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
+    wanted: readonly boolean[],
   ): (Tensor | null)[];
 
   /** Gives back everything kept for backward. */
@@ -72,5 +75,23 @@ export abstract class GradNode {
 /** The target for a forward input. */
 export function targetOf(tensor: Tensor): Target {
   if (!tensor.requiresGrad) return null;
-  return tensor.gradEdge ?? { leaf: tensor };
+  return tensor.gradEdge ?? { leaf: tensor.leaf };
+}
+
+/** Gives a new handle its place in the graph. */
+export function attach(tensor: Tensor, target: Target): Tensor {
+  if (!target) return tensor;
+  if ('leaf' in target) {
+    tensor.standFor(target.leaf);
+    return tensor;
+  }
+  target.node.retain();
+  tensor.setGradEdge(target);
+  return tensor;
+}
+
+/** Another handle on the same value; while gradients are recorded, at the same place of the graph. */
+export function share(tensor: Tensor): Tensor {
+  const handle = tensor.detach();
+  return gradEnabled() ? attach(handle, targetOf(tensor)) : handle;
 }

@@ -1,12 +1,16 @@
+import { AutogradError } from '../errors/errors.ts';
 import { type Attrs, type Gradient, type OpRecord, operandUse } from '../ops/define-op.ts';
+import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { GradNode, type Target, targetOf } from './node.ts';
+import { GradNode, share, type Target, targetOf } from './node.ts';
 import { SavedValue } from './saved-value.ts';
 
 /** Undoes one op of the table. Saves what the gradients that are needed say, and nothing else. */
 export class OpNode extends GradNode {
   readonly name: string;
+  readonly #op: OpRecord;
   readonly #attrs: Attrs;
   readonly #gradients: readonly (Gradient | null)[];
   readonly #saved = new Map<string, SavedValue>();
@@ -20,6 +24,7 @@ export class OpNode extends GradNode {
   ) {
     super(targets, 1);
     this.name = op.name;
+    this.#op = op;
     this.#attrs = attrs;
     this.#gradients = targets.map((target, i) =>
       target ? (op.vjp?.[operandName(op, i)] ?? null) : null,
@@ -39,14 +44,18 @@ export class OpNode extends GradNode {
     return this.#saved;
   }
 
-  override apply(gradOutputs: readonly (Tensor | null | undefined)[]): (Tensor | null)[] {
+  override apply(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    _retainGraph: boolean,
+    wanted: readonly boolean[],
+  ): (Tensor | null)[] {
     const gradOutput = gradOutputs[0];
     if (!gradOutput) return this.#gradients.map(() => null);
     // One tidy per operand: temporaries of one gradient are gone before the next is computed. And one
     // around all: when one can't be computed, the earlier ones are given back.
     return tidy(() =>
-      this.#gradients.map((gradient) =>
-        gradient ? tidy(() => this.#gradientFor(gradient, gradOutput)) : null,
+      this.#gradients.map((gradient, i) =>
+        gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput)) : null,
       ),
     );
   }
@@ -58,10 +67,17 @@ export class OpNode extends GradNode {
   #gradientFor(gradient: Gradient, gradOutput: Tensor): Tensor {
     const saved: Record<string, Tensor> = {};
     for (const name of Object.keys(gradient.saves))
-      saved[name] = this.#saved.get(name)!.read(this.name);
-    const result = gradient.rule(saved, gradOutput, this.#attrs);
+      saved[name] = this.#saved.get(name)!.read(this.name, this.#placeOf(name));
+    const result = insideRule(() => gradient.rule(saved, gradOutput, this.#attrs));
     // The engine owns what it gets: the same gradient passed on needs a handle of its own.
-    return result === gradOutput ? result.detach() : result;
+    return result === gradOutput ? share(result) : result;
+  }
+
+  /** Where a saved value stood in the graph. An output's own node can't be kept: it would own itself. */
+  #placeOf(name: string): Target {
+    const operand = operandIndex(this.#op, name);
+    if (operand >= 0) return this.targets[operand] ?? null;
+    return name === 'out' ? { node: this, index: 0 } : null;
   }
 }
 
@@ -75,9 +91,38 @@ function valueNamed(
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
 ): Tensor {
-  if (name === 'out') return outputs[0]!;
-  if (name === 'out1') return outputs[1]!;
-  return inputs[op.operands.findIndex((operand) => operand.name === name)]!;
+  // Backward ops have operands named as the outputs of the op that they undo.
+  const operand = operandIndex(op, name);
+  if (operand >= 0) return inputs[operand]!;
+  return outputs[name === 'out' ? 0 : 1]!;
+}
+
+function operandIndex(op: OpRecord, name: string): number {
+  return op.operands.findIndex((operand) => operand.name === name);
+}
+
+let rules = 0;
+
+/** An op without gradient in a rule that is recorded must not pass for a constant. */
+function insideRule<T>(body: () => T): T {
+  rules++;
+  try {
+    return body();
+  } finally {
+    rules--;
+  }
+}
+
+function refuseInRule(op: OpRecord, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
+  if (rules === 0 || op.flat || !dtypes[outputs[0]!.dtype].floating) return;
+  const lost = inputs.find((input, i) => input.requiresGrad && operandUse(op, i) === 'data');
+  if (!lost) return;
+  throw new AutogradError({
+    what: `${op.name}: a gradient of a gradient that is not known`,
+    given: `${op.name} of a ${formatSpec(lost)} tensor in a backward with createGraph`,
+    expected: 'ops whose gradients can be differentiated again',
+    remedy: 'leave createGraph out, or compute this part from other ops',
+  });
 }
 
 /** Records the op if any input needs a gradient through it. Call with gradients enabled. */
@@ -88,7 +133,10 @@ export function recordOp(
   outputs: readonly Tensor[],
 ): void {
   const { vjp } = op;
-  if (!vjp) return;
+  if (!vjp) {
+    refuseInRule(op, inputs, outputs);
+    return;
+  }
   const differentiable = (i: number) =>
     inputs[i]!.requiresGrad && operandName(op, i) in vjp && operandUse(op, i) === 'data';
   if (!inputs.some((_, i) => differentiable(i))) return;

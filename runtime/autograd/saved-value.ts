@@ -3,6 +3,8 @@ import type { Holder } from '../memory/holder.ts';
 import type { SaveKind } from '../ops/define-op.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { Tensor, type TracedValue } from '../tensor/tensor.ts';
+import { gradEnabled } from './grad-mode.ts';
+import { attach, type Target } from './node.ts';
 
 /**
  * What backward keeps of a forward value: its data (one more owner of the holder), or only its meta.
@@ -27,8 +29,11 @@ export class SavedValue {
     return this.#holder;
   }
 
-  /** A handle that the caller owns. Throws AutogradError if the data was changed since it was saved. */
-  read(op: string): Tensor {
+  /**
+   * A handle that the caller owns; while gradients are recorded, at its old place `target` in the graph.
+   * Throws AutogradError if the data was changed since it was saved.
+   */
+  read(op: string, target: Target): Tensor {
     const holder = this.#holder;
     if (holder && holder.version !== this.#version) {
       throw new AutogradError({
@@ -38,7 +43,8 @@ export class SavedValue {
         remedy: 'use the out-of-place form of the op that changed it, or change a clone()',
       });
     }
-    return new Tensor(this.#meta, holder?.retain() ?? null, this.#traced);
+    const value = new Tensor(this.#meta, holder?.retain() ?? null, this.#traced);
+    return holder && gradEnabled() ? attach(value, target) : value;
   }
 
   release(): void {

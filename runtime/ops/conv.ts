@@ -3,7 +3,7 @@ import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind, bind1 } from './bind.ts';
-import { type Attrs, defineOp, saving } from './define-op.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { reshape } from './movement.ts';
 import { add } from './pointwise.ts';
 
@@ -52,21 +52,33 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
   return { dtype: 'float32' as const, shape: [n!, o!, outH, outW] };
 }
 
-const conv2dInputGradOp = defineOp({
+const conv2dInputGradOp: OpRecord = defineOp({
   name: 'conv2dInputGrad',
   operands: { dy: 'data', w: 'data', x: 'shape' },
   infer: ([, , x]) => ({ dtype: 'float32', shape: x!.shape }),
   kernel: { kind: 'named', name: 'conv2dInputGrad' },
+  vjp: {
+    dy: saving({ w: 'value' }, ({ w }, g, attrs) => bind1(conv2dOp, [g, w], attrs)),
+    w: saving({ dy: 'value', w: 'shape' }, ({ dy, w }, g, attrs) =>
+      bind1(conv2dWeightGradOp, [dy, g, w as Tensor], attrs),
+    ),
+  },
 });
 
-const conv2dWeightGradOp = defineOp({
+const conv2dWeightGradOp: OpRecord = defineOp({
   name: 'conv2dWeightGrad',
   operands: { dy: 'data', x: 'data', w: 'shape' },
   infer: ([, , w]) => ({ dtype: 'float32', shape: w!.shape }),
   kernel: { kind: 'named', name: 'conv2dWeightGrad' },
+  vjp: {
+    dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(conv2dOp, [x, g], attrs)),
+    x: saving({ dy: 'value', x: 'shape' }, ({ dy, x }, g, attrs) =>
+      bind1(conv2dInputGradOp, [dy, g, x as Tensor], attrs),
+    ),
+  },
 });
 
-const conv2dOp = defineOp({
+const conv2dOp: OpRecord = defineOp({
   name: 'conv2d',
   operands: { x: 'data', w: 'data' },
   infer: inferConv2d,

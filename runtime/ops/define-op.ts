@@ -71,6 +71,8 @@ export interface OpRecord {
   readonly inPlace: boolean;
   /** One gradient per differentiable operand (always of output 0). */
   readonly vjp: Readonly<Record<string, Gradient>> | undefined;
+  /** Constant in pieces: without `vjp` because its gradient is 0 wherever there is one. */
+  readonly flat?: boolean;
 }
 
 interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
@@ -85,6 +87,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly layout?: 'any' | 'contiguous';
   readonly inPlace?: boolean;
   readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | OutputName> };
+  readonly flat?: boolean;
 }
 
 const table = new Map<string, OpRecord>();
@@ -115,6 +118,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     layout: definition.layout ?? (kernel.kind === 'pointwise' ? 'any' : 'contiguous'),
     inPlace: definition.inPlace ?? false,
     vjp: definition.vjp as OpRecord['vjp'],
+    flat: definition.flat ?? false,
   };
   table.set(name, record);
   return record;

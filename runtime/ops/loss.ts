@@ -5,8 +5,8 @@ import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
-import { mul, sub } from './pointwise.ts';
-import { mean } from './reduce.ts';
+import { exp, mul, neg, sub } from './pointwise.ts';
+import { mean, sum } from './reduce.ts';
 
 const inferSame = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
@@ -20,13 +20,25 @@ function expectFloat(name: string, x: TensorMeta): void {
   });
 }
 
-/** An op along the last dimension whose gradient reads only its output. */
-function alongLast(name: 'softmax' | 'logSoftmax'): OpRecord {
+type GradientOfOut = (dy: Tensor, out: Tensor, g: Tensor) => Tensor;
+
+/**
+ * An op along the last dimension whose gradient reads only its output. `second` has the gradients of
+ * that gradient, contracted with g.
+ */
+function alongLast(
+  name: 'softmax' | 'logSoftmax',
+  second: { readonly dy: (out: Tensor, g: Tensor) => Tensor; readonly out: GradientOfOut },
+): OpRecord {
   const gradOp = defineOp({
     name: `${name}Grad`,
     operands: { dy: 'data', out: 'data' },
     infer: inferSame,
     kernel: { kind: 'named', name: `${name}Grad` },
+    vjp: {
+      dy: saving({ out: 'value' }, ({ out }, g) => second.dy(out, g)),
+      out: saving({ dy: 'value', out: 'value' }, ({ dy, out }, g) => second.out(dy, out, g)),
+    },
   });
   return defineOp({
     name,
@@ -40,8 +52,18 @@ function alongLast(name: 'softmax' | 'logSoftmax'): OpRecord {
   });
 }
 
-const softmaxOp = alongLast('softmax');
-const logSoftmaxOp = alongLast('logSoftmax');
+const rowSum = (x: Tensor): Tensor => sum(x, -1, { keepDim: true });
+
+// dx = out · (dy − Σ dy·out)
+const softmaxOp = alongLast('softmax', {
+  dy: (out, g) => mul(out, sub(g, rowSum(mul(g, out)))),
+  out: (dy, out, g) => sub(mul(g, sub(dy, rowSum(mul(dy, out)))), mul(dy, rowSum(mul(g, out)))),
+});
+// dx = dy − exp(out) · Σ dy
+const logSoftmaxOp = alongLast('logSoftmax', {
+  dy: (out, g) => sub(g, rowSum(mul(g, exp(out)))),
+  out: (dy, out, g) => neg(mul(mul(g, exp(out)), rowSum(dy))),
+});
 
 /** Along the last dimension. */
 export const softmax = (x: Tensor): Tensor => bind1(softmaxOp, [x]);
@@ -53,6 +75,8 @@ const nllLossGradOp = defineOp({
   operands: { dy: 'data', target: 'data', logProbs: 'shape' },
   infer: ([, , logProbs]) => ({ dtype: logProbs!.dtype, shape: logProbs!.shape }),
   kernel: { kind: 'named', name: 'nllLossGrad' },
+  // Linear in dy, with the loss's own weights.
+  vjp: { dy: saving({ target: 'value' }, ({ target }, g) => nllLoss(g, target)) },
 });
 
 const nllLossOp = defineOp({

@@ -123,7 +123,7 @@ const maximumOp = defineOp({
 });
 
 /** The gradient of max(x, y) for x: all where x is larger, half at a tie, as in PyTorch. */
-const largerShareOp = defineOp({
+const largerShareOp: OpRecord = defineOp({
   name: 'largerShare',
   operands: { dy: 'data', x: 'data', y: 'data' },
   infer: ([dy]) => ({ dtype: dy!.dtype, shape: dy!.shape }),
@@ -134,6 +134,7 @@ const largerShareOp = defineOp({
       E.select(E.eq(E.input(1), E.input(2)), E.mul(x, E.const(0.5)), E.const(0)),
     ),
   ),
+  vjp: { dy: saving({ x: 'value', y: 'value' }, ({ x, y }, g) => largerShare(g, x, y)) },
 });
 
 const largerShare = (dy: Tensor, a: Tensor, b: Tensor): Tensor => bind1(largerShareOp, [dy, a, b]);
@@ -207,6 +208,7 @@ const signOp = defineOp({
   kernel: pointwise(
     E.select(E.gt(x, E.const(0)), E.const(1), E.select(E.lt(x, E.const(0)), E.const(-1), x)),
   ),
+  flat: true,
 });
 
 const expOp = defineOp({
@@ -241,11 +243,17 @@ const tanhOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(tanhGradOp, [dy, out])) },
 });
 
-const tanhGradOp = defineOp({
+const tanhGradOp: OpRecord = defineOp({
   name: 'tanhGrad',
   operands: { dy: 'data', out: 'data' },
   infer: inferSame,
   kernel: pointwise(E.mul(x, E.sub(E.const(1), E.mul(y, y)))),
+  vjp: {
+    dy: saving({ out: 'value' }, ({ out }, g) => bind1(tanhGradOp, [g, out])),
+    out: saving({ dy: 'value', out: 'value' }, ({ dy, out }, g) =>
+      mul(mulScalar(mul(g, dy), -2), out),
+    ),
+  },
 });
 
 const sigmoidOp = defineOp({
@@ -256,11 +264,17 @@ const sigmoidOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(sigmoidGradOp, [dy, out])) },
 });
 
-const sigmoidGradOp = defineOp({
+const sigmoidGradOp: OpRecord = defineOp({
   name: 'sigmoidGrad',
   operands: { dy: 'data', out: 'data' },
   infer: inferSame,
   kernel: pointwise(E.mul(x, E.mul(y, E.sub(E.const(1), y)))),
+  vjp: {
+    dy: saving({ out: 'value' }, ({ out }, g) => bind1(sigmoidGradOp, [g, out])),
+    out: saving({ dy: 'value', out: 'value' }, ({ dy, out }, g) =>
+      mul(mul(g, dy), add(mulScalar(out, -2), 1)),
+    ),
+  },
 });
 
 const reluOp = defineOp({
@@ -271,11 +285,12 @@ const reluOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(reluGradOp, [dy, out])) },
 });
 
-const reluGradOp = defineOp({
+const reluGradOp: OpRecord = defineOp({
   name: 'reluGrad',
   operands: { dy: 'data', out: 'data' },
   infer: inferSame,
   kernel: pointwise(E.select(E.gt(y, E.const(0)), x, E.const(0))),
+  vjp: { dy: saving({ out: 'value' }, ({ out }, g) => bind1(reluGradOp, [g, out])) },
 });
 
 // Comparison and choice
@@ -325,18 +340,20 @@ const whereOp = defineOp({
 });
 
 // 0 where the other operand was chosen: a product with a mask would turn Infinity into NaN.
-const keepWhereOp = defineOp({
+const keepWhereOp: OpRecord = defineOp({
   name: 'keepWhere',
   operands: { dy: 'data', test: 'data' },
   infer: inferSame,
   kernel: pointwise(E.select(E.ne(y, E.const(0)), x, E.const(0))),
+  vjp: { dy: saving({ test: 'value' }, ({ test }, g) => bind1(keepWhereOp, [g, test])) },
 });
 
-const dropWhereOp = defineOp({
+const dropWhereOp: OpRecord = defineOp({
   name: 'dropWhere',
   operands: { dy: 'data', test: 'data' },
   infer: inferSame,
   kernel: pointwise(E.select(E.ne(y, E.const(0)), E.const(0), x)),
+  vjp: { dy: saving({ test: 'value' }, ({ test }, g) => bind1(dropWhereOp, [g, test])) },
 });
 
 // The public functions: promotion, and numbers as operands

@@ -1,3 +1,4 @@
+import { gradEnabled } from '../autograd/grad-mode.ts';
 import { GradNode, type Target } from '../autograd/node.ts';
 import { deviceGuard } from '../device/current.ts';
 import { AutogradError } from '../errors/errors.ts';
@@ -34,6 +35,7 @@ export class RunProgramNode extends GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
   ): (Tensor | null)[] {
+    refuseGraph();
     this.#checkVersions();
     const { slots } = this.#scope;
     const { gradInputs } = this.#backward;
@@ -86,4 +88,14 @@ export class RunProgramNode extends GradNode {
       });
     });
   }
+}
+
+function refuseGraph(): void {
+  if (!gradEnabled()) return;
+  throw new AutogradError({
+    what: 'run_program: a gradient of a gradient that is not known',
+    given: 'a backward with createGraph through a compiled function',
+    expected: 'ops whose gradients can be differentiated again',
+    remedy: 'leave createGraph out, or run the function uncompiled here',
+  });
 }

@@ -44,6 +44,8 @@ export class Tensor implements TensorMeta, Operand {
   readonly traced: TracedValue | null;
   readonly #lease: Lease;
   #requiresGrad = false;
+  /** The leaf that this handle stands for in the graph; null for leaves themselves, and results. */
+  #leaf: Tensor | null = null;
   /** Accumulated by backward on leaves that require a gradient. */
   grad: Tensor | null = null;
 
@@ -75,6 +77,17 @@ export class Tensor implements TensorMeta, Operand {
   setGradEdge(edge: GradEdge): void {
     this.#lease.edge?.node.release();
     this.#lease.edge = edge;
+    this.#requiresGrad = true;
+  }
+
+  /** The leaf whose gradient this handle's gradient is. */
+  get leaf(): Tensor {
+    return this.#leaf ?? this;
+  }
+
+  /** Makes this handle stand for a leaf that requires a gradient: another handle on its value. */
+  standFor(leaf: Tensor): void {
+    this.#leaf = leaf;
     this.#requiresGrad = true;
   }
 

@@ -34,7 +34,9 @@ export function differentiate(forward: Program, needsGrad: readonly boolean[]): 
     });
     runBackward(roots, {
       retainGraph: false,
-      sink: (leaf, gradient) => found.set(leaf, builder.valueOf(gradient)),
+      sink: (place, gradient) => {
+        if ('leaf' in place) found.set(place.leaf, builder.valueOf(gradient));
+      },
       onNode: (node) => {
         builder.at = positions.get(node);
       },

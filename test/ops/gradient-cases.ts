@@ -5,7 +5,7 @@ import { type Attrs, opNamed } from '../../runtime/ops/define-op.ts';
 import { nllLoss } from '../../runtime/ops/loss.ts';
 import { where } from '../../runtime/ops/pointwise.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
-import { type Tensor, tensor } from './eager.ts';
+import { spread, type Tensor, tensor } from './eager.ts';
 
 /** A differentiable function and where to try it. */
 export interface GradientCase {
@@ -54,6 +54,23 @@ const ones = (shape: Shape) =>
     { shape },
   );
 
+/** A constant that no other case has. */
+const spreadOver = (shape: Shape, salt: number) => tensor(spread(shape, salt), { shape });
+
+/** A backward op of a gradient and an output. */
+const pair = (name: string): GradientCase[] => [
+  {
+    name: '[2,3]',
+    shapes: [
+      [2, 3],
+      [2, 3],
+    ],
+    run: (dy, out) => direct(name)(dy, out),
+  },
+];
+
+const windows: Attrs = { stride: [2, 1], padding: [1, 1], dilation: [2, 1], groups: 2 };
+
 const labels = () => tensor(Int32Array.of(2, 0, 1));
 const mask = () => tensor([true, false, true]);
 
@@ -87,6 +104,13 @@ export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = 
   mul: binary((x, y) => x.mul(y)),
   div: binary((x, y) => x.div(y), positive),
   maximum: binary((x, y) => x.maximum(y)),
+  largerShare: [
+    {
+      name: 'equal shapes',
+      shapes: [[2, 3]],
+      run: (x) => direct('largerShare')(x, spreadOver([2, 3], 1), spreadOver([2, 3], 2)),
+    },
+  ],
   addScalar: unary((x) => x.add(2.5)),
   mulScalar: unary((x) => x.mul(-1.5)),
   divScalar: unary((x) => x.div(4)),
@@ -104,6 +128,13 @@ export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = 
   tanh: unary((x) => x.tanh()),
   sigmoid: unary((x) => x.sigmoid(), [-3, 3]),
   relu: unary((x) => x.relu(), [-0.9, 1.1]),
+  tanhGrad: pair('tanhGrad'),
+  sigmoidGrad: pair('sigmoidGrad'),
+  reluGrad: [
+    { name: '[2,3]', shapes: [[2, 3]], run: (x) => direct('reluGrad')(x, spreadOver([2, 3], 1)) },
+  ],
+  keepWhere: [{ name: '[2,3]', shapes: [[2, 3]], run: (x) => direct('keepWhere')(x, mask()) }],
+  dropWhere: [{ name: '[2,3]', shapes: [[2, 3]], run: (x) => direct('dropWhere')(x, mask()) }],
   where: [
     {
       name: 'equal shapes',
@@ -158,6 +189,15 @@ export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = 
   max: reductions((x, dims, keepDim) => x.max(dims, { keepDim: keepDim ?? false })),
   softmax: unary((x) => x.softmax(), [-2, 2]),
   logSoftmax: unary((x) => x.logSoftmax(), [-2, 2]),
+  softmaxGrad: pair('softmaxGrad'),
+  logSoftmaxGrad: pair('logSoftmaxGrad'),
+  nllLossGrad: [
+    {
+      name: '[3,4]',
+      shapes: [[]],
+      run: (x) => direct('nllLossGrad')(x, labels(), ones([3, 4])),
+    },
+  ],
   nllLoss: [{ name: '[3,4]', shapes: [[3, 4]], run: (x) => nllLoss(x, labels()) }],
   matmul: [
     {
@@ -226,6 +266,26 @@ export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = 
         [6, 2, 2, 2],
       ],
       run: (x, w) => conv2d(x, w, null, { groups: 2 }),
+    },
+  ],
+  conv2dInputGrad: [
+    {
+      name: 'strided, padded, dilated, in groups',
+      shapes: [
+        [1, 4, 3, 6],
+        [4, 1, 2, 3],
+      ],
+      run: (dy, w) => direct('conv2dInputGrad', windows)(dy, w, ones([1, 2, 6, 6])),
+    },
+  ],
+  conv2dWeightGrad: [
+    {
+      name: 'strided, padded, dilated, in groups',
+      shapes: [
+        [1, 4, 3, 6],
+        [1, 2, 6, 6],
+      ],
+      run: (dy, x) => direct('conv2dWeightGrad', windows)(dy, x, ones([4, 1, 2, 3])),
     },
   ],
   maxPool2d: [

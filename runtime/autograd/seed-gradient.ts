@@ -1,0 +1,33 @@
+import { deviceGuard } from '../device/current.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { ones } from '../ops/create.ts';
+import { keep } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { sameShape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { enableGrad, noGrad } from './grad-mode.ts';
+import { share } from './node.ts';
+
+/** The gradient to start with, as a handle for the engine: the user's, or 1 for a single element. */
+export function seedGradient(use: string, output: Tensor, gradient: Tensor | null): Tensor {
+  if (gradient) return keep(enableGrad(() => share(checked(use, output, gradient))));
+  if (output.size !== 1) {
+    throw new ShapeError({
+      what: `${use}: which gradient to start with is not clear`,
+      given: `a ${formatSpec(output)} tensor with ${output.size} elements and no gradient`,
+      expected: 'one element, or a gradient of the same shape',
+      remedy: `reduce the result first (loss.mean()), or pass ${use} a gradient`,
+    });
+  }
+  return keep(noGrad(() => deviceGuard(output.device, () => ones(output.shape))));
+}
+
+function checked(use: string, output: Tensor, gradient: Tensor): Tensor {
+  if (sameShape(output.shape, gradient.shape) && output.dtype === gradient.dtype) return gradient;
+  throw new ShapeError({
+    what: `${use}: the gradient does not fit the tensor`,
+    given: `gradient ${formatSpec(gradient)} for ${formatSpec(output)}`,
+    expected: formatSpec(output),
+    remedy: 'pass a gradient of the same shape and dtype',
+  });
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { grad } from '../../runtime/autograd/grad.ts';
+import { AutogradError } from '../../runtime/errors/errors.ts';
+import { tidy } from '../../runtime/tensor/lifetime.ts';
+import type { Shape } from '../../runtime/tensor/shape.ts';
+import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
+import { type GradientCase, gradientCases } from '../ops/gradient-cases.ts';
+
+/** Small, so as not to step over a kink; float32's rounding of a gradient, 1e-7 / step, allows it. */
+const step = 1 / 256;
+const tolerance = { relative: 1e-2, absolute: 2e-3 };
+
+/** The inputs, no two of one value, and the gradient to start with: first gradients depend on both. */
+function variables(example: GradientCase): Variable[] {
+  const [low, high] = example.range ?? [-1, 1];
+  const inputs = example.shapes.map((shape, i) => ({
+    shape,
+    values: spread(shape, i).map((value) => low + ((value + 1) / 2) * (high - low) + i / 50),
+  }));
+  const { shape } = tidy(() => example.run(...leavesOf(inputs)));
+  return [...inputs, { shape, values: spread(shape, 99) }];
+}
+
+interface Variable {
+  readonly shape: Shape;
+  readonly values: Float32Array;
+}
+
+const leavesOf = (all: readonly Variable[]): Tensor[] =>
+  all.map(({ shape, values }) => tensor(values, { shape, requiresGrad: true }));
+
+function firstGradients(example: GradientCase, leaves: readonly Tensor[], createGraph: boolean) {
+  const inputs = leaves.slice(0, -1);
+  return grad(example.run(...inputs), inputs, { gradOutputs: leaves.at(-1)!, createGraph });
+}
+
+const weightsOf = (shape: Shape, which: number) => spread(shape, 50 + which);
+
+/** Σ weight · gradient over all inputs, in double precision. */
+function weighedGradients(example: GradientCase, at: readonly Variable[]): number {
+  return tidy(() => {
+    let total = 0;
+    firstGradients(example, leavesOf(at), false).forEach((own, which) => {
+      const weights = weightsOf(own.shape, which);
+      own.dataSync().forEach((value, i) => {
+        total += weights[i]! * value;
+      });
+    });
+    return total;
+  });
+}
+
+function secondGradients(example: GradientCase, leaves: readonly Tensor[]): (Tensor | null)[] {
+  const first = firstGradients(example, leaves, true);
+  const weights = first.map(({ shape }, i) => tensor(weightsOf(shape, i), { shape }));
+  return grad(first, leaves, { gradOutputs: weights, allowUnused: true });
+}
+
+function checkCase(op: string, example: GradientCase): void {
+  const all = variables(example);
+  const found = secondGradients(example, leavesOf(all));
+  all.forEach(({ values }, which) => {
+    const differences = values.map((value, i) => {
+      const at = (x: number) => {
+        const moved = all.map((own) => ({ ...own, values: own.values.slice() }));
+        moved[which]!.values[i] = x;
+        return weighedGradients(example, moved);
+      };
+      return (at(value + step) - at(value - step)) / (2 * step);
+    });
+    const actual = found[which]?.dataSync() ?? new Float32Array(values.length);
+    expectClose(actual, differences, `${op}, ${example.name}, variable ${which}`, tolerance);
+  });
+}
+
+/** Their gradients are computed by ops that have none. */
+const refused = ['maxPool2d'];
+
+describe('gradients of gradients equal central differences of the gradients', () => {
+  for (const [op, cases] of Object.entries(gradientCases)) {
+    it(op, () => {
+      const before = allocated();
+      for (const example of cases) {
+        tidy(() => {
+          if (!refused.includes(op)) {
+            checkCase(op, example);
+            return;
+          }
+          const leaves = leavesOf(variables(example));
+          const run = () => secondGradients(example, leaves);
+          expect(run).toThrow(AutogradError);
+          expect(run).toThrow(`${op}Grad: a gradient of a gradient that is not known`);
+        });
+      }
+      expect(allocated()).toBe(before);
+    });
+  }
+});
