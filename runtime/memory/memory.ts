@@ -5,6 +5,7 @@ import type { Device } from '../device/device.ts';
 import { events } from './events.ts';
 import type { MemoryStats } from './stats.ts';
 
+export { logEvents as log } from './event-log.ts';
 export { recordEvents as record } from './events.ts';
 
 function resolve(device: Device | string | undefined): Device {

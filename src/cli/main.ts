@@ -4,6 +4,7 @@
 import { Command } from 'commander';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { explainFile } from './explain-file.ts';
+import { memoryLog } from './memory-log.ts';
 import { traceFile } from './trace-file.ts';
 
 const program = new Command('tostatic').description(
@@ -28,6 +29,15 @@ program
   .option('-f, --function <name>', 'the export to capture, when there are several')
   .option('-n, --calls <count>', 'how often it is called', '2')
   .action(explainFile);
+
+program
+  .command('memory')
+  .description('sums up an allocator log: remaining, max, allocated and freed bytes and counts')
+  .argument('<log>', 'lines with `Alloc N bytes, ptr = 0x…` and `Free N bytes, ptr = 0x…`')
+  .option('--from <mark>', 'begin after the first line that contains this')
+  .option('--to <mark>', 'end before the next line that contains this')
+  .option('--json', 'print JSON')
+  .action(memoryLog);
 
 try {
   await program.parseAsync();

@@ -1,3 +1,4 @@
+import { events } from '../../runtime/memory/events.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
@@ -42,7 +43,7 @@ export class Entry {
   /** The guards must hold. `owned` are tensors that only the frames hold; dead ones are given back. */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome {
     const inputs = this.#inputs.map((read) => read(frames) as Tensor);
-    const outputs = this.subgraph?.run(inputs) ?? [];
+    const outputs = this.subgraph ? runMarked(this.subgraph, inputs) : [];
     const values: RunValues = { frames, outputs, made: [] };
     this.#make(values);
     if (this.#returns) {
@@ -54,4 +55,13 @@ export class Entry {
     owned.moveTo(next, outputs, values.made);
     return { kind: 'break', frames: next };
   }
+}
+
+let calls = 0;
+
+/** Every run of a subgraph leaves a mark in the event stream, to find it again in a log. */
+function runMarked(subgraph: Subgraph, inputs: readonly Tensor[]): Tensor[] {
+  const call = calls++;
+  if (events.active) events.mark(`START SOT_CALL_${call}`);
+  return subgraph.run(inputs);
 }

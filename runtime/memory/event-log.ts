@@ -1,0 +1,41 @@
+/** The event stream as text, in the line format of the system that this one re-creates. */
+
+import { events, type MemoryEvent } from './events.ts';
+
+/** `0x` and at least 12 digits, as C prints a pointer. */
+function pointer(ptr: number): string {
+  return `0x${ptr.toString(16).padStart(12, '0')}`;
+}
+
+/**
+ * One line per allocation (`Alloc 1024 bytes, ptr = 0x…`), release (`Free 1024 bytes, ptr = 0x…`), copy,
+ * kernel and mark; the device stands in front, but for `cpu`. Null for events that are no line.
+ */
+export function formatEvent(event: MemoryEvent): string | null {
+  switch (event.kind) {
+    case 'alloc':
+      return `${prefix(event.device)}Alloc ${event.bytes} bytes, ptr = ${pointer(event.ptr)}`;
+    case 'free':
+      return `${prefix(event.device)}Free ${event.bytes} bytes, ptr = ${pointer(event.ptr)}`;
+    case 'copy':
+      return `Copy ${event.bytes} bytes from ${event.from} to ${event.to}`;
+    case 'kernel':
+      return `${prefix(event.device)}Run ${event.op}`;
+    case 'mark':
+      return event.label;
+    case 'reserve':
+      return `${prefix(event.device)}Reserve ${event.bytes} bytes`;
+  }
+}
+
+function prefix(device: string): string {
+  return device === 'cpu' ? '' : `[${device}] `;
+}
+
+/** Passes every event's line to `write` until the returned function is called. */
+export function logEvents(write: (line: string) => void): () => void {
+  return events.subscribe((event) => {
+    const line = formatEvent(event);
+    if (line !== null) write(line);
+  });
+}

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  crossEntropy,
+  memory,
+  nn,
+  randn,
+  relu,
+  type Tensor,
+  tensor,
+  toStatic,
+} from '../../src/index.ts';
+import { analyzeLog } from '../../src/lab/allocator-log.ts';
+
+const megabytes = 3.375 * 2 ** 20;
+
+/** The small subgraph of the original's memory work: three allocations, one or two frees. */
+const original = [
+  'I0718 12:00:00.000001 1234 sot.cc:1] START SOT_CALL_0',
+  `I0718 12:00:00.000002 1234 allocator.cc:44] Alloc ${megabytes} bytes, ptr = 0x7f0000000000`,
+  `I0718 12:00:00.000003 1234 allocator.cc:44] Alloc ${megabytes} bytes, ptr = 0x7f0000400000`,
+  `I0718 12:00:00.000004 1234 allocator.cc:61] Free ${megabytes} bytes, ptr = 0x7f0000000000`,
+  `I0718 12:00:00.000005 1234 allocator.cc:44] Alloc ${megabytes} bytes, ptr = 0x7f0000000000`,
+  'I0718 12:00:00.000006 1234 sot.cc:1] START SOT_CALL_1',
+  `I0718 12:00:00.000007 1234 allocator.cc:44] Alloc 64 bytes, ptr = 0x7f0000900000`,
+];
+
+describe('lab/allocator-log', () => {
+  it('reads the window between two marks of a log with prefixes', async () => {
+    const summary = await analyzeLog(original, {
+      from: 'START SOT_CALL_0',
+      to: 'START SOT_CALL_1',
+    });
+    expect(summary).toEqual({
+      remainingBytes: 2 * megabytes,
+      maxBytes: 2 * megabytes,
+      allocatedBytes: 3 * megabytes,
+      allocations: 3,
+      freedBytes: megabytes,
+      frees: 1,
+      foreignFrees: 0,
+      malformed: 0,
+      malformedLines: [],
+    });
+  });
+
+  it('counts frees of memory from before the window, and names malformed lines', async () => {
+    const summary = await analyzeLog([
+      'Free 128 bytes, ptr = 0xabc',
+      'Alloc many bytes, ptr = 0xdef',
+      'Alloc 12',
+      'Allocation of ideas',
+      'Alloc 99999999999999999999 bytes, ptr = 0x1',
+    ]);
+    expect(summary).toMatchObject({
+      remainingBytes: -128,
+      frees: 1,
+      foreignFrees: 1,
+      malformed: 3,
+    });
+    expect(summary.malformedLines.map(({ line }) => line)).toEqual([2, 3, 5]);
+  });
+
+  it('a mark that is not there is an error, not another window', async () => {
+    await expect(analyzeLog(original, { from: 'START SOT_CALL_7' })).rejects.toThrow(/SOT_CALL_7/);
+    await expect(analyzeLog(original, { from: 'CALL_1', to: 'CALL_0' })).rejects.toThrow(/--to/);
+  });
+
+  it("agrees with the counters on a captured step, between the subgraphs' own marks", async () => {
+    const [x, labels] = [randn([8, 6]), tensor(new Int32Array(8))];
+    const model = new nn.Linear(6, 4);
+    const step = toStatic((input: Tensor, target: Tensor) =>
+      crossEntropy(relu(model.forward(input)), target),
+    );
+    step(x, labels).dispose();
+    const lines: string[] = [];
+    const stop = memory.log((line) => lines.push(line));
+    memory.reset('cpu');
+    const before = memory.stats('cpu').allocated;
+    const loss = step(x, labels);
+    const after = memory.stats('cpu');
+    stop();
+    const mark = lines.find((line) => line.startsWith('START SOT_CALL_'));
+    const summary = await analyzeLog(lines, { from: mark });
+    expect(summary.remainingBytes).toBe(after.allocated - before);
+    expect(summary.maxBytes).toBe(after.peakAllocated - before);
+    expect(summary.allocations).toBe(after.allocations);
+    expect(summary.frees).toBe(after.frees);
+    loss.dispose();
+  });
+
+  it('the command prints the figures of a file, and what is wrong with a missing one', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tostatic-log-'));
+    const file = join(folder, 'allocator.log');
+    writeFileSync(file, original.join('\n'));
+    const run = (...args: string[]) =>
+      execFileSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', 'memory', ...args], {
+        cwd: join(import.meta.dirname, '../..'),
+        encoding: 'utf8',
+        stdio: 'pipe',
+      });
+    expect(run(file, '--from', 'SOT_CALL_0', '--to', 'SOT_CALL_1')).toBe(
+      [
+        'remaining  7,077,888 bytes (6.75 MiB)',
+        'max        7,077,888 bytes (6.75 MiB)',
+        'allocated  10,616,832 bytes (10.13 MiB) in 3 allocations',
+        'freed      3,538,944 bytes (3.38 MiB) in 1 frees',
+        '',
+      ].join('\n'),
+    );
+    expect(() => run(join(folder, 'missing.log'))).toThrow(/DataError: the log could not be read/);
+    rmSync(folder, { recursive: true });
+  });
+});
