@@ -5,13 +5,14 @@ import { Subgraph } from '../runtime/run-program/run-program.ts';
 import { type AnyFunction, withCaptureSession } from './1-capture/capture.ts';
 import { type CapturedCode, isRefused } from './3-trace/code-of.ts';
 import { trace } from './3-trace/trace.ts';
-import { type Frame, newFrame } from './bytecode/frame.ts';
+import type { Frame } from './bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
 import { compileSubgraph } from './compile-subgraph.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { Entry } from './resume/entry.ts';
+import { activate } from './resume/function-of.ts';
 import { finishNatively, stepNatively } from './resume/native.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
@@ -30,14 +31,17 @@ export interface ToStaticOptions {
 /** More entries than this at one point: what the guards rely on changes with every call. */
 const recompileLimit = 8;
 
+/** After this many entries at one point, numbers that came out of a break are no constants any more. */
+const volatileAfter = 4;
+
 /**
  * A function that runs as planned subgraphs: each call walks from entry to entry. A guard hit goes
  * straight to compiled code; a miss traces; after a break one instruction runs natively, then tracing
  * goes on from there with the whole stack of frames.
  */
 export class Captured {
-  readonly #fn: AnyFunction;
-  readonly #options: ToStaticOptions;
+  readonly fn: AnyFunction;
+  readonly options: ToStaticOptions;
   readonly #memory: MemoryOptions;
   readonly #points = new ResumePoints();
   readonly #stats = new StatsCounter();
@@ -46,8 +50,8 @@ export class Captured {
   #code: CapturedCode | null | undefined;
 
   constructor(fn: AnyFunction, options: ToStaticOptions) {
-    this.#fn = fn;
-    this.#options = options;
+    this.fn = fn;
+    this.options = options;
     this.#memory = memoryOptions(options.memory);
   }
 
@@ -55,10 +59,10 @@ export class Captured {
     this.#stats.calls++;
     this.#code ??= this.#capture();
     // Inside another captured function's trace or without code the function is what it always was.
-    if (!this.#code || intercepted()) return Reflect.apply(this.#fn, thisValue, args);
+    if (!this.#code || intercepted()) return Reflect.apply(this.fn, thisValue, args);
     const { closure, boundThis, boundArgs } = this.#code;
-    const self = closure.lexicalThis ?? boundThis ?? { value: thisValue };
-    return this.#run([newFrame(closure, self.value, [...boundArgs, ...args])]);
+    const self = boundThis ? boundThis.value : thisValue;
+    return this.#run([activate(closure, self, [...boundArgs, ...args])]);
   }
 
   /** The function's bytecode, for printing; null when it can't be captured. */
@@ -76,14 +80,14 @@ export class Captured {
   }
 
   #capture(): CapturedCode | null {
-    const found = codeOf(this.#fn, this.#options);
+    const found = codeOf(this.fn, this.options);
     if (!isRefused(found)) return found;
-    this.#fallBack(`${this.#fn.name || 'the function'} is not captured: ${found.why}`, undefined);
+    this.#fallBack(`${this.fn.name || 'the function'} is not captured: ${found.why}`, undefined);
     return null;
   }
 
   #fallBack(why: string, at: UserPosition | undefined): void {
-    if (this.#options.fallback === 'error') {
+    if (this.options.fallback === 'error') {
       throw new CaptureError({
         what: 'toStatic: a part would run as ordinary JavaScript',
         given: why,
@@ -124,7 +128,8 @@ export class Captured {
       this.#fallBack(`${point.native}; what the guards rely on changes with every call`, at);
       return undefined;
     }
-    const result = withCaptureSession(() => trace(frames, codeOf));
+    const numbersAreVolatile = point.entries.length >= volatileAfter;
+    const result = withCaptureSession(() => trace(frames, codeOf, { numbersAreVolatile }));
     this.#stats.translations++;
     if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
     const stages = compileOps(result, this.#memory);

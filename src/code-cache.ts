@@ -5,6 +5,8 @@ import { type AnyFunction, captureFunction, isRefusal, printRefusal } from './1-
 import { isLowerRefusal, type LowerRefusal, lowerFunction } from './2-lower/lower.ts';
 import type { CapturedCode, RefusedCode } from './3-trace/code-of.ts';
 import type { Code } from './bytecode/code.ts';
+import { closureOf } from './resume/function-of.ts';
+import { capturedBehind } from './static-functions.ts';
 
 export interface CodeOptions {
   /** Values of the free names, for functions whose scope can't be had otherwise. */
@@ -20,10 +22,18 @@ export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode
   if (options.scope) return captureCode(fn, options);
   let found = captured.get(fn);
   if (!found) {
-    found = captureCode(fn, options);
+    found = findCode(fn, options);
     captured.set(fn, found);
   }
   return found;
+}
+
+function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {
+  const made = closureOf(fn);
+  if (made) return { closure: made, boundThis: undefined, boundArgs: [] };
+  // A captured function inside another one is part of its graphs.
+  const inner = capturedBehind(fn);
+  return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);
 }
 
 function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {

@@ -4,6 +4,7 @@ import type { AnyFunction } from './1-capture/capture.ts';
 import { Captured, type ToStaticOptions } from './captured-function.ts';
 import { explain } from './explain/explain.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
+import { registerStatic } from './static-functions.ts';
 import type { CapturedStats } from './stats.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
@@ -17,13 +18,6 @@ export type StaticFunction<F extends Callable> = F & {
   /** What is compiled: per part the trace, the programs and the plan. */
   programs(): readonly CompiledPart[];
 };
-
-const capturedOf = new WeakMap<AnyFunction, Captured>();
-
-/** The record behind a captured function. */
-export function capturedBehind(fn: AnyFunction): Captured | undefined {
-  return capturedOf.get(fn);
-}
 
 /**
  * Captures a function: its tensor ops run as planned programs, everything else as before. As an
@@ -68,7 +62,7 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   };
   Object.defineProperty(run, 'name', { value: fn.name, configurable: true });
   Object.defineProperty(run, 'length', { value: fn.length, configurable: true });
-  capturedOf.set(run, captured);
+  registerStatic(run, captured);
   return Object.assign(run, {
     explain: () => explain(fn.name, captured.stats(), captured.parts),
     stats: () => captured.stats(),

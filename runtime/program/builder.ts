@@ -41,9 +41,9 @@ export class ProgramBuilder implements Interceptor {
     return this.#inputs;
   }
 
-  /** A new program input: contiguous, whatever the strides of the tensor that is passed at run time. */
-  input(spec: TensorMeta): Tensor {
-    const tensor = this.#newValue(contiguousMeta(spec, spec.device));
+  /** A new program input with these strides; a tensor with others is copied into them at run time. */
+  input({ dtype, shape, strides, device }: TensorMeta): Tensor {
+    const tensor = this.#newValue({ dtype, shape, strides, offset: 0, device });
     this.#inputs.push(this.valueOf(tensor));
     return tensor;
   }

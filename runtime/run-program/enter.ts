@@ -1,16 +1,24 @@
+import { noGrad } from '../autograd/grad-mode.ts';
 import { bind1 } from '../ops/bind.ts';
 import { copy } from '../ops/copy.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import { isContiguous } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Slot } from './scope.ts';
 
-/** Puts a tensor into a scope: one more owner, or a contiguous copy that the scope alone owns. */
-export function enter(slot: Slot, tensor: Tensor): void {
+/**
+ * Puts a tensor into a scope as the program was planned for it: one more owner of its holder, or, when
+ * the program wants it contiguous and it isn't, a copy that the scope alone owns.
+ */
+export function enter(slot: Slot, tensor: Tensor, { shape, strides }: TensorMeta): void {
   const holder = tensor.holderFor('run_program');
-  if (tensor.isContiguous) {
+  // Strides of dimensions of size 1 mean nothing, so contiguous tensors are not compared by them.
+  const fits = tensor.isContiguous || !isContiguous(shape, strides);
+  if (fits) {
     slot.put(holder.retain(), tensor.offset);
     return;
   }
-  const copied = bind1(copy, [tensor.requiresGrad ? tensor.detach() : tensor]);
+  const copied = noGrad(() => bind1(copy, [tensor]));
   slot.put(copied.holder!.retain(), copied.offset);
   copied.dispose();
 }

@@ -44,14 +44,31 @@ export class RunProgramNode extends GradNode {
     this.#backward.gradOutputs.forEach((id, i) => {
       if (id === null || unused.has(id)) return;
       const gradient = gradOutputs[i] ?? this.#zeros(id);
-      enter(slots[id]!, gradient);
+      enter(slots[id]!, gradient, this.#subgraph.planned.values[id]!);
       // The scope is the only owner now: the gradient dies at its last use in the program.
       gradient.dispose();
     });
-    this.#executable(plan).run(slots);
+    try {
+      this.#executable(plan).run(slots);
+    } catch (error) {
+      this.#afterFailure(retainGraph);
+      throw error;
+    }
     const results = gradInputs.map((id) => (id === null ? null : this.#subgraph.take(slots, id)));
     for (const id of plan.freesAtEnd) slots[id]!.release();
     return results;
+  }
+
+  /** As if it hadn't begun; without `retainGraph` saved values may be gone, so nobody runs it again. */
+  #afterFailure(retainGraph: boolean): void {
+    if (!retainGraph) {
+      this.consume();
+      return;
+    }
+    const saved = new Set<number>(this.#backward.saved.withData);
+    this.#scope.slots.forEach((slot, id) => {
+      if (!saved.has(id)) slot.release();
+    });
   }
 
   protected override releaseSaved(): void {

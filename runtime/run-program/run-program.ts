@@ -25,8 +25,8 @@ export class Subgraph {
 
   /**
    * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter
-   * the scope as further owners of their holders; a strided one as a contiguous copy that dies at its
-   * last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
+   * the scope as further owners of their holders; one with other strides than planned as a copy that
+   * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
    * After an exception everything is as before.
    */
   run(inputs: readonly Tensor[]): Tensor[] {
@@ -35,7 +35,7 @@ export class Subgraph {
     try {
       const { slots } = scope;
       forward.inputs.forEach((id, i) => {
-        if (this.#enters[i]) enter(slots[id]!, inputs[i]!);
+        if (this.#enters[i]) enter(slots[id]!, inputs[i]!, this.planned.values[id]!);
       });
       this.#forward.run(slots);
       const outputs = forward.outputs.map((id) => this.take(slots, id));

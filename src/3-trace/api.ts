@@ -14,6 +14,7 @@ import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
+import { constantOf } from './facts.ts';
 import { plainEntries } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import { isPrimitive, known, newArray, type Variable } from './variable.ts';
@@ -60,8 +61,8 @@ export function callApi(
   args: readonly Variable[],
 ): Variable {
   const call = fn as (...args: unknown[]) => unknown;
-  const self = valueOf(t, receiver);
-  const values = args.map((arg) => valueOf(t, arg));
+  const self = apiValue(t, receiver);
+  const values = args.map((arg) => apiValue(t, arg));
   if (creators.has(fn)) t.guardDevice();
   try {
     return variableOf(
@@ -76,14 +77,14 @@ export function callApi(
 }
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
-function valueOf(t: Tracer, variable: Variable): unknown {
+function apiValue(t: Tracer, variable: Variable): unknown {
   if (variable.kind === 'tensor') return t.use(variable);
-  if (variable.kind === 'constant') return t.constantOf(variable);
+  if (variable.kind === 'constant') return constantOf(t, variable);
   const array = asArray(t, variable);
-  if (array) return arrayElements(t, array).map((element) => valueOf(t, element));
+  if (array) return arrayElements(t, array).map((element) => apiValue(t, element));
   if (variable.kind === 'newObject' || variable.kind === 'object') {
     const entries = plainEntries(t, variable);
-    return Object.fromEntries(entries.map(([key, value]) => [key, valueOf(t, value)]));
+    return Object.fromEntries(entries.map(([key, value]) => [key, apiValue(t, value)]));
   }
   throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
 }

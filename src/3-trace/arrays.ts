@@ -1,11 +1,12 @@
 /** Arrays made inside and arrays from outside, read the same way. */
 
-import { sourceKey } from '../guards/source.ts';
+import { isPlainArray, isProxy, readsPlainly } from '../guards/plain.ts';
+import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { constantOf, sourceOf } from './facts.ts';
 import type { Tracer } from './tracer.ts';
 import {
   type NewArrayVariable,
-  newArray,
   type ObjectVariable,
   undefinedVariable,
   type Variable,
@@ -13,45 +14,63 @@ import {
 
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
-/** The language's own iteration of arrays, as it was when this module was loaded. */
-const pristineValues = Array.prototype[Symbol.iterator];
-
 /** The array behind an iterable, if iterating it is known to walk its elements. */
 export function iterableArray(t: Tracer, variable: Variable): ArrayVariable {
   const array = asArray(t, variable);
-  const iterate =
-    array?.kind === 'object' ? (array.value as unknown[])[Symbol.iterator] : pristineValues;
-  if (array && iterate === pristineValues) return array;
+  if (array) return array;
   throw new GraphBreak('unsupported-iterable', `a ${variable.kind} is iterated`);
 }
 
-/** The variable as an array, or undefined when it is none. */
+/** The variable as an array of the language's own kind, or undefined when it is none. */
 export function asArray(t: Tracer, variable: Variable): ArrayVariable | undefined {
   if (variable.kind === 'newArray') return variable;
-  if (variable.kind !== 'object' || !Array.isArray(variable.value)) return undefined;
-  const { source } = variable;
-  t.guard(`array ${sourceKey(source)}`, { kind: 'array', source });
+  if (variable.kind !== 'object') return undefined;
+  const { value, source } = variable;
+  if (isProxy(value) || !isPlainArray(value)) return undefined;
+  t.guard(`plainArray ${sourceKey(source)}`, { kind: 'plainArray', source });
   return variable;
+}
+
+/** `Array.isArray(x)` */
+export function isArray(t: Tracer, variable: Variable): boolean {
+  if (variable.kind === 'newArray') return true;
+  const source = sourceOf(variable);
+  const isArray = variable.kind === 'object' && Array.isArray(variable.value);
+  if (source) t.guard(`isArray ${sourceKey(source)}`, { kind: 'isArray', source, isArray });
+  return isArray;
+}
+
+/** A key that names an element: `'01'` names an ordinary property. */
+export function isIndex(key: string): boolean {
+  return /^(?:0|[1-9]\d*)$/.test(key);
 }
 
 export function arrayLength(t: Tracer, array: ArrayVariable): number {
   if (array.kind === 'newArray') return array.elements.length;
   const { length } = array.value as readonly unknown[];
   const variable = t.read({ kind: 'property', base: array.source, key: 'length' }, length);
-  return t.constantOf(variable) as number;
+  return constantOf(t, variable) as number;
 }
 
 export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Variable {
   if (array.kind === 'newArray') return array.elements[index] ?? undefinedVariable;
+  const key = String(index);
+  if (!readsPlainly(array.value, key)) throw new GraphBreak('getter', `reading element ${key}`);
   const value = (array.value as readonly unknown[])[index];
-  return t.read({ kind: 'property', base: array.source, key: String(index) }, value);
+  return t.read({ kind: 'property', base: array.source, key }, value);
 }
 
 export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
   return Array.from({ length: arrayLength(t, array) }, (_, i) => arrayElement(t, array, i));
 }
 
-/** A copy made inside. */
-export function copyOf(t: Tracer, array: ArrayVariable): NewArrayVariable {
-  return newArray(arrayElements(t, array));
+/** The elements for a copy that keeps holes; one with holes is copied natively. */
+export function solidElements(t: Tracer, array: ArrayVariable): Variable[] {
+  if (array.kind === 'object') {
+    const elements = array.value as readonly unknown[];
+    for (let i = 0; i < elements.length; i++) {
+      if (!(i in elements)) throw new GraphBreak('unsupported-value', 'an array has holes');
+    }
+  }
+  return arrayElements(t, array);
 }

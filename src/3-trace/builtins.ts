@@ -1,7 +1,8 @@
 /** The host's own functions that are pure, or that are traced through an equivalent. */
 
 import { GraphBreak } from '../traces/graph-break.ts';
-import { type ArrayVariable, arrayElements, asArray } from './arrays.ts';
+import { type ArrayVariable, arrayElements, asArray, isArray, solidElements } from './arrays.ts';
+import { constantOf } from './facts.ts';
 import type { Tracer } from './tracer.ts';
 import { known, newArray, type Variable } from './variable.ts';
 
@@ -46,20 +47,20 @@ function madeElements(receiver: Variable): Variable[] {
 }
 
 const equivalents: ReadonlyMap<HostFunction, Equivalent> = new Map<HostFunction, Equivalent>([
-  [Array.isArray, (t, _receiver, [x]) => known(x !== undefined && asArray(t, x) !== undefined)],
+  [Array.isArray, (t, _receiver, [x]) => known(x !== undefined && isArray(t, x))],
   [Array.prototype.push, (_t, receiver, args) => known(madeElements(receiver).push(...args))],
   [Array.prototype.pop, (_t, receiver) => madeElements(receiver).pop() ?? known(undefined)],
   [
     Array.prototype.slice,
     (t, receiver, args) => {
-      const [start, end] = args.map((arg) => t.constantOf(arg) as number | undefined);
-      return newArray(arrayElements(t, arrayOf(t, receiver)).slice(start, end));
+      const [start, end] = args.map((arg) => constantOf(t, arg) as number | undefined);
+      return newArray(solidElements(t, arrayOf(t, receiver)).slice(start, end));
     },
   ],
   [
     Array.prototype.at,
     (t, receiver, [index]) => {
-      const at = index ? (t.constantOf(index) as number) : 0;
+      const at = index ? (constantOf(t, index) as number) : 0;
       return arrayElements(t, arrayOf(t, receiver)).at(at) ?? known(undefined);
     },
   ],
@@ -67,8 +68,11 @@ const equivalents: ReadonlyMap<HostFunction, Equivalent> = new Map<HostFunction,
     Array.prototype.concat,
     (t, receiver, args) => {
       const parts = [receiver, ...args].map((part) => {
-        const array = asArray(t, part);
-        return array ? arrayElements(t, array) : [part];
+        if (part.kind === 'object' && !Array.isArray(part.value)) {
+          throw new GraphBreak('native-call', 'concat of an object');
+        }
+        if (!isArray(t, part)) return [part];
+        return solidElements(t, arrayOf(t, part));
       });
       return newArray(parts.flat());
     },
@@ -85,8 +89,8 @@ export function callBuiltin(
   const equivalent = equivalents.get(fn);
   if (equivalent) return equivalent(t, receiver, args);
   if (!pure.has(fn) || !args.every((arg) => arg.kind === 'constant')) return undefined;
-  const self = receiver.kind === 'constant' ? t.constantOf(receiver) : undefined;
-  const values = args.map((arg) => t.constantOf(arg));
+  const self = receiver.kind === 'constant' ? constantOf(t, receiver) : undefined;
+  const values = args.map((arg) => constantOf(t, arg));
   try {
     const result: unknown = Reflect.apply(fn as (...args: unknown[]) => unknown, self, values);
     return known(result as string | number | boolean);

@@ -1,8 +1,11 @@
 /** Reading properties of what the tracer knows, without running user code. */
 
-import { type Source, sourceKey } from '../guards/source.ts';
+import { isPlainObject, isProxy, readsPlainly } from '../guards/plain.ts';
+import type { Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { arrayElement, arrayLength } from './arrays.ts';
+import { arrayElement, arrayLength, isIndex } from './arrays.ts';
+import { constantOf } from './facts.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -25,7 +28,7 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
     case 'newObject':
       return base.entries.get(key) ?? inherited(Object.prototype, key);
     case 'constant': {
-      const value = t.constantOf(base);
+      const value = constantOf(t, base);
       // null and undefined throw; the native step does it with the right message.
       if (value === null || value === undefined)
         throw new GraphBreak('throw', `${key} of ${value}`);
@@ -44,7 +47,7 @@ function readArrayProperty(
   key: string,
 ): Variable {
   if (key === 'length') return known(arrayLength(t, base));
-  if (/^\d+$/.test(key)) return arrayElement(t, base, Number(key));
+  if (isIndex(key)) return arrayElement(t, base, Number(key));
   return inherited(Array.prototype, key);
 }
 
@@ -75,38 +78,14 @@ function heldFunction({ value }: ObjectVariable | FunctionVariable): Source {
   return { kind: 'held', value, name };
 }
 
-/** True when reading the property runs no user code. */
-function readsPlainly(object: object, key: string): boolean {
-  for (
-    let holder: object | null = object;
-    holder;
-    holder = Object.getPrototypeOf(holder) as object
-  ) {
-    const descriptor = Object.getOwnPropertyDescriptor(holder, key);
-    if (descriptor) return 'value' in descriptor || isModuleNamespace(holder);
-  }
-  return true;
-}
-
-/** Bundlers and test runners make module namespaces of getters that only return a variable. */
-function isModuleNamespace(object: object): boolean {
-  const tag = Object.getOwnPropertyDescriptor(object, Symbol.toStringTag);
-  return tag?.value === 'Module' || Object.hasOwn(object, '__esModule');
-}
-
 /** The own enumerable string keys of an object literal or a plain object from outside. */
 export function plainEntries(t: Tracer, base: Variable): [string, Variable][] {
   if (base.kind === 'newObject') return [...base.entries];
-  if (base.kind !== 'object' || !isPlain(base.value)) {
+  if (base.kind !== 'object' || isProxy(base.value) || !isPlainObject(base.value)) {
     throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are copied`);
   }
   const { source, value } = base;
   const keys = Object.keys(value);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
   return keys.map((key) => [key, readOuterProperty(t, base, key)]);
-}
-
-function isPlain(object: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(object);
-  return prototype === Object.prototype || prototype === null;
 }

@@ -40,7 +40,9 @@ export class Reconstruction {
           ? { kind: 'source', source: variable.source }
           : { kind: 'output', index: this.#output(this.#tracer.builder.valueOf(variable.traced!)) };
       case 'uninitialized':
-        return { kind: 'constant', value: uninitialized };
+        return variable.source
+          ? { kind: 'source', source: variable.source }
+          : { kind: 'constant', value: uninitialized };
       case 'newArray':
       case 'newObject':
       case 'cell':
@@ -57,17 +59,21 @@ export class Reconstruction {
     const { closure, cells, entry, returnTo } = frame;
     const live = [...liveBefore(closure.code)[pc]!].filter((reg) => reg !== awaited);
     return {
-      closure:
-        entry === null
-          ? { kind: 'inlined', closure, cells: cells.map((cell) => this.recipe(cell)) }
-          : { kind: 'entry', frame: entry },
+      call:
+        entry !== null
+          ? { kind: 'entry', frame: entry }
+          : {
+              kind: 'inlined',
+              closure,
+              cells: cells.map((cell) => this.recipe(cell)),
+              thisValue: this.recipe(frame.thisVariable),
+              args: frame.args.map((arg) => this.recipe(arg)),
+            },
       pc,
       registers: live.flatMap((reg) => {
         const variable = frame.registers[reg];
         return variable ? [[reg, this.recipe(variable)] as const] : [];
       }),
-      thisValue: this.recipe(frame.thisVariable),
-      args: frame.args.map((arg) => this.recipe(arg)),
       returnTo,
     };
   }

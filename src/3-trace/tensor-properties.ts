@@ -4,7 +4,14 @@ import type { Tracer } from './tracer.ts';
 import { known, newArray, type TensorVariable, type Variable } from './variable.ts';
 
 /** Facts that the guard on the tensor fixes. */
-const metaProperties = new Set(['dtype', 'rank', 'size', 'requiresGrad', 'isLeaf', 'disposed']);
+const metaProperties = new Set([
+  'dtype',
+  'rank',
+  'size',
+  'requiresGrad',
+  'isContiguous',
+  'disposed',
+]);
 
 /** `x.key` for a tensor. */
 export function readTensorProperty(t: Tracer, variable: TensorVariable, key: string): Variable {
@@ -12,14 +19,24 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
     variable.shape ??= newArray(t.use(variable).shape.map((dim) => known(dim)));
     return variable.shape;
   }
-  if (metaProperties.has(key)) {
+  if (key === 'isLeaf' && variable.source && variable.actual) {
+    // The guard on the tensor says nothing of its history, which no op of a program depends on.
+    const source = { kind: 'property', base: variable.source, key } as const;
+    return t.read(source, variable.actual.isLeaf);
+  }
+  if (metaProperties.has(key) || key === 'isLeaf') {
     const value: unknown = t.use(variable)[key as keyof Tensor];
     return known(value as string | number | boolean);
   }
   const method: unknown = Object.getOwnPropertyDescriptor(Tensor.prototype, key)?.value;
-  if (typeof method === 'function') {
+  if (typeof method === 'function' && !isShadowed(variable, key)) {
     t.use(variable);
     return { kind: 'function', value: method as (...args: never[]) => unknown, source: null };
   }
   throw new GraphBreak('unsupported-value', `the property ${key} of a tensor`);
+}
+
+/** A property of the user's own hides the method of the same name. */
+function isShadowed({ actual }: TensorVariable, key: string): boolean {
+  return actual !== null && Object.hasOwn(actual, key);
 }

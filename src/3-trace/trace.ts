@@ -1,5 +1,8 @@
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction, Opcode } from '../bytecode/instructions.ts';
+import type { Guard } from '../guards/guard.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { CodeOf } from './code-of.ts';
@@ -24,13 +27,22 @@ function handlersFor(codeOf: CodeOf): Handlers<Exclude<Opcode, 'return'>> {
   };
 }
 
+export interface TraceOptions {
+  /** Numbers that came out of a break are not guarded by value any more: they kept changing. */
+  readonly numbersAreVolatile?: boolean;
+}
+
 /**
  * Symbolic execution. In: the frames to go on with (one at pc 0 for a call). Out: the program of the
  * tensor ops up to the next break or the return, what it relies on, and how to go on from there.
  * Guarantees: no user code has run and nothing of the user's has changed.
  */
-export function trace(entryFrames: readonly Frame[], codeOf: CodeOf): TraceResult {
-  const tracer = new Tracer(entryFrames);
+export function trace(
+  entryFrames: readonly Frame[],
+  codeOf: CodeOf,
+  { numbersAreVolatile = false }: TraceOptions = {},
+): TraceResult {
+  const tracer = new Tracer(entryFrames, numbersAreVolatile);
   const end = execute(tracer, handlersFor(codeOf));
   const reconstruction = new Reconstruction(tracer);
   const outcome: Outcome =
@@ -45,14 +57,32 @@ export function trace(entryFrames: readonly Frame[], codeOf: CodeOf): TraceResul
         };
   const program = tracer.builder.finish(reconstruction.outputs);
   return {
-    guards: [...tracer.guards.values()],
+    guards: [...tracer.guards.values(), ...distinctInputs(tracer, program)],
     inputs: tracer.inputs.map(({ source }) => source),
     needsGrad: tracer.inputs.map(({ tensor }) => tensor.requiresGrad),
     program,
     makes: reconstruction.makes,
     outcome,
     codes: entryFrames.map((frame) => frame.closure.code),
+    pcs: entryFrames.map((frame) => frame.pc),
   };
+}
+
+/**
+ * Of an input that several ops read, gradients come in several parts. Were it the same tensor as another
+ * input, eager execution would sum the parts of both in another order, which shows in the last bit.
+ */
+function distinctInputs({ inputs }: Tracer, { inputs: ids, ops }: Program): Guard[] {
+  if (!gradEnabled()) return [];
+  const differentiable = inputs.flatMap(({ source, tensor }, i) =>
+    tensor.requiresGrad ? [{ source, id: ids[i]! }] : [],
+  );
+  const uses = (id: ValueId) => ops.flatMap((op) => op.inputs).filter((each) => each === id).length;
+  const multiple = differentiable.filter(({ id }) => differentiable.length > 1 && uses(id) > 1);
+  return multiple.map(({ source, id }) => {
+    const others = differentiable.filter((other) => other.id !== id);
+    return { kind: 'distinct', source, others: others.map((other) => other.source) };
+  });
 }
 
 type End =

@@ -5,21 +5,22 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import { uninitialized } from '../bytecode/frame.ts';
-import type { Pc, Primitive, Reg } from '../bytecode/instructions.ts';
+import type { Pc, Reg } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
-import { type Source, sourceKey } from '../guards/source.ts';
+import { isProxy } from '../guards/plain.ts';
+import type { Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { isFrameworkFile } from './framework-files.ts';
 import {
   type CellReference,
-  type ConstantVariable,
   isPrimitive,
   type TensorVariable,
   tracedTensor,
-  uninitializedVariable,
   type Variable,
 } from './variable.ts';
 
@@ -53,10 +54,16 @@ export class Tracer {
   readonly #entryFrames: readonly Frame[];
   readonly #bySource = new Map<string, Variable>();
   readonly #byTraced = new Map<Tensor, TensorVariable>();
+  /** The user's tensors that are inputs already. */
+  readonly #inputOf = new Map<Tensor, TensorVariable>();
   #instructions = 0;
 
-  constructor(entryFrames: readonly Frame[]) {
+  /** Numbers that came out of a break are computed natively, not guarded by their value. */
+  readonly numbersAreVolatile: boolean;
+
+  constructor(entryFrames: readonly Frame[], numbersAreVolatile: boolean) {
     this.#entryFrames = entryFrames;
+    this.numbersAreVolatile = numbersAreVolatile;
     this.builder = new ProgramBuilder((tensor) => this.#foreign(tensor));
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
     this.frames = entryFrames.map((frame, index) => this.#entryFrame(frame, index));
@@ -104,19 +111,24 @@ export class Tracer {
     const { actual, source } = variable;
     invariant(actual && source, 'a tensor is traced or has a source');
     if (!actual.holder) throw new GraphBreak('op-error', 'a disposed tensor is used');
-    const { dtype, shape, device, requiresGrad } = actual;
-    this.guard(`tensor ${sourceKey(source)}`, {
-      kind: 'tensor',
-      source,
-      dtype,
-      shape,
-      device,
-      requiresGrad,
-    });
-    const traced = this.builder.input(actual).requiresGrad_(requiresGrad);
+    const known = this.#inputOf.get(actual);
+    if (known) {
+      // One tensor is one input, so that its gradient is summed as eager execution sums it.
+      const key = `same ${sourceKey(source)} ${sourceKey(known.source!)}`;
+      this.guard(key, { kind: 'same', source, other: known.source!, same: true });
+      variable.traced = known.traced;
+      return known.traced!;
+    }
+    const { dtype, shape, device, requiresGrad, isContiguous } = actual;
+    const strides = isContiguous ? null : actual.strides;
+    const guard = { source, dtype, shape, strides, device, requiresGrad } as const;
+    this.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
+    const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
+    const traced = this.builder.input(meta).requiresGrad_(requiresGrad);
     this.inputs.push({ source, tensor: traced });
     variable.traced = traced;
     this.#byTraced.set(traced, variable);
+    this.#inputOf.set(actual, variable);
     return traced;
   }
 
@@ -127,53 +139,6 @@ export class Tracer {
     const variable = tracedTensor(tensor);
     this.#byTraced.set(tensor, variable);
     return variable;
-  }
-
-  /** The value of a primitive, which the trace depends on from now on. */
-  constantOf(variable: Variable): Primitive | symbol {
-    if (variable.kind !== 'constant') {
-      throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
-    }
-    const { source, value } = variable;
-    if (source && typeof value === 'symbol') {
-      throw new GraphBreak('unsupported-value', 'a symbol from outside is computed on');
-    }
-    if (source) {
-      this.guard(`value ${sourceKey(source)}`, {
-        kind: 'value',
-        source,
-        value: value as Primitive,
-      });
-    }
-    return value;
-  }
-
-  /** Whether the value counts as true, which the trace depends on from now on. */
-  truthiness(variable: Variable): boolean {
-    if (variable.kind === 'tensor') {
-      if (variable.source && !variable.traced) this.use(variable);
-      return true;
-    }
-    if (variable.kind !== 'constant' && variable.kind !== 'object') {
-      // A function with a source may be another function, but hardly a falsy one: still guarded.
-      if (variable.kind !== 'function' || !variable.source) return true;
-      this.#guardTruthy(variable.source, true);
-      return true;
-    }
-    const truthy = Boolean(variable.value);
-    if (variable.source) this.#guardTruthy(variable.source, truthy);
-    return truthy;
-  }
-
-  /** The primitive is neither undefined nor null; which one it is doesn't matter yet. */
-  guardNotUndefined(variable: ConstantVariable): void {
-    const { source, value } = variable;
-    if (value === null) this.constantOf(variable);
-    else if (source) this.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
-  }
-
-  guardTypeof(source: Source, type: string): void {
-    this.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type });
   }
 
   /** Runs a function of the tensor API so that its ops are appended. All or nothing. */
@@ -208,17 +173,13 @@ export class Tracer {
     return undefined;
   }
 
-  #guardTruthy(source: Source, truthy: boolean): void {
-    this.guard(`truthy ${sourceKey(source)}`, { kind: 'truthy', source, truthy });
-  }
-
   #variableFor(source: Source, value: unknown): Variable {
-    if (value === uninitialized) return uninitializedVariable;
+    if (value === uninitialized) return { kind: 'uninitialized', source };
     if (isPrimitive(value)) return { kind: 'constant', value, source };
     if (typeof value === 'function') {
       return { kind: 'function', value: value as (...args: never[]) => unknown, source };
     }
-    if (value instanceof Tensor) {
+    if (!isProxy(value) && value instanceof Tensor) {
       return { kind: 'tensor', source, actual: value, traced: null, shape: null };
     }
     return { kind: 'object', value: value as object, source };

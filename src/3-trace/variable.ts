@@ -93,9 +93,11 @@ export interface ArrayIteratorVariable {
 /** Before the initialisation of a let, const or class. */
 export interface UninitializedVariable {
   readonly kind: 'uninitialized';
+  /** Null when the trace made it so; elsewhere the next call may find it initialised. */
+  readonly source: Source | null;
 }
 
-export const uninitializedVariable: UninitializedVariable = { kind: 'uninitialized' };
+export const uninitializedVariable: UninitializedVariable = { kind: 'uninitialized', source: null };
 
 /** A value that follows from what is known already, and needs no guard. */
 export function known(value: Primitive | symbol): ConstantVariable {

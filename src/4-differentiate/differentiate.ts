@@ -6,6 +6,7 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 import { bind, withInterceptor } from '../../runtime/ops/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { JointProgram } from '../programs/joint-program.ts';
 
@@ -26,7 +27,9 @@ export function differentiate(forward: Program, needsGrad: readonly boolean[]): 
     const { tensors, positions } = replay(forward, needsGrad, builder);
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
-    const gradients = outputs.map((output) => (output.gradEdge ? builder.input(output) : null));
+    const gradients = outputs.map((output) =>
+      output.gradEdge ? builder.input(contiguousMeta(output, output.device)) : null,
+    );
     const found = new Map<Tensor, ValueId>();
     const roots = outputs.flatMap((tensor, i) => {
       const gradient = gradients[i];

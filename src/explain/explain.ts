@@ -1,10 +1,10 @@
 import { formatPosition } from '../../runtime/errors/position.ts';
-import { printGuard } from '../guards/guard.ts';
+import { printGuard } from '../guards/print-guard.ts';
 import { printSource } from '../guards/source.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { CapturedStats } from '../stats.ts';
-import { type BreakRecord, breakReasons } from '../traces/graph-break.ts';
+import { type BreakRecord, breakReasons, isLimitation } from '../traces/graph-break.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 
 /** What became of a captured function, for a person: subgraphs with guards and memory, breaks, fallbacks. */
@@ -34,7 +34,7 @@ function place(at: NonNullable<BreakRecord['at']>): string {
 
 function explainPart({ trace, stages }: CompiledPart, index: number): string[] {
   if (!stages) return [];
-  const names = { codes: trace.codes };
+  const names = { codes: trace.codes, pcs: trace.pcs };
   return [
     `subgraph ${index}: ${plural(stages.forward.ops.length, 'op')}${explainEnd(trace)}`,
     `  inputs: ${trace.inputs.map((source) => printSource(source, names)).join(', ')}`,
@@ -67,7 +67,7 @@ function explainBreak({ reason, detail, at }: BreakRecord): string[] {
   const { explanation, hint } = breakReasons[reason];
   return [
     `graph break: ${detail}${at ? place(at) : ''}`,
-    `  why:  ${explanation}`,
+    `  why:  ${explanation}${isLimitation(reason) ? ' tostatic could trace it, and does not yet.' : ''}`,
     `  hint: ${hint}`,
   ];
 }

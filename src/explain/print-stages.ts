@@ -1,7 +1,7 @@
 import { printProgram } from '../../runtime/program/print.ts';
 import type { Code } from '../bytecode/code.ts';
 import { printCode } from '../bytecode/print.ts';
-import { printGuard } from '../guards/guard.ts';
+import { printGuard } from '../guards/print-guard.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import { printPlan } from './print-plan.ts';
 
@@ -37,7 +37,7 @@ export function printStages(
   const withOps = parts.filter(({ stages }) => stages !== null);
   withOps.forEach((part, index) => {
     const label = (text: string) => (withOps.length > 1 ? `subgraph ${index}: ${text}` : text);
-    const names = { codes: part.trace.codes };
+    const names = { codes: part.trace.codes, pcs: part.trace.pcs };
     const { traced, joint, forward, backward, planned } = part.stages!;
     add('guards', label('guards'), () =>
       part.trace.guards.map((guard) => `  ${printGuard(guard, names)}\n`).join(''),

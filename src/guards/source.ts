@@ -1,7 +1,9 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Frame, Scope } from '../bytecode/frame.ts';
-import type { Reg } from '../bytecode/instructions.ts';
+import type { Pc, Reg } from '../bytecode/instructions.ts';
+import { registerText } from '../bytecode/user-text.ts';
+import { closureOf } from '../resume/function-of.ts';
 
 /**
  * Where a value came from, as data: what a guard reads again before a run, and what is printed. The
@@ -16,6 +18,9 @@ export type Source =
   | { readonly kind: 'free'; readonly scope: Scope; readonly name: string; readonly owner: string }
   | { readonly kind: 'outerCell'; readonly frame: number; readonly index: number }
   | { readonly kind: 'property'; readonly base: Source; readonly key: string }
+  /** What a function that bytecode made has captured: a cell, or an arrow's `this`. */
+  | { readonly kind: 'closureCell'; readonly base: Source; readonly index: number }
+  | { readonly kind: 'closureThis'; readonly base: Source }
   /** An object that the trace found by itself and holds on to. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
 
@@ -51,6 +56,15 @@ export function compileReader(source: Source): Reader {
       const { key } = source;
       return (frames) => (base(frames) as Record<string, unknown>)[key];
     }
+    case 'closureCell': {
+      const base = compileReader(source.base);
+      const { index } = source;
+      return (frames) => closureOf(base(frames))!.cells[index];
+    }
+    case 'closureThis': {
+      const base = compileReader(source.base);
+      return (frames) => closureOf(base(frames))!.lexicalThis!.value;
+    }
     case 'held': {
       const { value } = source;
       return () => value;
@@ -63,6 +77,8 @@ export function compileReader(source: Source): Reader {
 /** The names that registers and arguments have in the user's code. */
 export interface SourceNames {
   readonly codes: readonly Code[];
+  /** Where each frame stands. */
+  readonly pcs: readonly Pc[];
 }
 
 function argumentName(code: Code | undefined, index: number): string {
@@ -86,16 +102,22 @@ export function printSource(source: Source, names: SourceNames): string {
     case 'this':
       return 'this';
     case 'register':
-      return names.codes[source.frame]?.registerNames[source.reg] ?? `r${source.reg}`;
+      return registerName(source.frame, source.reg, names);
     case 'free':
       return source.name;
     case 'outerCell':
       return names.codes[source.frame]?.outerCells[source.index] ?? `cell${source.index}`;
     case 'property': {
+      if (source.key === 'value' && isCell(source.base, names))
+        return printSource(source.base, names);
       const base = printSource(source.base, names);
       if (/^\d+$/.test(source.key)) return `${base}[${source.key}]`;
       return identifier.test(source.key) ? `${base}.${source.key}` : `${base}['${source.key}']`;
     }
+    case 'closureCell':
+      return `a variable of ${printSource(source.base, names)}`;
+    case 'closureThis':
+      return `this of ${printSource(source.base, names)}`;
     case 'held':
       return source.name;
     default:
@@ -103,36 +125,18 @@ export function printSource(source: Source, names: SourceNames): string {
   }
 }
 
-const scopeIds = new WeakMap<object, number>();
-let scopeCount = 0;
-
-function objectId(object: object): number {
-  const known = scopeIds.get(object);
-  if (known !== undefined) return known;
-  scopeIds.set(object, scopeCount);
-  return scopeCount++;
+/** The variable's name; a temporary is told by the expression that it holds the value of. */
+function registerName(frame: number, register: Reg, { codes, pcs }: SourceNames): string {
+  const code = codes[frame];
+  const name = code?.registerNames[register];
+  if (name !== undefined || !code) return name ?? `r${register}`;
+  return registerText(code, pcs[frame] ?? 0, register) ?? `r${register}`;
 }
 
-/** Equal for sources that read the same place. */
-export function sourceKey(source: Source): string {
-  switch (source.kind) {
-    case 'argument':
-      return `a${source.frame}.${source.index}`;
-    case 'argumentCount':
-      return `n${source.frame}`;
-    case 'this':
-      return `t${source.frame}`;
-    case 'register':
-      return `r${source.frame}.${source.reg}`;
-    case 'free':
-      return `f${objectId(source.scope)}.${source.name}`;
-    case 'outerCell':
-      return `c${source.frame}.${source.index}`;
-    case 'property':
-      return `${sourceKey(source.base)}/${source.key.length}:${source.key}`;
-    case 'held':
-      return `h${objectId(source.value)}`;
-    default:
-      return assertNever(source, 'source');
-  }
+/** A variable that closures share is read out of its cell: users know it by its own name. */
+function isCell(source: Source, { codes }: SourceNames): boolean {
+  if (source.kind === 'outerCell' || source.kind === 'closureCell') return true;
+  if (source.kind !== 'register') return false;
+  const { instructions } = codes[source.frame]!;
+  return instructions.some((each) => each.op === 'newCell' && each.dst === source.reg);
 }

@@ -1,6 +1,6 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Cell, Closure, Frame } from '../bytecode/frame.ts';
+import type { Cell, Frame } from '../bytecode/frame.ts';
 import { compileReader } from '../guards/source.ts';
 import type { FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import { arrayIteratorAt, instantiate } from './interpreter.ts';
@@ -114,20 +114,16 @@ function compileMake(make: Make): CompiledMake {
 
 /** Compiles a frame to go on with. */
 export function compileFrame(recipe: FrameRecipe): (values: RunValues) => Frame {
-  const closureOf = compileClosure(recipe.closure);
+  const callOf = compileCall(recipe.call);
   const registers = recipe.registers.map(([reg, value]) => [reg, compileRecipe(value)] as const);
-  const thisValue = compileRecipe(recipe.thisValue);
-  const args = recipe.args.map(compileRecipe);
   const { pc, returnTo } = recipe;
   return (values) => {
-    const closure = closureOf(values);
+    const call = callOf(values);
+    const { registerCount } = call.closure.code;
     const frame: Frame = {
-      closure,
+      ...call,
       pc,
-      registers: new Array<unknown>(closure.code.registerCount).fill(undefined),
-      thisValue: thisValue(values),
-      args: args.map((read) => read(values)),
-      newTarget: undefined,
+      registers: new Array<unknown>(registerCount).fill(undefined),
       returnTo,
     };
     for (const [reg, read] of registers) frame.registers[reg] = read(values);
@@ -135,16 +131,23 @@ export function compileFrame(recipe: FrameRecipe): (values: RunValues) => Frame 
   };
 }
 
-function compileClosure(recipe: FrameRecipe['closure']): (values: RunValues) => Closure {
+type Call = Pick<Frame, 'closure' | 'thisValue' | 'args' | 'newTarget'>;
+
+function compileCall(recipe: FrameRecipe['call']): (values: RunValues) => Call {
   if (recipe.kind === 'entry') {
-    const { frame } = recipe;
-    return ({ frames }) => frames[frame]!.closure;
+    return ({ frames }) => {
+      const { closure, thisValue, args, newTarget } = frames[recipe.frame]!;
+      return { closure, thisValue, args, newTarget };
+    };
   }
   const { closure } = recipe;
   const cells = recipe.cells.map(compileRecipe);
-  if (cells.length === 0) {
-    const whole: Closure = { ...closure, cells: [] };
-    return () => whole;
-  }
-  return (values) => ({ ...closure, cells: cells.map((read) => read(values) as Cell) });
+  const thisValue = compileRecipe(recipe.thisValue);
+  const args = recipe.args.map(compileRecipe);
+  return (values) => ({
+    closure: { ...closure, cells: cells.map((read) => read(values) as Cell) },
+    thisValue: thisValue(values),
+    args: args.map((read) => read(values)),
+    newTarget: undefined,
+  });
 }

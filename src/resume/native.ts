@@ -19,7 +19,11 @@ export function stepNatively(frames: readonly Frame[], owned: OwnedTensors): voi
 
 /** Runs the frames to the outermost's return. */
 export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): unknown {
-  for (const frame of frames) for (const value of frame.registers) owned.escape(value);
+  for (const { registers, args, thisValue } of frames) {
+    for (const value of registers) owned.escape(value);
+    for (const value of args) owned.escape(value);
+    owned.escape(thisValue);
+  }
   const stack = [...frames];
   return natively(stack, () => {
     for (;;) {

@@ -1,6 +1,7 @@
 import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
+import { closureOf } from './function-of.ts';
 
 /**
  * Tensors that cross a graph break and that nothing but the frames' registers holds: results of one
@@ -48,6 +49,7 @@ export class OwnedTensors {
   #escapeFrom(made: readonly unknown[]): void {
     if (this.#owned.size === 0) return;
     for (const object of made) {
+      this.escape(closureOf(object)?.lexicalThis?.value);
       if (typeof object !== 'object' || object === null) continue;
       for (const value of Object.values(object)) this.escape(value);
     }

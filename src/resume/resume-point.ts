@@ -1,5 +1,6 @@
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
+import { objectId } from '../guards/source-key.ts';
 import type { Entry } from './entry.ts';
 
 /** A stack of instructions where execution may go on, with the entries compiled for it so far. */
@@ -49,12 +50,17 @@ export class ResumePoint {
   }
 }
 
-/** All resume points of one captured function, by the code and pc of every frame. */
+/**
+ * All resume points of one captured function, by the code and pc of every frame, and by the names around
+ * it: two functions made at one place in the source have one code, and different variables.
+ */
 export class ResumePoints {
   readonly #points = new Map<string, ResumePoint>();
 
   at(frames: readonly Frame[]): ResumePoint {
-    const key = frames.map(({ closure, pc }) => `${closure.code.id}@${pc}`).join('/');
+    const key = frames
+      .map(({ closure, pc }) => `${closure.code.id}.${objectId(closure.scope)}@${pc}`)
+      .join('/');
     let point = this.#points.get(key);
     if (!point) {
       point = new ResumePoint();

@@ -5,6 +5,13 @@
 
 import type { UserPosition } from '../../runtime/errors/position.ts';
 
+interface Explained {
+  readonly explanation: string;
+  readonly hint: string;
+  /** Not the user's doing: it could be traced, and isn't yet. */
+  readonly limitation?: true;
+}
+
 export const breakReasons = {
   'data-read': {
     explanation: 'The values of a tensor are read, so everything before must have run.',
@@ -21,10 +28,17 @@ export const breakReasons = {
   'framework-call': {
     explanation: 'A function of tostatic that acts on more than its arguments is called.',
     hint: 'Call it outside the captured function.',
+    limitation: true,
+  },
+  constructor: {
+    explanation: 'An object is made by a constructor, which runs natively.',
+    hint: 'Make the object outside the captured function.',
+    limitation: true,
   },
   'in-place': {
     explanation: 'A tensor is written in place.',
     hint: 'Use the form without underscore.',
+    limitation: true,
   },
   'op-error': {
     explanation: 'An op refuses its operands; eager execution raises the error where it belongs.',
@@ -33,10 +47,12 @@ export const breakReasons = {
   'object-write': {
     explanation: 'An object that existed before the call is changed.',
     hint: 'Return the new value and let the caller store it.',
+    limitation: true,
   },
   'variable-write': {
     explanation: 'A variable outside the captured function is assigned.',
     hint: 'Return the new value and let the caller assign it.',
+    limitation: true,
   },
   getter: {
     explanation: 'Reading the property runs a getter or a Proxy trap.',
@@ -45,10 +61,12 @@ export const breakReasons = {
   'unsupported-value': {
     explanation: 'The operation is not traced for a value of this kind.',
     hint: 'Do it before or after the captured function.',
+    limitation: true,
   },
   'unsupported-iterable': {
     explanation: 'Only arrays are iterated inside a graph.',
     hint: 'Spread it into an array first: for (const x of [...values]).',
+    limitation: true,
   },
   throw: {
     explanation: 'An exception leaves the captured function.',
@@ -66,12 +84,18 @@ export const breakReasons = {
     explanation:
       'A number that changes from run to run is computed on; that happens outside graphs.',
     hint: 'None needed: it costs no graph.',
+    limitation: true,
   },
   forced: {
     explanation: 'breakGraph() was called.',
     hint: 'Remove the call.',
   },
-} as const satisfies Record<string, { explanation: string; hint: string }>;
+} as const satisfies Record<string, Explained>;
+
+/** For a person: whether it is the code or this version that stands in the way. */
+export function isLimitation(reason: BreakReason): boolean {
+  return 'limitation' in breakReasons[reason];
+}
 
 export type BreakReason = keyof typeof breakReasons;
 

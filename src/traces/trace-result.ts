@@ -32,19 +32,20 @@ export type Make =
 
 /** A frame to go on with natively. */
 export interface FrameRecipe {
-  /** An inlined function's closure; cells are made inside or come from outside. */
-  readonly closure:
+  /** A call that was under way at the entry goes on with all its arguments, also those unread so far. */
+  readonly call:
     | { readonly kind: 'entry'; readonly frame: number }
     | {
         readonly kind: 'inlined';
         readonly closure: Omit<Closure, 'cells'>;
+        /** Made inside or from outside. */
         readonly cells: readonly Recipe[];
+        readonly thisValue: Recipe;
+        readonly args: readonly Recipe[];
       };
   readonly pc: Pc;
   /** The live registers. */
   readonly registers: readonly (readonly [Reg, Recipe])[];
-  readonly thisValue: Recipe;
-  readonly args: readonly Recipe[];
   readonly returnTo: Reg | undefined;
 }
 
@@ -66,6 +67,7 @@ export interface TraceResult {
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly outcome: Outcome;
-  /** Code of each entry frame, for names. */
+  /** Code and place of each entry frame, for names. */
   readonly codes: readonly Code[];
+  readonly pcs: readonly Pc[];
 }

@@ -1,5 +1,8 @@
+import type { Closure } from '../../bytecode/frame.ts';
 import type { Reg } from '../../bytecode/instructions.ts';
-import { sourceKey } from '../../guards/source.ts';
+import { calleeText } from '../../bytecode/user-text.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { closureOf } from '../../resume/function-of.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { callApi, isDataRead, isTracedApi } from '../api.ts';
 import { arrayElements, iterableArray } from '../arrays.ts';
@@ -8,6 +11,7 @@ import { type CodeOf, isRefused } from '../code-of.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../framework-files.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import {
+  type CellReference,
   type ClosureVariable,
   type FunctionVariable,
   isPrimitive,
@@ -17,54 +21,62 @@ import {
 } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
+/** One call as it stands before it is made. */
+interface Call {
+  readonly caller: TraceFrame;
+  readonly dst: Reg;
+  readonly receiver: Variable;
+  readonly args: readonly Variable[];
+}
+
 /** Calls: the tensor API is appended, user functions are inlined, everything else runs natively. */
 export function callHandlers(
   codeOf: CodeOf,
 ): Handlers<'call' | 'callSpread' | 'construct' | 'constructSpread'> {
-  const call = (
-    t: Tracer,
-    frame: TraceFrame,
-    dst: Reg,
-    callee: Variable,
-    receiver: Variable,
-    args: readonly Variable[],
-  ): number | undefined => {
-    if (callee.kind === 'closure') return inlineClosure(t, frame, dst, callee, receiver, args);
-    if (callee.kind !== 'function')
-      throw new GraphBreak('native-call', `a ${callee.kind} is called`);
+  const receiverOf = (frame: TraceFrame, receiver: Reg | null): Variable =>
+    receiver === null ? undefinedVariable : get(frame, receiver);
+
+  const perform = (t: Tracer, callee: Variable, call: Call): number | undefined => {
+    if (callee.kind === 'closure') return inlineClosure(t, callee, call);
+    if (callee.kind !== 'function') {
+      throw new GraphBreak('throw', `${nameAt(call.caller)} is not a function`);
+    }
+    const made = callee.source && closureOf(callee.value);
+    if (made) return inlineMadeClosure(t, callee, made, call);
     guardIdentity(t, callee);
-    const result = callKnown(t, callee, receiver, args);
-    if (!result) return inlineFunction(t, frame, dst, callee, receiver, args, codeOf);
-    set(frame, dst, result);
+    const result = callKnown(t, callee, call);
+    if (!result) return inlineFunction(t, callee, call, codeOf);
+    set(call.caller, call.dst, result);
     return undefined;
   };
+
   return {
     call: (t, frame, { dst, callee, receiver, args }) =>
-      call(
-        t,
-        frame,
+      perform(t, get(frame, callee), {
+        caller: frame,
         dst,
-        get(frame, callee),
-        receiver === null ? undefinedVariable : get(frame, receiver),
-        args.map((reg) => get(frame, reg)),
-      ),
+        receiver: receiverOf(frame, receiver),
+        args: args.map((reg) => get(frame, reg)),
+      }),
     callSpread: (t, frame, { dst, callee, receiver, args }) =>
-      call(
-        t,
-        frame,
+      perform(t, get(frame, callee), {
+        caller: frame,
         dst,
-        get(frame, callee),
-        receiver === null ? undefinedVariable : get(frame, receiver),
-        arrayElements(t, iterableArray(t, get(frame, args))),
-      ),
-    construct: (_t, frame, { callee }) => refuseConstruct(get(frame, callee)),
-    constructSpread: (_t, frame, { callee }) => refuseConstruct(get(frame, callee)),
+        receiver: receiverOf(frame, receiver),
+        args: arrayElements(t, iterableArray(t, get(frame, args))),
+      }),
+    construct: (_t, frame) => refuseConstruct(frame),
+    constructSpread: (_t, frame) => refuseConstruct(frame),
   };
 }
 
-function refuseConstruct(callee: Variable): never {
-  const name = callee.kind === 'function' ? callee.value.name : 'an unknown class';
-  throw new GraphBreak('native-call', `new ${name}`);
+function refuseConstruct(frame: TraceFrame): never {
+  throw new GraphBreak('constructor', `new ${nameAt(frame)}()`);
+}
+
+/** What the frame's current instruction calls, in the user's words. */
+function nameAt({ closure, pc }: TraceFrame, callee?: FunctionVariable): string {
+  return calleeText(closure.code, pc) ?? (callee?.value.name || 'an unnamed function');
 }
 
 function guardIdentity(t: Tracer, { source, value }: FunctionVariable): void {
@@ -72,46 +84,36 @@ function guardIdentity(t: Tracer, { source, value }: FunctionVariable): void {
 }
 
 /** Functions that need no source: those of the tensor API, and pure ones of the host. */
-function callKnown(
-  t: Tracer,
-  { value }: FunctionVariable,
-  receiver: Variable,
-  args: readonly Variable[],
-): Variable | undefined {
-  if (isTracedApi(value)) return callApi(t, value, receiver, args);
-  if (isDataRead(value)) throw new GraphBreak('data-read', `${value.name}()`);
-  return callBuiltin(t, value, receiver, args);
+function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
+  const { value } = callee;
+  if (isTracedApi(value)) return callApi(t, value, call.receiver, call.args);
+  if (isDataRead(value)) {
+    throw new GraphBreak('data-read', `${nameAt(call.caller, callee)}()`);
+  }
+  return callBuiltin(t, value, call.receiver, call.args);
 }
 
-function inlineFunction(
-  t: Tracer,
-  frame: TraceFrame,
-  dst: Reg,
-  callee: FunctionVariable,
-  receiver: Variable,
-  args: readonly Variable[],
-  codeOf: CodeOf,
-): number {
-  const name = callee.value.name || 'an anonymous function';
+function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call, codeOf: CodeOf): number {
+  const { caller, receiver, args } = call;
+  const name = `${nameAt(caller, callee)}()`;
   const found = codeOf(callee.value);
   if (isRefused(found)) {
-    throw new GraphBreak(found.native ? 'native-call' : 'not-captured', `${name}: ${found.why}`);
+    if (found.native) throw new GraphBreak('native-call', `${name} is native code`);
+    throw new GraphBreak('not-captured', `${name} is not captured: ${found.why}`);
   }
   const { closure, boundThis, boundArgs } = found;
   const { file } = closure.code.source;
   if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
-    throw new GraphBreak('framework-call', `${name}()`);
+    throw new GraphBreak('framework-call', `${name} is part of tostatic`);
   }
   if (boundThis || boundArgs.length > 0) {
-    throw new GraphBreak('unsupported-value', `the bound function ${name}`);
-  }
-  const { kind, strict } = closure.code;
-  if (!strict && kind !== 'arrow' && receiver.kind === 'constant') {
-    throw new GraphBreak('unsupported-value', `${name} is sloppy and is called without an object`);
+    throw new GraphBreak('unsupported-value', `${name} is a bound function`);
   }
   const { lexicalThis } = closure;
-  const thisVariable = lexicalThis ? lexicalThisVariable(t, lexicalThis.value) : receiver;
-  return enterCall(t, frame, dst, { closure, cells: [], thisVariable, args });
+  const thisVariable = lexicalThis
+    ? lexicalThisVariable(t, lexicalThis.value)
+    : receiverSeenBy(closure, receiver, name);
+  return enterCall(t, call, { closure, cells: outerCells(t, callee, closure), thisVariable, args });
 }
 
 /** The `this` of the place where an arrow was made: it can't change. */
@@ -120,27 +122,60 @@ function lexicalThisVariable(t: Tracer, value: unknown): Variable {
   return t.read({ kind: 'held', value, name: 'this' }, value);
 }
 
-function inlineClosure(
-  t: Tracer,
-  frame: TraceFrame,
-  dst: Reg,
-  callee: ClosureVariable,
+/** Sloppy code sees an object where the caller gave none. */
+function receiverSeenBy(
+  { code }: Pick<Closure, 'code'>,
   receiver: Variable,
-  args: readonly Variable[],
-): number {
+  name: string,
+): Variable {
+  if (!code.strict && code.kind !== 'arrow' && receiver.kind === 'constant') {
+    throw new GraphBreak('unsupported-value', `${name} is sloppy and is called without an object`);
+  }
+  return receiver;
+}
+
+/** A function that the trace itself made. */
+function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): number {
   const { code, outer, cells } = callee;
   const arrow = code.kind === 'arrow';
-  const { scope } = outer;
-  const closure = { code, scope, homeObject: arrow ? outer.homeObject : undefined };
-  const thisVariable = arrow ? callee.thisVariable : receiver;
-  return enterCall(t, frame, dst, { closure, cells, thisVariable, args });
+  const closure = { code, scope: outer.scope, homeObject: arrow ? outer.homeObject : undefined };
+  const thisVariable = arrow
+    ? callee.thisVariable
+    : receiverSeenBy(closure, call.receiver, `${code.name}()`);
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+}
+
+/**
+ * A function that bytecode made, before a break for instance. Each run makes another one, so its code is
+ * guarded and not its identity; what it has captured is read through it.
+ */
+function inlineMadeClosure(t: Tracer, callee: FunctionVariable, made: Closure, call: Call): number {
+  const base = callee.source!;
+  const { code, scope, homeObject, lexicalThis } = made;
+  t.guard(`closure ${sourceKey(base)}`, { kind: 'closure', source: base, code, scope, homeObject });
+  const thisVariable = lexicalThis
+    ? t.read({ kind: 'closureThis', base }, lexicalThis.value)
+    : receiverSeenBy(made, call.receiver, `${code.name}()`);
+  const closure = { code, scope, homeObject };
+  const cells = outerCells(t, callee, made);
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+}
+
+function outerCells(
+  t: Tracer,
+  { source, value }: FunctionVariable,
+  { cells }: Closure,
+): CellReference[] {
+  const base = source ?? ({ kind: 'held', value, name: value.name } as const);
+  return cells.map(
+    (cell, index) => t.read({ kind: 'closureCell', base, index }, cell) as CellReference,
+  );
 }
 
 /** Pushes the callee; the caller goes on after its call, with the result in `dst`. */
 function enterCall(
   t: Tracer,
-  caller: TraceFrame,
-  dst: Reg,
+  { caller, dst }: Call,
   callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args'>,
 ): number {
   const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);

@@ -1,7 +1,6 @@
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElement, arrayLength, iterableArray } from '../arrays.ts';
-import type { Tracer } from '../tracer.ts';
-import type { Variable } from '../variable.ts';
+import { isNullish, isUndefined, truthiness } from '../facts.ts';
 import { get, type Handlers, set } from './handler.ts';
 
 /** Jumps and iteration. `return` is the tracer loop's own; `throw` always happens natively. */
@@ -17,20 +16,12 @@ export const controlHandlers: Handlers<
   | 'iteratorClose'
 > = {
   jump: (_t, _frame, { target }) => target,
-  jumpIf: (t, frame, { test, target }) => (t.truthiness(get(frame, test)) ? target : undefined),
-  jumpIfNot: (t, frame, { test, target }) => (t.truthiness(get(frame, test)) ? undefined : target),
+  jumpIf: (t, frame, { test, target }) => (truthiness(t, get(frame, test)) ? target : undefined),
+  jumpIfNot: (t, frame, { test, target }) => (truthiness(t, get(frame, test)) ? undefined : target),
   jumpIfNullish: (t, frame, { test, target }) =>
     isNullish(t, get(frame, test)) ? target : undefined,
-  jumpIfNotUndefined: (t, frame, { test, target }) => {
-    const variable = get(frame, test);
-    if (variable.kind === 'constant' && variable.value === undefined) {
-      t.constantOf(variable);
-      return undefined;
-    }
-    if (variable.kind === 'constant') t.guardNotUndefined(variable);
-    else t.truthiness(variable);
-    return target;
-  },
+  jumpIfNotUndefined: (t, frame, { test, target }) =>
+    isUndefined(t, get(frame, test)) ? undefined : target,
   throw: () => {
     throw new GraphBreak('throw', 'an exception is thrown');
   },
@@ -62,17 +53,3 @@ export const controlHandlers: Handlers<
     }
   },
 };
-
-function isNullish(t: Tracer, variable: Variable): boolean {
-  if (variable.kind !== 'constant') {
-    t.truthiness(variable);
-    return false;
-  }
-  const { value } = variable;
-  if (value === null || value === undefined) {
-    t.constantOf(variable);
-    return true;
-  }
-  t.guardNotUndefined(variable);
-  return false;
-}

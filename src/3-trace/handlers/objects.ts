@@ -1,5 +1,6 @@
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { arrayElements, iterableArray } from '../arrays.ts';
+import { arrayElements, isIndex, iterableArray } from '../arrays.ts';
+import { constantOf, isNullish } from '../facts.ts';
 import { plainEntries, readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import { newArray, type Variable } from '../variable.ts';
@@ -54,7 +55,7 @@ export const objectHandlers: Handlers<
   objectSpread: (t, frame, { object, source }) => {
     const from = get(frame, source);
     if (from.kind === 'constant' && (from.value === null || from.value === undefined)) {
-      t.constantOf(from);
+      constantOf(t, from);
       return;
     }
     const entries = plainEntries(t, from);
@@ -66,12 +67,7 @@ export const objectHandlers: Handlers<
     set(frame, dst, { kind: 'newObject', entries: new Map(entries) });
   },
   requireObject: (t, frame, { src, what }) => {
-    const variable = get(frame, src);
-    if (variable.kind === 'constant' && (variable.value === null || variable.value === undefined)) {
-      throw new GraphBreak('throw', what);
-    }
-    if (variable.kind === 'constant') t.guardNotUndefined(variable);
-    else t.truthiness(variable);
+    if (isNullish(t, get(frame, src))) throw new GraphBreak('throw', `${what} is destructured`);
   },
   getSuper: (t, frame, { dst, key }) => {
     const { homeObject } = frame.closure;
@@ -83,7 +79,7 @@ export const objectHandlers: Handlers<
 };
 
 function propertyKey(t: Tracer, variable: Variable): string {
-  const key = t.constantOf(variable);
+  const key = constantOf(t, variable);
   if (typeof key === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
   return String(key);
 }
@@ -98,7 +94,7 @@ function writeProperty(_t: Tracer, object: Variable, key: string, value: Variabl
     object.entries.set(key, value);
     return;
   }
-  if (object.kind === 'newArray' && /^\d+$/.test(key) && Number(key) <= object.elements.length) {
+  if (object.kind === 'newArray' && isIndex(key) && Number(key) <= object.elements.length) {
     object.elements[Number(key)] = value;
     return;
   }

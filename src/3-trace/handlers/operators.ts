@@ -1,10 +1,10 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { constantOf, isSame, sourceOf, truthiness, typeOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
-import { typeofVariable } from './values.ts';
 
 /** Operators on host values. Operators on tensors have no meaning in JavaScript and run natively. */
 export const operatorHandlers: Handlers<
@@ -14,17 +14,17 @@ export const operatorHandlers: Handlers<
     const operand = get(frame, src);
     switch (operator) {
       case '!':
-        return set(frame, dst, known(!t.truthiness(operand)));
+        return set(frame, dst, known(!truthiness(t, operand)));
       case 'typeof':
-        return set(frame, dst, known(typeofVariable(t, operand)));
+        return set(frame, dst, known(typeOf(t, operand)));
       case 'void':
         return set(frame, dst, known(undefined));
       case '-':
-        return set(frame, dst, known(-(hostNumber(t, operand) as number)));
       case '+':
-        return set(frame, dst, known(+(hostNumber(t, operand) as number)));
-      case '~':
-        return set(frame, dst, known(~(hostNumber(t, operand) as number)));
+      case '~': {
+        const value = hostNumber(t, operand) as number;
+        return set(frame, dst, known(orBreak(() => signed(operator, value))));
+      }
       default:
         return assertNever(operator, 'unary operator');
     }
@@ -33,7 +33,7 @@ export const operatorHandlers: Handlers<
     const [a, b] = [get(frame, left), get(frame, right)];
     const result = isEquality(operator)
       ? equality(t, operator, a, b)
-      : compute(operator, hostNumber(t, a), hostNumber(t, b));
+      : arithmetic(t, operator, a, b);
     set(frame, dst, known(result));
   },
   toNumeric: (t, frame, { dst, src }) => {
@@ -45,7 +45,7 @@ export const operatorHandlers: Handlers<
     set(frame, dst, known(typeof value === 'bigint' ? value + BigInt(by) : Number(value) + by));
   },
   toPropertyKey: (t, frame, { dst, src }) => {
-    const value = t.constantOf(get(frame, src));
+    const value = constantOf(t, get(frame, src));
     set(frame, dst, known(typeof value === 'symbol' ? value : String(value)));
   },
   template: (t, frame, { dst, strings, values }) => {
@@ -62,11 +62,11 @@ function hostNumber(t: Tracer, variable: Variable): Primitive {
   if (variable.kind === 'constant' && typeof variable.value === 'symbol') {
     throw new GraphBreak('throw', 'a symbol is computed on');
   }
-  const fromBreak = variable.kind === 'constant' && variable.source?.kind === 'register';
-  if (fromBreak && typeof variable.value === 'number' && t.builder.opCount === 0) {
+  const fromBreak = sourceOf(variable)?.kind === 'register' && t.builder.opCount === 0;
+  if (fromBreak && variable.kind === 'constant' && typeof variable.value === 'number') {
     throw new GraphBreak('host-value', 'a number read since the last graph');
   }
-  return t.constantOf(variable) as Primitive;
+  return constantOf(t, variable) as Primitive;
 }
 
 type Equality = '==' | '!=' | '===' | '!==';
@@ -77,36 +77,41 @@ function isEquality(operator: BinaryOperator): operator is Equality {
 
 function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): boolean {
   const negated = operator === '!=' || operator === '!==';
-  if (a.kind === 'constant' && b.kind === 'constant') {
-    return compute(operator, hostNumber(t, a), hostNumber(t, b)) as boolean;
-  }
-  if (a.kind === 'constant' || b.kind === 'constant') {
-    const [constant, other] = a.kind === 'constant' ? [a, b] : [b as typeof a, a];
-    // An object equals a primitive only loosely, through conversion that user code may define.
-    const value = t.constantOf(constant);
-    const strict = operator === '===' || operator === '!==' || value === null;
-    if (!strict && value !== undefined) {
-      throw new GraphBreak('unsupported-value', `an object ${operator} a primitive`);
-    }
-    t.truthiness(other);
+  if (a.kind === 'constant' && b.kind === 'constant')
+    return arithmetic(t, operator, a, b) as boolean;
+  if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b) !== negated;
+  const [constant, other] = a.kind === 'constant' ? [a, b] : [b, a];
+  const value = constantOf(t, constant);
+  if (value === null || value === undefined) {
+    truthiness(t, other);
     return negated;
   }
-  return (identical(t, a, b) as boolean) !== negated;
-}
-
-function identical(t: Tracer, a: Variable, b: Variable): boolean {
-  if (a === b) return true;
-  if (isOuter(a) && isOuter(b)) {
-    throw new GraphBreak('unsupported-value', 'two objects from outside are compared');
+  // An object equals a primitive only loosely, through conversion that user code may define.
+  if (operator === '==' || operator === '!=') {
+    throw new GraphBreak('unsupported-value', `an object ${operator} a primitive`);
   }
-  t.truthiness(a);
-  t.truthiness(b);
-  // What was made inside is nothing else.
-  return false;
+  typeOf(t, other);
+  return negated;
 }
 
-function isOuter(variable: Variable): boolean {
-  return 'source' in variable && variable.source !== null;
+function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {
+  const [x, y] = [hostNumber(t, a), hostNumber(t, b)];
+  return orBreak(() => compute(operator, x, y));
+}
+
+/** BigInts and numbers don't mix, for instance: the native step throws the error. */
+function orBreak<T>(body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof GraphBreak) throw error;
+    throw new GraphBreak('throw', error instanceof Error ? error.message : String(error));
+  }
+}
+
+function signed(operator: '-' | '+' | '~', value: number): number {
+  if (operator === '~') return ~value;
+  return operator === '-' ? -value : +value;
 }
 
 function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitive {

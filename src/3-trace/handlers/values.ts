@@ -1,4 +1,6 @@
+import { isGetterGlobal } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { constantOf, isInitialized, typeOf } from '../facts.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import {
   type CellReference,
@@ -36,8 +38,8 @@ export const valueHandlers: Handlers<
   },
   move: (_t, frame, { dst, src }) => set(frame, dst, get(frame, src)),
   uninitialized: (_t, frame, { dst }) => set(frame, dst, uninitializedVariable),
-  checkInitialized: (_t, frame, { src, name }) => {
-    if (get(frame, src).kind === 'uninitialized') {
+  checkInitialized: (t, frame, { src, name }) => {
+    if (!isInitialized(t, get(frame, src))) {
       throw new GraphBreak('throw', `${name} is read before its initialisation`);
     }
   },
@@ -60,7 +62,7 @@ export const valueHandlers: Handlers<
     const { scope } = frame.closure;
     // A name that is missing now may be there later: not traced, hardly ever needed.
     if (!scope.has(name)) throw new GraphBreak('unsupported-value', `typeof of unknown ${name}`);
-    set(frame, dst, known(typeofVariable(t, readFree(t, frame, name))));
+    set(frame, dst, known(typeOf(t, readFree(t, frame, name))));
   },
 
   newCell: (_t, frame, { dst }) =>
@@ -96,11 +98,12 @@ function argument(t: Tracer, frame: TraceFrame, index: number): Variable {
 
 function guardArgumentCount(t: Tracer, frame: TraceFrame): void {
   const source = { kind: 'argumentCount', frame: frame.entry! } as const;
-  t.constantOf(t.read(source, frame.args.length));
+  constantOf(t, t.read(source, frame.args.length));
 }
 
 function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
   const { scope, code } = frame.closure;
+  if (isGetterGlobal(name)) throw new GraphBreak('getter', `reading ${name}`);
   let value: unknown;
   try {
     value = scope.get(name);
@@ -114,24 +117,6 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
     return { ...variable, source: null };
   }
   return variable;
-}
-
-export function typeofVariable(t: Tracer, variable: Variable): string {
-  switch (variable.kind) {
-    case 'constant': {
-      const { source, value } = variable;
-      // Only the type is needed, not the value.
-      if (source) t.guardTypeof(source, typeof value);
-      return typeof value;
-    }
-    case 'function':
-    case 'closure':
-      t.truthiness(variable);
-      return 'function';
-    default:
-      t.truthiness(variable);
-      return 'object';
-  }
 }
 
 function cellIn(frame: TraceFrame, reg: Parameters<typeof get>[1]): CellReference {

@@ -1,0 +1,93 @@
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { currentDevice } from '../../runtime/device/current.ts';
+import { assertNever } from '../../runtime/errors/invariant.ts';
+import { sameShape } from '../../runtime/tensor/shape.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { type Frame, uninitialized } from '../bytecode/frame.ts';
+import { closureOf } from '../resume/function-of.ts';
+import type { Guard } from './guard.ts';
+import { isPlainArray, isPlainObject } from './plain.ts';
+import { compileReader } from './source.ts';
+
+export type Check = (frames: readonly Frame[]) => boolean;
+
+/** Compiles a guard once to a function of the frames. */
+export function compileCheck(guard: Guard): Check {
+  switch (guard.kind) {
+    case 'gradMode':
+      return () => gradEnabled() === guard.enabled;
+    case 'device':
+      return () => currentDevice() === guard.device;
+    case 'same': {
+      const [read, readOther] = [compileReader(guard.source), compileReader(guard.other)];
+      return (frames) => (read(frames) === readOther(frames)) === guard.same;
+    }
+    case 'distinct': {
+      const read = compileReader(guard.source);
+      const others = guard.others.map(compileReader);
+      return (frames) => {
+        const value = read(frames);
+        return others.every((other) => other(frames) !== value);
+      };
+    }
+    default: {
+      const read = compileReader(guard.source);
+      const test = compileTest(guard);
+      return (frames) => test(read(frames));
+    }
+  }
+}
+
+/** Guards on one value. */
+type ValueGuard = Exclude<Guard, { kind: 'gradMode' | 'device' | 'same' | 'distinct' }>;
+
+function compileTest(guard: ValueGuard): (value: unknown) => boolean {
+  switch (guard.kind) {
+    case 'value':
+      return (value) => Object.is(value, guard.value);
+    case 'truthy':
+      return (value) => !!value === guard.truthy;
+    case 'defined':
+      return (value) => value !== undefined && value !== null;
+    case 'typeof':
+      return (value) => typeof value === guard.type;
+    case 'initialized':
+      return (value) => value !== uninitialized;
+    case 'identity':
+      return (value) => value === guard.value;
+    case 'isArray':
+      return (value) => Array.isArray(value) === guard.isArray;
+    case 'plainArray':
+      return isPlainArray;
+    case 'keys':
+      return (value) => isPlainObject(value) && hasKeys(value, guard.keys);
+    case 'closure': {
+      const { code, scope, homeObject } = guard;
+      return (value) => {
+        const closure = closureOf(value);
+        return (
+          closure?.code === code && closure.scope === scope && closure.homeObject === homeObject
+        );
+      };
+    }
+    case 'tensor': {
+      const { dtype, shape, strides, device, requiresGrad } = guard;
+      return (value) =>
+        value instanceof Tensor &&
+        value.dtype === dtype &&
+        value.device === device &&
+        value.requiresGrad === requiresGrad &&
+        sameShape(value.shape, shape) &&
+        (strides ? sameShape(value.strides, strides) : value.isContiguous) &&
+        // A disposed tensor must raise its error where eager execution raises it.
+        value.holder !== null;
+    }
+    default:
+      return assertNever(guard, 'guard');
+  }
+}
+
+function hasKeys(value: object, keys: readonly string[]): boolean {
+  const own = Object.keys(value);
+  return own.length === keys.length && own.every((key, i) => key === keys[i]);
+}

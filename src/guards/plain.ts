@@ -1,0 +1,61 @@
+/** Objects that nothing of the user's runs for when they are read as a whole. */
+
+/** The language's own iteration of arrays, as it was when this module was loaded. */
+const pristineValues = Array.prototype[Symbol.iterator];
+
+export function isPlainArray(value: unknown): value is unknown[] {
+  return (
+    Array.isArray(value) &&
+    Object.getPrototypeOf(value) === Array.prototype &&
+    value[Symbol.iterator] === pristineValues
+  );
+}
+
+/** An object literal, or one without prototype; no enumerable symbols among its keys. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  return Object.getOwnPropertySymbols(value).length === 0;
+}
+
+/** True when reading the property runs no user code. */
+export function readsPlainly(object: object, key: string): boolean {
+  for (
+    let holder: object | null = object;
+    holder;
+    holder = Object.getPrototypeOf(holder) as object | null
+  ) {
+    if (isProxy(holder)) return false;
+    const descriptor = Object.getOwnPropertyDescriptor(holder, key);
+    if (descriptor) return 'value' in descriptor || isModuleNamespace(holder);
+  }
+  return true;
+}
+
+/** Bundlers and test runners make module namespaces of getters that only return a variable. */
+function isModuleNamespace(object: object): boolean {
+  const tag = Object.getOwnPropertyDescriptor(object, Symbol.toStringTag);
+  return tag?.value === 'Module' || Object.hasOwn(object, '__esModule');
+}
+
+/** A global that is a getter of the user's; those of the host only return a value. */
+export function isGetterGlobal(name: string): boolean {
+  const getter = Object.getOwnPropertyDescriptor(globalThis, name)?.get;
+  return (
+    getter !== undefined && !Function.prototype.toString.call(getter).includes('[native code]')
+  );
+}
+
+interface UtilTypes {
+  readonly types: { isProxy(value: unknown): boolean };
+}
+
+/** Where it can be told (Node): a Proxy, each read of which may run user code. */
+export function isProxy(value: unknown): boolean {
+  utilTypes ??= (globalThis.process?.getBuiltinModule?.('node:util') ?? nobodyKnows) as UtilTypes;
+  return utilTypes.types.isProxy(value);
+}
+
+const nobodyKnows: UtilTypes = { types: { isProxy: () => false } };
+let utilTypes: UtilTypes | undefined;

@@ -1,0 +1,65 @@
+import { assertNever } from '../../runtime/errors/invariant.ts';
+import { formatSpec } from '../../runtime/tensor/meta.ts';
+import type { Primitive } from '../bytecode/instructions.ts';
+import type { Guard } from './guard.ts';
+import { printSource, type SourceNames } from './source.ts';
+
+/** The guard as a line of JavaScript or, where there is none, of English. */
+export function printGuard(guard: Guard, names: SourceNames): string {
+  switch (guard.kind) {
+    case 'gradMode':
+      return `gradients are ${guard.enabled ? 'recorded' : 'not recorded'}`;
+    case 'device':
+      return `the current device is ${guard.device.name}`;
+    default:
+      return printAbout(guard, printSource(guard.source, names), names);
+  }
+}
+
+function printAbout(
+  guard: Exclude<Guard, { kind: 'gradMode' | 'device' }>,
+  source: string,
+  names: SourceNames,
+): string {
+  switch (guard.kind) {
+    case 'value':
+      return `${source} === ${printPrimitive(guard.value)}`;
+    case 'truthy':
+      return `${guard.truthy ? '' : '!'}${source}`;
+    case 'defined':
+      return `${source} != null`;
+    case 'typeof':
+      return `typeof ${source} === '${guard.type}'`;
+    case 'initialized':
+      return `${source} is initialised`;
+    case 'identity':
+      return `${source} is the same ${typeof guard.value}`;
+    case 'same':
+      return `${source} ${guard.same ? '===' : '!=='} ${printSource(guard.other, names)}`;
+    case 'distinct': {
+      const others = guard.others.map((other) => printSource(other, names));
+      return `${source} is none of ${others.join(', ')}`;
+    }
+    case 'closure':
+      return `${source} is made by ${guard.code.name || 'the same function expression'}`;
+    case 'isArray':
+      return `${guard.isArray ? '' : '!'}Array.isArray(${source})`;
+    case 'plainArray':
+      return `Array.isArray(${source})`;
+    case 'keys':
+      return `Object.keys(${source}) is [${guard.keys.join(', ')}]`;
+    case 'tensor': {
+      const layout = guard.strides ? ` with strides [${guard.strides.join(',')}]` : '';
+      const gradient = guard.requiresGrad ? ' with gradient' : '';
+      return `${source}: ${formatSpec(guard)}${layout} on ${guard.device.name}${gradient}`;
+    }
+    default:
+      return assertNever(guard, 'guard');
+  }
+}
+
+function printPrimitive(value: Primitive): string {
+  if (typeof value === 'bigint') return `${value}n`;
+  if (Object.is(value, -0)) return '-0';
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}

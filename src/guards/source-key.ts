@@ -1,0 +1,46 @@
+import { assertNever } from '../../runtime/errors/invariant.ts';
+import type { Source } from './source.ts';
+
+const objectIds = new WeakMap<object, number>();
+let objectCount = 0;
+
+/** The same number for the same object; told nobody. */
+export function objectId(object: object): number {
+  const known = objectIds.get(object);
+  if (known !== undefined) return known;
+  objectIds.set(object, objectCount);
+  return objectCount++;
+}
+
+/** Equal for sources that read the same place. */
+export function sourceKey(source: Source): string {
+  switch (source.kind) {
+    case 'argument':
+      return `a${source.frame}.${source.index}`;
+    case 'argumentCount':
+      return `n${source.frame}`;
+    case 'this':
+      return `t${source.frame}`;
+    case 'register':
+      return `r${source.frame}.${source.reg}`;
+    case 'free':
+      return `f${objectId(source.scope)}.${source.name}`;
+    case 'outerCell':
+      return `c${source.frame}.${source.index}`;
+    case 'property':
+      return `${sourceKey(source.base)}/${source.key.length}:${source.key}`;
+    case 'closureCell':
+      return `${sourceKey(source.base)}/c${source.index}`;
+    case 'closureThis':
+      return `${sourceKey(source.base)}/t`;
+    case 'held':
+      return `h${objectId(source.value)}`;
+    default:
+      return assertNever(source, 'source');
+  }
+}
+
+/** The place where a path of properties begins. */
+export function rootOf(source: Source): Source {
+  return 'base' in source ? rootOf(source.base) : source;
+}

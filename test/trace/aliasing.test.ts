@@ -1,0 +1,101 @@
+import { describe, it } from 'vitest';
+import { relu, type Tensor } from '../../src/index.ts';
+import { expectSameAsEager, values, weights } from './same-as-eager.ts';
+
+const same = relu;
+
+describe('aliasing', () => {
+  it('a view of an argument is a view of that argument: a later write shows through', () => {
+    expectSameAsEager(() => ({
+      fn: (x: Tensor) => {
+        const row = x.select(0, 0);
+        row.fill_(0);
+        return [x.sum(), row];
+      },
+      args: () => [values([2, 3])],
+    }));
+  });
+
+  it('a view of a strided argument is a view of that argument', () => {
+    expectSameAsEager(() => ({
+      fn: (x: Tensor) => {
+        const row = x.select(0, 0);
+        row.fill_(0);
+        return [x.sum(), row];
+      },
+      args: () => [values([2, 3]).transpose(0, 1)],
+    }));
+  });
+
+  it('a returned view of a strided argument shares its memory', () => {
+    let x: Tensor;
+    expectSameAsEager(() => ({
+      fn: (x: Tensor) => x.narrow(0, 0, 2),
+      args: () => {
+        x = values([2, 3]).transpose(0, 1);
+        return [x];
+      },
+      install: (fn) => (x: Tensor) => {
+        const view = fn(x) as Tensor;
+        view.fill_(7);
+        return view;
+      },
+    }));
+  });
+
+  it('contiguous() of a strided argument is another tensor, of a contiguous one the same', () => {
+    expectSameAsEager(
+      () => ({
+        fn: (x: Tensor) => [x.contiguous(), x, x.reshape([x.size]), x.squeeze(0)],
+        args: (call) => [call % 2 ? values([3, 2]) : values([2, 3]).transpose(0, 1)],
+      }),
+      { calls: 4 },
+    );
+  });
+
+  it('the same leaf through two sources gets its gradient summed in eager order', () => {
+    expectSameAsEager(
+      () => ({
+        fn: (a: Tensor, b: Tensor) => a.mul(b).add(a.exp()).mul(b.tanh()).add(a.sigmoid()).sum(),
+        args: (call) => {
+          const [a, b] = [weights([5], 1), weights([5], 2)];
+          return call % 2 ? [a, b] : [a, a];
+        },
+      }),
+      { calls: 5 },
+    );
+  });
+
+  it('functions are compared by identity', () => {
+    expectSameAsEager(
+      () => ({
+        fn: (x: Tensor, f: unknown) => [f === relu, same === relu, f !== relu, x.relu()],
+        args: (call) => [values([2]), call % 2 ? relu : Math.max],
+      }),
+      { calls: 4 },
+    );
+  });
+
+  it('isLeaf of an argument', () => {
+    expectSameAsEager(
+      () => ({
+        fn: (x: Tensor) => [x.isLeaf, x.mul(2).isLeaf, x.requiresGrad, x.mul(2).requiresGrad],
+        args: (call) => [call % 2 ? weights([2]) : weights([2]).mul(3)],
+      }),
+      { calls: 4 },
+    );
+  });
+
+  it('objects from outside are compared by identity', () => {
+    expectSameAsEager(
+      () => ({
+        fn: (a: object, b: object, x: Tensor) => (a === b ? x.add(1) : x.add(2)),
+        args: (call) => {
+          const o = {};
+          return [o, call % 2 ? o : {}, values([2])];
+        },
+      }),
+      { calls: 4 },
+    );
+  });
+});

@@ -1,0 +1,61 @@
+/** What a run left behind, as data that two worlds can be compared by: values, identities, gradients. */
+
+import { Tensor } from '../../src/index.ts';
+
+/** Numbers by their bits, so that NaN, -0 and every rounding count. */
+function bitsOf(tensor: Tensor): string {
+  const data = tensor.dataSync();
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return Buffer.from(bytes).toString('hex');
+}
+
+/**
+ * Describes values so that equal descriptions mean: the same shape of objects, the same sharing and
+ * cycles among them, the same bits in the tensors.
+ */
+export function describeValues(values: readonly unknown[]): unknown {
+  const ids = new Map<object, number>();
+  const describe = (value: unknown): unknown => {
+    if (typeof value === 'symbol') return value.toString();
+    if (typeof value === 'bigint') return `${value}n`;
+    if (Object.is(value, -0)) return '-0';
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value;
+    const known = ids.get(value);
+    if (known !== undefined) return `same as #${known}`;
+    ids.set(value, ids.size);
+    const id = `#${ids.size - 1}`;
+    if (value instanceof Tensor) return { id, ...describeTensor(value, describe) };
+    if (typeof value === 'function') return { id, function: value.name };
+    if (value instanceof Error) return { id, ...describeError(value) };
+    if (ArrayBuffer.isView(value)) return { id, view: value.constructor.name, data: String(value) };
+    if (value instanceof Map) return { id, map: [...value].map((entry) => entry.map(describe)) };
+    if (value instanceof Set) return { id, set: [...value].map(describe) };
+    const prototype = Object.getPrototypeOf(value) as object | null;
+    return {
+      id,
+      class: prototype?.constructor?.name ?? 'null',
+      // Entries, not an object: their order counts, and holes of arrays have none.
+      entries: Reflect.ownKeys(value).flatMap((key) => {
+        const descriptor = Reflect.getOwnPropertyDescriptor(value, key)!;
+        const content = 'value' in descriptor ? describe(descriptor.value) : 'accessor';
+        return [[String(key), content]];
+      }),
+    };
+  };
+  return values.map(describe);
+}
+
+function describeTensor(tensor: Tensor, describe: (value: unknown) => unknown): object {
+  const { dtype, shape, disposed, requiresGrad, isLeaf, isContiguous } = tensor;
+  if (disposed) return { tensor: dtype, shape: [...shape], disposed };
+  const gradient = tensor.grad ? { grad: describe(tensor.grad) } : {};
+  const meta = { tensor: dtype, shape: [...shape], requiresGrad, isLeaf, isContiguous };
+  return { ...meta, bits: bitsOf(tensor), ...gradient };
+}
+
+/** Type and message; the line with the place differs where a stack trace told it. */
+export function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { thrown: describeValues([error]) };
+  const message = error.message.replace(/^\s*at: .*$/gm, '  at:');
+  return { error: error.constructor.name, message };
+}
