@@ -3,6 +3,7 @@
 import './device/cpu/cpu-device.ts';
 import './device/meta/meta-device.ts';
 import './tensor/methods.ts';
+import './tensor/operators.ts';
 
 export { type BackwardOptions, backward } from './autograd/backward.ts';
 export { type GradOptions, grad } from './autograd/grad.ts';
