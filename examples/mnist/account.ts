@@ -12,6 +12,9 @@ interface RecordedStep {
 /** Steps that are recorded; the fastest is shown, since slow ones measure what else the machine does. */
 const recordedSteps = 5;
 
+/** Marks in a step; compiled functions mark their runs as well. */
+const phases = ['forward', 'backward', 'update'];
+
 /**
  * Keeps the books of a training: time and memory of its steps, some of them event by event. A step
  * leaves nothing behind: what is allocated after it is the same every time.
@@ -41,7 +44,7 @@ export class Account {
     const isRecorded = step >= this.#record.first && step <= this.#record.last;
     const start = performance.now();
     const { result, timeline } = isRecorded
-      ? recordTimeline(this.#device, body)
+      ? recordTimeline(this.#device, body, phases)
       : { result: body(), timeline: null };
     this.#times.push(performance.now() - start);
     this.#timeline = timeline;

@@ -15,7 +15,7 @@ import {
 import type { Timeline } from '../../src/lab/timeline.ts';
 import { Account } from './account.ts';
 import { type ModelName, models } from './models.ts';
-import { type WayName, ways } from './ways.ts';
+import { type Promised, type WayName, ways } from './ways.ts';
 
 export interface TrainingOptions {
   readonly model: ModelName;
@@ -43,8 +43,7 @@ export interface TrainingResult {
   readonly frees: number;
   /** Of one step. */
   readonly timeline: Timeline;
-  /** Bytes that the compiler promised to keep from forward to backward. */
-  readonly predictedKept: number | null;
+  readonly promised: Promised | null;
   /** Median over the steps: forward, backward and update, in milliseconds. */
   readonly stepTime: number;
   /** What was not as it should be. */
@@ -104,7 +103,7 @@ export async function train(options: TrainingOptions, onStep: OnStep): Promise<T
   const { peakAllocated, peakReserved } = memory.stats(device);
 
   const accuracy = await test(model, firstOf(images.test, limit), batchSize);
-  const predictedKept = way.predictedKept();
+  const promised = way.promised();
   const problems = [...account.problems, ...way.shortcomings()];
   optimizer.dispose();
   model.dispose();
@@ -118,7 +117,7 @@ export async function train(options: TrainingOptions, onStep: OnStep): Promise<T
     peakAllocated,
     peakReserved,
     ...recorded,
-    predictedKept,
+    promised,
     stepTime,
     problems,
   };

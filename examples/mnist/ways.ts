@@ -3,10 +3,18 @@ import { refcounted, type Tensor, tidy, toStatic } from '../../src/index.ts';
 /** Forward pass and loss of one batch. */
 export type LossFunction = (images: Tensor, labels: Tensor) => Tensor;
 
+/** What the compiler promised, in bytes. */
+export interface Promised {
+  /** Kept from forward to backward. */
+  readonly kept: number;
+  /** Most that forward allocates at once. */
+  readonly forwardPeak: number;
+}
+
 interface RunnableLoss {
   readonly run: LossFunction;
-  /** Bytes that the compiler promised to keep from forward to backward; null where nobody promised. */
-  readonly predictedKept: () => number | null;
+  /** Null where nobody promised anything. */
+  readonly promised: () => Promised | null;
   /** What did not run as planned programs. */
   readonly shortcomings: () => string[];
 }
@@ -17,7 +25,7 @@ interface Way {
   readonly prepare: (loss: LossFunction) => RunnableLoss;
 }
 
-const unplanned = { predictedKept: () => null, shortcomings: () => [] };
+const unplanned = { promised: () => null, shortcomings: () => [] };
 
 /** Three lifetimes for the values of one and the same function. */
 export const ways = {
@@ -44,11 +52,11 @@ function prepareStatic(loss: LossFunction): RunnableLoss {
   const run = toStatic(loss);
   return {
     run,
-    predictedKept() {
+    promised() {
       const [part] = run.programs();
       if (!part?.stages) return null;
-      const { savedBytes, outputBytes } = part.stages.planned.forward.predicted;
-      return savedBytes + outputBytes;
+      const { savedBytes, outputBytes, peakBytes } = part.stages.planned.forward.predicted;
+      return { kept: savedBytes + outputBytes, forwardPeak: peakBytes };
     },
     shortcomings() {
       const { breaks, fallbacks } = run.stats();

@@ -51,6 +51,8 @@ interface Recording {
   /** When it began and ended, on the clock of the events. */
   readonly start: number;
   readonly end: number;
+  /** Labels of the marks that begin a phase; all when left out. */
+  readonly phases?: readonly string[] | undefined;
 }
 
 /** A fold over the event stream: what happened on one device, and the phases between marks. */
@@ -61,7 +63,7 @@ export function foldTimeline(timed: readonly TimedEvent[], recording: Recording)
   let lastOp = '';
   for (const { at: moment, event } of timed) {
     const at = moment - start;
-    if (event.kind === 'mark') {
+    if (event.kind === 'mark' && (recording.phases?.includes(event.label) ?? true)) {
       marks.push({ label: event.label, at, point: points.length });
       lastOp = '';
     }
@@ -106,10 +108,14 @@ interface Recorded {
   readonly allocator: { readonly counter: { readonly allocated: number } };
 }
 
-/** Runs `body` and answers its result with what it did to the device's memory. */
+/**
+ * Runs `body` and answers its result with what it did to the device's memory. `phases` are the labels of
+ * the marks that begin a phase; all when left out.
+ */
 export function recordTimeline<T>(
   device: Recorded,
   body: () => T,
+  phases?: readonly string[],
 ): { result: T; timeline: Timeline } {
   const timed: TimedEvent[] = [];
   const allocatedBefore = device.allocator.counter.allocated;
@@ -118,7 +124,7 @@ export function recordTimeline<T>(
   try {
     const result = body();
     const end = performance.now();
-    const recording = { device: device.name, allocatedBefore, start, end };
+    const recording = { device: device.name, allocatedBefore, start, end, phases };
     return { result, timeline: foldTimeline(timed, recording) };
   } finally {
     stop();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findProblems, keptBytes, type Results } from '../../examples/mnist/compare.ts';
+import { findProblems, measured, type Results } from '../../examples/mnist/compare.ts';
 import type { TrainingResult } from '../../examples/mnist/train.ts';
 import type { WayName } from '../../examples/mnist/ways.ts';
 import { timelineOf } from '../lab/timelines.ts';
@@ -14,7 +14,7 @@ const good: TrainingResult = {
   allocations: 1,
   frees: 1,
   timeline,
-  predictedKept: null,
+  promised: null,
   stepTime: 1,
   problems: [],
 };
@@ -23,7 +23,15 @@ function resultsWith(changes: Partial<Record<WayName, Partial<TrainingResult>>> 
   return new Map<WayName, TrainingResult>([
     ['refcount', { ...good, ...changes.refcount }],
     ['tidy', { ...good, ...changes.tidy }],
-    ['static', { ...good, peakAllocated: 2000, predictedKept: 256, ...changes.static }],
+    [
+      'static',
+      {
+        ...good,
+        peakAllocated: 2000,
+        promised: { kept: 256, forwardPeak: 256 },
+        ...changes.static,
+      },
+    ],
   ]);
 }
 
@@ -34,8 +42,10 @@ describe('comparison of the ways', () => {
     expect(findProblems(resultsWith(), all)).toEqual([]);
   });
 
-  it('counts what lives between forward and backward', () => {
-    expect(keptBytes(good)).toBe(256);
+  it('counts what forward keeps, and its peak', () => {
+    const forward = [['exp', 256] as const, ['add', 512] as const, ['add', -512] as const];
+    const peaking = timelineOf({ forward, backward: [['expGrad', -256]] }, 1024);
+    expect(measured({ ...good, timeline: peaking })).toEqual({ kept: 256, forwardPeak: 768 });
   });
 
   it('names the first step whose losses differ in the last bit, with both', () => {
@@ -55,9 +65,11 @@ describe('comparison of the ways', () => {
     expect(findProblems(resultsWith(diverged), all)).toEqual([]);
   });
 
-  it('compares kept bytes with the prediction', () => {
-    expect(findProblems(resultsWith({ static: { predictedKept: 192 } }), all)).toEqual([
-      'toStatic: keeps 256 bytes, predicted were 192',
+  it('compares with what was predicted', () => {
+    const promised = { kept: 192, forwardPeak: 320 };
+    expect(findProblems(resultsWith({ static: { promised } }), all)).toEqual([
+      'toStatic: keeps 256 bytes for backward, predicted were 192',
+      'toStatic: forward peaks at 256 bytes, predicted were 320',
     ]);
   });
 

@@ -69,6 +69,17 @@ describe('timeline', () => {
     ]);
   });
 
+  it('takes only the marks it is told to as phases', () => {
+    const stream = streamOf(['forward', 'START SOT_CALL_1', [64, 'exp'], 'other', [-64, '']], 0);
+    const recording = { device: 'cpu', allocatedBefore: 0, start: 100, end: 200 };
+    const timeline = foldTimeline(stream, { ...recording, phases: ['forward', 'other'] });
+    expect(timeline.phases.map(({ label, peak }) => [label, peak])).toEqual([
+      ['forward', 64],
+      ['other', 64],
+    ]);
+    expect(timeline.points.map(({ op }) => op)).toEqual(['exp', '']);
+  });
+
   it('starts from what was allocated before when nothing happens', () => {
     const { points, phases, peak } = fold(['forward'], 4096);
     expect(points).toEqual([]);
