@@ -3,10 +3,9 @@ import { add } from '../ops/pointwise.ts';
 import { keep } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, noGrad } from './grad-mode.ts';
-import { type GradNode, share, type Target } from './node.ts';
-
-/** A leaf, or one output of a node. */
-export type Place = NonNullable<Target>;
+import { addToRetained, throughHooks } from './hooks.ts';
+import { type GradNode, share } from './node.ts';
+import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 
 /** Gets the complete gradient of a place; takes over the handle. */
 export type GradientSink = (place: Place, gradient: Tensor) => void;
@@ -33,21 +32,6 @@ interface RunOptions {
 interface Inbox {
   readonly gradients: (Tensor | null)[];
   missing: number;
-}
-
-/** What gradients are collected by: the node, or the leaf itself. */
-export type Key = GradNode | Tensor;
-
-export function keyOf(place: Place): Key {
-  return 'leaf' in place ? place.leaf : place.node;
-}
-
-export function indexOf(place: Place): number {
-  return 'leaf' in place ? 0 : place.index;
-}
-
-export function placeOf(tensor: Tensor): Place {
-  return tensor.gradEdge ?? { leaf: tensor.leaf };
 }
 
 /**
@@ -152,6 +136,7 @@ class BackwardPass {
     const { retainGraph, onNode, sink } = this.#options;
     let results: (Tensor | null)[];
     try {
+      this.#passHooks(node, inbox);
       for (const index of this.#wanted?.get(node) ?? []) {
         const gradient = inbox.gradients[index];
         if (gradient) sink({ node, index }, share(gradient));
@@ -167,6 +152,19 @@ class BackwardPass {
     node.targets.forEach((target, i) => {
       if (target) this.#deliver(target, results[i] ?? null);
     });
+  }
+
+  /** Hooks first, so that everybody after them sees what they answer. */
+  #passHooks(node: GradNode, { gradients }: Inbox): void {
+    node.hooks?.forEach((own, index) => {
+      const gradient = gradients[index];
+      if (gradient) gradients[index] = throughHooks(own, gradient);
+    });
+    for (const { index, handle } of node.retained ?? []) {
+      const [gradient, result] = [gradients[index], handle.deref()];
+      // After a write in place the handle belongs to another node.
+      if (gradient && result?.gradEdge?.node === node) addToRetained(result, gradient);
+    }
   }
 
   #deliver(place: Place, gradient: Tensor | null): void {
@@ -188,7 +186,7 @@ class BackwardPass {
   #finishLeaf(leaf: Tensor, inbox: Inbox): void {
     this.#inboxes.delete(leaf);
     const gradient = inbox.gradients[0];
-    if (gradient) this.#options.sink({ leaf }, gradient);
+    if (gradient) this.#options.sink({ leaf }, throughHooks(leaf.hooks, gradient));
   }
 
   #enqueue(node: GradNode): void {

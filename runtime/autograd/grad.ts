@@ -2,9 +2,10 @@ import { ArgumentError, AutogradError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { expectHistory } from './backward.ts';
-import { indexOf, type Key, keyOf, type Place, placeOf, runBackward } from './engine.ts';
+import { runBackward } from './engine.ts';
 import { enableGrad } from './grad-mode.ts';
 import { share } from './node.ts';
+import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface GradOptions {

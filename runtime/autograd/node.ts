@@ -10,6 +10,22 @@ export interface GradEdge {
 /** Per forward input: the node that made it, the leaf that it is, or null when it needs no gradient. */
 export type Target = GradEdge | { readonly leaf: Tensor } | null;
 
+/**
+ * Gets the complete gradient of a tensor, and may answer another one to go on with. What it computes is
+ * disposed when it returns, as in `tidy`: `keep(gradient.clone())` keeps a gradient.
+ */
+export type GradHook = (gradient: Tensor) => Tensor | null | undefined;
+
+export interface HookEntry {
+  readonly run: GradHook;
+}
+
+/** A result whose `.grad` is wanted. Weak: the node must not keep it from the garbage collector. */
+export interface RetainedResult {
+  readonly index: number;
+  readonly handle: WeakRef<Tensor>;
+}
+
 let sequence = 0;
 
 /**
@@ -21,6 +37,9 @@ export abstract class GradNode {
   readonly sequence: number = sequence++;
   abstract readonly name: string;
   readonly targets: readonly Target[];
+  /** Per output. */
+  hooks: HookEntry[][] | null = null;
+  retained: RetainedResult[] | null = null;
   #consumed = false;
   #owners: number;
 
@@ -94,4 +113,11 @@ export function attach(tensor: Tensor, target: Target): Tensor {
 export function share(tensor: Tensor): Tensor {
   const handle = tensor.detach();
   return gradEnabled() ? attach(handle, targetOf(tensor)) : handle;
+}
+
+/** Tells the node that made the tensor. Again after a write in place, which is undone by another node. */
+export function retainAt(tensor: Tensor): void {
+  const { node, index } = tensor.gradEdge!;
+  node.retained ??= [];
+  node.retained.push({ index, handle: new WeakRef(tensor) });
 }

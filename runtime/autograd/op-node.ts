@@ -101,6 +101,14 @@ function operandIndex(op: OpRecord, name: string): number {
   return op.operands.findIndex((operand) => operand.name === name);
 }
 
+/** Where the gradients of an op's inputs go; null for those that need none or have none. */
+export function targetsOf(op: OpRecord, inputs: readonly Tensor[]): Target[] {
+  return inputs.map((input, i) => {
+    const differentiable = operandName(op, i) in (op.vjp ?? {}) && operandUse(op, i) === 'data';
+    return differentiable ? targetOf(input) : null;
+  });
+}
+
 let rules = 0;
 
 /** An op without gradient in a rule that is recorded must not pass for a constant. */
@@ -137,10 +145,8 @@ export function recordOp(
     refuseInRule(op, inputs, outputs);
     return;
   }
-  const differentiable = (i: number) =>
-    inputs[i]!.requiresGrad && operandName(op, i) in vjp && operandUse(op, i) === 'data';
-  if (!inputs.some((_, i) => differentiable(i))) return;
-  const targets = inputs.map((input, i) => (differentiable(i) ? targetOf(input) : null));
+  const targets = targetsOf(op, inputs);
+  if (targets.every((target) => target === null)) return;
   const node = new OpNode(op, attrs, targets, inputs, outputs);
   outputs[0]!.setGradEdge({ node, index: 0 });
 }

@@ -1,8 +1,9 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
+import { recordInPlace } from '../autograd/in-place-node.ts';
 import { recordOp } from '../autograd/op-node.ts';
 import { currentDevice } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
-import { AutogradError, DeviceError } from '../errors/errors.ts';
+import { DeviceError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type Attrs, type OpRecord, userName } from './define-op.ts';
@@ -57,18 +58,10 @@ function bindInPlace(
   attrs: Attrs,
   device: Device,
 ): Tensor {
-  const target = inputs[0]!;
-  if (gradEnabled() && inputs.some((input) => input.requiresGrad)) {
-    throw new AutogradError({
-      what: `${userName(op)}: a write in place where gradients are recorded`,
-      given: `a ${formatSpec(target)} tensor${target.requiresGrad ? ' that requires a gradient' : ''}`,
-      expected: 'no operand that requires a gradient, or gradients switched off',
-      remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
-    });
-  }
   if (interceptor) return interceptor.execute(op, inputs, attrs, device)[0]!;
-  executeEagerly(op, inputs, attrs, device);
-  return target;
+  const run = () => executeEagerly(op, inputs, attrs, device)[0]!;
+  const recorded = gradEnabled() && inputs.some((input) => input.requiresGrad);
+  return recorded ? recordInPlace(op, attrs, inputs, run) : run();
 }
 
 function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {

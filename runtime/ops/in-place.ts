@@ -1,4 +1,4 @@
-/** Writes over the first operand. All refuse to run where gradients are recorded through them. */
+/** Writes over the first operand, which becomes the result where gradients are recorded. */
 
 import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
@@ -6,9 +6,18 @@ import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { broadcastShapes, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
+import { sumTo } from './broadcast.ts';
 import { casting } from './cast.ts';
-import { type Attrs, defineOp, expectTensor, type OpRecord, userName } from './define-op.ts';
+import {
+  type Attrs,
+  defineOp,
+  expectTensor,
+  type OpRecord,
+  saving,
+  userName,
+} from './define-op.ts';
 import { E } from './expr.ts';
+import { div, mul } from './pointwise.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -60,6 +69,10 @@ const addScaledInto = defineOp({
   infer: inferTarget('add_'),
   kernel: { kind: 'pointwise', expr: E.add(x, E.mul(y, value)) },
   inPlace: true,
+  vjp: {
+    x: saving({}, (_saved, dy) => dy),
+    y: saving({ y: 'shape' }, ({ y }, dy, { value }) => sumTo(mul(dy, value as number), y)),
+  },
 });
 
 const mulInto = defineOp({
@@ -68,6 +81,10 @@ const mulInto = defineOp({
   infer: inferTarget('mul_'),
   kernel: { kind: 'pointwise', expr: E.mul(x, y) },
   inPlace: true,
+  vjp: {
+    x: saving({ y: 'value' }, ({ y }, dy) => mul(dy, y)),
+    y: saving({ x: 'value', y: 'shape' }, ({ x, y }, dy) => sumTo(mul(dy, x), y)),
+  },
 });
 
 const addScalarInto = defineOp({
@@ -76,6 +93,7 @@ const addScalarInto = defineOp({
   infer: inferTarget('add_'),
   kernel: { kind: 'pointwise', expr: E.add(x, value) },
   inPlace: true,
+  vjp: { x: saving({}, (_saved, dy) => dy) },
 });
 
 const mulScalarInto = defineOp({
@@ -84,6 +102,7 @@ const mulScalarInto = defineOp({
   infer: inferTarget('mul_'),
   kernel: { kind: 'pointwise', expr: E.mul(x, value) },
   inPlace: true,
+  vjp: { x: saving({}, (_saved, dy, { value }) => mul(dy, value as number)) },
 });
 
 const fillInto = defineOp({
@@ -92,6 +111,8 @@ const fillInto = defineOp({
   infer: inferTarget('fill_'),
   kernel: { kind: 'pointwise', expr: value },
   inPlace: true,
+  // The result depends on nothing.
+  vjp: {},
 });
 
 const copyInto = defineOp({
@@ -101,6 +122,7 @@ const copyInto = defineOp({
   kernel: { kind: 'named', name: 'copyInto' },
   layout: 'any',
   inPlace: true,
+  vjp: { source: saving({ source: 'shape' }, ({ source }, dy) => sumTo(dy, source)) },
 });
 
 const addcmulInto = defineOp({
@@ -109,6 +131,15 @@ const addcmulInto = defineOp({
   infer: inferFloatTarget('addcmul_'),
   kernel: { kind: 'pointwise', expr: E.add(x, E.mul(E.mul(y, z), value)) },
   inPlace: true,
+  vjp: {
+    x: saving({}, (_saved, dy) => dy),
+    y: saving({ y: 'shape', z: 'value' }, ({ y, z }, dy, { value }) =>
+      sumTo(mul(mul(dy, z), value as number), y),
+    ),
+    z: saving({ y: 'value', z: 'shape' }, ({ y, z }, dy, { value }) =>
+      sumTo(mul(mul(dy, y), value as number), z),
+    ),
+  },
 });
 
 const addcdivInto = defineOp({
@@ -117,6 +148,15 @@ const addcdivInto = defineOp({
   infer: inferFloatTarget('addcdiv_'),
   kernel: { kind: 'pointwise', expr: E.add(x, E.mul(E.div(y, z), value)) },
   inPlace: true,
+  vjp: {
+    x: saving({}, (_saved, dy) => dy),
+    y: saving({ y: 'shape', z: 'value' }, ({ y, z }, dy, { value }) =>
+      sumTo(mul(div(dy, z), value as number), y),
+    ),
+    z: saving({ y: 'value', z: 'value' }, ({ y, z }, dy, { value }) =>
+      sumTo(mul(div(mul(dy, y), mul(z, z)), -(value as number)), z),
+    ),
+  },
 });
 
 /** Runs the op on the target and the other operand in the target's dtype. */

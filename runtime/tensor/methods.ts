@@ -1,6 +1,8 @@
 /** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
 
 import { type BackwardOptions, backward } from '../autograd/backward.ts';
+import { type HookHandle, registerHook, retainGrad } from '../autograd/hooks.ts';
+import type { GradHook } from '../autograd/node.ts';
 import * as broadcast from '../ops/broadcast.ts';
 import * as inPlace from '../ops/in-place.ts';
 import * as loss from '../ops/loss.ts';
@@ -82,6 +84,10 @@ const readers = {
 interface TensorMethods extends OpMethods {
   /** Adds the gradient of this tensor to `.grad` of the leaves it was computed from. */
   backward(gradient?: Tensor | null, options?: BackwardOptions): void;
+  /** Sees, and may replace, the gradient of this tensor in every backward that reaches it. */
+  registerHook(hook: GradHook): HookHandle;
+  /** Lets backward fill `.grad` of this result too; it is disposed with the result. */
+  retainGrad(): void;
   /** A copy with memory of its own. */
   clone(): Tensor;
   /** Another dtype or device; the tensor itself when it is there already. */
@@ -133,3 +139,5 @@ export const tensorMethods: {
   reads: [...defineAll({ ...readers, toString: formatTensor })],
 };
 define('backward', backward);
+define('registerHook', registerHook);
+define('retainGrad', retainGrad);

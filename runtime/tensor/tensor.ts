@@ -1,6 +1,6 @@
-import type { GradEdge } from '../autograd/node.ts';
+import type { GradEdge, HookEntry } from '../autograd/node.ts';
 import type { Device, Operand } from '../device/device.ts';
-import { DisposedError, DTypeError } from '../errors/errors.ts';
+import { AutogradError, DisposedError, DTypeError } from '../errors/errors.ts';
 import type { Holder } from '../memory/holder.ts';
 import { type DType, dtypes } from './dtype.ts';
 import { track } from './lifetime.ts';
@@ -14,7 +14,10 @@ interface Lease {
 }
 
 function releaseLease(lease: Lease): void {
-  lease.holder?.release();
+  if (lease.holder) {
+    lease.holder.handles--;
+    lease.holder.release();
+  }
   lease.edge?.node.release();
   lease.holder = null;
   lease.edge = null;
@@ -48,6 +51,10 @@ export class Tensor implements TensorMeta, Operand {
   #leaf: Tensor | null = null;
   /** Accumulated by backward on leaves that require a gradient. */
   grad: Tensor | null = null;
+  /** Of a leaf; those of results are with the node. */
+  hooks: HookEntry[] | null = null;
+  /** Set by `retainGrad()`: a result whose `.grad` backward fills too. */
+  retainsGrad = false;
 
   /** Takes over one ownership of `holder`. */
   constructor(meta: TensorMeta, holder: Holder | null, traced: TracedValue | null = null) {
@@ -59,6 +66,7 @@ export class Tensor implements TensorMeta, Operand {
     this.traced = traced;
     this.#lease = { holder, edge: null };
     if (holder) {
+      holder.handles++;
       collected.register(this, this.#lease, this.#lease);
       track(this);
     }
@@ -103,6 +111,14 @@ export class Tensor implements TensorMeta, Operand {
         given: formatSpec(this),
         expected: 'float32',
         remedy: "cast it first: x.to('float32')",
+      });
+    }
+    if (!value && !this.isLeaf) {
+      throw new AutogradError({
+        what: 'requiresGrad_: only leaves can be frozen',
+        given: `a ${formatSpec(this)} tensor that was computed from others`,
+        expected: 'a tensor without gradient history',
+        remedy: 'use detach() for the same value without history, or compute it in noGrad',
       });
     }
     this.#requiresGrad = value;
@@ -152,6 +168,9 @@ export class Tensor implements TensorMeta, Operand {
   dispose(): void {
     if (this.#lease.holder) collected.unregister(this.#lease);
     releaseLease(this.#lease);
+    if (!this.retainsGrad) return;
+    this.grad?.dispose();
+    this.grad = null;
   }
 
   [Symbol.dispose](): void {

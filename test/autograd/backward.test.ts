@@ -238,13 +238,14 @@ describe('mistakes around backward', () => {
     });
   });
 
-  it('a write in place through the graph is refused', () => {
+  it('a write in place to a leaf is refused', () => {
     tidy(() => {
       const x = leaf(3);
       const error = caught(() => x.add_(1));
-      expect(error.message).toContain('add_: a write in place where gradients are recorded');
+      expect(error.message).toContain(
+        'add_: a write in place to a leaf where gradients are recorded',
+      );
       expect(error.remedy).toContain('noGrad');
-      expect(() => tensor([1]).add_(x)).toThrow(AutogradError);
       expect(values(x)).toEqual([3]);
     });
   });

@@ -71,7 +71,8 @@ describe('gradients equal central differences', () => {
 
   it('every op with a gradient has cases', () => {
     const missing = [...opTable.values()].filter(
-      ({ name, vjp }) => vjp && !gradientCases[name]?.length,
+      // Writes in place are compared with their out-of-place forms.
+      ({ name, vjp, inPlace }) => vjp && !inPlace && !gradientCases[name]?.length,
     );
     expect(missing.map(({ name }) => name)).toEqual([]);
   });

@@ -1,0 +1,21 @@
+import type { Tensor } from '../tensor/tensor.ts';
+import type { GradNode, Target } from './node.ts';
+
+/** Where a gradient arrives: a leaf, or one output of a node. */
+export type Place = NonNullable<Target>;
+
+/** What gradients are collected by: the node, or the leaf itself. */
+export type Key = GradNode | Tensor;
+
+export function keyOf(place: Place): Key {
+  return 'leaf' in place ? place.leaf : place.node;
+}
+
+export function indexOf(place: Place): number {
+  return 'leaf' in place ? 0 : place.index;
+}
+
+/** For a tensor that requires a gradient. */
+export function placeOf(tensor: Tensor): Place {
+  return tensor.gradEdge ?? { leaf: tensor.leaf };
+}

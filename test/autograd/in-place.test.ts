@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import { grad } from '../../runtime/autograd/grad.ts';
+import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { AutogradError } from '../../runtime/errors/errors.ts';
+import { linear } from '../../runtime/ops/matmul.ts';
+import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
+
+const leaf = (...values: number[]) => tensor(values, { requiresGrad: true });
+const values = (x: Tensor | null | undefined) => x && [...x.dataSync()];
+
+type Write = (x: Tensor, y: Tensor, z: Tensor) => Tensor;
+
+/** In place on a fresh result, and the same out of place. */
+const writes: Readonly<Record<string, readonly [Write, Write]>> = {
+  add_: [(x, y) => x.add_(y), (x, y) => x.add(y)],
+  'add_ with alpha': [(x, y) => x.add_(y, 3), (x, y) => x.add(y.mul(3))],
+  'add_ of a number': [(x) => x.add_(2), (x) => x.add(2)],
+  'add_ of itself': [(x) => x.add_(x), (x) => x.add(x)],
+  mul_: [(x, y) => x.mul_(y), (x, y) => x.mul(y)],
+  'mul_ of a number': [(x) => x.mul_(3), (x) => x.mul(3)],
+  'mul_ by itself': [(x) => x.mul_(x), (x) => x.mul(x)],
+  addcmul_: [(x, y, z) => x.addcmul_(y, z, 2), (x, y, z) => x.add(y.mul(z).mul(2))],
+  addcdiv_: [(x, y, z) => x.addcdiv_(y, z, 2), (x, y, z) => x.add(y.div(z).mul(2))],
+  copy_: [(x, y) => x.copy_(y), (x, y) => y.expand(x.shape)],
+  fill_: [(x) => x.fill_(3), (x) => x.mul(0).add(3)],
+};
+
+describe('a write in place to a result has the gradient of the op out of place', () => {
+  for (const [name, [inPlace, outOfPlace]] of Object.entries(writes)) {
+    for (const shape of [[2, 3], [3]]) {
+      it(`${name}, operands of ${shape.length} dimension(s)`, () => {
+        const before = allocated();
+        tidy(() => {
+          const leaves = () => [
+            tensor(spread([2, 3]), { shape: [2, 3], requiresGrad: true }),
+            tensor(spread(shape, 1), { shape, requiresGrad: true }),
+            tensor(
+              spread(shape, 2).map((value) => value + 2),
+              { shape, requiresGrad: true },
+            ),
+          ];
+          const gradients = (write: Write) => {
+            const own = leaves();
+            const [x, y, z] = own as [Tensor, Tensor, Tensor];
+            const result = write(x.mul(2), y, z);
+            const loss = result.mul(tensor(spread([2, 3], 3), { shape: [2, 3] })).sum();
+            const found = grad(loss, own, { allowUnused: true });
+            return own.map((leaf, i) => values(found[i]) ?? new Array(leaf.size).fill(0));
+          };
+          const [actual, expected] = [gradients(inPlace), gradients(outOfPlace)];
+          for (const [i, own] of expected.entries()) expectClose(actual[i]!, own, `gradient ${i}`);
+        });
+        expect(allocated()).toBe(before);
+      });
+    }
+  }
+});
+
+describe('a write in place', () => {
+  it('takes a constant into the graph', () => {
+    tidy(() => {
+      const x = leaf(1, 2);
+      const total = tensor([0, 0]);
+      for (let i = 1; i <= 3; i++) total.add_(x.mul(i));
+      expect([total.requiresGrad, total.isLeaf]).toEqual([true, false]);
+      total.mul(total).sum().backward();
+      expect(values(x.grad)).toEqual([72, 144]);
+      x.grad!.dispose();
+    });
+  });
+
+  it('leaves the old node, with what it saved, to the new one', () => {
+    tidy(() => {
+      const x = tensor(spread([1024]), { requiresGrad: true });
+      const start = allocated();
+      const y = x.mul(2);
+      y.add_(1).mul_(3);
+      expect(allocated() - start).toBe(4096);
+      y.dispose();
+      expect(allocated()).toBe(start);
+      // The operand's gradient needs the target as it was: one copy.
+      const w = tensor(spread([1024], 1), { requiresGrad: true });
+      const z = x.mul(2);
+      z.mul_(w);
+      expect(allocated() - start).toBe(3 * 4096);
+      z.dispose();
+      expect(allocated() - start).toBe(4096);
+    });
+  });
+
+  it('is undone twice for gradients of gradients', () => {
+    tidy(() => {
+      const x = leaf(2);
+      const y = x.mul(x);
+      y.mul_(x);
+      const [dx] = grad(y, x, { createGraph: true });
+      expect(values(dx)).toEqual([12]);
+      expect(values(grad(dx!, x)[0])).toEqual([12]);
+    });
+  });
+
+  it('works on results whose temporaries are gone', () => {
+    tidy(() => {
+      const x = tensor(spread([2, 2, 3]), { shape: [2, 2, 3], requiresGrad: true });
+      const w = tensor(spread([4, 3]), { shape: [4, 3] });
+      const y = linear(x, w);
+      y.add_(1);
+      y.sum().backward();
+      expect(x.grad!.shape).toEqual([2, 2, 3]);
+      x.grad!.dispose();
+    });
+  });
+
+  it('keeps retained gradients and hooks where they were asked for', () => {
+    tidy(() => {
+      const x = leaf(1);
+      const y = x.mul(2);
+      y.retainGrad();
+      const seen: number[] = [];
+      y.registerHook((gradient) => {
+        seen.push(gradient.itemSync());
+        return null;
+      });
+      y.mul_(3);
+      y.mul(5).backward();
+      // The hook was on the value before the write.
+      expect(seen).toEqual([15]);
+      expect(values(y.grad)).toEqual([5]);
+      x.grad!.dispose();
+    });
+  });
+
+  it('is noticed by whoever saved the value before', () => {
+    tidy(() => {
+      const x = leaf(1);
+      const y = x.exp();
+      y.add_(1);
+      expect(() => y.backward()).toThrow('backward of exp: a value that it needs was changed');
+    });
+  });
+
+  it('to a view, or to what has views, is refused', () => {
+    tidy(() => {
+      const x = leaf(1, 2, 3, 4);
+      const y = x.mul(1);
+      const view = y.reshape([2, 2]);
+      const before = values(y);
+      for (const target of [view, y]) {
+        expect(() => target.mul_(2)).toThrow(AutogradError);
+        expect(() => target.mul_(2)).toThrow('mul_: a write in place to memory that several');
+      }
+      const buffer = tensor([0, 0]);
+      expect(() => buffer.narrow(0, 0, 1).copy_(leaf(1))).toThrow(AutogradError);
+      expect(values(y)).toEqual(before);
+      view.dispose();
+      y.mul_(2);
+      expect(values(y)).toEqual([2, 4, 6, 8]);
+      expect(() => x.detach().add_(x)).toThrow(AutogradError);
+      noGrad(() => x.narrow(0, 0, 2).fill_(0));
+      expect(values(x)).toEqual([0, 0, 3, 4]);
+    });
+  });
+});
