@@ -12,7 +12,14 @@ const unaryResult: { readonly [F in UnaryFn]: (x: Arithmetic) => Arithmetic } = 
   neg: (x) => x,
   abs: (x) => x,
   floor: (x) => x,
+  ceil: (x) => x,
+  trunc: (x) => x,
+  round: (x) => x,
   exp: () => 'f32',
+  exp2: () => 'f32',
+  log2: () => 'f32',
+  sin: () => 'f32',
+  cos: () => 'f32',
   log: () => 'f32',
   sqrt: () => 'f32',
   tanh: () => 'f32',
@@ -26,7 +33,9 @@ const binaryResult: { readonly [F in BinaryFn]: (x: Arithmetic, y: Arithmetic) =
   max: joined,
   min: joined,
   div: () => 'f32',
-  pow: () => 'f32',
+  pow: joined,
+  rem: joined,
+  quotient: joined,
 };
 
 /** What two operands of one node compute in: int32 only when neither is float32. */

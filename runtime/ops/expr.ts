@@ -15,8 +15,36 @@ export type Expr =
   /** `test` is a comparison or a bool operand; not 0 chooses `then`. */
   | { readonly kind: 'select'; readonly test: Expr; readonly then: Expr; readonly otherwise: Expr };
 
-export type UnaryFn = 'neg' | 'abs' | 'exp' | 'log' | 'sqrt' | 'tanh' | 'floor' | 'toInt';
-export type BinaryFn = 'add' | 'sub' | 'mul' | 'div' | 'max' | 'min' | 'pow';
+export type UnaryFn =
+  | 'neg'
+  | 'abs'
+  | 'exp'
+  | 'exp2'
+  | 'log'
+  | 'log2'
+  | 'sqrt'
+  | 'tanh'
+  | 'sin'
+  | 'cos'
+  | 'floor'
+  | 'ceil'
+  | 'trunc'
+  /** Halves go to the even neighbour. */
+  | 'round'
+  | 'toInt';
+export type BinaryFn =
+  | 'add'
+  | 'sub'
+  | 'mul'
+  | 'div'
+  | 'max'
+  | 'min'
+  /** 1 to any power and ±1 to an infinite one are 1, as in C. int32 powers wrap. */
+  | 'pow'
+  /** The remainder with the sign of `x`; of int32 by 0: 0. */
+  | 'rem'
+  /** Of int32, rounded towards zero; by 0: 0. */
+  | 'quotient';
 export type CompareFn = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
 
 const unary =
@@ -46,7 +74,14 @@ export const E = {
   log: unary('log'),
   sqrt: unary('sqrt'),
   tanh: unary('tanh'),
+  exp2: unary('exp2'),
+  log2: unary('log2'),
+  sin: unary('sin'),
+  cos: unary('cos'),
   floor: unary('floor'),
+  ceil: unary('ceil'),
+  trunc: unary('trunc'),
+  round: unary('round'),
   toInt: unary('toInt'),
   add: binary('add'),
   sub: binary('sub'),
@@ -55,6 +90,8 @@ export const E = {
   max: binary('max'),
   min: binary('min'),
   pow: binary('pow'),
+  rem: binary('rem'),
+  quotient: binary('quotient'),
   eq: compare('eq'),
   ne: compare('ne'),
   lt: compare('lt'),

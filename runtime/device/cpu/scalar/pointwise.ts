@@ -6,6 +6,7 @@ import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
 import { heap } from '../heap.ts';
+import { imported } from '../imported.ts';
 import { indexOf } from '../kernel.ts';
 import { collapse, walk } from '../loops.ts';
 
@@ -29,6 +30,12 @@ export function toInt32(x: number): number {
   return Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, x)) | 0;
 }
 
+function roundHalfEven(x: number): number {
+  const rounded = Math.round(x);
+  // Math.round takes halves up.
+  return rounded - x === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
+}
+
 const floatUnary: { readonly [F in UnaryFn]: (x: number) => number } = {
   neg: (x) => -x,
   abs: Math.abs,
@@ -36,7 +43,14 @@ const floatUnary: { readonly [F in UnaryFn]: (x: number) => number } = {
   log: Math.log,
   sqrt: Math.sqrt,
   tanh: Math.tanh,
+  sin: Math.sin,
+  cos: Math.cos,
+  exp2: (x) => 2 ** x,
+  log2: Math.log2,
   floor: Math.floor,
+  ceil: Math.ceil,
+  trunc: Math.trunc,
+  round: roundHalfEven,
   toInt: toInt32,
 };
 
@@ -44,6 +58,9 @@ const intUnary: Partial<Record<UnaryFn, (x: number) => number>> = {
   neg: (x) => -x | 0,
   abs: (x) => Math.abs(x) | 0,
   floor: (x) => x,
+  ceil: (x) => x,
+  trunc: (x) => x,
+  round: (x) => x,
 };
 
 const floatBinary: { readonly [F in BinaryFn]: (x: number, y: number) => number } = {
@@ -53,7 +70,9 @@ const floatBinary: { readonly [F in BinaryFn]: (x: number, y: number) => number 
   div: (x, y) => x / y,
   max: Math.max,
   min: Math.min,
-  pow: (x, y) => x ** y,
+  pow: imported.pow,
+  rem: imported.rem,
+  quotient: (x, y) => Math.trunc(x / y),
 };
 
 const intBinary: Partial<Record<BinaryFn, (x: number, y: number) => number>> = {
@@ -62,6 +81,9 @@ const intBinary: Partial<Record<BinaryFn, (x: number, y: number) => number>> = {
   mul: Math.imul,
   max: Math.max,
   min: Math.min,
+  pow: imported.intPow,
+  rem: imported.intRem,
+  quotient: imported.intQuotient,
 };
 
 const comparisons: { readonly [F in CompareFn]: (x: number, y: number) => boolean } = {

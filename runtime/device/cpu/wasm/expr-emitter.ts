@@ -2,9 +2,10 @@ import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
 import { type Arithmetic, arithmetics, joined } from '../../../ops/expr-type.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { toInt32 } from '../scalar/pointwise.ts';
-import { type Code, callCode, f32x4, i32x4, lane, op, type PlainOp } from './code.ts';
+import { type Code, f32x4, i32x4, op, type PlainOp } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { importedIndex } from './module-builder.ts';
+import { byLane } from './lanes.ts';
+import { emitSine } from './sine.ts';
 import { emitExp, emitLog, emitTanh } from './transcendental.ts';
 
 /** How a value lies in a vector: numbers, or a mask of all ones for true. */
@@ -14,7 +15,6 @@ const floatOps = {
   add: 'f32x4.add',
   sub: 'f32x4.sub',
   mul: 'f32x4.mul',
-  div: 'f32x4.div',
   max: 'f32x4.max',
   min: 'f32x4.min',
 } as const;
@@ -138,13 +138,24 @@ export class ExprEmitter {
       case 'abs':
         return op(int ? 'i32x4.abs' : 'f32x4.abs', x);
       case 'floor':
-        return int ? x : op('f32x4.floor', x);
+      case 'ceil':
+      case 'trunc':
+        return int ? x : op(`f32x4.${fn}`, x);
+      case 'round':
+        return int ? x : op('f32x4.nearest', x);
+      case 'sin':
+      case 'cos':
+        return emitSine(this.#f, x, fn);
       case 'sqrt':
         return op('f32x4.sqrt', x);
       case 'exp':
         return emitExp(this.#f, x);
+      case 'exp2':
+        return emitExp(this.#f, x, 2);
       case 'log':
         return emitLog(this.#f, x);
+      case 'log2':
+        return emitLog(this.#f, x, 2);
       case 'tanh':
         return emitTanh(this.#f, x);
     }
@@ -154,9 +165,20 @@ export class ExprEmitter {
     const operands = form === 'i32' ? 'i32' : 'f32';
     const x = this.emit(left, operands);
     const y = this.emit(right, operands);
-    if (fn === 'pow') return this.#pow(x, y);
-    if (operands === 'i32' && fn !== 'div') return op(intOps[fn], get(x), get(y));
-    return op(floatOps[fn], get(x), get(y));
+    const int = operands === 'i32';
+    switch (fn) {
+      case 'pow':
+        return int ? byLane(this.#f, 'intPow', x, y) : this.#pow(x, y);
+      case 'rem':
+        return byLane(this.#f, int ? 'intRem' : 'rem', x, y);
+      case 'quotient':
+        if (int) return byLane(this.#f, 'intQuotient', x, y);
+        return op('f32x4.trunc', op('f32x4.div', get(x), get(y)));
+      case 'div':
+        return op('f32x4.div', get(x), get(y));
+      default:
+        return op((int ? intOps : floatOps)[fn], get(x), get(y));
+    }
   }
 
   /** Where the exponent is 2 throughout, a product (the same bits); else JavaScript's function. */
@@ -166,14 +188,7 @@ export class ExprEmitter {
     f.if(
       op('i8x16.all_true', op('f32x4.eq', get(y), f32x4(2))),
       () => f.set(result, op('f32x4.mul', get(x), get(x))),
-      () => {
-        for (let i = 0; i < 4; i++) {
-          const base = lane('f32x4.extract_lane', i, get(x));
-          const exponent = lane('f32x4.extract_lane', i, get(y));
-          const power = callCode(importedIndex.pow, base, exponent);
-          f.set(result, lane('f32x4.replace_lane', i, get(result), power));
-        }
-      },
+      () => f.set(result, byLane(f, 'pow', x, y)),
     );
     return get(result);
   }

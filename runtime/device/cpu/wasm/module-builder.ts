@@ -1,17 +1,28 @@
 import { heap } from '../heap.ts';
+import { imported } from '../imported.ts';
 import { unsigned } from './code.ts';
 import { FunctionBuilder } from './function-builder.ts';
 import { type ValueType, valueTypes } from './instructions.ts';
 
-/** Functions from JavaScript that a kernel calls for what it has no instruction or polynomial for. */
-const imported = {
-  pow: (x: number, y: number): number => x ** y,
-} as const;
+type Imported = keyof typeof imported;
 
-/** Index of an imported function, for `FunctionBuilder.call`. */
-export const importedIndex: { readonly [F in keyof typeof imported]: number } = { pow: 0 };
+/** Parameters and result of what a kernel calls for want of an instruction or a polynomial. */
+const importTypes: { readonly [F in Imported]: readonly [ValueType[], ValueType] } = {
+  pow: [['f32', 'f32'], 'f32'],
+  rem: [['f32', 'f32'], 'f32'],
+  sin: [['f32'], 'f32'],
+  cos: [['f32'], 'f32'],
+  intPow: [['i32', 'i32'], 'i32'],
+  intRem: [['i32', 'i32'], 'i32'],
+  intQuotient: [['i32', 'i32'], 'i32'],
+};
 
-const importNames = Object.keys(importedIndex) as (keyof typeof imported)[];
+const importNames = Object.keys(importTypes) as Imported[];
+
+/** Index of an imported function, for `callCode`. */
+export const importedIndex = Object.fromEntries(
+  importNames.map((name, i) => [name, i]),
+) as unknown as { readonly [F in Imported]: number };
 
 type Kernel = (...args: readonly number[]) => number;
 
@@ -37,17 +48,19 @@ function functionType(params: readonly ValueType[], results: readonly ValueType[
 /** No function of ours returns anything; results go to memory. */
 function encode(functions: ReadonlyMap<string, FunctionBuilder>): Uint8Array<ArrayBuffer> {
   const builders = [...functions.values()];
-  const pow = functionType(['f32', 'f32'], ['f32']);
-  const types = [pow, ...builders.map((builder) => functionType(builder.params, []))];
+  const types = [
+    ...importNames.map((name) => functionType(importTypes[name][0], [importTypes[name][1]])),
+    ...builders.map((builder) => functionType(builder.params, [])),
+  ];
   // Limits as in `heap.ts`: at least one page, at most what the memory declares (flag 1: a maximum).
   const memory = [...text('env'), ...text('memory'), 0x02, 0x01, 1, ...unsigned(65536)];
-  const imports = importNames.map((name) => [...text('env'), ...text(name), 0x00, 0]);
+  const imports = importNames.map((name, i) => [...text('env'), ...text(name), 0x00, i]);
   const first = importNames.length;
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
     ...section(1, vector(types)),
     ...section(2, vector([memory, ...imports])),
-    ...section(3, vector(builders.map((_, i) => unsigned(i + 1)))),
+    ...section(3, vector(builders.map((_, i) => unsigned(first + i)))),
     ...section(
       7,
       vector([...functions.keys()].map((name, i) => [...text(name), 0x00, ...unsigned(first + i)])),

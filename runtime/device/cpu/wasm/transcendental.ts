@@ -41,15 +41,18 @@ const ln2Low = -2.1219444e-4;
 const rounder = 1.5 * 2 ** 23;
 const rounderBits = 0x4b400000;
 
-export function emitExp(f: FunctionBuilder, argument: Code): Code {
+/** e or 2 to the power of four float32. */
+export function emitExp(f: FunctionBuilder, argument: Code, base = Math.E): Code {
   const [float, int] = [floats(f), ints(f)];
   // pmin(x, c) keeps a NaN in x. Outside the clamp the result is 0 or infinite anyway.
-  const clamped = op('f32x4.pmax', op('f32x4.pmin', argument, float(89)), float(-104));
+  const [upper, lower, perUnit] = base === 2 ? [129, -151, 1] : [89, -104, Math.LOG2E];
+  const clamped = op('f32x4.pmax', op('f32x4.pmin', argument, float(upper)), float(lower));
   const x = f.local('v128', clamped);
-  const shifted = f.local('v128', add(mul(get(x), float(Math.LOG2E)), float(rounder)));
+  const shifted = f.local('v128', add(mul(get(x), float(perUnit)), float(rounder)));
   const n = f.local('v128', sub(get(shifted), float(rounder)));
   const reduced = sub(get(x), mul(get(n), float(ln2High)));
-  const r = f.local('v128', sub(reduced, mul(get(n), float(ln2Low))));
+  const natural = sub(reduced, mul(get(n), float(ln2Low)));
+  const r = f.local('v128', base === 2 ? mul(sub(get(x), get(n)), float(Math.LN2)) : natural);
   const p = polynomial(
     f,
     get(r),
@@ -69,7 +72,8 @@ export function emitExp(f: FunctionBuilder, argument: Code): Code {
 
 const smallestNormal = 2 ** -126;
 
-export function emitLog(f: FunctionBuilder, argument: Code): Code {
+/** Logarithm of four float32 to base e or 2. */
+export function emitLog(f: FunctionBuilder, argument: Code, base = Math.E): Code {
   const [float, int] = [floats(f), ints(f)];
   const x = f.local('v128', argument);
   const subnormal = f.local('v128', op('f32x4.lt', get(x), float(smallestNormal)));
@@ -94,9 +98,13 @@ export function emitLog(f: FunctionBuilder, argument: Code): Code {
       -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
     ],
   );
-  const correction = add(mul(p, mul(get(z), get(zz))), mul(get(e), float(ln2Low)));
-  const tail = sub(correction, mul(get(zz), float(0.5)));
-  const finite = add(add(tail, get(z)), mul(get(e), float(ln2High)));
+  const cubic = mul(p, mul(get(z), get(zz)));
+  const half = mul(get(zz), float(0.5));
+  const tail = sub(add(cubic, mul(get(e), float(ln2Low))), half);
+  const natural = add(add(tail, get(z)), mul(get(e), float(ln2High)));
+  // Powers of two leave z = 0 and come out exact.
+  const binary = add(mul(add(sub(cubic, half), get(z)), float(Math.LOG2E)), get(e));
+  const finite = base === 2 ? binary : natural;
   // +∞ and NaN stay what they are; 0 gives −∞, anything below it NaN.
   const ordinary = op('f32x4.lt', get(x), float(Number.POSITIVE_INFINITY));
   const kept = op('v128.bitselect', finite, get(x), ordinary);

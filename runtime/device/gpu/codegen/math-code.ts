@@ -29,6 +29,16 @@ export const unaryCode: { readonly [F in UnaryFn]: (w: StageWriter, x: string) =
   neg: (_w, x) => `(-${x})`,
   abs: (_w, x) => `Math.abs(${x})`,
   floor: (_w, x) => `Math.floor(${x})`,
+  ceil: (_w, x) => `(-Math.floor(-${x}))`,
+  trunc: (_w, x) => truncated(x),
+  round: (w, x) => {
+    const low = w.let(`Math.floor(${x})`);
+    const rest = w.let(`${x}-${low}`);
+    const half = w.let(`${low}*0.5`);
+    const even = w.let(`(Math.floor(${half})===${half}?${low}:${low}+1.0)`);
+    const up = w.let(`(${rest}>0.5?${low}+1.0:${low})`);
+    return `(${rest}===0.5?${even}:${up})`;
+  },
   exp: (w, x) => {
     const y = w.let(`Math.exp(${x})`);
     // Beyond these float32 holds 0 and Infinity; drivers saturate at the largest finite number.
@@ -36,6 +46,20 @@ export const unaryCode: { readonly [F in UnaryFn]: (w: StageWriter, x: string) =
     const lower = w.let(`(${x}<-104.0?0.0:${upper})`);
     return `(${isNumber(x)}?${lower}:${x})`;
   },
+  exp2: (w, x) => {
+    // Of the whole part and the rest apart: drivers multiply by ln 2, which rounds.
+    const upper = w.let(`(${x}>128.0?128.0:${x})`);
+    const clamped = w.let(`(${upper}<-150.0?-150.0:${upper})`);
+    const whole = w.let(`Math.floor(${clamped})`);
+    const rest = w.let(`${clamped}-${whole}`);
+    const power = w.let(`Math.exp(${rest}*${Math.LN2})*Math.pow(2.0,${whole})`);
+    const finite = w.let(`(${x}>=128.0?${w.infinity}:${power})`);
+    const bounded = w.let(`(${x}<-150.0?0.0:${finite})`);
+    return `(${isNumber(x)}?${bounded}:${x})`;
+  },
+  log2: (w, x) => `${w.let(unaryCode.log(w, x))}*${Math.LOG2E}`,
+  sin: (w, x) => sineCode(w, x, 0),
+  cos: (w, x) => sineCode(w, x, 1),
   log: (w, x) => {
     const y = w.let(`(${x}>=${w.infinity}?${x}:Math.log(${x}))`);
     const atZero = w.let(`(${x}===0.0?-${w.infinity}:${w.nan})`);
@@ -81,9 +105,53 @@ export const binaryCode: {
     const nonPositive = w.let(`(${x}<0.0?${negative}:${zero})`);
     const result = w.let(`(${x}>0.0?${power}:${nonPositive})`);
     const checked = w.let(`(${isNumber(x)}?${result}:${x})`);
-    return `(${y}===0.0?1.0:${checked})`;
+    const unit = w.let(`(${x}===1.0?1.0:${checked})`);
+    return `(${y}===0.0?1.0:${unit})`;
+  },
+  rem: (w, x, y) => {
+    const { rest } = division(w, x, y);
+    const signed = w.let(`(${x}<0.0?-${rest}:${rest})`);
+    const size = w.let(`Math.abs(${x})`);
+    const byInfinity = w.let(`(${size}<${w.infinity}?${x}:${w.nan})`);
+    const defined = w.let(`(Math.abs(${y})>=${w.infinity}?${byInfinity}:${signed})`);
+    return `(${y}===0.0?${w.nan}:${defined})`;
+  },
+  quotient: (w, x, y) => {
+    const { whole } = division(w, x, y);
+    const signed = w.let(`(${x}*${y}<0.0?-${whole}:${whole})`);
+    return `(${y}===0.0?0.0:${signed})`;
   },
 };
+
+/** Of the magnitudes; corrected by one step, because a driver's division may be off by one. */
+function division(w: StageWriter, x: string, y: string) {
+  const [a, b] = [w.let(`Math.abs(${x})`), w.let(`Math.abs(${y})`)];
+  const whole = w.let(`Math.floor(${a}/${b})`);
+  const rest = w.let(`${a}-${whole}*${b}`);
+  w.line(
+    `if(${rest}<0.0){${whole}=${whole}-1.0;${rest}=${rest}+${b};}`,
+    `if(${rest}>=${b}){${whole}=${whole}+1.0;${rest}=${rest}-${b};}`,
+  );
+  return { whole, rest };
+}
+
+/** As on the CPU (`wasm/sine.ts`); WGSL promises only an absolute error of 2^-11. */
+function sineCode(w: StageWriter, x: string, shift: 0 | 1): string {
+  const turns = w.let(`Math.floor(${x}*${2 / Math.PI}+0.5)`);
+  const parts = [1.5703125, 4.837512969970703e-4, 7.549533620476723e-8];
+  const r = parts.reduce((rest, part) => w.let(`${rest}-${turns}*${part}`), x);
+  const z = w.let(`${r}*${r}`);
+  const odd = `((-0.00019515295891*${z}+0.0083321608736)*${z}-0.16666654611)`;
+  const sine = w.let(`${odd}*${z}*${r}+${r}`);
+  const even = `((0.00002443315711809948*${z}-0.001388731625493765)*${z}+0.04166664568298827)`;
+  const cosine = w.let(`(${even}*${z}-0.5)*${z}+1.0`);
+  const shifted = w.let(`${turns}+${shift}.0`);
+  const quarter = w.let(`${shifted}-4.0*Math.floor(${shifted}*0.25)`);
+  const swapped = w.let(`(${quarter}===1.0?${cosine}:${sine})`);
+  const value = w.let(`(${quarter}===3.0?${cosine}:${swapped})`);
+  const signed = w.let(`(${quarter}>1.5?-${value}:${value})`);
+  return `(Math.abs(${x})<${w.infinity}?${signed}:${w.nan})`;
+}
 
 /** The larger or smaller one; NaN when either is NaN. */
 function chosen(w: StageWriter, x: string, y: string, sign: '>' | '<'): string {

@@ -1,0 +1,20 @@
+import type { imported } from '../imported.ts';
+import { type Code, callCode, lane } from './code.ts';
+import { type FunctionBuilder, get, type Local } from './function-builder.ts';
+import { importedIndex } from './module-builder.ts';
+
+/** JavaScript's function of each lane in turn: slow, and right for every value. */
+export function byLane(
+  f: FunctionBuilder,
+  fn: keyof typeof imported,
+  ...operands: readonly Local[]
+): Code {
+  const shape = fn.startsWith('int') ? 'i32x4' : 'f32x4';
+  const result = f.local('v128');
+  for (let i = 0; i < 4; i++) {
+    const elements = operands.map((x) => lane(`${shape}.extract_lane`, i, get(x)));
+    const value = callCode(importedIndex[fn], ...elements);
+    f.set(result, lane(`${shape}.replace_lane`, i, get(result), value));
+  }
+  return get(result);
+}

@@ -1,0 +1,264 @@
+import { E, type Expr } from './expr.ts';
+
+/**
+ * Functions written with the primitives of `expr.ts`, so that every device computes them in the same
+ * steps. The polynomials are those of Cephes (S. Moshier, single precision). Relative errors stay below
+ * 1e-6, that of erfc below 5e-6 beyond 4; special values come out as in C: NaN outside the domain, ±0
+ * where the function is odd.
+ */
+
+const c = E.const;
+const { mul, add, sub, div, select, lt, gt, neg, abs } = E;
+
+/** Horner's scheme, highest coefficient first. */
+function polynomial(x: Expr, [first, ...rest]: readonly number[]): Expr {
+  return rest.reduce((sum, coefficient) => add(mul(sum, x), c(coefficient)), c(first!));
+}
+
+/** x + x³ · p(x²), for odd functions around 0. */
+function oddSeries(x: Expr, coefficients: readonly number[]): Expr {
+  const square = mul(x, x);
+  return add(mul(mul(polynomial(square, coefficients), square), x), x);
+}
+
+/** From the function of |x| to an odd one; keeps −0. */
+function odd(x: Expr, ofMagnitude: (a: Expr) => Expr): Expr {
+  const y = ofMagnitude(abs(x));
+  return select(lt(x, c(0)), neg(y), select(E.eq(x, c(0)), x, y));
+}
+
+function tan(x: Expr): Expr {
+  return div(E.sin(x), E.cos(x));
+}
+
+const asinSeries = [
+  4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1,
+];
+
+/** asin of |x| ≤ ½, and of √((1 − x)/2) beyond, which lies there. */
+function asin(x: Expr): Expr {
+  return odd(x, (a) => {
+    const far = sub(c(Math.PI / 2), mul(c(2), asinOfHalf(halfDistance(a))));
+    return select(gt(a, c(0.5)), far, asinOfHalf(a));
+  });
+}
+
+const halfDistance = (a: Expr): Expr => E.sqrt(mul(c(0.5), sub(c(1), a)));
+const asinOfHalf = (a: Expr): Expr => oddSeries(a, asinSeries);
+
+function acos(x: Expr): Expr {
+  const far = mul(c(2), asinOfHalf(halfDistance(abs(x))));
+  const outer = select(lt(x, c(0)), sub(c(Math.PI), far), far);
+  return select(gt(abs(x), c(0.5)), outer, sub(c(Math.PI / 2), asinOfHalf(x)));
+}
+
+const atanSeries = [8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1];
+
+/** Of a number that is not negative. */
+function atanOfMagnitude(a: Expr): Expr {
+  const [high, middle] = [gt(a, c(Math.SQRT2 + 1)), gt(a, c(Math.SQRT2 - 1))];
+  const reduced = select(middle, div(sub(a, c(1)), add(a, c(1))), a);
+  const r = select(high, div(c(-1), a), reduced);
+  const turn = select(high, c(Math.PI / 2), select(middle, c(Math.PI / 4), c(0)));
+  return add(turn, oddSeries(r, atanSeries));
+}
+
+const atan = (x: Expr): Expr => odd(x, atanOfMagnitude);
+
+/** The angle of the point (x, y). A zero takes its sign along only through 1/x, as division gives it. */
+function atan2(y: Expr, x: Expr): Expr {
+  const [ax, ay] = [abs(x), abs(y)];
+  const bothInfinite = E.mul(E.eq(ax, c(Infinity)), E.eq(ay, c(Infinity)));
+  const bothZero = E.mul(E.eq(ax, c(0)), E.eq(ay, c(0)));
+  const ratio = select(bothInfinite, c(1), select(bothZero, c(0), div(ay, ax)));
+  const angle = atanOfMagnitude(ratio);
+  const leftward = select(E.eq(x, c(0)), lt(div(c(1), x), c(0)), lt(x, c(0)));
+  const upper = select(leftward, sub(c(Math.PI), angle), angle);
+  const downward = select(E.eq(y, c(0)), lt(div(c(1), y), c(0)), lt(y, c(0)));
+  return select(downward, neg(upper), upper);
+}
+
+/** Half of eˣ, where eˣ itself would overflow too. */
+function halfExp(a: Expr): Expr {
+  const root = E.exp(mul(a, c(0.5)));
+  return select(gt(a, c(80)), mul(mul(c(0.5), root), root), mul(c(0.5), E.exp(a)));
+}
+
+function sinh(x: Expr): Expr {
+  const series = oddSeries(x, [2.03721912945e-4, 8.33028376239e-3, 1.66667160211e-1]);
+  const far = odd(x, (a) => {
+    const half = halfExp(a);
+    return sub(half, div(c(0.25), half));
+  });
+  return select(gt(abs(x), c(1)), far, series);
+}
+
+function cosh(x: Expr): Expr {
+  const half = halfExp(abs(x));
+  return add(half, div(c(0.25), half));
+}
+
+function asinh(x: Expr): Expr {
+  const series = oddSeries(
+    x,
+    [2.0122003309e-2, -4.2699340972e-2, 7.4847586088e-2, -1.6666288134e-1],
+  );
+  const far = odd(x, (a) => {
+    const near = E.log(add(a, E.sqrt(add(mul(a, a), c(1)))));
+    return select(gt(a, c(1500)), add(E.log(a), c(Math.LN2)), near);
+  });
+  return select(gt(abs(x), c(0.5)), far, select(E.eq(x, c(0)), x, series));
+}
+
+function acosh(x: Expr): Expr {
+  const z = sub(x, c(1));
+  const series = polynomial(z, [
+    1.7596881071e-3,
+    -7.5272886713e-3,
+    2.6454905019e-2,
+    -1.1784741703e-1,
+    Math.SQRT2,
+  ]);
+  const near = mul(series, E.sqrt(z));
+  const middle = E.log(add(x, E.sqrt(mul(z, add(x, c(1))))));
+  const far = select(gt(x, c(1500)), add(E.log(x), c(Math.LN2)), middle);
+  return select(lt(z, c(0.5)), near, far);
+}
+
+function atanh(x: Expr): Expr {
+  const series = oddSeries(
+    x,
+    [1.81740078349e-1, 8.24370301058e-2, 1.4669143173e-1, 1.997821645e-1, 3.33337300303e-1],
+  );
+  const far = odd(x, (a) => mul(c(0.5), E.log(div(add(c(1), a), sub(c(1), a)))));
+  return select(gt(abs(x), c(0.5)), far, series);
+}
+
+function expm1(x: Expr): Expr {
+  const coefficients = [9, 8, 7, 6, 5, 4, 3, 2].map((k) => 1 / factorial(k));
+  const series = add(mul(polynomial(x, coefficients), mul(x, x)), x);
+  const near = select(E.eq(x, c(0)), x, series);
+  return select(lt(abs(x), c(0.5)), near, sub(E.exp(x), c(1)));
+}
+
+const factorial = (k: number): number => (k <= 1 ? 1 : k * factorial(k - 1));
+
+function log1p(x: Expr): Expr {
+  const coefficients = [
+    7.0376836292e-2, -1.151461031e-1, 1.167699874e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+  ];
+  const square = mul(x, x);
+  const cubic = mul(polynomial(x, coefficients), mul(x, square));
+  const series = add(sub(cubic, mul(c(0.5), square)), x);
+  const near = select(gt(x, c(-0.29)), lt(x, c(0.41)), c(0));
+  return select(near, series, E.log(add(c(1), x)));
+}
+
+const log10 = (x: Expr): Expr => mul(E.log(x), c(Math.LOG10E));
+
+/** x · p(x²), for |x| ≤ 1. */
+function erfSeries(x: Expr): Expr {
+  const coefficients = [
+    7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3, -2.685381193529856e-2,
+    1.128358514861418e-1, -3.7612625824233e-1, 1.12837916672571,
+  ];
+  return mul(x, polynomial(mul(x, x), coefficients));
+}
+
+/** erfc of a ≥ 1, as e^(−a²)/a times a series in 1/a². */
+function erfcTail(a: Expr): Expr {
+  const inverse = div(c(1), a);
+  const y = mul(inverse, inverse);
+  const near = polynomial(
+    y,
+    [
+      2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1, -5.824733027278666e-1,
+      6.210004621745983e-1, -4.944515323274145e-1, 3.404879937665872e-1, -2.741127028184656e-1,
+      5.638259427386472e-1,
+    ],
+  );
+  const far = polynomial(
+    y,
+    [
+      -1.047766399936249e1, 1.297719955372516e1, -7.495518717768503, 2.921019019210786,
+      -1.0152652792027, 4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1,
+    ],
+  );
+  const power = E.exp(neg(mul(a, a)));
+  return mul(mul(power, inverse), select(lt(a, c(2)), near, far));
+}
+
+function erf(x: Expr): Expr {
+  const far = odd(x, (a) => sub(c(1), erfcTail(a)));
+  return select(gt(abs(x), c(1)), far, erfSeries(x));
+}
+
+function erfc(x: Expr): Expr {
+  const tail = erfcTail(abs(x));
+  const far = select(lt(x, c(0)), sub(c(2), tail), tail);
+  return select(gt(abs(x), c(1)), far, sub(c(1), erfSeries(x)));
+}
+
+const sigmoid = (x: Expr): Expr => div(c(1), add(c(1), E.exp(neg(x))));
+
+/** ln(1 + eˣ), which neither overflows nor loses small values. */
+function softplus(x: Expr): Expr {
+  return add(E.max(x, c(0)), log1p(E.exp(neg(abs(x)))));
+}
+
+/** −1, 0 or 1; NaN stays. */
+function sign(x: Expr): Expr {
+  return select(gt(x, c(0)), c(1), select(lt(x, c(0)), c(-1), x));
+}
+
+/** The remainder with the sign of the divisor, as Python's `%`. */
+function remainder(x: Expr, y: Expr): Expr {
+  const rest = E.rem(x, y);
+  return select(otherSign(rest, y), add(rest, y), rest);
+}
+
+function otherSign(rest: Expr, y: Expr): Expr {
+  return select(E.ne(rest, c(0)), E.ne(lt(rest, c(0)), lt(y, c(0))), c(0));
+}
+
+/** The quotient rounded down. In float32 it is taken from the remainder, which is exact. */
+function floorDivide(x: Expr, y: Expr): Expr {
+  const rest = E.rem(x, y);
+  const quotient = div(sub(x, rest), y);
+  const lower = select(otherSign(rest, y), sub(quotient, c(1)), quotient);
+  // The division rounds: what is next to a whole number is that number.
+  const whole = E.floor(lower);
+  const nearest = select(gt(sub(lower, whole), c(0.5)), add(whole, c(1)), whole);
+  return select(E.eq(y, c(0)), div(x, y), nearest);
+}
+
+/** The same in int32. */
+function floorDivideInt(x: Expr, y: Expr): Expr {
+  const quotient = E.quotient(x, y);
+  return select(otherSign(E.rem(x, y), y), sub(quotient, c(1)), quotient);
+}
+
+export const F = {
+  tan,
+  asin,
+  acos,
+  atan,
+  atan2,
+  sinh,
+  cosh,
+  asinh,
+  acosh,
+  atanh,
+  expm1,
+  log1p,
+  log10,
+  erf,
+  erfc,
+  sigmoid,
+  softplus,
+  sign,
+  remainder,
+  floorDivide,
+  floorDivideInt,
+} as const;
