@@ -211,7 +211,8 @@ export function analyzeScript(ast: Program): ScriptFacts {
     visit(node.superClass, inner);
     const free = new Map<string, Binding | undefined>();
     classes.set(node, free);
-    const boundary = { free, kind: 'constructor', strict: true } as const;
+    const written = new Set<string>();
+    const boundary = { free, written, kind: 'constructor', strict: true } as const;
     const fields: Place = {
       ...inner,
       scope: new LexicalScope('function', scope, boundary),
@@ -222,6 +223,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     // Fields are initialised by the constructor, so their names are read through its scope.
     const explicit = functions.find((facts) => facts.classNode === node);
     for (const [name, binding] of free) explicit?.free.set(name, binding);
+    for (const name of written) explicit?.written.add(name);
   }
 
   function visitMember(
@@ -262,6 +264,8 @@ export function analyzeScript(ast: Program): ScriptFacts {
       strict,
       enclosing: outside.fn,
       free: new Map(),
+      written: new Set(),
+      bodyNames: new Set(),
       declared: new Set(),
       privateNames: new Set(),
       usesThis: false,
@@ -283,6 +287,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     hoistLexical(block, body);
     recordDeclared(scope, inner);
     recordDeclared(body, inner);
+    for (const name of body.bindings.keys()) facts.bodyNames.add(name);
     for (const statement of block) visit(statement, { ...inner, scope: body });
   }
 

@@ -33,7 +33,7 @@ export class LexicalScope {
     readonly kind: 'program' | 'function' | 'body' | 'block',
     readonly parent: LexicalScope | undefined,
     /** Set on the outermost scope of a function: names found further out are free in it. */
-    readonly facts?: Pick<FunctionFacts, 'free' | 'kind' | 'strict'>,
+    readonly facts?: Pick<FunctionFacts, 'free' | 'written' | 'kind' | 'strict'>,
   ) {}
 
   declare(name: string, kind: BindingKind): Binding {
@@ -55,6 +55,10 @@ export interface FunctionFacts {
   readonly enclosing: FunctionFacts | undefined;
   /** Outer names that it or a function inside it uses; undefined when no scope of the script has it. */
   readonly free: Map<string, Binding | undefined>;
+  /** Those of the free names that it or a function inside it assigns. */
+  readonly written: Set<string>;
+  /** Names that its body declares for the whole body: at the entry they hide outer ones. */
+  readonly bodyNames: Set<string>;
   /** Names declared in it, outside inner functions. A free name among them is hidden somewhere. */
   readonly declared: Set<string>;
   readonly privateNames: Set<string>;

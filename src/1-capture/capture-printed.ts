@@ -1,3 +1,4 @@
+import type { SourceText } from '../bytecode/code.ts';
 import { analyzeScript } from './analyze-script.ts';
 import type { FunctionFacts } from './binding.ts';
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';
@@ -26,7 +27,17 @@ export function capturePrinted(
   const parsed = parsePrinted(printed);
   if ('refused' in parsed) return parsed;
   const { facts, text, before } = parsed;
+  const source = makeScriptText({ text, url: '', startColumn: -before });
+  return captureGiven(fn, { ...facts, strict: facts.strict || !isSloppy(fn) }, source, scope);
+}
 
+/** A function of known source with the outer variables of the `scope` option. */
+export function captureGiven(
+  fn: AnyFunction,
+  facts: FunctionFacts,
+  source: SourceText,
+  scope: Readonly<Record<string, unknown>> | undefined,
+): CapturedFunction | CaptureRefusal {
   const isKnown = (name: string): boolean =>
     scope
       ? Object.hasOwn(scope, name) || name in globalThis
@@ -44,18 +55,18 @@ export function capturePrinted(
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),
-    source: makeScriptText({ text, url: '', startColumn: -before }),
+    source,
     scope: givenScope(scope ?? {}),
     freeNames: [...facts.free.keys()],
     ...(facts.kind === 'arrow' &&
       scope &&
       'this' in scope && { thisValue: { value: scope['this'] } }),
     ...(facts.kind === 'constructor' && { homeObject: fn.prototype as object }),
-    strict: facts.strict || !isSloppy(fn),
+    strict: facts.strict,
   };
 }
 
-interface Printed {
+export interface Printed {
   readonly facts: FunctionFacts;
   readonly text: string;
   /** Characters put before the printed text to make it an expression. */
@@ -63,7 +74,7 @@ interface Printed {
 }
 
 /** A method prints without its object or class, so it is read back inside one. */
-function parsePrinted(printed: string): Printed | CaptureRefusal {
+export function parsePrinted(printed: string): Printed | CaptureRefusal {
   let refusal: CaptureRefusal | undefined;
   for (const [before, after] of [
     ['(', '\n)'],

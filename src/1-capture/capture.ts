@@ -1,8 +1,10 @@
 import { builtinModule } from './builtin-module.ts';
 import { boundTarget, captureLive } from './capture-live.ts';
-import { capturePrinted, isNativeText } from './capture-printed.ts';
+import { captureMarked } from './capture-marked.ts';
+import { captureGiven, capturePrinted, isNativeText } from './capture-printed.ts';
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';
 import { currentSession, type DebuggerSession, withCaptureSession } from './debugger-session.ts';
+import { readMarker } from './read-marker.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
 
 export type {
@@ -32,7 +34,8 @@ const captures = new WeakMap<AnyFunction, CapturedFunction | CaptureRefusal>();
 
 /**
  * In: any function. Out: its node in the parsed script, and live access to the variables around it;
- * or a refusal that says why not. Guarantees: no user code runs; the result is kept per function
+ * or a refusal that says why not. The ways, in this order: the `scope` option, the build plugin's
+ * marker, the inspector, its printed text if globals are all it uses. Guarantees: no user code runs; the result is kept per function
  * and doesn't keep the function alive. With `scope`, nothing is kept: the object may differ.
  */
 export function captureFunction(
@@ -42,12 +45,23 @@ export function captureFunction(
   if (builtinModule('node:util')?.types.isProxy(fn)) {
     return refuse('proxy', 'The function is a Proxy.');
   }
-  if (options.scope) return capturePrinted(fn, options.scope);
+  if (options.scope) return captureWith(fn, options.scope);
   const known = captures.get(fn);
   if (known) return known;
-  const captured = withCaptureSession(() => captureNew(fn));
+  const marked = readMarker(fn);
+  const captured = marked ? captureMarked(fn, marked) : withCaptureSession(() => captureNew(fn));
   captures.set(fn, captured);
   return captured;
+}
+
+function captureWith(
+  fn: AnyFunction,
+  scope: Readonly<Record<string, unknown>>,
+): CapturedFunction | CaptureRefusal {
+  const marked = readMarker(fn);
+  return marked
+    ? captureGiven(fn, marked.facts, marked.script.text, scope)
+    : capturePrinted(fn, scope);
 }
 
 function captureNew(fn: AnyFunction): CapturedFunction | CaptureRefusal {

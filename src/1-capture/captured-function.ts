@@ -51,6 +51,6 @@ export interface CapturedFunction {
   readonly homeObject?: object;
   readonly bound?: { readonly thisValue: unknown; readonly args: readonly unknown[] };
   readonly strict: boolean;
-  /** `name` without `#`. Undefined on the routes without the inspector. */
+  /** `name` without `#`. Only on the route through the inspector. */
   privateName?(name: string): PrivateAccess;
 }

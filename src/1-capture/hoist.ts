@@ -49,7 +49,9 @@ function hoistVarsOf(node: AnyNode, scope: LexicalScope, topLevel: boolean): voi
       }
     }
   }
-  for (const child of childrenOf(node)) hoistVarsOf(child, scope, false);
+  const exported =
+    node.type === 'ExportNamedDeclaration' || node.type === 'ExportDefaultDeclaration';
+  for (const child of childrenOf(node)) hoistVarsOf(child, scope, exported);
 }
 
 const isVisible = (scope: LexicalScope, name: string): boolean =>

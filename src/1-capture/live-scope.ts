@@ -82,7 +82,11 @@ export function liveScope(
 }
 
 /** Inside the debugger an uninitialised variable looks like a missing one; the user's code differs. */
-function guardUninitialized(name: string, read: Reader, binding: Binding | undefined): Reader {
+export function guardUninitialized(
+  name: string,
+  read: Reader,
+  binding: Binding | undefined,
+): Reader {
   if (binding === undefined || ['var', 'parameter', 'function'].includes(binding.kind)) return read;
   let initialized = false;
   return () => {

@@ -30,7 +30,10 @@ export function reference(
   const binding = scope?.bindings.get(name);
   if (binding && how === 'bind') binding.initializations++;
   if (binding && how === 'assign') binding.assignments++;
-  for (const facts of crossed) facts.free.set(name, binding);
+  for (const facts of crossed) {
+    facts.free.set(name, binding);
+    if (how === 'assign') facts.written.add(name);
+  }
 }
 
 export function markThis(place: Place, mark: 'usesThis' | 'usesSuper'): void {

@@ -25,7 +25,8 @@ export const captureRefusals = {
   'no-scope': {
     explanation: 'The function uses outer variables, and nothing here can read them.',
     remedy:
-      'Pass `scope: { name: value }`, use the build plugin, or run in Node with the inspector.',
+      "Add `tostatic.vite()` (or rollup, esbuild, webpack) of 'tostatic/plugin' to the bundler's " +
+      'plugins, pass `scope: { name: value }`, or run in Node with its inspector.',
   },
   'shadowed-name': {
     explanation:

@@ -7,6 +7,8 @@ export interface ScriptTextInput {
   /** As V8 reports it: a file URL, a path, or '' for evaluated text. */
   readonly url: string;
   readonly sourceMapURL?: string | undefined;
+  /** The map itself, as JSON, where it came with the text; its sources are final. */
+  readonly map?: string | undefined;
   /** Where `text` begins in the coordinates of V8 and of the source map (wrappers shift it). */
   readonly startLine?: number;
   readonly startColumn?: number;
@@ -25,7 +27,7 @@ export function makeScriptText(input: ScriptTextInput): ScriptText {
   const scriptFile = url === '' ? '<anonymous>' : pathOf(url);
   let loaded: OriginalFiles | undefined;
   const originals = () => {
-    loaded ??= openOriginals(input.sourceMapURL, url, scriptFile);
+    loaded ??= openOriginals(input, scriptFile);
     return loaded;
   };
 
@@ -73,17 +75,25 @@ const noOriginals: OriginalFiles = {
   content: () => undefined,
 };
 
-function openOriginals(mapUrl: string | undefined, url: string, scriptFile: string): OriginalFiles {
-  if (mapUrl === undefined || mapUrl === '') return noOriginals;
-  const base = url === '' || /^[a-z]+:/.test(url) ? url : `file://${url}`;
-  let map: TraceMap;
+function openOriginals(input: ScriptTextInput, scriptFile: string): OriginalFiles {
+  let map: TraceMap | undefined;
   try {
-    const found = readSourceMap(mapUrl, base);
-    if (found === undefined) return noOriginals;
-    map = new TraceMap(found.json, found.base);
+    map = openMap(input);
   } catch {
-    return noOriginals; // a broken map must not keep a function from being captured
+    // A broken map must not keep a function from being captured.
   }
+  return map === undefined ? noOriginals : originalsOf(map, scriptFile);
+}
+
+function openMap({ map, sourceMapURL, url }: ScriptTextInput): TraceMap | undefined {
+  if (map !== undefined) return new TraceMap(map);
+  if (sourceMapURL === undefined || sourceMapURL === '') return undefined;
+  const base = url === '' || /^[a-z]+:/.test(url) ? url : `file://${url}`;
+  const found = readSourceMap(sourceMapURL, base);
+  return found && new TraceMap(found.json, found.base);
+}
+
+function originalsOf(map: TraceMap, scriptFile: string): OriginalFiles {
   const files = map.resolvedSources.map(pathOf);
   return {
     only: files.length === 1 ? (files[0] ?? scriptFile) : undefined,

@@ -60,6 +60,8 @@ describe('never reassigned', () => {
     ['for (let a = 0; a < 3; a++) g(() => a)', 'a*'],
     ['function a() {} () => a', 'a'],
     ['function a() {} a = 1; () => a', 'a*'],
+    ['export function a() {} () => a', 'a'],
+    ['export default function a() {} () => a', 'a'],
     ['class A {} () => A', 'A'],
     ['class A {} A = 1; () => A', 'A*'],
     ['(a, b) => { b = 1; return () => [a, b] }', 'a b*'],

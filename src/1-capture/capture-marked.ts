@@ -1,0 +1,37 @@
+import type { AnyFunction, CapturedFunction } from './captured-function.ts';
+import { homeObjectInClass } from './home-object.ts';
+import { markedScope } from './marked-scope.ts';
+import type { Marked } from './read-marker.ts';
+
+/** The route through the build plugin: the module's source as it was, scope by getters and setters. */
+export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction {
+  const { script, facts, self } = marked;
+  const homeObject = facts.usesSuper ? homeObjectOf(fn, marked) : undefined;
+  return {
+    fn,
+    node: facts.node,
+    kind: facts.kind,
+    ...(facts.classNode && { classNode: facts.classNode }),
+    source: script.text,
+    scope: markedScope(marked.table, facts),
+    freeNames: [...facts.free.keys()],
+    ...(self && { thisValue: thisOf(self) }),
+    ...(homeObject && { homeObject }),
+    strict: facts.strict,
+  };
+}
+
+function thisOf(self: () => unknown): { value: unknown } {
+  try {
+    return { value: self() };
+  } catch {
+    return { value: undefined }; // an arrow in a derived constructor, before `super()`
+  }
+}
+
+function homeObjectOf(fn: AnyFunction, { facts, script, table }: Marked): object | undefined {
+  if (facts.kind === 'constructor') return fn.prototype as object;
+  // The plugin adds the name of the class to the getters of methods that use `super`.
+  const read = (name: string): unknown => (table as Record<string, unknown>)[name];
+  return homeObjectInClass(fn, facts.node, script.facts.classes.keys(), read);
+}

@@ -1,0 +1,60 @@
+import type { Scope } from '../bytecode/frame.ts';
+import { type FunctionFacts, isNeverReassigned } from './binding.ts';
+import { guardUninitialized } from './live-scope.ts';
+import type { ScopeTable } from './probe.ts';
+import { frozenGlobals } from './standard-globals.ts';
+
+/**
+ * The variables around an instrumented function: the getters and setters that stand inside its
+ * scope. Names without one are globals. Setters exist only for what the function itself assigns.
+ */
+export function markedScope(table: ScopeTable, facts: FunctionFacts): Scope {
+  const globals = globalThis as unknown as Record<string, unknown>;
+  const readers = new Map<string, () => unknown>();
+
+  const reader = (name: string): (() => unknown) => {
+    let read = readers.get(name);
+    if (read === undefined) {
+      const own = Object.getOwnPropertyDescriptor(table, name)?.get as (() => unknown) | undefined;
+      read = own
+        ? guardUninitialized(name, own, facts.free.get(name))
+        : () => readGlobal(globals, name);
+      readers.set(name, read);
+    }
+    return read;
+  };
+
+  const isReadable = (name: string): boolean => {
+    try {
+      reader(name)();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  return {
+    has: (name) => facts.free.get(name) !== undefined || isReadable(name),
+    get: (name) => reader(name)(),
+    set(name, value) {
+      const write = Object.getOwnPropertyDescriptor(table, name)?.set;
+      if (write) write(value);
+      else if (facts.free.get(name)) throw new TypeError('Assignment to constant variable.');
+      else if (name in globals) globals[name] = value;
+      else throw new ReferenceError(`${name} is not defined`);
+    },
+    reader,
+    isConstant(name) {
+      const binding = facts.free.get(name);
+      if (binding === undefined) return frozenGlobals.has(name);
+      if (!isNeverReassigned(binding)) return false;
+      // Before its initialisation a variable is about to change. Bundlers turn `const` into `var`.
+      return isReadable(name) && reader(name)() !== undefined;
+    },
+  };
+}
+
+function readGlobal(globals: Record<string, unknown>, name: string): unknown {
+  if (name in globals) return globals[name];
+  throw new ReferenceError(`${name} is not defined`);
+}

@@ -1,0 +1,41 @@
+/**
+ * What instrumented modules and a capture share. The build plugin imports this file into every module
+ * it touches (`tostatic/probe`), so it depends on nothing. The object itself lives behind a global
+ * symbol: a page may hold two copies of this file and still has one probe.
+ */
+
+/** A module as the build plugin found it, before it put probes in. */
+export interface EmbeddedSource {
+  readonly file: string;
+  readonly text: string;
+  /** The source map from `text` to what the user wrote, where they differ. */
+  readonly map?: string;
+}
+
+/** Getters for the outer variables of a function, and setters for those it assigns. */
+export type ScopeTable = object;
+
+export interface Probe {
+  /** True only while a capture calls a function for its scope. Its name is the marker. */
+  $tostatic: boolean;
+  /**
+   * What an instrumented function returns instead of running. `start`: its offset in the module's
+   * text. `self`: the `this` of the place of an arrow.
+   */
+  hit(
+    source: () => EmbeddedSource,
+    start: number,
+    scope?: () => ScopeTable,
+    self?: () => unknown,
+  ): object;
+}
+
+const key = Symbol.for('tostatic.probe');
+
+function shared(): Probe {
+  const globals = globalThis as { [key]?: Probe };
+  globals[key] ??= { $tostatic: false, hit: () => ({}) };
+  return globals[key];
+}
+
+export const probe: Probe = /* @__PURE__ */ shared();

@@ -1,0 +1,87 @@
+import { analyzeScript } from './analyze-script.ts';
+import type { FunctionFacts } from './binding.ts';
+import { isNativeText, parsePrinted } from './capture-printed.ts';
+import type { AnyFunction } from './captured-function.ts';
+import { beginsWithMarker, markerProperty } from './entry-marker.ts';
+import { type EmbeddedSource, probe, type ScopeTable } from './probe.ts';
+import { isRefusal } from './refusal.ts';
+import { parseScript, type Script } from './script.ts';
+import { makeScriptText } from './script-text.ts';
+import { universalValue } from './universal-value.ts';
+
+/** What the build plugin left in a function. */
+export interface Marked {
+  readonly script: Script;
+  readonly facts: FunctionFacts;
+  readonly table: ScopeTable;
+  readonly self?: (() => unknown) | undefined;
+}
+
+/** Per module: the plugin gives each one function that returns its source. */
+const scripts = new WeakMap<() => EmbeddedSource, Script>();
+
+/**
+ * Reads the marker of an instrumented function by calling it while the probe is on: the entry hands
+ * out the scope and returns. Undefined for other functions, which are not called.
+ */
+export function readMarker(fn: AnyFunction): Marked | undefined {
+  const printed = Function.prototype.toString.call(fn);
+  if (!printed.includes(markerProperty) || isNativeText(printed)) return undefined;
+  const parsed = parsePrinted(printed);
+  if (isRefusal(parsed) || !beginsWithMarker(parsed.facts.node)) return undefined;
+
+  const hit = hitOf(fn, parsed.facts);
+  if (!hit) return undefined;
+  const script = scriptOf(hit.source);
+  const facts = script?.facts.functions.find(({ node }) => node.start === hit.start);
+  return script && facts && { script, facts, table: hit.scope?.() ?? {}, self: hit.self };
+}
+
+interface Hit {
+  readonly source: () => EmbeddedSource;
+  readonly start: number;
+  readonly scope: (() => ScopeTable) | undefined;
+  readonly self: (() => unknown) | undefined;
+}
+
+function hitOf(fn: AnyFunction, { node, classNode }: FunctionFacts): Hit | undefined {
+  const before = probe.hit;
+  let found: Hit | undefined;
+  probe.hit = (source, start, scope, self) => {
+    probe.$tostatic = false; // nothing after the entry may stop as well
+    found = { source, start, scope, self };
+    return {};
+  };
+  // No default of a parameter runs: every argument is there, and every property of it.
+  const args = Array.from({ length: node.params.length + 16 }, () => universalValue);
+  probe.$tostatic = true;
+  try {
+    if (classNode) Reflect.construct(fn, args, function target() {});
+    else {
+      const result: unknown = Reflect.apply(fn, universalValue, args);
+      if (node.generator && !found) void (result as Generator).next();
+    }
+  } catch {
+    // Something in the parameters threw: then there is no hit, and other routes try.
+  } finally {
+    probe.$tostatic = false;
+    probe.hit = before;
+  }
+  return found;
+}
+
+function scriptOf(source: () => EmbeddedSource): Script | undefined {
+  const known = scripts.get(source);
+  if (known) return known;
+  const { file, text, map } = source();
+  const ast = parseScript(text, true);
+  if (isRefusal(ast)) return undefined;
+  const script: Script = {
+    text: makeScriptText({ text, url: file, map }),
+    facts: analyzeScript(ast),
+    evaluated: false,
+    isModule: true,
+  };
+  scripts.set(source, script);
+  return script;
+}

@@ -1,0 +1,56 @@
+import type { AnyNode, Comment, Program } from 'acorn';
+import { isFunctionNode } from '../1-capture/hoist.ts';
+import { childrenOf } from '../1-capture/node-children.ts';
+
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+const directive = /^\s*tostatic:\s*exclude\s*$/;
+
+/**
+ * What `// tostatic: exclude` takes out, with everything inside: the function or class that begins on
+ * the same line after it or on the next line; else, before all code, the whole file; else the
+ * function that the comment stands in.
+ */
+export function excludedRanges(code: string, ast: Program, comments: readonly Comment[]): Range[] {
+  const directives = comments.filter(({ value }) => directive.test(value));
+  if (directives.length === 0) return [];
+  const targets = functionsAndClasses(ast);
+  return directives.flatMap((comment) => {
+    const lineEnd = endOfLine(code, comment.end);
+    const restOfLine = code.slice(comment.end, lineEnd).trim();
+    const last = restOfLine === '' ? endOfLine(code, lineEnd + 1) : lineEnd;
+    const next = targets.find(({ start }) => comment.end <= start && start < last);
+    if (next) return [next];
+    const first = ast.body[0]?.start ?? code.length;
+    if (comment.end <= first) return [{ start: 0, end: code.length }];
+    const around = targets.findLast((node) => node.start < comment.start && comment.end < node.end);
+    return around ? [around] : [];
+  });
+}
+
+/** In source order, outer ones before inner ones. */
+function functionsAndClasses(ast: Program): Range[] {
+  const found: Range[] = [];
+  const visit = (node: AnyNode): void => {
+    // A method begins at its key; its function only at the parenthesis.
+    if (
+      node.type === 'MethodDefinition' ||
+      (node.type === 'Property' && (node.method || node.kind !== 'init'))
+    ) {
+      found.push(node);
+    } else if (isFunctionNode(node) || /^Class(Declaration|Expression)$/.test(node.type)) {
+      found.push(node);
+    }
+    for (const child of childrenOf(node)) visit(child);
+  };
+  visit(ast);
+  return found;
+}
+
+function endOfLine(code: string, from: number): number {
+  const end = code.indexOf('\n', from);
+  return end < 0 ? code.length : end;
+}

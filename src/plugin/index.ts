@@ -1,0 +1,59 @@
+/** `tostatic/plugin`: makes functions capturable where there is no inspector, as in browsers. */
+
+import { fileURLToPath } from 'node:url';
+import type { EncodedSourceMap } from '@jridgewell/remapping';
+import { createUnplugin, type UnpluginInstance } from 'unplugin';
+import { esbuildSetup } from './esbuild-setup.ts';
+import { isIncluded, type PluginOptions, pathOf } from './options.ts';
+import { probeFile } from './probe-file.ts';
+import { transform } from './transform.ts';
+
+export type { PathPattern, PluginOptions } from './options.ts';
+export { type Transformed, transform } from './transform.ts';
+
+/** What bundlers put into the context of a transform, beyond what unplugin promises. */
+interface BundlerContext {
+  /** Rollup, Rolldown, Vite: the map of all steps so far. */
+  getCombinedSourcemap?: () => EncodedSourceMap;
+  getNativeBuildContext?: (() => { inputSourceMap?: EncodedSourceMap | null }) | undefined;
+  warn(message: string): void;
+}
+
+/**
+ * One plugin for every bundler: `tostatic.vite()`, `.rollup()`, `.rolldown()`, `.esbuild()`,
+ * `.webpack()`, `.rspack()`.
+ */
+export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplugin(
+  (given: PluginOptions | undefined, { framework }) => {
+    let options = given ?? {};
+    const name = 'tostatic';
+    if (framework === 'esbuild') return { name, esbuild: { setup: esbuildSetup(options) } };
+    return {
+      name,
+      // Last: what comes in is plain JavaScript, and what is captured is what would have run.
+      enforce: 'post',
+      vite: {
+        configResolved({ root }) {
+          options = { root, ...options };
+        },
+      },
+      resolveId: (id: string) => (id === 'tostatic/probe' ? fileURLToPath(probeFile) : undefined),
+      transformInclude: (id: string) => isIncluded(id, options),
+      transform(code: string, id: string) {
+        try {
+          const done = transform(code, id, options, incomingMap(this as BundlerContext));
+          return done && { code: done.code, map: done.step as EncodedSourceMap & { version: 3 } };
+        } catch (error) {
+          // Nothing silent: without probes its functions can't be captured where it will run.
+          this.warn(`${pathOf(id)} is left as it is: ${String(error)}`);
+          return undefined;
+        }
+      },
+    };
+  },
+);
+
+function incomingMap(context: BundlerContext): EncodedSourceMap | undefined {
+  if (context.getCombinedSourcemap) return context.getCombinedSourcemap();
+  return context.getNativeBuildContext?.().inputSourceMap ?? undefined;
+}

@@ -1,0 +1,51 @@
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A string matches paths that contain it; paths have forward slashes. */
+export type PathPattern = string | RegExp;
+
+export interface PluginOptions {
+  /** Modules to instrument; by default every JavaScript and TypeScript module. */
+  readonly include?: PathPattern | readonly PathPattern[];
+  /** Modules to leave alone; by default what is in `node_modules`. */
+  readonly exclude?: PathPattern | readonly PathPattern[];
+  /** Positions name files relative to this folder when they are in it; default: where Node started. */
+  readonly root?: string;
+  /** What instrumented modules import the probe from. */
+  readonly probe?: string;
+}
+
+const moduleFile = /\.[cm]?[jt]sx?$/;
+
+// Instrumenting the compiler itself would only slow it down.
+const own = ['../../src', '../../runtime'].map((folder) =>
+  slashes(fileURLToPath(new URL(`${folder}/`, import.meta.url))),
+);
+
+/** True when the module is the user's: decided by its path, without a bundler's `?query`. */
+export function isIncluded(id: string, options: PluginOptions): boolean {
+  const path = slashes(pathOf(id));
+  if (id.startsWith('\0') || own.some((folder) => path.startsWith(folder))) return false;
+  const { include = moduleFile, exclude = '/node_modules/' } = options;
+  return matches(path, include) && !matches(path, exclude);
+}
+
+export const pathOf = (id: string): string => id.replace(/[?#].*$/, '');
+
+/** The name of a file in positions: short, and the same on every machine, where possible. */
+export function shownFile(path: string, root: string = process.cwd()): string {
+  if (!isAbsolute(path)) return slashes(path);
+  const inside = relative(resolve(root), path);
+  return slashes(inside === '' || inside.startsWith('..') || isAbsolute(inside) ? path : inside);
+}
+
+function matches(path: string, patterns: PathPattern | readonly PathPattern[]): boolean {
+  const all = typeof patterns === 'string' || patterns instanceof RegExp ? [patterns] : patterns;
+  return all.some((pattern) =>
+    typeof pattern === 'string' ? path.includes(pattern) : path.search(pattern) >= 0,
+  );
+}
+
+function slashes(path: string): string {
+  return sep === '/' ? path : path.split(sep).join('/');
+}

@@ -1,0 +1,86 @@
+import type { AnyNode, Pattern } from 'acorn';
+import type { ScriptFacts } from '../1-capture/analyze-script.ts';
+import type { Binding, FunctionFacts } from '../1-capture/binding.ts';
+import type { ClassNode } from '../1-capture/captured-function.ts';
+import { markerProperty } from '../1-capture/entry-marker.ts';
+import { isFunctionNode } from '../1-capture/hoist.ts';
+import { childrenOf } from '../1-capture/node-children.ts';
+import { standardGlobals } from '../1-capture/standard-globals.ts';
+
+/** The names that the plugin adds to a module. */
+export interface AddedNames {
+  readonly probe: string;
+  readonly source: string;
+}
+
+export interface ProbeText {
+  readonly test: string;
+  readonly hit: string;
+}
+
+/** `p.$tostatic` and `p.hit(source, 12, () => ({ get x() { return x } }), () => this)`. */
+export function probeText(facts: FunctionFacts, script: ScriptFacts, added: AddedNames): ProbeText {
+  const table = [...facts.free].flatMap(([name, binding]) =>
+    isGlobalOf(name, binding) ? [] : accessorsOf(name, isWritable(name, binding, facts)),
+  );
+  const home = homeClassOf(facts, script);
+  if (home !== undefined && !facts.free.has(home)) table.push(...accessorsOf(home, false));
+  const needsThis = facts.kind === 'arrow' && facts.usesThis;
+  const args = [added.source, String(facts.node.start)];
+  if (table.length > 0) args.push(`()=>({${table.join()}})`);
+  else if (needsThis) args.push('()=>({})');
+  if (needsThis) args.push('()=>this');
+  return { test: `${added.probe}.${markerProperty}`, hit: `${added.probe}.hit(${args.join()})` };
+}
+
+/**
+ * False where a probe would not see the function's outer variables, or a call for them would run
+ * something: the other routes of capture know what to do, or say why not.
+ */
+export function canBeProbed({ node, free, bodyNames, classNode }: FunctionFacts): boolean {
+  if ((node.params as Pattern[]).some(runsSomething)) return false;
+  if (classNode && !classNode.superClass && initializesFields(classNode)) return false;
+  // `(a = x) => { let x }`: at the entry the inner x hides the outer one.
+  return ![...free.keys()].some((name) => bodyNames.has(name));
+}
+
+const isGlobalOf = (name: string, binding: Binding | undefined): boolean =>
+  binding === undefined && (standardGlobals.has(name) || name === 'arguments');
+
+function isWritable(name: string, binding: Binding | undefined, facts: FunctionFacts): boolean {
+  if (binding === undefined || !facts.written.has(name)) return false;
+  return !['const', 'import', 'self'].includes(binding.kind);
+}
+
+function accessorsOf(name: string, writable: boolean): string[] {
+  const getter = `get ${name}(){return ${name}}`;
+  const value = name === '$' ? '$1' : '$';
+  return writable ? [getter, `set ${name}(${value}){${name}=${value}}`] : [getter];
+}
+
+/** The name of the class whose method uses `super`, to find the method's home object by. */
+function homeClassOf(facts: FunctionFacts, { classes }: ScriptFacts): string | undefined {
+  if (!facts.usesSuper || facts.kind !== 'method') return undefined;
+  for (const { id, body } of classes.keys()) {
+    const isMember = body.body.some((member) => 'value' in member && member.value === facts.node);
+    if (isMember) return id && !facts.declared.has(id.name) ? id.name : undefined;
+  }
+  return undefined;
+}
+
+const initializesFields = ({ body }: ClassNode): boolean =>
+  body.body.some(
+    (member) => member.type === 'PropertyDefinition' && !member.static && member.value,
+  );
+
+/** Computed keys of patterns run before the body does, with whatever arguments. */
+function runsSomething(node: AnyNode): boolean {
+  if (isFunctionNode(node)) return false;
+  if ('computed' in node && node.computed && 'key' in node) {
+    const { type } = node.key as AnyNode;
+    if (type !== 'Literal' && type !== 'Identifier') return true;
+  }
+  // A default never runs, but patterns inside the target of one may have keys.
+  if (node.type === 'AssignmentPattern') return runsSomething(node.left);
+  return [...childrenOf(node)].some(runsSomething);
+}

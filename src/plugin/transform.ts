@@ -1,0 +1,114 @@
+import remapping, { type EncodedSourceMap, type SourceMap } from '@jridgewell/remapping';
+import { type Comment, type Program, parse } from 'acorn';
+import MagicString from 'magic-string';
+import { analyzeScript } from '../1-capture/analyze-script.ts';
+import type { FunctionFacts } from '../1-capture/binding.ts';
+import { markerProperty } from '../1-capture/entry-marker.ts';
+import { embeddedSource } from './embedded-source.ts';
+import { excludedRanges } from './excluded.ts';
+import { type PluginOptions, pathOf, shownFile } from './options.ts';
+import { canBeProbed, type ProbeText, probeText } from './probe-text.ts';
+
+export interface Transformed {
+  readonly code: string;
+  /** To what the user wrote, when the incoming map was given. */
+  readonly map: SourceMap;
+  /** Of this step alone, for bundlers that chain the maps of their plugins themselves. */
+  readonly step: SourceMap;
+}
+
+/**
+ * In: an ES module of plain JavaScript, and the map that led to it. Out: the module with a probe at
+ * the entry of every function, and its own text; undefined when there is nothing to do (CommonJS, no
+ * functions, already done, excluded). Throws the parser's SyntaxError.
+ * Guarantees: same behaviour, no line moves, nothing is allocated unless a capture probes.
+ */
+export function transform(
+  code: string,
+  id: string,
+  options: PluginOptions = {},
+  incoming?: EncodedSourceMap | string,
+): Transformed | undefined {
+  if (code.includes(`.${markerProperty}`)) return undefined;
+  const comments: Comment[] = [];
+  const ast = parse(code, {
+    sourceType: 'module',
+    ecmaVersion: 'latest',
+    allowHashBang: true,
+    onComment: comments,
+  });
+  if (isCommonJs(ast, code)) return undefined;
+  const script = analyzeScript(ast);
+  const excluded = excludedRanges(code, ast, comments);
+  const functions = script.functions.filter(
+    (facts) =>
+      canBeProbed(facts) &&
+      !excluded.some(({ start, end }) => start <= facts.node.start && facts.node.end <= end),
+  );
+  if (functions.length === 0) return undefined;
+
+  const path = pathOf(id);
+  const added = { probe: unused('__tostatic', code), source: unused('__tostaticSource', code) };
+  const text = new MagicString(code, { filename: path });
+  for (const facts of functions) insertProbe(text, facts, probeText(facts, script, added), code);
+  const from = JSON.stringify(options.probe ?? 'tostatic/probe');
+  const { at, separator } = endOfDirectives(ast.body, headEnd(code), code);
+  text.appendLeft(at, `${separator}import{probe as ${added.probe}}from${from};`);
+  const source = embeddedSource(code, shownFile(path, options.root), incoming);
+  // Hoisted, so that it is there for functions that run before the module does (import cycles).
+  text.append(`\nfunction ${added.source}(){return${JSON.stringify(source)}}\n`);
+
+  const made = text.generateMap({ source: path, includeContent: true, hires: 'boundary' });
+  const step = remapping(made as EncodedSourceMap, () => null);
+  const map = incoming ? remapping([made as EncodedSourceMap, incoming], () => null) : step;
+  return { code: text.toString(), map, step };
+}
+
+function insertProbe(
+  text: MagicString,
+  { node }: FunctionFacts,
+  { test, hit }: ProbeText,
+  code: string,
+): void {
+  const { body } = node;
+  if (body.type === 'BlockStatement') {
+    const { at, separator } = endOfDirectives(body.body, body.start + 1, code);
+    text.appendLeft(at, `${separator}if(${test})return ${hit};`);
+    return;
+  }
+  const sequence = body.type === 'SequenceExpression';
+  text.appendLeft(body.start, `${test}?${hit}:${sequence ? '(' : ''}`);
+  if (sequence) text.appendLeft(body.end, ')');
+}
+
+/** Directives stay first; one without a semicolon gets it, as code follows on the same line. */
+function endOfDirectives(
+  statements: Program['body'],
+  start: number,
+  code: string,
+): { at: number; separator: string } {
+  const last = statements.findLast(
+    (statement) => statement.type === 'ExpressionStatement' && statement.directive !== undefined,
+  );
+  if (!last) return { at: start, separator: '' };
+  return { at: last.end, separator: code[last.end - 1] === ';' ? '' : ';' };
+}
+
+/** After a hashbang, which must have its line to itself. */
+function headEnd(code: string): number {
+  if (!code.startsWith('#!')) return 0;
+  const end = code.indexOf('\n');
+  return end < 0 ? code.length : end + 1;
+}
+
+/** A file without imports and exports that uses what only CommonJS has. */
+function isCommonJs(ast: Program, code: string): boolean {
+  const isModule = ast.body.some((node) => /^(Import|Export)/.test(node.type));
+  return !isModule && /\b(?:require\s*\(|module\s*\.\s*exports|exports\s*\.)/.test(code);
+}
+
+function unused(name: string, code: string): string {
+  let found = name;
+  for (let i = 1; code.includes(found); i++) found = `${name}${i}`;
+  return found;
+}
