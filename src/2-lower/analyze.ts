@@ -203,6 +203,15 @@ export function analyze(root: FunctionNode): Analysis {
         for (const statement of node.body) visit(statement, inner);
         return;
       }
+      case 'CatchClause': {
+        const inner = openScope(node, scope.owner, scope);
+        if (node.param) {
+          for (const name of boundNames(node.param)) declareName(inner, 'let', name);
+          visitTarget(node.param, inner, 'declare');
+        }
+        visit(node.body, inner);
+        return;
+      }
       case 'ForStatement': {
         const inner = openScope(node, scope.owner, scope);
         if (node.init) declareLexical([node.init], inner);

@@ -1,13 +1,20 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
-import { effectOf } from '../bytecode/effects.ts';
+import { effectOf, effects } from '../bytecode/effects.ts';
 import { type Instruction, type Pc, type Reg, reg, type Span } from '../bytecode/instructions.ts';
+import type { ProtectedRegion } from '../bytecode/protection.ts';
 
 /** A place to jump to, bound once to the instruction that comes next. */
 export interface Label {
   at: Pc | undefined;
   /** Some reachable jump goes there. */
   used: boolean;
+}
+
+/** Where throws go, and the register that gets what is thrown. */
+export interface Protection {
+  readonly handler: Label;
+  readonly error: Reg;
 }
 
 type JumpOp = 'jump' | 'jumpIf' | 'jumpIfNot' | 'jumpIfNullish' | 'jumpIfNotUndefined';
@@ -21,12 +28,17 @@ export class CodeBuilder {
   readonly inner: Code[] = [];
   private readonly instructions: ((patch: (label: Label) => Pc) => Instruction)[] = [];
   private readonly spans: Span[] = [];
+  /** Per instruction. */
+  private readonly protections: (Protection | undefined)[] = [];
   private readonly names: (string | undefined)[] = [];
   private height = 0;
   private reachable = true;
+  private current: Protection | undefined;
 
   emit(instruction: Instruction, span: Span): void {
-    this.append(() => instruction, effectOf(instruction).flow === 'leave', span);
+    const { flow, throws } = effectOf(instruction);
+    if (throws) this.mayThrow();
+    this.append(() => instruction, flow === 'leave', span);
   }
 
   jump(target: Label, span: Span): void {
@@ -41,6 +53,7 @@ export class CodeBuilder {
 
   iteratorNext(dst: Reg, iterator: Reg, done: Label, span: Span): void {
     if (this.reachable) done.used = true;
+    if (effects.iteratorNext.throws) this.mayThrow();
     this.append((pcOf) => ({ op: 'iteratorNext', dst, iterator, done: pcOf(done) }), false, span);
   }
 
@@ -48,7 +61,25 @@ export class CodeBuilder {
     if (!this.reachable) return;
     this.instructions.push(make);
     this.spans.push(span);
+    this.protections.push(this.current);
     if (ends) this.reachable = false;
+  }
+
+  private mayThrow(): void {
+    if (this.reachable && this.current) this.current.handler.used = true;
+  }
+
+  /** Where throws of the next instruction go. */
+  get protection(): Protection | undefined {
+    return this.current;
+  }
+
+  /** Throws by the instructions of `body` go to the handler; undefined: out of the function. */
+  within(protection: Protection | undefined, body: () => void): void {
+    const outer = this.current;
+    this.current = protection;
+    body();
+    this.current = outer;
   }
 
   label(): Label {
@@ -89,7 +120,10 @@ export class CodeBuilder {
   }
 
   finish(
-    facts: Omit<Code, 'registerCount' | 'registerNames' | 'instructions' | 'spans' | 'inner'>,
+    facts: Omit<
+      Code,
+      'registerCount' | 'registerNames' | 'instructions' | 'regions' | 'spans' | 'inner'
+    >,
   ): Code {
     const pcOf = (label: Label): Pc => {
       invariant(label.at !== undefined, 'every label that is jumped to is bound');
@@ -100,8 +134,22 @@ export class CodeBuilder {
       registerCount: this.names.length,
       registerNames: this.names,
       instructions: this.instructions.map((make) => make(pcOf)),
+      regions: this.regions(pcOf),
       spans: this.spans,
       inner: this.inner,
     };
+  }
+
+  /** Neighbouring instructions with one handler; what can't throw needs none. */
+  private regions(pcOf: (label: Label) => Pc): ProtectedRegion[] {
+    const regions: ProtectedRegion[] = [];
+    const { protections } = this;
+    for (let start = 0, end = 0; start < protections.length; start = end) {
+      const protection = protections[start];
+      while (end < protections.length && protections[end] === protection) end++;
+      if (!protection?.handler.used) continue;
+      regions.push({ start, end, target: pcOf(protection.handler), error: protection.error });
+    }
+    return regions;
   }
 }

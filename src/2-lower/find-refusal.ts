@@ -74,8 +74,6 @@ function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason |
       return node.await ? 'async' : undefined;
     case 'ForInStatement':
       return 'for-in';
-    case 'TryStatement':
-      return 'try';
     case 'WithStatement':
       return 'with';
     case 'ClassDeclaration':

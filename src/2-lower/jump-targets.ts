@@ -1,14 +1,19 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Reg, Span } from '../bytecode/instructions.ts';
-import type { CodeBuilder, Label } from './code-builder.ts';
+import type { CodeBuilder, Label, Protection } from './code-builder.ts';
+import type { Finalizer } from './finalizer.ts';
 
 interface JumpTarget {
   readonly labels: readonly string[];
-  readonly end: Label;
+  readonly end?: Label;
   /** Loops only. */
   readonly next?: Label;
   /** A for-of's iterator, closed by every way out that isn't its own end. */
   readonly iterator?: Reg;
+  /** A try's `finally`, which every way out runs through. */
+  readonly finalizer?: Finalizer;
+  /** Where throws go around the statement. */
+  readonly protection: Protection | undefined;
   /** A labelled block is left only by its name. */
   readonly anonymous: boolean;
 }
@@ -33,8 +38,16 @@ export class JumpTargets {
     this.push({ end, labels: this.takeLabels(), anonymous: true }, body);
   }
 
-  private push(target: JumpTarget, body: () => void): void {
-    this.stack.push(target);
+  /** The statements whose throws `handler` gets, in `error`; ways out are outside of them. */
+  withinTry(handler: Label, error: Reg, finalizer: Finalizer | undefined, body: () => void): void {
+    const target = finalizer ? { finalizer } : {};
+    this.push({ ...target, labels: [], anonymous: true }, () =>
+      this.code.within({ handler, error }, body),
+    );
+  }
+
+  private push(target: Omit<JumpTarget, 'protection'>, body: () => void): void {
+    this.stack.push({ ...target, protection: this.code.protection });
     body();
     this.stack.pop();
   }
@@ -46,11 +59,12 @@ export class JumpTargets {
   }
 
   break(label: string | undefined, span: Span): void {
-    const depth = this.find((target) =>
-      label === undefined ? !target.anonymous : target.labels.includes(label),
+    const depth = this.find(({ end, anonymous, labels }) =>
+      label === undefined ? end !== undefined && !anonymous : labels.includes(label),
     );
-    this.close(depth, span);
-    this.code.jump(this.stack[depth]!.end, span);
+    const { end } = this.stack[depth]!;
+    invariant(end, 'what is broken out of has an end');
+    this.leave(depth, end, span, () => this.code.jump(end, span));
   }
 
   continue(label: string | undefined, span: Span): void {
@@ -58,13 +72,14 @@ export class JumpTargets {
       (target) =>
         target.next !== undefined && (label === undefined || target.labels.includes(label)),
     );
-    this.close(depth + 1, span);
-    this.code.jump(this.stack[depth]!.next!, span);
+    const { next } = this.stack[depth]!;
+    invariant(next, 'what is continued has a next round');
+    this.leave(depth + 1, next, span, () => this.code.jump(next, span));
   }
 
-  /** Before a return: all iterators, the innermost first. */
-  closeAll(span: Span): void {
-    this.close(0, span);
+  /** The innermost iterators are closed and the innermost `finally` blocks run first. */
+  return(value: Reg, span: Span): void {
+    this.leave(0, { returns: value }, span, (src) => this.code.emit({ op: 'return', src }, span));
   }
 
   private find(matches: (target: JumpTarget) => boolean): number {
@@ -73,10 +88,27 @@ export class JumpTargets {
     return depth;
   }
 
-  private close(depth: number, span: Span): void {
-    for (let i = this.stack.length - 1; i >= depth; i--) {
-      const { iterator } = this.stack[i]!;
-      if (iterator !== undefined) this.code.emit({ op: 'iteratorClose', iterator }, span);
-    }
+  /** Leaves the statements from the innermost to number `depth`, then jumps or returns by `go`. */
+  private leave(depth: number, way: Way, span: Span, go: (value: Reg) => void): void {
+    const outward = (from: number, value: Reg | undefined): void => {
+      for (let i = from - 1; i >= depth; i--) {
+        const { iterator, finalizer, protection } = this.stack[i]!;
+        if (finalizer) {
+          const key = 'returns' in way ? 'return' : way;
+          finalizer.passThrough(key, value, span, (kept) =>
+            outward(i, value === undefined ? undefined : kept),
+          );
+          return;
+        }
+        if (iterator === undefined) continue;
+        // A throw by the iterator belongs to what is around the loop.
+        this.code.within(protection, () => this.code.emit({ op: 'iteratorClose', iterator }, span));
+      }
+      go(value as Reg);
+    };
+    outward(this.stack.length, 'returns' in way ? way.returns : undefined);
   }
 }
+
+/** Where a way out leads: to a label, or out of the function with a value. */
+type Way = Label | { readonly returns: Reg };

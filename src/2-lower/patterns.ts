@@ -59,6 +59,12 @@ export function valueRegister(l: Lowering, node: Pattern): Reg {
   return l.variables.destination(node.left, node.right, false) ?? l.code.temp();
 }
 
+/** As `valueRegister`, for a value that is cleared before the iterator is asked for it. */
+function elementRegister(l: Lowering, node: Pattern): Reg {
+  const isWatched = node.type === 'Identifier' && l.variables.isWatched(node);
+  return isWatched ? l.code.temp() : valueRegister(l, node);
+}
+
 /** Through the iterator protocol: no more elements are asked for than the pattern names. */
 function takeArray(
   l: Lowering,
@@ -76,7 +82,7 @@ function takeArray(
     else {
       const at = element ? spanOf(element) : spanOf(node);
       const store = element ? lowerTarget(l, element, how) : undefined;
-      const item = element ? valueRegister(l, element) : l.code.temp();
+      const item = element ? elementRegister(l, element) : l.code.temp();
       const end = l.code.label();
       l.code.emit({ op: 'const', dst: item, value: undefined }, at);
       l.code.iteratorNext(item, iterator, end, at);
@@ -174,8 +180,9 @@ function readsAtOnce(node: AssignmentProperty | RestElement, nested: boolean): b
   return target.type !== 'MemberExpression';
 }
 
-/** A parameter is named by its value. */
+/** A parameter is named by its value, what is caught as V8 calls it. */
 function sourceName(from: AnyNode | undefined): string {
+  if (from?.type === 'CatchClause') return '.catch';
   if (!from || from.type.endsWith('Pattern')) return 'undefined';
   return expressionText(from);
 }

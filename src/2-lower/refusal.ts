@@ -18,10 +18,6 @@ export const lowerRefusals = {
     explanation: 'An async function gives up control in its middle.',
     remedy: 'Capture the synchronous part, and await outside it.',
   },
-  try: {
-    explanation: 'Exceptions that are caught inside the function are not followed.',
-    remedy: 'Move the try statement out of the captured function.',
-  },
   class: {
     explanation: 'A class that is made inside the function is not followed.',
     remedy: 'Move the class out of the function.',

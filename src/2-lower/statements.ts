@@ -3,6 +3,7 @@ import { invariant } from '../../runtime/errors/invariant.ts';
 import { lowerDoWhile, lowerFor, lowerForOf, lowerWhile } from './loops.ts';
 import type { Lowering, StatementRule } from './lowering.ts';
 import { spanOf } from './nodes.ts';
+import { lowerTry } from './try.ts';
 import { writesOnce } from './writes-once.ts';
 
 /** Refused before lowering began. */
@@ -88,8 +89,7 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
     const span = spanOf(node);
     const src = node.argument ? l.expression(node.argument) : l.code.temp();
     if (!node.argument) l.code.emit({ op: 'const', dst: src, value: undefined }, span);
-    l.targets.closeAll(span);
-    l.code.emit({ op: 'return', src }, span);
+    l.targets.return(src, span);
     l.code.release(mark);
   },
   ThrowStatement(l, node) {
@@ -98,9 +98,9 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
     l.code.emit({ op: 'throw', src }, spanOf(node));
     l.code.release(mark);
   },
+  TryStatement: lowerTry,
   ClassDeclaration: refused,
   ForInStatement: refused,
-  TryStatement: refused,
   WithStatement: refused,
 };
 

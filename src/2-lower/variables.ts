@@ -91,10 +91,14 @@ export class Variables {
       this.code.emit({ op: 'move', dst, src: register }, span);
       return dst;
     }
-    const result = dst ?? this.code.temp();
+    // Not into a variable that a handler may see: the check may throw.
+    const direct = checked && this.code.protection ? undefined : dst;
+    const result = direct ?? this.code.temp();
     this.code.emit({ op: 'loadCell', dst: result, cell: register, name }, span);
     if (checked) this.code.emit({ op: 'checkInitialized', src: result, name }, span);
-    return result;
+    if (dst === undefined || dst === result) return result;
+    this.code.emit({ op: 'move', dst, src: result }, span);
+    return dst;
   }
 
   /** The value of a variable that no identifier of the source stands for. */
@@ -146,8 +150,19 @@ export class Variables {
   destination(name: Identifier, node: AnyNode, once: boolean): Reg | undefined {
     const { binding, checked } = this.useOf(name);
     if (!binding || binding.captured || checked) return undefined;
+    if (!once && this.isWatched(name)) return undefined;
     if (!once && binding.uses.some((offset) => contains(node, offset))) return undefined;
     return this.registers.get(binding);
+  }
+
+  /**
+   * True when a handler may see what the variable was before this write, so that the write must be
+   * the last thing that can't fail. A declaration in a `try` is out of its handler's sight.
+   */
+  isWatched(name: Identifier): boolean {
+    const { binding } = this.useOf(name);
+    if (!binding || !this.code.protection) return false;
+    return binding.kind === 'var' || binding.initializedFrom !== name.end;
   }
 
   /** True when the register is that of a variable which is written in this text. */

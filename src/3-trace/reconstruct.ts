@@ -2,7 +2,7 @@ import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
-import { liveBefore } from '../bytecode/liveness.ts';
+import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import type { TraceFrame, Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
@@ -57,7 +57,10 @@ export class Reconstruction {
   /** The frame at its present instruction, with the registers that are read from there on. */
   frame(frame: TraceFrame, pc: Pc, awaited: Reg | undefined): FrameRecipe {
     const { closure, cells, entry, returnTo } = frame;
-    const live = [...liveBefore(closure.code)[pc]!].filter((reg) => reg !== awaited);
+    // A frame that waits for its call may go on behind it, or at the handler of a throw.
+    const live = [
+      ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
+    ];
     return {
       call:
         entry !== null

@@ -1,4 +1,5 @@
 import type { Instruction, Span } from './instructions.ts';
+import type { ProtectedRegion } from './protection.ts';
 
 /** A place in the file that the user wrote (1-based line and column, after source maps). */
 export interface SourcePosition {
@@ -34,6 +35,8 @@ export interface Code {
   /** Names of the outer cells that the enclosing function must hand over (empty for captured functions). */
   readonly outerCells: readonly string[];
   readonly instructions: readonly Instruction[];
+  /** Where throws are caught, ascending by pc; empty without `try`. */
+  readonly regions: readonly ProtectedRegion[];
   /** One span per instruction. */
   readonly spans: readonly Span[];
   /** Functions that `closure` instructions create. */

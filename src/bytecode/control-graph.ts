@@ -1,5 +1,5 @@
 import type { Code } from './code.ts';
-import { effectOf, successors } from './effects.ts';
+import { effectOf, handlerOf, successors } from './effects.ts';
 import type { Pc } from './instructions.ts';
 
 /** Instructions that always run one after the other. */
@@ -7,7 +7,10 @@ export interface Block {
   readonly start: Pc;
   /** The last instruction. */
   readonly last: Pc;
-  /** Starts of the blocks that may come next: one per edge, so a block may stand there twice. */
+  /**
+   * Starts of the blocks that may come next: one per edge, so a block may stand there twice. The last
+   * is the handler's when something in the block may throw into one.
+   */
   readonly next: readonly Pc[];
   /** Position in reverse postorder: an edge to a block with the same or a lower one goes back. */
   readonly order: number;
@@ -25,6 +28,8 @@ export interface ControlGraph {
   readonly blocks: ReadonlyMap<Pc, Block>;
   /** Every cycle is entered at one block only, so the graph can be written as nested loops. */
   readonly isReducible: boolean;
+  /** Some block throws into a handler. */
+  readonly catches: boolean;
 }
 
 interface Draft {
@@ -52,7 +57,8 @@ export function controlGraph(code: Code, entry: Pc): ControlGraph {
     draft.isMerge = before.get(draft)!.length - back.length > 1;
     if (!back.every((from) => isDominated(from, draft))) isReducible = false;
   }
-  return { entry: order[0]!, blocks: drafts, isReducible };
+  const catches = order.some(({ start, last }) => handlerIn(code, start, last) !== undefined);
+  return { entry: order[0]!, blocks: drafts, isReducible, catches };
 }
 
 function reversePostorder(code: Code, entry: Pc): Draft[] {
@@ -85,15 +91,26 @@ function findLeaders(code: Code, entry: Pc): ReadonlySet<Pc> {
     if (goesOn(code, pc)) continue;
     for (const target of successors(code, pc)) leaders.add(target);
   }
+  // A block lies in one region at most.
+  for (const { start, end, target } of code.regions) leaders.add(start).add(end).add(target);
   return leaders;
 }
 
 function draftAt(code: Code, start: Pc, leaders: ReadonlySet<Pc>): Draft {
   let last = start;
   while (goesOn(code, last) && !leaders.has(last + 1)) last++;
-  const next = successors(code, last);
+  const handler = handlerIn(code, start, last);
+  const next = [...successors(code, last), ...(handler === undefined ? [] : [handler])];
   const flags = { isLoop: false, isMerge: false };
   return { start, last, next, order: 0, dominator: undefined, dominates: [], ...flags };
+}
+
+function handlerIn(code: Code, start: Pc, last: Pc): Pc | undefined {
+  for (let pc = start; pc <= last; pc++) {
+    const handler = handlerOf(code, pc);
+    if (handler) return handler.target;
+  }
+  return undefined;
 }
 
 const goesOn = (code: Code, pc: Pc): boolean => effectOf(code.instructions[pc]!).flow === 'next';

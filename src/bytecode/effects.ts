@@ -1,5 +1,6 @@
 import type { Code } from './code.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from './instructions.ts';
+import { type ProtectedRegion, protectionAt } from './protection.ts';
 
 /** What kind of thing a register holds; the verifier keeps the kinds apart. */
 export type RegisterKind = 'value' | 'cell' | 'iterator';
@@ -119,7 +120,12 @@ export function jumpTarget(instruction: Instruction): Pc | undefined {
   return instruction.op === 'iteratorNext' ? instruction.done : undefined;
 }
 
-/** Where control may go after the instruction at `pc`, the next instruction first. */
+/** Where a throw of the instruction goes; undefined when it can't throw or the throw leaves. */
+export function handlerOf(code: Code, pc: Pc): ProtectedRegion | undefined {
+  return effectOf(code.instructions[pc]!).throws ? protectionAt(code, pc) : undefined;
+}
+
+/** Where control may go after the instruction at `pc`, the next instruction first; throws apart. */
 export function successors(code: Code, pc: Pc): readonly Pc[] {
   const instruction = code.instructions[pc]!;
   const target = jumpTarget(instruction);

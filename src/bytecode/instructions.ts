@@ -98,7 +98,8 @@ export type Instruction =
   // Iteration. The iterator register holds an iterator record. `iteratorNext` jumps when it is done, and
   // then leaves `dst` as it was; on a record that is done already it jumps without calling `next`.
   // `iteratorClose` does nothing to a record that is done. A throw that leaves a frame closes the
-  // records that are still open in it, the innermost (highest register) first.
+  // records that are still open in it, the innermost (highest register) first; one that is caught, those
+  // that the try statement opened (`ProtectedRegion`).
   | { op: 'getIterator'; dst: Reg; iterable: Reg }
   | { op: 'iteratorNext'; dst: Reg; iterator: Reg; done: Pc }
   | { op: 'iteratorClose'; iterator: Reg }

@@ -1,5 +1,5 @@
 import type { Code } from './code.ts';
-import { reads, successors, writes } from './effects.ts';
+import { handlerOf, reads, successors, writes } from './effects.ts';
 import type { Pc, Reg } from './instructions.ts';
 import { openIterators } from './open-iterators.ts';
 import { RegisterSet } from './register-set.ts';
@@ -27,6 +27,14 @@ export function liveAfter(code: Code, pc: Pc): LiveSet {
   const live = before[first]!.copy();
   live.addAll(before[second]!);
   return live;
+}
+
+/**
+ * What a frame has to keep while a frame above it runs the call at `pc`: what comes after needs it, or
+ * the handler of a throw does. The call's result is written after it.
+ */
+export function liveDuring(code: Code, pc: Pc): LiveSet {
+  return neededAround(code, pc, computeLiveBefore(code));
 }
 
 /**
@@ -64,6 +72,13 @@ function solve(code: Code): readonly RegisterSet[] {
 }
 
 function neededBy(code: Code, pc: Pc, live: readonly RegisterSet[]): RegisterSet {
+  const needed = neededAround(code, pc, live);
+  for (const register of reads(code.instructions[pc]!)) needed.add(register);
+  return needed;
+}
+
+/** What is needed by whatever may come after, but for what the instruction itself provides. */
+function neededAround(code: Code, pc: Pc, live: readonly RegisterSet[]): RegisterSet {
   const instruction = code.instructions[pc]!;
   const needed = new RegisterSet(code.registerCount);
   const [next, target] = successors(code, pc);
@@ -72,6 +87,12 @@ function neededBy(code: Code, pc: Pc, live: readonly RegisterSet[]): RegisterSet
   if (written !== undefined) needed.delete(written);
   // `iteratorNext` writes only when it goes on, so what the jump needs was there before.
   if (target !== undefined) needed.addAll(live[target]!);
-  for (const register of reads(instruction)) needed.add(register);
+  // A throw leaves `dst` as it was.
+  const handler = handlerOf(code, pc);
+  if (handler) {
+    const caught = live[handler.target]!.copy();
+    caught.delete(handler.error);
+    needed.addAll(caught);
+  }
   return needed;
 }

@@ -1,6 +1,7 @@
 import type { Code } from './code.ts';
-import { successors } from './effects.ts';
-import type { Pc } from './instructions.ts';
+import { handlerOf, successors } from './effects.ts';
+import { type Pc, reg } from './instructions.ts';
+import type { ProtectedRegion } from './protection.ts';
 import { RegisterSet } from './register-set.ts';
 
 /**
@@ -15,8 +16,19 @@ export function openIterators(code: Code): readonly RegisterSet[] {
     for (const next of successors(code, pc)) {
       if (open[next]!.addAll(openOnWayTo(code, pc, next, open[pc]!))) pending.push(next);
     }
+    const handler = handlerOf(code, pc);
+    if (handler && open[handler.target]!.addAll(openInHandler(handler, open[pc]!))) {
+      pending.push(handler.target);
+    }
   }
   return open;
+}
+
+/** Those of the try statement itself are closed on the way. */
+function openInHandler({ error }: ProtectedRegion, before: RegisterSet): RegisterSet {
+  const after = before.copy();
+  for (let r = error + 1; r < after.registerCount; r++) after.delete(reg(r));
+  return after;
 }
 
 function openOnWayTo(code: Code, pc: Pc, next: Pc, before: RegisterSet): RegisterSet {

@@ -5,11 +5,12 @@ import { liveBefore } from './liveness.ts';
 /**
  * The text of a code. Deterministic: no ids, addresses or times.
  *
- *   code        = header line* inner*
+ *   code        = header line* region* inner*
  *   header      = kind name '(' parameterCount ')' ['registers' (register '=' name)*]
  *                 ['cells' name*]
  *   line        = pc '  ' instruction '  # ' line ':' column ' ' source
  *                 ['  live' register*]
+ *   region      = 'try' pc '–' pc '→' pc 'error' register
  *   instruction = [register '='] opcode operands
  *   register    = 'r' number
  *   target      = '→' pc
@@ -27,7 +28,10 @@ export function printCode(code: Code, options: { live?: boolean } = {}): string 
   const inner = code.inner.map((each, index) =>
     indent(`[${index}] ${printCode(each, options)}`, '    '),
   );
-  return [header(code), ...lines, ...inner].join('\n');
+  const regions = code.regions.map(
+    ({ start, end, target, error }) => `try ${start}–${end - 1} → ${target} error r${error}`,
+  );
+  return [header(code), ...lines, ...regions, ...inner].join('\n');
 }
 
 function header(code: Code): string {

@@ -1,6 +1,13 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Code } from './code.ts';
-import { effectOf, jumpTarget, type RegisterKind, successors, writes } from './effects.ts';
+import {
+  effectOf,
+  handlerOf,
+  jumpTarget,
+  type RegisterKind,
+  successors,
+  writes,
+} from './effects.ts';
 import type { Instruction, Pc, Reg } from './instructions.ts';
 import { printInstruction } from './print.ts';
 
@@ -37,6 +44,13 @@ export function verify(code: Code): void {
       fail(pc, 'no such outer cell');
     }
   }
+  let last = 0;
+  for (const { start, end, target, error } of code.regions) {
+    if (start < last || end <= start || end > count) fail(start, `protected up to ${end}`);
+    if (target < 0 || target >= count) fail(start, `is caught at ${target}`);
+    if (error < 0 || error >= code.registerCount) fail(start, `r${error} does not exist`);
+    last = end;
+  }
   checkContents(code, fail);
   for (const inner of code.inner) verify(inner);
 }
@@ -52,15 +66,19 @@ function checkContents(code: Code, fail: (pc: Pc, problem: string) => never): vo
     if (written !== undefined && !(written >= 0 && written < code.registerCount)) {
       fail(pc, `r${written} does not exist`);
     }
-    for (const next of successors(code, pc)) {
-      const jumps = next === jumpTarget(instruction) && next !== pc + 1;
-      const after = jumps ? contents : afterWrite(instruction, contents);
+    const arrive = (next: Pc, after: Contents): void => {
       const known = before.get(next);
       const merged = known ? meet(known, after) : after;
-      if (known && merged.every((kind, register) => kind === known[register])) continue;
+      if (known && merged.every((kind, register) => kind === known[register])) return;
       before.set(next, merged);
       pending.push(next);
+    };
+    for (const next of successors(code, pc)) {
+      const jumps = next === jumpTarget(instruction) && next !== pc + 1;
+      arrive(next, jumps ? contents : afterWrite(instruction, contents));
     }
+    const handler = handlerOf(code, pc);
+    if (handler) arrive(handler.target, contents.with(handler.error, 'value'));
   }
   for (const pc of code.instructions.keys()) if (!before.has(pc)) fail(pc, 'is unreachable');
 }

@@ -2,8 +2,8 @@ import { invariant } from '../../runtime/errors/invariant.ts';
 import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
 import { functionOf, type MachineFor } from './function-of.ts';
-import { abandonIterators } from './iterator-record.ts';
 import * as semantics from './semantics.ts';
+import { catchIn } from './unwind.ts';
 
 /** Does what the instruction says; the pc to go on at, when that isn't the next one. */
 type Handler<O extends Opcode> = (
@@ -218,14 +218,15 @@ export function perform(
 /** Runs a frame by itself to its return, without hooks and without generated code. */
 export function interpret(frame: Frame, machineFor: MachineFor): unknown {
   const { instructions } = frame.closure.code;
-  try {
-    for (;;) {
-      const instruction = instructions[frame.pc]!;
-      if (instruction.op === 'return') return get(frame, instruction.src);
-      perform(frame, instruction, machineFor);
+  for (;;) {
+    try {
+      for (;;) {
+        const instruction = instructions[frame.pc]!;
+        if (instruction.op === 'return') return get(frame, instruction.src);
+        perform(frame, instruction, machineFor);
+      }
+    } catch (error) {
+      if (!catchIn(frame, frame.pc, error)) throw error;
     }
-  } catch (error) {
-    abandonIterators(frame.registers);
-    throw error;
   }
 }

@@ -4,8 +4,8 @@ import type { Cell, Closure, Frame, Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { activate, functionOf } from './function-of.ts';
 import { perform } from './interpret.ts';
-import { abandonIterators } from './iterator-record.ts';
 import { machineFor } from './machine.ts';
+import { catchIn, unwindTo } from './unwind.ts';
 
 export { activate, closureOf } from './function-of.ts';
 export { innerClosure } from './interpret.ts';
@@ -13,13 +13,15 @@ export { arrayIteratorAt, IteratorRecord } from './iterator-record.ts';
 
 export type StepResult =
   | { readonly kind: 'next' }
-  | { readonly kind: 'return'; readonly value: unknown };
+  | { readonly kind: 'return'; readonly value: unknown }
+  /** The instruction threw; the frame stands at its handler. */
+  | { readonly kind: 'caught'; readonly error: unknown };
 
 const next: StepResult = { kind: 'next' };
 
 /**
- * Executes exactly one instruction natively and moves the pc on. A throw leaves the pc on the
- * instruction, closes the frame's open iterators and propagates.
+ * Executes exactly one instruction natively and moves the pc on. A throw that the frame doesn't catch
+ * leaves the pc on the instruction, closes the frame's open iterators and propagates.
  */
 export function step(frame: Frame): StepResult {
   const instruction = instructionAt(frame);
@@ -29,8 +31,8 @@ export function step(frame: Frame): StepResult {
   try {
     perform(frame, instruction, machineFor);
   } catch (error) {
-    abandonIterators(frame.registers);
-    throw error;
+    if (!catchIn(frame, frame.pc, error)) throw error;
+    return { kind: 'caught', error };
   }
   return next;
 }
@@ -58,22 +60,29 @@ export interface RunHooks {
   afterInstruction?(frame: Frame, pc: Pc, instruction: Instruction): void;
   /** Before the frame goes. */
   onReturn?(frame: Frame, value: unknown): void;
+  /** After a throw took the frame off, since one under it catches. */
+  onUnwind?(frame: Frame): void;
 }
 
 /**
  * Runs a stack of frames, the innermost last, until the outermost returns. A frame under another has
  * its pc after the call, and gets the value in the upper frame's `returnTo`. The array always is the
- * stack as it stands; after a throw it is left as it was then, so that positions can be told.
+ * stack as it stands; after a throw that no frame catches it is left as it was then, so that positions
+ * can be told.
  */
 export function runFrames(frames: Frame[], hooks: RunHooks = {}): unknown {
   return withPositionProvider(
     () => positionOf(frames),
     () => {
-      try {
-        return loop(frames, hooks);
-      } catch (error) {
-        for (const frame of frames.toReversed()) abandonIterators(frame.registers);
-        throw error;
+      for (;;) {
+        try {
+          return loop(frames, hooks);
+        } catch (error) {
+          const top = frames.length - 1;
+          const frame = frames[top]!;
+          if (catchIn(frame, frame.pc, error)) continue;
+          if (!unwindTo(frames, top, error, hooks.onUnwind)) throw error;
+        }
       }
     },
   );

@@ -106,9 +106,12 @@ export function arrayIteratorAt(array: readonly unknown[], next: number): Iterat
   return new ArrayIterator(array, next);
 }
 
-/** A throw leaves a function: its open iterations end, the innermost (highest register) first. */
-export function abandonIterators(registers: readonly unknown[]): void {
-  for (let i = registers.length - 1; i >= 0; i--) {
+/**
+ * A throw leaves a function, or the part of it whose iterators stand in the registers from `from` on:
+ * its open iterations end, the innermost (highest register) first.
+ */
+export function abandonIterators(registers: readonly unknown[], from = 0): void {
+  for (let i = registers.length - 1; i >= from; i--) {
     const value = registers[i];
     if (value instanceof IteratorRecord) value.abandon();
   }

@@ -1,16 +1,30 @@
-import type { Statement, SwitchCase } from 'estree';
+import type { CatchClause, Statement, SwitchCase } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import type { Block, ControlGraph } from '../bytecode/control-graph.ts';
 import { effectOf } from '../bytecode/effects.ts';
 import type { Pc } from '../bytecode/instructions.ts';
-import { assign, block, id, labelled, literal, loop } from './estree.ts';
+import {
+  array,
+  assign,
+  block,
+  call,
+  id,
+  labelled,
+  literal,
+  loop,
+  property,
+  register,
+  run,
+  throws,
+} from './estree.ts';
 import { type Place, statementsOf } from './machine-statements.ts';
 
 type ReaderOf = Place['readerOf'];
 
 /**
  * Any graph: `for (;;) switch (pc) { case 0: … case 7: if (!r3) { pc = 12; continue; } … }`, with a
- * case for each block. Every jump goes through the switch.
+ * case for each block. Every jump goes through the switch; with handlers, every throw as well:
+ * `for (;;) try { … } catch (e) { switch (pc) { case 7: r4 = e; pc = 20; continue; default: throw e } }`
  */
 export function switchBody(code: Code, graph: ControlGraph, readerOf: ReaderOf): Statement[] {
   const go = (target: Pc): Statement[] => [
@@ -25,7 +39,49 @@ export function switchBody(code: Code, graph: ControlGraph, readerOf: ReaderOf):
       consequent: blockStatements(code, each, readerOf, go),
     }),
   );
-  return [loop(undefined, [{ type: 'SwitchStatement', discriminant: id('pc'), cases }])];
+  const body = loop(undefined, [{ type: 'SwitchStatement', discriminant: id('pc'), cases }]);
+  return graph.catches ? [loop(undefined, [catching(code, blocks, body)])] : [body];
+}
+
+function catching(code: Code, blocks: readonly Block[], body: Statement): Statement {
+  const cases = code.regions.flatMap(({ start, end, target, error }): SwitchCase[] => {
+    const inside = blocks.filter((each) => start <= each.start && each.start < end);
+    const consequent: Statement[] = [
+      ...closeIterators(code, error),
+      assign(register(error), id('error')),
+      assign(id('pc'), literal(target)),
+      { type: 'ContinueStatement' },
+    ];
+    return inside.map(({ start: test }, index) => ({
+      type: 'SwitchCase',
+      test: literal(test),
+      consequent: index === inside.length - 1 ? consequent : [],
+    }));
+  });
+  const otherwise: SwitchCase = {
+    type: 'SwitchCase',
+    test: null,
+    consequent: [throws(id('error'))],
+  };
+  const handler: CatchClause = {
+    type: 'CatchClause',
+    param: id('error'),
+    body: block([
+      { type: 'SwitchStatement', discriminant: id('pc'), cases: [...cases, otherwise] },
+    ]),
+  };
+  return { type: 'TryStatement', block: block([body]), handler };
+}
+
+/** A throw closes the iterators above a register that are open, the innermost first. */
+export function closeIterators(code: Code, above: number): Statement[] {
+  const iterators = new Set(
+    code.instructions.flatMap((each) => (each.op === 'getIterator' ? [each.dst] : [])),
+  );
+  const inside = [...iterators].filter((each) => each > above).sort((a, b) => a - b);
+  if (inside.length === 0) return [];
+  const abandon = property(id('H'), 'abandonIterators');
+  return [run(call(abandon, [array(inside.map(register))]))];
 }
 
 /**

@@ -107,9 +107,11 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   toNumeric: (i) => set(i.dst, help('toNumeric', register(i.src))),
   increment(i) {
     const operator = i.by === 1 ? '++' : '--';
-    const dst = register(i.dst);
-    const update = run({ type: 'UpdateExpression', operator, prefix: true, argument: dst });
-    return i.dst === i.src ? [update] : [assign(dst, register(i.src)), update];
+    const src = register(i.src);
+    if (i.dst === i.src) {
+      return [run({ type: 'UpdateExpression', operator, prefix: true, argument: src })];
+    }
+    return set(i.dst, help('increment', src, literal(i.by)));
   },
   toPropertyKey: (i) => set(i.dst, help('toPropertyKey', register(i.src))),
   template: (i) =>

@@ -5,20 +5,8 @@ import { controlGraph } from '../bytecode/control-graph.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { reg } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
-import {
-  array,
-  block,
-  call,
-  declare,
-  element,
-  id,
-  literal,
-  property,
-  register,
-  run,
-  throws,
-} from './estree.ts';
-import { structuredBody, switchBody } from './machine-bodies.ts';
+import { block, declare, element, id, literal, property, register, run, throws } from './estree.ts';
+import { closeIterators, structuredBody, switchBody } from './machine-bodies.ts';
 
 export type MachineShape = 'structured' | 'switch';
 
@@ -43,7 +31,8 @@ export function machineText(code: Code, entry: Pc, shape?: MachineShape): string
   };
   const graph = controlGraph(code, entry);
   const canNest = graph.isReducible && graph.blocks.size <= maxNestedBlocks;
-  const structured = canNest && shape !== 'switch';
+  // A handler is entered from everywhere in its region: through the switch.
+  const structured = canNest && !graph.catches && shape !== 'switch';
   const body = structured
     ? structuredBody(code, graph, readerOf)
     : switchBody(code, graph, readerOf);
@@ -97,22 +86,19 @@ function prologue(
   ];
 }
 
-/** A throw closes the iterators that are open, the innermost (highest register) first. */
+/** A throw that leaves the function closes its iterators. */
 function guardIterators(code: Code, body: Statement[]): Statement[] {
-  const iterators = new Set(
-    code.instructions.flatMap((each) => (each.op === 'getIterator' ? [each.dst] : [])),
-  );
-  if (iterators.size === 0) return body;
-  const inOrder = [...iterators].sort((a, b) => a - b).map(register);
-  const handler = block([
-    run(call(property(id('H'), 'abandonIterators'), [array(inOrder)])),
-    throws(id('error')),
-  ]);
+  const close = closeIterators(code, -1);
+  if (close.length === 0) return body;
   return [
     {
       type: 'TryStatement',
       block: block(body),
-      handler: { type: 'CatchClause', param: id('error'), body: handler },
+      handler: {
+        type: 'CatchClause',
+        param: id('error'),
+        body: block([...close, throws(id('error'))]),
+      },
     },
   ];
 }

@@ -50,6 +50,7 @@ function expressionAt(code: Code, pc: Pc): Expression | undefined {
       allowSuperOutsideMethod: true,
       checkPrivateFields: false,
     });
+    if (node.end !== end) return undefined; // a property of a pattern, say
     return node.type === 'ChainExpression' ? node.expression : node;
   } catch {
     return undefined; // not an expression by itself

@@ -6,15 +6,28 @@ import { reads } from '../bytecode/effects.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction } from '../bytecode/instructions.ts';
 import { positionOf, step } from './interpreter.ts';
-import { abandonIterators } from './iterator-record.ts';
 import { executeFrame } from './machine.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
+import { unwindTo } from './unwind.ts';
 
-/** Runs the innermost frame's instruction, which is no return. A throw leaves all frames. */
-export function stepNatively(frames: readonly Frame[], owned: OwnedTensors): void {
-  const frame = frames[frames.length - 1]!;
+/**
+ * Runs the innermost frame's instruction, which is no return. A throw goes on at the innermost handler:
+ * the frames above it are taken off.
+ */
+export function stepNatively(frames: Frame[], owned: OwnedTensors): void {
+  const top = frames.length - 1;
+  const frame = frames[top]!;
   escapeOperands(frame, owned);
-  natively(frames, () => step(frame));
+  withPositionProvider(
+    () => positionOf(frames),
+    () => {
+      try {
+        step(frame);
+      } catch (error) {
+        if (!unwindTo(frames, top, error)) throw error;
+      }
+    },
+  );
 }
 
 /** Runs the frames to the outermost's return. */
@@ -25,30 +38,30 @@ export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): u
     owned.escape(thisValue);
   }
   const stack = [...frames];
-  return natively(stack, () => {
-    for (;;) {
-      const frame = stack[stack.length - 1]!;
-      const value = executeFrame(frame);
-      stack.pop();
-      const caller = stack[stack.length - 1];
-      if (!caller) return value;
-      if (frame.returnTo !== undefined) caller.registers[frame.returnTo] = value;
-    }
-  });
-}
-
-function natively<T>(frames: readonly Frame[], body: () => T): T {
   return withPositionProvider(
-    () => positionOf(frames),
+    () => positionOf(stack),
     () => {
-      try {
-        return body();
-      } catch (error) {
-        for (const frame of frames.toReversed()) abandonIterators(frame.registers);
-        throw error;
+      for (;;) {
+        try {
+          return runToEnd(stack);
+        } catch (error) {
+          // The machine has looked for a handler in its own frame.
+          if (!unwindTo(stack, stack.length - 1, error)) throw error;
+        }
       }
     },
   );
+}
+
+function runToEnd(stack: Frame[]): unknown {
+  for (;;) {
+    const frame = stack[stack.length - 1]!;
+    const value = executeFrame(frame);
+    stack.pop();
+    const caller = stack[stack.length - 1];
+    if (!caller) return value;
+    if (frame.returnTo !== undefined) caller.registers[frame.returnTo] = value;
+  }
 }
 
 const dataReads: ReadonlySet<unknown> = new Set<unknown>(tensorMethods.reads);

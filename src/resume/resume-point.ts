@@ -40,6 +40,11 @@ export class ResumePoint {
       byPc = new Map();
       this.#next.set(entry, byPc);
     }
+    const { outcome } = entry.result;
+    // A throw took frames off: rare, so found by the whole stack.
+    if (outcome.kind === 'break' && frames.length !== outcome.frames.length) {
+      return points.at(frames);
+    }
     const { pc } = frames[frames.length - 1]!;
     let next = byPc.get(pc);
     if (!next) {

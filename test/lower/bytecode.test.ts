@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Code } from '../../src/bytecode/code.ts';
 import { effects, reads, writes } from '../../src/bytecode/effects.ts';
 import { type Instruction, reg } from '../../src/bytecode/instructions.ts';
-import { dyingBetween, liveAfter, liveBefore } from '../../src/bytecode/liveness.ts';
+import { dyingBetween, liveAfter, liveBefore, liveDuring } from '../../src/bytecode/liveness.ts';
 import { printInstruction } from '../../src/bytecode/print.ts';
 import { verify } from '../../src/bytecode/verify.ts';
 import { lowerChecked } from './parse-function.ts';
@@ -54,6 +54,27 @@ describe('liveness', () => {
   it('does not keep an iterator after its loop', () => {
     const code = lowerChecked('(xs) => { for (const x of xs) { if (x) break; } return f(); }');
     expect([...liveBefore(code)[find(code, 'call')]!]).toHaveLength(1);
+  });
+
+  it('keeps what the handler of a throw reads', () => {
+    const code = lowerChecked('(x, y) => { try { x = f(y); } catch { return [x, y]; } return x; }');
+    const call = find(code, 'call');
+    expect(names(code, liveBefore(code)[call]!)).toEqual(['x', 'y']);
+    expect(names(code, liveBefore(code)[call + 1]!)).toEqual(['x']);
+    expect(names(code, liveDuring(code, call))).toEqual(['x', 'y']);
+    expect(names(code, liveAfter(code, call))).toEqual(['x']);
+  });
+
+  it('closes iterators of a try before its handler, not those around it', () => {
+    const code = lowerChecked(
+      '(xs) => { for (const x of xs) { try { for (const y of x) f(y); } catch { g(); } } }',
+    );
+    const [outer, inner] = [0, 1].map(
+      (n) => writes(code.instructions[find(code, 'getIterator', n)]!)!,
+    );
+    const [f, g] = [0, 1].map((n) => liveBefore(code)[find(code, 'call', n)]!);
+    expect([f!.has(outer!), f!.has(inner!)]).toEqual([true, true]);
+    expect([g!.has(outer!), g!.has(inner!)]).toEqual([true, false]);
   });
 
   it('keeps what iteratorNext leaves alone at the end', () => {
@@ -118,6 +139,20 @@ describe('the verifier finds', () => {
     );
     const load: Instruction = { op: 'loadCell', dst: reg(0), cell: reg(1), name: 'b' };
     expect(() => verify(replaced(find(code, 'const'), load))).toThrow(/should hold a cell/);
+  });
+
+  it('a register that a throw may leave unwritten', () => {
+    const caught = lowerChecked('(x) => { try { x = f(); } catch { return x; } }');
+    const [region] = caught.regions;
+    const regions = [{ ...region!, start: 0 }];
+    const instructions = caught.instructions.with(0, { op: 'loadFree', dst: reg(0), name: 'x' });
+    expect(() => verify({ ...caught, instructions, regions })).toThrow(/r0 should hold a value/);
+  });
+
+  it('regions in disorder', () => {
+    const caught = lowerChecked('(x) => { try { f(); } catch { return x; } }');
+    const regions = [...caught.regions, ...caught.regions];
+    expect(() => verify({ ...caught, regions })).toThrow(/protected up to/);
   });
 
   it('inner code that gets too few cells, naming the instruction', () => {

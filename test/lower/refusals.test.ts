@@ -4,7 +4,6 @@ import { findFunction, lowerText, sourceText } from './parse-function.ts';
 
 /** [reason, function, the text that the refusal points at] */
 const refused: readonly (readonly [keyof typeof lowerRefusals, string, string, 'sloppy'?])[] = [
-  ['try', '() => { try { f(); } finally { g(); } }', 'try { f(); } finally { g(); }'],
   ['generator', 'function* () { yield 1; }', 'function* () { yield 1; }'],
   ['generator', '() => function* () {}', 'function* () {}'],
   ['async', 'async () => 1', 'async () => 1'],

@@ -6,11 +6,12 @@ import { compile, executeFrame } from '../../src/resume/machine.ts';
 import { controlFlow } from './examples/control-flow.ts';
 import { destructuring } from './examples/destructuring.ts';
 import { errors } from './examples/errors.ts';
+import { exceptions } from './examples/exceptions.ts';
 import { functions } from './examples/functions.ts';
 import { operators } from './examples/operators.ts';
 import { bytecodeOutcome, nativeOutcome } from './world.ts';
 
-const groups = { operators, controlFlow, functions, destructuring, errors };
+const groups = { operators, controlFlow, functions, destructuring, errors, exceptions };
 
 /** Interprets `steps` instructions, then goes on in the machine. */
 function switchAfter(steps: number, seen: { finished: boolean }): (frame: Frame) => unknown {

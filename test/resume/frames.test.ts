@@ -93,6 +93,43 @@ describe('frames', () => {
     expect(positionOf(frames)).toEqual({ file: 'example.js', line: 1, column: 12 });
   });
 
+  it('catch what frames above them throw', () => {
+    const outer = closure(
+      '(f) => { let r = 1; const g = (k) => { for (const x of [k]) { if (k) g(k - 1); else f(); } }; try { r = g(2); } catch (e) { return [r, e]; } finally { r = 0; } }',
+    );
+    const unwound: number[] = [];
+    const fail = () => {
+      throw 'deep';
+    };
+    const frames = [activate(outer, undefined, [fail])];
+    const value = runFrames(frames, {
+      enterCall(callee, thisValue, args) {
+        const entered = closureOf(callee);
+        return entered && { closure: entered, thisValue, args };
+      },
+      onUnwind: (frame) => unwound.push(frame.args[0] as number),
+    });
+    expect([value, unwound]).toEqual([
+      [1, 'deep'],
+      [0, 1, 2],
+    ]);
+  });
+
+  it('step to the handler of what an instruction throws', () => {
+    const frame = activate(closure('(f) => { try { f(); } catch (e) { return e; } }'), undefined, [
+      () => {
+        throw 5;
+      },
+    ]);
+    const kinds: string[] = [];
+    for (;;) {
+      const result = step(frame);
+      kinds.push(result.kind);
+      if (result.kind === 'return') break;
+    }
+    expect(kinds).toEqual(['next', 'caught', 'next', 'return']);
+  });
+
   it('in the machine keep the place of the call that runs', () => {
     const calls: Frame = activate(closure('(f) => { f(1);\nf(2); }'), undefined, [
       () => places.push(positionOf([calls])!.line),

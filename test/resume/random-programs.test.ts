@@ -59,6 +59,19 @@ const { statement } = fc.letrec<{ statement: string; body: string }>((tie) => ({
     fc.tuple(name, name, expression).map(([x, y, e]) => `[${x}, ${y} = ${e}] = [${y}, ...xs];`),
     fc.tuple(name, expression).map(([n, e]) => `{ let ${n} = ${e}, f = () => ${n}; t(f()); }`),
     expression.map((e) => `if (${e}) throw t(a);`),
+    fc
+      .tuple(name, tie('body'), tie('body'))
+      .map(([n, b, c]) => `try ${b} catch (e) { t(${n}); ${n} = typeof e; ${c} }`),
+    fc.tuple(tie('body'), tie('body')).map(([b, f]) => `try ${b} finally ${f}`),
+    fc
+      .tuple(tie('body'), tie('body'), tie('body'))
+      .map(([b, c, f]) => `try ${b} catch ({ length: b = 1 }) ${c} finally ${f}`),
+    fc
+      .tuple(name, tie('body'), fc.constantFrom('break', 'continue', 'return', 'throw'))
+      .map(([n, b, go]) => {
+        const leave = go === 'return' || go === 'throw' ? `${go} t(a)` : go;
+        return `for (const x of [1, 2]) { try { ${n} = x; ${b} ${leave}; } finally ${b} }`;
+      }),
     expression.map((e) => `if (t(${e})) return b;`),
     fc.constantFrom('xs.push(a);', 'xs.length = 0;', 'fs.forEach((f) => t(f()));'),
     fc.constantFrom(

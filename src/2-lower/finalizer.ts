@@ -1,0 +1,92 @@
+import type { Reg, Span } from '../bytecode/instructions.ts';
+import type { CodeBuilder, Label } from './code-builder.ts';
+
+/** A way through a `finally` block: which one it is stands in a register until the block is done. */
+interface Completion {
+  readonly number: number;
+  readonly span: Span;
+  /** Goes on outside of the try statement; `value` is what was kept. */
+  readonly goOn: (value: Reg) => void;
+}
+
+/** The end of the try block, and a throw. */
+const normal = 0;
+const thrown = 1;
+
+/**
+ * A `finally` block. It stands in the code once: every way into it puts a number into a register, and
+ * after the block the numbers are told apart. The state of a pending `return` or throw is thus in
+ * registers like all other state.
+ */
+export class Finalizer {
+  /** What is returned or thrown. The lowest temporary of the statement. */
+  readonly value: Reg;
+  /** Which completion is pending. */
+  private readonly completion: Reg;
+  private readonly start: Label;
+  private readonly completions = new Map<Label | 'return', Completion>();
+
+  constructor(
+    private readonly code: CodeBuilder,
+    span: Span,
+  ) {
+    this.value = code.temp();
+    this.completion = code.temp();
+    this.start = code.label();
+    code.emit({ op: 'const', dst: this.value, value: undefined }, span);
+  }
+
+  /** Leaves the statement by `break`, `continue` or `return`: first the block, then `goOn`. */
+  passThrough(
+    key: Label | 'return',
+    value: Reg | undefined,
+    span: Span,
+    goOn: (value: Reg) => void,
+  ): void {
+    if (!this.code.isReachable) return;
+    let completion = this.completions.get(key);
+    if (!completion) {
+      completion = { number: this.completions.size + thrown + 1, span, goOn };
+      this.completions.set(key, completion);
+    }
+    if (value !== undefined) {
+      this.code.emit({ op: 'move', dst: this.value, src: value }, span);
+    }
+    this.enter(completion.number, span);
+  }
+
+  /** The block itself, at the end of what it belongs to; `onThrow` is where throws arrive. */
+  lower(onThrow: Label, block: Span, body: () => void): void {
+    const end = { start: block.end, end: block.end };
+    this.enter(normal, { start: block.start, end: block.start });
+    this.code.bind(onThrow);
+    this.code.emit({ op: 'const', dst: this.completion, value: thrown }, end);
+    this.code.bind(this.start);
+    body();
+    if (onThrow.used) {
+      this.when(thrown, end, () => this.code.emit({ op: 'throw', src: this.value }, end));
+    }
+    for (const { number, span, goOn } of this.completions.values()) {
+      this.when(number, span, () => goOn(this.value));
+    }
+  }
+
+  private enter(completion: number, span: Span): void {
+    this.code.emit({ op: 'const', dst: this.completion, value: completion }, span);
+    this.code.jump(this.start, span);
+  }
+
+  private when(number: number, span: Span, then: () => void): void {
+    const { code } = this;
+    const mark = code.mark();
+    const otherwise = code.label();
+    const right = code.temp();
+    code.emit({ op: 'const', dst: right, value: number }, span);
+    const left = this.completion;
+    code.emit({ op: 'binary', dst: right, operator: '===', left, right }, span);
+    code.jumpOn('jumpIfNot', right, otherwise, span);
+    code.release(mark);
+    then();
+    code.bind(otherwise);
+  }
+}
