@@ -8,15 +8,22 @@ export type Results = ReadonlyMap<WayName, TrainingResult>;
 /** Test accuracy that both models must reach on all images. */
 export const requiredAccuracy = 0.97;
 
-/** What forward did, in bytes: kept when it ended, and the most while it ran. */
+/** What the recorded step did, in bytes. */
 export function measured({ timeline }: TrainingResult): Promised {
   const phase = (label: string) => timeline.phases.find((one) => one.label === label)!;
-  const { allocatedBefore, peak } = phase('forward');
+  const [forward, backward] = [phase('forward'), phase('backward')];
   return {
-    kept: phase('backward').allocatedBefore - allocatedBefore,
-    forwardPeak: peak - allocatedBefore,
+    kept: backward.allocatedBefore - forward.allocatedBefore,
+    forwardPeak: forward.peak - forward.allocatedBefore,
+    backwardPeak: backward.peak - backward.allocatedBefore,
   };
 }
+
+const promiseNames: { readonly [K in keyof Promised]: string } = {
+  kept: 'kept for backward',
+  forwardPeak: "forward's peak",
+  backwardPeak: "backward's peak",
+};
 
 interface Expected {
   /** With all images, models reach the required accuracy. */
@@ -65,15 +72,11 @@ function differingLosses(results: Results): string[] {
 function brokenPromises(result: TrainingResult): string[] {
   const { promised } = result;
   if (!promised) return [];
-  const { kept, forwardPeak } = measured(result);
-  const problems: string[] = [];
-  if (kept !== promised.kept) {
-    problems.push(`keeps ${kept} bytes for backward, predicted were ${promised.kept}`);
-  }
-  if (forwardPeak !== promised.forwardPeak) {
-    problems.push(`forward peaks at ${forwardPeak} bytes, predicted were ${promised.forwardPeak}`);
-  }
-  return problems;
+  const actual = measured(result);
+  const keys = Object.keys(promiseNames) as (keyof Promised)[];
+  return keys
+    .filter((key) => actual[key] !== promised[key])
+    .map((key) => `${promiseNames[key]}: ${actual[key]} bytes, predicted were ${promised[key]}`);
 }
 
 /** Index of the first pair that is not the same number to the last bit; null when there is none. */
@@ -123,9 +126,10 @@ export function summaryOf(results: Results): string {
   const saved = 1 - compiled.peakAllocated / counted.peakAllocated;
   const peaks = saved > 0 ? `peaks ${percent(saved)} below` : 'does not peak below';
   const equal = differingLosses(results).length === 0 ? 'are equal to the last bit' : 'differ';
+  const promise = compiled.promised && brokenPromises(compiled).length === 0;
   return (
     `Compiled, a step ${peaks} eager execution with reference counting, ` +
     `with ${compiled.allocations} instead of ${counted.allocations} allocations; ` +
-    `${whole.format(compiled.losses.length)} losses ${equal}.`
+    `${whole.format(compiled.losses.length)} losses ${equal}${promise ? ', bytes as predicted' : ''}.`
   );
 }

@@ -7,8 +7,9 @@ export type LossFunction = (images: Tensor, labels: Tensor) => Tensor;
 export interface Promised {
   /** Kept from forward to backward. */
   readonly kept: number;
-  /** Most that forward allocates at once. */
+  /** Most that is allocated at once, above what was there when the phase began. */
   readonly forwardPeak: number;
+  readonly backwardPeak: number;
 }
 
 interface RunnableLoss {
@@ -53,10 +54,14 @@ function prepareStatic(loss: LossFunction): RunnableLoss {
   return {
     run,
     promised() {
-      const [part] = run.programs();
-      if (!part?.stages) return null;
-      const { savedBytes, outputBytes, peakBytes } = part.stages.planned.forward.predicted;
-      return { kept: savedBytes + outputBytes, forwardPeak: peakBytes };
+      const planned = run.programs()[0]?.stages?.planned;
+      if (!planned?.backward) return null;
+      const { savedBytes, outputBytes, peakBytes } = planned.forward.predicted;
+      return {
+        kept: savedBytes + outputBytes,
+        forwardPeak: peakBytes,
+        backwardPeak: planned.backward.plan.predicted.peakBytes,
+      };
     },
     shortcomings() {
       const { breaks, fallbacks } = run.stats();

@@ -4,7 +4,8 @@ import type { TrainingResult } from '../../examples/mnist/train.ts';
 import type { WayName } from '../../examples/mnist/ways.ts';
 import { timelineOf } from '../lab/timelines.ts';
 
-const timeline = timelineOf({ forward: [['exp', 256]], backward: [['expGrad', -256]] }, 1024);
+const backward = [['add', 64] as const, ['expGrad', -320] as const];
+const timeline = timelineOf({ forward: [['exp', 256]], backward }, 1024);
 
 const good: TrainingResult = {
   losses: [2.25, 1.5, 0.75],
@@ -28,7 +29,7 @@ function resultsWith(changes: Partial<Record<WayName, Partial<TrainingResult>>> 
       {
         ...good,
         peakAllocated: 2000,
-        promised: { kept: 256, forwardPeak: 256 },
+        promised: { kept: 256, forwardPeak: 256, backwardPeak: 64 },
         ...changes.static,
       },
     ],
@@ -42,10 +43,11 @@ describe('comparison of the ways', () => {
     expect(findProblems(resultsWith(), all)).toEqual([]);
   });
 
-  it('counts what forward keeps, and its peak', () => {
+  it('counts what forward keeps, and the peaks', () => {
     const forward = [['exp', 256] as const, ['add', 512] as const, ['add', -512] as const];
-    const peaking = timelineOf({ forward, backward: [['expGrad', -256]] }, 1024);
-    expect(measured({ ...good, timeline: peaking })).toEqual({ kept: 256, forwardPeak: 768 });
+    const peaking = timelineOf({ forward, backward }, 1024);
+    const figures = { kept: 256, forwardPeak: 768, backwardPeak: 64 };
+    expect(measured({ ...good, timeline: peaking })).toEqual(figures);
   });
 
   it('names the first step whose losses differ in the last bit, with both', () => {
@@ -66,10 +68,11 @@ describe('comparison of the ways', () => {
   });
 
   it('compares with what was predicted', () => {
-    const promised = { kept: 192, forwardPeak: 320 };
+    const promised = { kept: 192, forwardPeak: 320, backwardPeak: 0 };
     expect(findProblems(resultsWith({ static: { promised } }), all)).toEqual([
-      'toStatic: keeps 256 bytes for backward, predicted were 192',
-      'toStatic: forward peaks at 256 bytes, predicted were 320',
+      'toStatic: kept for backward: 256 bytes, predicted were 192',
+      "toStatic: forward's peak: 256 bytes, predicted were 320",
+      "toStatic: backward's peak: 64 bytes, predicted were 0",
     ]);
   });
 
