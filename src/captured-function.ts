@@ -1,4 +1,4 @@
-import { CaptureError } from '../runtime/errors/errors.ts';
+import { ArgumentError, CaptureError, DataError } from '../runtime/errors/errors.ts';
 import type { UserPosition } from '../runtime/errors/position.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
 import { Subgraph } from '../runtime/run-program/run-program.ts';
@@ -11,7 +11,7 @@ import { compileSubgraph } from './compile-subgraph.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
-import { Entry } from './resume/entry.ts';
+import { Entry, type EntryOutcome } from './resume/entry.ts';
 import { activate } from './resume/function-of.ts';
 import { finishNatively, stepNatively } from './resume/native.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
@@ -108,7 +108,9 @@ export class Captured {
         const entry = point.find(frames) ?? this.#translate(point, frames);
         if (!entry) return finishNatively(frames, owned);
         if (entry.subgraph) this.#stats.graphRuns++;
-        const outcome = entry.run(frames, owned);
+        const outcome = runOrFail(entry, frames, owned);
+        // An op has found fault with its values: it is eager execution that tells where and to whom.
+        if (!outcome) return finishNatively(frames, owned);
         if (outcome.kind === 'return') return outcome.value;
         frames = outcome.frames;
         stepNatively(frames, owned);
@@ -142,6 +144,20 @@ export class Captured {
     this.#parts.push({ trace: entry.result, stages });
     point.add(entry);
     return entry;
+  }
+}
+
+/** Undefined when a kernel refused the values that it got; nothing has happened then. */
+function runOrFail(
+  entry: Entry,
+  frames: readonly Frame[],
+  owned: OwnedTensors,
+): EntryOutcome | undefined {
+  try {
+    return entry.run(frames, owned);
+  } catch (error) {
+    if (error instanceof ArgumentError || error instanceof DataError) return undefined;
+    throw error;
   }
 }
 

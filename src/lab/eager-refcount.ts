@@ -1,7 +1,6 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
 import { isTracked, keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { AnyFunction } from '../1-capture/capture.ts';
 import { isTensorFunction } from '../3-trace/api.ts';
 import { isRefused } from '../3-trace/code-of.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../3-trace/framework-files.ts';
@@ -9,7 +8,7 @@ import type { Code } from '../bytecode/code.ts';
 import { reads } from '../bytecode/effects.ts';
 import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
 import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
-import { dyingBetween, liveBefore } from '../bytecode/liveness.ts';
+import { dyingBetween, liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import { codeOf } from '../code-cache.ts';
 import { closureOf, runFrames } from '../resume/interpreter.ts';
 
@@ -100,7 +99,11 @@ function enteredClosure(callee: unknown): Closure | undefined {
 
 /** Whether the frame may still read the tensor: from a live register, or an argument not yet taken. */
 function holds({ closure, pc, registers, args }: Frame, tensor: Tensor): boolean {
-  for (const register of liveBefore(closure.code)[pc]!) {
+  const { code } = closure;
+  for (const register of liveBefore(code)[pc]!) if (registers[register] === tensor) return true;
+  // A frame that waits for its call may also go on at the handler of a throw.
+  const waits = pc > 0 && code.instructions[pc - 1]!.op.startsWith('call');
+  for (const register of waits ? liveDuring(code, pc - 1) : []) {
     if (registers[register] === tensor) return true;
   }
   return args.some((arg, index) => arg === tensor && pc <= lastTaken(closure.code, index));

@@ -1,9 +1,14 @@
+import type { Pc } from '../../bytecode/instructions.ts';
+import { openIterators } from '../../bytecode/open-iterators.ts';
+import { type ProtectedRegion, protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElement, arrayLength, iterableArray } from '../arrays.ts';
 import { isNullish, isUndefined, truthiness } from '../facts.ts';
+import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** Jumps and iteration. `return` is the tracer loop's own; `throw` always happens natively. */
+/** Jumps and iteration. `return` is the tracer loop's own; a `throw` that nobody catches happens natively. */
 export const controlHandlers: Handlers<
   | 'jump'
   | 'jumpIf'
@@ -22,9 +27,7 @@ export const controlHandlers: Handlers<
     isNullish(t, get(frame, test)) ? target : undefined,
   jumpIfNotUndefined: (t, frame, { test, target }) =>
     isUndefined(t, get(frame, test)) ? undefined : target,
-  throw: () => {
-    throw new GraphBreak('throw', 'an exception is thrown');
-  },
+  throw: (t, frame, { src }) => goToHandler(t, get(frame, src)),
 
   getIterator: (t, frame, { dst, iterable }) =>
     set(frame, dst, {
@@ -53,3 +56,33 @@ export const controlHandlers: Handlers<
     }
   },
 };
+
+/** Goes on at the innermost handler; nothing changes when there is none. */
+function goToHandler(t: Tracer, error: Variable): Pc {
+  for (let depth = t.frames.length - 1; depth >= 0; depth--) {
+    const frame = t.frames[depth]!;
+    // A caller's pc is already past its call.
+    const pc = frame === t.top ? frame.pc : frame.pc - 1;
+    const region = protectionAt(frame.closure.code, pc);
+    if (closesForeignIterator(frame, pc, region)) break;
+    if (!region) continue;
+    t.frames.length = depth + 1;
+    set(frame, region.error, error);
+    frame.pc = region.target;
+    return region.target;
+  }
+  throw new GraphBreak('throw', 'an exception is thrown');
+}
+
+/** Array iterators have no `return` method; of any other, closing is the user's code. */
+function closesForeignIterator(
+  frame: TraceFrame,
+  pc: Pc,
+  region: ProtectedRegion | undefined,
+): boolean {
+  const outside = region?.error ?? -1;
+  return [...openIterators(frame.closure.code)[pc]!].some((register) => {
+    const variable = frame.registers[register];
+    return register > outside && variable !== undefined && variable.kind !== 'arrayIterator';
+  });
+}
