@@ -1,14 +1,26 @@
 /** Which functions of the tensor API are traced, and how they are called with variables. */
 
+import * as advancedIndex from '../../runtime/ops/advanced-index.ts';
 import * as broadcast from '../../runtime/ops/broadcast.ts';
 import { cast } from '../../runtime/ops/cast.ts';
 import * as conv from '../../runtime/ops/conv.ts';
 import { full, ones, zeros } from '../../runtime/ops/create.ts';
+import * as dataDependent from '../../runtime/ops/data-dependent.ts';
+import * as indexing from '../../runtime/ops/indexing.ts';
+import * as joining from '../../runtime/ops/joining.ts';
 import * as loss from '../../runtime/ops/loss.ts';
 import * as matmul from '../../runtime/ops/matmul.ts';
 import * as movement from '../../runtime/ops/movement.ts';
+import * as order from '../../runtime/ops/order.ts';
+import * as padding from '../../runtime/ops/padding.ts';
+import * as place from '../../runtime/ops/place.ts';
 import * as pointwise from '../../runtime/ops/pointwise.ts';
+import * as ranges from '../../runtime/ops/ranges.ts';
+import * as rearrange from '../../runtime/ops/rearrange.ts';
 import * as reduce from '../../runtime/ops/reduce.ts';
+import * as splitting from '../../runtime/ops/splitting.ts';
+import * as triangles from '../../runtime/ops/triangles.ts';
+import * as views from '../../runtime/ops/views.ts';
 import { InPlaceWhileTracing } from '../../runtime/program/builder.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -25,9 +37,26 @@ function functionsOf(module: object): Callable[] {
   return Object.values(module).filter((value): value is Callable => typeof value === 'function');
 }
 
+/** Ops that move, join, choose and order elements. */
+const arranging = [
+  advancedIndex,
+  dataDependent,
+  indexing,
+  joining,
+  order,
+  padding,
+  place,
+  ranges,
+  rearrange,
+  splitting,
+  triangles,
+  views,
+];
+
 /** Functions of tensors and plain values alone: each call can be appended to a program. */
 const traced: ReadonlySet<unknown> = new Set<unknown>([
   ...[broadcast, conv, loss, matmul, movement, pointwise, reduce].flatMap(functionsOf),
+  ...arranging.flatMap(functionsOf),
   cast,
   full,
   ones,
@@ -38,7 +67,14 @@ const traced: ReadonlySet<unknown> = new Set<unknown>([
 /** Reads of a tensor's data: nothing of what they return is known before the graph has run. */
 const reads: ReadonlySet<unknown> = new Set<unknown>(tensorMethods.reads);
 
-const creators: ReadonlySet<unknown> = new Set<unknown>([full, ones, zeros]);
+const creators: ReadonlySet<unknown> = new Set<unknown>([
+  full,
+  ones,
+  zeros,
+  ranges.arange,
+  ranges.eye,
+  ranges.linspace,
+]);
 
 export function isTracedApi(fn: Callable): boolean {
   return traced.has(fn);
@@ -72,6 +108,9 @@ export function callApi(
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
     if (error instanceof InPlaceWhileTracing) throw new GraphBreak('in-place', error.op);
+    if (error instanceof dataDependent.ShapeDependsOnData) {
+      throw new GraphBreak('data-read', error.op);
+    }
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error));
   }
 }

@@ -39,12 +39,17 @@ function isModuleNamespace(object: object): boolean {
   return tag?.value === 'Module' || Object.hasOwn(object, '__esModule');
 }
 
-/** A global that is a getter of the user's; those of the host only return a value. */
+const getterOf = (name: string) => Object.getOwnPropertyDescriptor(globalThis, name)?.get;
+
+/** The host's own getters, such as `performance`, only return a value. */
+const hostGetters: ReadonlySet<unknown> = new Set([
+  undefined,
+  ...Object.getOwnPropertyNames(globalThis).map(getterOf),
+]);
+
+/** A global that is a getter of the user's. */
 export function isGetterGlobal(name: string): boolean {
-  const getter = Object.getOwnPropertyDescriptor(globalThis, name)?.get;
-  return (
-    getter !== undefined && !Function.prototype.toString.call(getter).includes('[native code]')
-  );
+  return !hostGetters.has(getterOf(name));
 }
 
 interface UtilTypes {

@@ -1,5 +1,5 @@
 import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
-import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { closureOf } from './function-of.ts';
 
@@ -13,6 +13,7 @@ export class OwnedTensors {
 
   /** The function returns: what its value holds stays, the rest goes. */
   leave(value: unknown, made: readonly unknown[]): void {
+    if (this.#owned.size === 0) return;
     this.#escapeFrom(made);
     for (const tensor of tensorsIn(value)) this.#owned.delete(tensor);
     this.disposeAll();
@@ -21,8 +22,8 @@ export class OwnedTensors {
   /** Execution goes on in `frames`; `outputs` were just made by a subgraph. */
   moveTo(frames: readonly Frame[], outputs: readonly Tensor[], made: readonly unknown[]): void {
     for (const output of outputs) this.#owned.add(output);
-    this.#escapeFrom(made);
     if (this.#owned.size === 0) return;
+    this.#escapeFrom(made);
     const held = new Set<unknown>();
     for (const { registers, args, thisValue } of frames) {
       for (const value of registers) held.add(value);
@@ -34,7 +35,8 @@ export class OwnedTensors {
 
   /** Native code has had the value. */
   escape(value: unknown): void {
-    if (value instanceof Tensor) this.#owned.delete(value);
+    // No `instanceof`: it would run a trap of a user's Proxy.
+    this.#owned.delete(value as Tensor);
   }
 
   disposeAll(): void {
@@ -47,10 +49,10 @@ export class OwnedTensors {
   }
 
   #escapeFrom(made: readonly unknown[]): void {
-    if (this.#owned.size === 0) return;
     for (const object of made) {
       this.escape(closureOf(object)?.lexicalThis?.value);
       if (typeof object !== 'object' || object === null) continue;
+      // An array, object or cell that was made just now: reading it runs nothing of the user's.
       for (const value of Object.values(object)) this.escape(value);
     }
   }

@@ -113,7 +113,11 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call, codeOf:
   const thisVariable = lexicalThis
     ? lexicalThisVariable(t, lexicalThis.value)
     : receiverSeenBy(closure, receiver, name);
-  return enterCall(t, call, { closure, cells: outerCells(t, callee, closure), thisVariable, args });
+  // The function is the same one, so its cells are.
+  const cells = closure.cells.map((value) =>
+    t.read({ kind: 'held', value, name: `a variable of ${name}` }, value),
+  ) as CellReference[];
+  return enterCall(t, call, { closure, cells, thisVariable, args });
 }
 
 /** The `this` of the place where an arrow was made: it can't change. */
@@ -157,19 +161,10 @@ function inlineMadeClosure(t: Tracer, callee: FunctionVariable, made: Closure, c
     ? t.read({ kind: 'closureThis', base }, lexicalThis.value)
     : receiverSeenBy(made, call.receiver, `${code.name}()`);
   const closure = { code, scope, homeObject };
-  const cells = outerCells(t, callee, made);
+  const cells = made.cells.map((cell, index) =>
+    t.read({ kind: 'closureCell', base, index }, cell),
+  ) as CellReference[];
   return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
-}
-
-function outerCells(
-  t: Tracer,
-  { source, value }: FunctionVariable,
-  { cells }: Closure,
-): CellReference[] {
-  const base = source ?? ({ kind: 'held', value, name: value.name } as const);
-  return cells.map(
-    (cell, index) => t.read({ kind: 'closureCell', base, index }, cell) as CellReference,
-  );
 }
 
 /** Pushes the callee; the caller goes on after its call, with the result in `dst`. */
