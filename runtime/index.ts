@@ -6,6 +6,12 @@ import './tensor/methods.ts';
 import './tensor/operators.ts';
 
 export { type BackwardOptions, backward } from './autograd/backward.ts';
+export { checkpoint } from './autograd/checkpoint.ts';
+export {
+  type CustomFunction,
+  customFunction,
+  type FunctionContext,
+} from './autograd/custom-function.ts';
 export { type GradOptions, grad } from './autograd/grad.ts';
 export { enableGrad, gradEnabled, noGrad } from './autograd/grad-mode.ts';
 export type { HookHandle } from './autograd/hooks.ts';
@@ -77,7 +83,7 @@ export { argmax, max, mean, type ReduceOptions, sum } from './ops/reduce.ts';
 export * as optim from './optim/index.ts';
 export { printProgram } from './program/print.ts';
 export type { Program } from './program/program.ts';
-export { seed } from './random/seed.ts';
+export { type RandomState, randomState, seed, setRandomState } from './random/seed.ts';
 export { type NestedArray, type TensorOptions, tensor } from './tensor/create.ts';
 export type { DType, TypedArray } from './tensor/dtype.ts';
 export { keep, tidy } from './tensor/lifetime.ts';

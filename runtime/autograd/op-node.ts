@@ -32,7 +32,7 @@ export class OpNode extends GradNode {
     for (const gradient of this.#gradients) {
       for (const [name, kind] of Object.entries(gradient?.saves ?? {})) {
         const existing = this.#saved.get(name);
-        if (existing && (kind === 'shape' || existing.holder)) continue;
+        if (existing && (kind === 'shape' || existing.hasData)) continue;
         existing?.release();
         this.#saved.set(name, new SavedValue(valueNamed(op, name, inputs, outputs), kind!));
       }

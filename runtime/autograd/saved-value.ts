@@ -6,6 +6,29 @@ import { Tensor, type TracedValue } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 import { attach, type Target } from './node.ts';
 
+/** Data that isn't kept but made again when backward wants it. */
+export interface Deferred {
+  /** A saved value with data, and the same meaning. */
+  get(): SavedValue;
+  release(): void;
+}
+
+/** Is told of every value that is saved with data; may answer that it will make the data again. */
+export type SaveListener = (value: Tensor) => Deferred | null;
+
+let listener: SaveListener | null = null;
+
+/** Inside `body`, `next` alone hears of what is saved. */
+export function withSaveListener<T>(next: SaveListener | null, body: () => T): T {
+  const outer = listener;
+  listener = next;
+  try {
+    return body();
+  } finally {
+    listener = outer;
+  }
+}
+
 /**
  * What backward keeps of a forward value: its data (one more owner of the holder), or only its meta.
  * Remembers the holder's version, so that a write in place since then is noticed.
@@ -14,6 +37,7 @@ export class SavedValue {
   readonly #meta: TensorMeta;
   readonly #traced: TracedValue | null;
   readonly #version: number;
+  readonly #deferred: Deferred | null;
   #holder: Holder | null;
 
   constructor(value: Tensor, kind: SaveKind) {
@@ -21,7 +45,9 @@ export class SavedValue {
     const { dtype, shape, strides, offset, device } = value;
     this.#meta = { dtype, shape, strides, offset, device };
     this.#traced = value.traced;
-    this.#holder = kind === 'value' ? (value.holder?.retain() ?? null) : null;
+    const data = kind === 'value' ? value.holder : null;
+    this.#deferred = data ? (listener?.(value) ?? null) : null;
+    this.#holder = this.#deferred ? null : (data?.retain() ?? null);
     this.#version = this.#holder?.version ?? 0;
   }
 
@@ -29,11 +55,17 @@ export class SavedValue {
     return this.#holder;
   }
 
+  /** False for what was saved for its shape alone. */
+  get hasData(): boolean {
+    return this.#holder !== null || this.#deferred !== null;
+  }
+
   /**
    * A handle that the caller owns; while gradients are recorded, at its old place `target` in the graph.
    * Throws AutogradError if the data was changed since it was saved.
    */
   read(op: string, target: Target): Tensor {
+    if (this.#deferred) return this.#deferred.get().read(op, target);
     const holder = this.#holder;
     if (holder && holder.version !== this.#version) {
       throw new AutogradError({
@@ -48,6 +80,7 @@ export class SavedValue {
   }
 
   release(): void {
+    this.#deferred?.release();
     this.#holder?.release();
     this.#holder = null;
   }

@@ -9,6 +9,22 @@ export function seed(value: number): void {
   offset = 0;
 }
 
+export interface RandomState {
+  readonly seed: number;
+  readonly offset: number;
+}
+
+/** Where the stream of random numbers stands. */
+export function randomState(): RandomState {
+  return { seed: currentSeed, offset };
+}
+
+/** Draws the same numbers again from here. */
+export function setRandomState(state: RandomState): void {
+  currentSeed = state.seed;
+  offset = state.offset;
+}
+
 /** Attributes for the next random op; each element takes one number of the stream. */
 export function nextOffset(shape: Shape): { readonly seed: number; readonly offset: number } {
   const attrs = { seed: currentSeed, offset };

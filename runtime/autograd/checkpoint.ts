@@ -1,0 +1,135 @@
+import { AutogradError } from '../errors/errors.ts';
+import { randomState, setRandomState } from '../random/seed.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec, type TensorSpec } from '../tensor/meta.ts';
+import { sameShape } from '../tensor/shape.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { enableGrad, gradEnabled, noGrad } from './grad-mode.ts';
+import { type Deferred, SavedValue, withSaveListener } from './saved-value.ts';
+
+/**
+ * Runs `body(...inputs)` and keeps for backward nothing but the inputs: what its ops would have saved is
+ * computed again when backward comes to them, with the same random numbers. Gradients reach the inputs
+ * and every tensor that `body` uses from outside. Tensors must be inputs or leaves for their bytes not
+ * to be kept; `body` is run twice and must do the same both times.
+ */
+export function checkpoint<Inputs extends readonly unknown[], Result>(
+  body: (...inputs: Inputs) => Result,
+  ...inputs: Inputs
+): Result {
+  if (!gradEnabled()) return tidy(() => body(...inputs));
+  const frame = new Frame(body as (...inputs: readonly unknown[]) => unknown, inputs);
+  return frame.run(() => tidy(() => body(...inputs)));
+}
+
+type Input =
+  | { readonly saved: SavedValue; readonly requiresGrad: boolean }
+  | { readonly constant: unknown };
+
+/** One checkpointed call: its inputs, and after recomputation the values that its nodes read. */
+class Frame {
+  readonly #body: (...inputs: readonly unknown[]) => unknown;
+  readonly #inputs: readonly Input[];
+  readonly #random = randomState();
+  /** What was saved, in order; null for leaves, which nodes keep themselves. */
+  readonly #specs: (TensorSpec | null)[] = [];
+  #values: (SavedValue | null)[] | null = null;
+  /** Nodes' values that were not released yet. */
+  #wanted = 0;
+
+  constructor(body: (...inputs: readonly unknown[]) => unknown, inputs: readonly unknown[]) {
+    this.#body = body;
+    this.#inputs = inputs.map((input) =>
+      input instanceof Tensor
+        ? { saved: new SavedValue(input, 'value'), requiresGrad: input.requiresGrad }
+        : { constant: input },
+    );
+  }
+
+  run<T>(forward: () => T): T {
+    // Held until all is known: ops inside may be freed at once.
+    this.#wanted++;
+    try {
+      return withSaveListener((value) => this.#defer(value), forward);
+    } finally {
+      this.#release();
+    }
+  }
+
+  #defer(value: Tensor): Deferred | null {
+    // A leaf lives anyway; keeping it also notices when an optimizer changes it too early.
+    if (value.requiresGrad && value.isLeaf) {
+      this.#specs.push(null);
+      return null;
+    }
+    const { dtype, shape } = value;
+    const index = this.#specs.push({ dtype, shape }) - 1;
+    this.#wanted++;
+    return {
+      get: () => this.#valueAt(index),
+      release: () => {
+        this.#values?.[index]?.release();
+        this.#release();
+      },
+    };
+  }
+
+  #release(): void {
+    if (--this.#wanted > 0) return;
+    for (const input of this.#inputs) if ('saved' in input) input.saved.release();
+  }
+
+  #valueAt(index: number): SavedValue {
+    this.#values ??= this.#recompute();
+    return this.#values[index]!;
+  }
+
+  /** The values that `body` saves when it is run again. */
+  #recompute(): (SavedValue | null)[] {
+    const values: (SavedValue | null)[] = [];
+    const collect = (value: Tensor): null => {
+      const expected = this.#specs[values.length];
+      if (expected === undefined) throw differs(`more than ${values.length} values are saved`);
+      if (expected) checkSame(expected, value);
+      values.push(expected ? withSaveListener(null, () => new SavedValue(value, 'value')) : null);
+      return null;
+    };
+    const now = randomState();
+    setRandomState(this.#random);
+    try {
+      enableGrad(() => tidy(() => void withSaveListener(collect, () => this.#runAgain())));
+      if (values.length < this.#specs.length) {
+        throw differs(`${values.length} of ${this.#specs.length} values are saved`);
+      }
+      return values;
+    } catch (error) {
+      for (const value of values) value?.release();
+      throw error;
+    } finally {
+      setRandomState(now);
+    }
+  }
+
+  #runAgain(): void {
+    const inputs = this.#inputs.map((input) => {
+      if ('constant' in input) return input.constant;
+      const handle = noGrad(() => input.saved.read('checkpoint', null));
+      return input.requiresGrad ? handle.requiresGrad_() : handle;
+    });
+    this.#body(...inputs);
+  }
+}
+
+function checkSame(expected: TensorSpec, value: Tensor): void {
+  if (sameShape(expected.shape, value.shape) && expected.dtype === value.dtype) return;
+  throw differs(`${formatSpec(value)} instead of ${formatSpec(expected)} is saved`);
+}
+
+function differs(given: string): AutogradError {
+  return new AutogradError({
+    what: 'checkpoint: the function did other work when it was run again',
+    given,
+    expected: 'the same ops on the same shapes both times',
+    remedy: 'let it depend on its inputs alone, not on what changes between forward and backward',
+  });
+}
