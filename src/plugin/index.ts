@@ -6,6 +6,7 @@ import { createUnplugin, type UnpluginInstance } from 'unplugin';
 import { esbuildSetup } from './esbuild-setup.ts';
 import { isIncluded, type PluginOptions, pathOf } from './options.ts';
 import { probeFile } from './probe-file.ts';
+import { chain, compileForRolldown } from './rolldown-types.ts';
 import { transform } from './transform.ts';
 
 export type { PathPattern, PluginOptions } from './options.ts';
@@ -39,10 +40,18 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
       },
       resolveId: (id: string) => (id === 'tostatic/probe' ? fileURLToPath(probeFile) : undefined),
       transformInclude: (id: string) => isIncluded(id, options),
-      transform(code: string, id: string) {
+      async transform(code: string, id: string) {
+        const incoming = incomingMap(this as BundlerContext);
         try {
-          const done = transform(code, id, options, incomingMap(this as BundlerContext));
-          return done && { code: done.code, map: done.step as EncodedSourceMap & { version: 3 } };
+          if (framework !== 'rolldown') {
+            const done = transform(code, id, options, incoming);
+            return done && result(done.code, done.step as EncodedSourceMap);
+          }
+          const plain = await compileForRolldown(code, pathOf(id), incoming);
+          const done = transform(plain.code, id, options, plain.map);
+          if (!done) return undefined;
+          const step = chain(done.step as EncodedSourceMap, plain.step);
+          return { ...result(done.code, step), moduleType: 'js' };
         } catch (error) {
           // Nothing silent: without probes its functions can't be captured where it will run.
           this.warn(`${pathOf(id)} is left as it is: ${String(error)}`);
@@ -52,6 +61,11 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
     };
   },
 );
+
+const result = (code: string, map: EncodedSourceMap | undefined) => ({
+  code,
+  map: map as EncodedSourceMap & { version: 3 },
+});
 
 function incomingMap(context: BundlerContext): EncodedSourceMap | undefined {
   if (context.getCombinedSourcemap) return context.getCombinedSourcemap();

@@ -9,8 +9,11 @@ export interface PluginOptions {
   readonly include?: PathPattern | readonly PathPattern[];
   /** Modules to leave alone; by default what is in `node_modules`. */
   readonly exclude?: PathPattern | readonly PathPattern[];
-  /** Positions name files relative to this folder when they are in it; default: where Node started. */
-  readonly root?: string;
+  /**
+   * Positions name files relative to this folder when they are in it; by default where Node was
+   * started (Vite: the root of the project). With null, files have their whole path.
+   */
+  readonly root?: string | null;
   /** What instrumented modules import the probe from. */
   readonly probe?: string;
 }
@@ -33,10 +36,10 @@ export function isIncluded(id: string, options: PluginOptions): boolean {
 export const pathOf = (id: string): string => id.replace(/[?#].*$/, '');
 
 /** The name of a file in positions: short, and the same on every machine, where possible. */
-export function shownFile(path: string, root: string = process.cwd()): string {
-  if (!isAbsolute(path)) return slashes(path);
+export function shownFile(path: string, root: string | null = process.cwd()): string {
+  if (!isAbsolute(path) || root === null) return slashes(path);
   const inside = relative(resolve(root), path);
-  return slashes(inside === '' || inside.startsWith('..') || isAbsolute(inside) ? path : inside);
+  return slashes(inside.startsWith('..') || isAbsolute(inside) ? path : inside);
 }
 
 function matches(path: string, patterns: PathPattern | readonly PathPattern[]): boolean {

@@ -1,0 +1,43 @@
+import { fileURLToPath } from 'node:url';
+import { inlineMap } from './inline-map.ts';
+import { isIncluded } from './options.ts';
+import { probeFile } from './probe-file.ts';
+import { transform } from './transform.ts';
+
+/** What Node's `load` hooks pass along. */
+export interface LoadedModule {
+  readonly format?: string | null | undefined;
+  readonly source?: string | ArrayBuffer | NodeJS.TypedArray | null | undefined;
+}
+
+/** A module with probes in it, as its source map says where everything was; others as they are. */
+export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M): M {
+  // CommonJS can't import the probe; Node's own inspector serves its functions.
+  if (loaded.format !== 'module' || loaded.source == null || !url.startsWith('file:')) {
+    return loaded;
+  }
+  const path = fileURLToPath(url);
+  if (!isIncluded(path, {})) return loaded;
+  const { source } = loaded;
+  const code = typeof source === 'string' ? source : new TextDecoder().decode(source);
+  const found = takeInlineMap(code);
+  try {
+    // Absolute files: where the process was started says nothing about a module.
+    const done = transform(found.code, path, { root: null, probe: probeFile.href }, found.map);
+    return done ? { ...loaded, source: done.code + inlineMap(done.map) } : loaded;
+  } catch (error) {
+    process.emitWarning(`${path} is left as it is: ${String(error)}`, 'tostatic');
+    return loaded;
+  }
+}
+
+const comment = /\n\/\/[#@] sourceMappingURL=data:application\/json[^,]*?(;base64)?,(\S+)\s*$/;
+
+/** The map that a compiler before us left at the end; one comment per file is what Node reads. */
+function takeInlineMap(code: string): { code: string; map?: string } {
+  const match = comment.exec(code);
+  if (!match) return { code };
+  const body = match[2] ?? '';
+  const map = match[1] ? Buffer.from(body, 'base64').toString('utf8') : decodeURIComponent(body);
+  return { code: code.slice(0, match.index + 1), map };
+}

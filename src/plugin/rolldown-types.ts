@@ -1,0 +1,41 @@
+import remapping, { type EncodedSourceMap } from '@jridgewell/remapping';
+
+interface Compiled {
+  readonly code: string;
+  readonly map?: EncodedSourceMap | null;
+  readonly errors: readonly { readonly message: string }[];
+}
+
+type Compile = (file: string, code: string, options: { sourcemap: boolean }) => Promise<Compiled>;
+
+export interface CompiledModule {
+  readonly code: string;
+  /** To what the user wrote. */
+  readonly map: EncodedSourceMap | undefined;
+  /** To what came in. */
+  readonly step: EncodedSourceMap | undefined;
+}
+
+/** Rolldown compiles TypeScript and JSX after all plugins, so here its compiler is asked earlier. */
+export async function compileForRolldown(
+  code: string,
+  path: string,
+  incoming: EncodedSourceMap | undefined,
+): Promise<CompiledModule> {
+  if (!/\.(?:[cm]?ts|[jt]sx)$/.test(path)) return { code, map: incoming, step: undefined };
+  const compiler = 'rolldown/utils'; // not a literal: who bundles with something else has none
+  const { transform } = (await import(compiler)) as { transform: Compile };
+  const done = await transform(path, code, { sourcemap: true });
+  const [error] = done.errors;
+  if (error) throw new SyntaxError(error.message);
+  return { code: done.code, map: chain(done.map, incoming), step: done.map ?? undefined };
+}
+
+/** The map of two steps, the later one first; of one where the other has none. */
+export function chain(
+  later: EncodedSourceMap | null | undefined,
+  earlier: EncodedSourceMap | null | undefined,
+): EncodedSourceMap | undefined {
+  const maps = [later, earlier].filter((map) => map?.mappings) as EncodedSourceMap[];
+  return maps.length > 0 ? (remapping(maps, () => null) as EncodedSourceMap) : undefined;
+}

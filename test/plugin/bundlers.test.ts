@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
+import { build as esbuild } from 'esbuild';
+import { rolldown } from 'rolldown';
+import { build as vite } from 'vite';
+import { afterAll, describe, expect, test } from 'vitest';
+import { tostatic } from '../../src/plugin/index.ts';
+
+const root = join(import.meta.dirname, 'fixtures');
+const entry = join(root, 'node-main.ts');
+const folder = mkdtempSync(join(tmpdir(), 'tostatic-bundles-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const builds: Record<string, (file: string) => Promise<unknown>> = {
+  vite: (file) =>
+    vite({
+      root,
+      configFile: false,
+      logLevel: 'error',
+      plugins: [tostatic.vite()],
+      build: {
+        outDir: join(file, '..'),
+        emptyOutDir: false,
+        target: 'es2022',
+        minify: true,
+        sourcemap: true,
+        rollupOptions: { input: entry, output: { entryFileNames: 'vite.mjs' } },
+      },
+    }),
+  esbuild: (outfile) =>
+    esbuild({
+      entryPoints: [entry],
+      outfile,
+      bundle: true,
+      minify: true,
+      sourcemap: true,
+      format: 'esm',
+      target: 'es2022',
+      plugins: [tostatic.esbuild({ root })],
+      logLevel: 'error',
+    }),
+  // Rollup's plugin interface, with TypeScript built in.
+  rolldown: async (file) => {
+    const bundle = await rolldown({ input: entry, plugins: [tostatic.rolldown({ root })] });
+    await bundle.write({ file, minify: true, sourcemap: true });
+  },
+};
+
+const lines = readFileSync(join(root, 'model.ts'), 'utf8').split('\n');
+const lineOf = (text: string) => lines.findIndex((line) => line.includes(text)) + 1;
+
+describe('bundled, minified, and run where nothing can look into functions', () => {
+  for (const [name, build] of Object.entries(builds)) {
+    test(name, { timeout: 120_000 }, async () => {
+      const file = join(folder, `${name}.mjs`);
+      await build(file);
+      const flags = ['--experimental-permission', '--allow-fs-read=*', '--no-warnings'];
+      const printed = execFileSync(process.execPath, [...flags, file], { encoding: 'utf8' });
+      const report = JSON.parse(printed) as Record<string, unknown>;
+      expect(report).toMatchObject({
+        equal: [true, true],
+        gradient: [4, 4],
+        counts: { fallbacks: [] },
+        broken: 10,
+      });
+      // Where the user wrote it, with the types: not where it is in the bundle.
+      expect(report['breaks']).toContain('other.ts:7:7');
+      expect(report['explained']).toContain('scale === 0.5');
+
+      const code = readFileSync(file, 'utf8');
+      const map = new TraceMap(readFileSync(`${file}.map`, 'utf8'));
+      const at = (text: string) => {
+        const before = code.slice(0, code.indexOf(text)).split('\n');
+        const found = originalPositionFor(map, {
+          line: before.length,
+          column: before.at(-1)!.length,
+        });
+        return `${found.source?.split('/').at(-1)}:${found.line}`;
+      };
+      expect(at('.matmul(this.weight)')).toBe(`model.ts:${lineOf('x.matmul(this.weight)')}`);
+    });
+  }
+});
