@@ -2,10 +2,11 @@ import { ArgumentError, CaptureError, DataError } from '../runtime/errors/errors
 import type { UserPosition } from '../runtime/errors/position.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
 import { Subgraph } from '../runtime/run-program/run-program.ts';
-import { type AnyFunction, withCaptureSession } from './1-capture/capture.ts';
+import { type AnyFunction, findHomeObject, withCaptureSession } from './1-capture/capture.ts';
 import { type CapturedCode, isRefused } from './3-trace/code-of.ts';
 import { trace } from './3-trace/trace.ts';
 import type { Frame } from './bytecode/frame.ts';
+import { usesSuper } from './bytecode/uses-super.ts';
 import { codeOf } from './code-cache.ts';
 import { compileSubgraph } from './compile-subgraph.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
@@ -42,6 +43,8 @@ const volatileAfter = 4;
 export class Captured {
   readonly fn: AnyFunction;
   readonly options: ToStaticOptions;
+  /** What the user calls, and what a decorator puts into the class. */
+  wrapper: AnyFunction | undefined;
   readonly #memory: MemoryOptions;
   readonly #points = new ResumePoints();
   readonly #stats = new StatsCounter();
@@ -58,9 +61,10 @@ export class Captured {
   call(thisValue: unknown, args: readonly unknown[]): unknown {
     this.#stats.calls++;
     this.#code ??= this.#capture();
+    const code = this.#code && this.#withHomeObject(this.#code, thisValue);
     // Inside another captured function's trace or without code the function is what it always was.
-    if (!this.#code || intercepted()) return Reflect.apply(this.fn, thisValue, args);
-    const { closure, boundThis, boundArgs } = this.#code;
+    if (!code || intercepted()) return Reflect.apply(this.fn, thisValue, args);
+    const { closure, boundThis, boundArgs } = code;
     const self = boundThis ? boundThis.value : thisValue;
     return this.#run([activate(closure, self, [...boundArgs, ...args])]);
   }
@@ -83,6 +87,20 @@ export class Captured {
     const found = codeOf(this.fn, this.options);
     if (!isRefused(found)) return found;
     this.#fallBack(`${this.fn.name || 'the function'} is not captured: ${found.why}`, undefined);
+    return null;
+  }
+
+  /** A decorated method is not in its class yet when it is captured: `super` is found by a receiver. */
+  #withHomeObject(code: CapturedCode, receiver: unknown): CapturedCode | null {
+    const { closure } = code;
+    if (closure.homeObject || !usesSuper(closure.code)) return code;
+    const homeObject =
+      findHomeObject(this.fn, receiver) ?? (this.wrapper && findHomeObject(this.wrapper, receiver));
+    if (homeObject) {
+      this.#code = { ...code, closure: { ...closure, homeObject } };
+      return this.#code;
+    }
+    this.#fallBack(`${this.fn.name} uses super, and its class cannot be found`, undefined);
     return null;
   }
 

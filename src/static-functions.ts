@@ -5,6 +5,7 @@ const capturedOf = new WeakMap<AnyFunction, Captured>();
 
 /** `run` is what the user calls; `captured` is the record behind it. */
 export function registerStatic(run: AnyFunction, captured: Captured): void {
+  captured.wrapper = run;
   capturedOf.set(run, captured);
 }
 

@@ -257,7 +257,7 @@ describe('around a call', () => {
           x
             .matmul(w)
             .add(x.sum(1, { keepDim: true }))
-            .softmax(1),
+            .softmax(),
         args: (call) => {
           const w = weights([3, 3], 1);
           return [call % 2 ? values([3, 3]).transpose(0, 1) : values([3, 3]), w];

@@ -1,6 +1,7 @@
 import type { Closure } from '../../bytecode/frame.ts';
 import type { Reg } from '../../bytecode/instructions.ts';
 import { calleeText } from '../../bytecode/user-text.ts';
+import { usesSuper } from '../../bytecode/uses-super.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { closureOf } from '../../resume/function-of.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -109,7 +110,10 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call, codeOf:
   if (boundThis || boundArgs.length > 0) {
     throw new GraphBreak('unsupported-value', `${name} is a bound function`);
   }
-  const { lexicalThis } = closure;
+  const { lexicalThis, homeObject } = closure;
+  if (!homeObject && usesSuper(closure.code)) {
+    throw new GraphBreak('not-captured', `${name} uses super in a class that cannot be found`);
+  }
   const thisVariable = lexicalThis
     ? lexicalThisVariable(t, lexicalThis.value)
     : receiverSeenBy(closure, receiver, name);
