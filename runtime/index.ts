@@ -38,10 +38,32 @@ export type { MemoryEvent } from './memory/events.ts';
 export * as memory from './memory/memory.ts';
 export type { MemoryStats } from './memory/stats.ts';
 export * as nn from './nn/index.ts';
+export {
+  type IndexItem,
+  type IndexPutOptions,
+  index,
+  indexPut,
+  type SliceIndex,
+  slice,
+} from './ops/advanced-index.ts';
 export { expand } from './ops/broadcast.ts';
 export { cast } from './ops/cast.ts';
 export { type Conv2dOptions, conv2d, maxPool2d, type Pool2dOptions } from './ops/conv.ts';
 export { type CreateOptions, full, ones, rand, randn, zeros } from './ops/create.ts';
+export { maskedSelect, nonzero } from './ops/data-dependent.ts';
+export {
+  embedding,
+  gather,
+  indexAdd,
+  indexCopy,
+  indexFill,
+  indexSelect,
+  scatter,
+  scatterAdd,
+  take,
+  takeAlongDim,
+} from './ops/indexing.ts';
+export { cat, dstack, hstack, stack, vstack } from './ops/joining.ts';
 export { crossEntropy, logSoftmax, mseLoss, nllLoss, softmax } from './ops/loss.ts';
 export { linear, matmul } from './ops/matmul.ts';
 export {
@@ -55,6 +77,9 @@ export {
   transpose,
   unsqueeze,
 } from './ops/movement.ts';
+export { argsort, kthvalue, msort, sort, topk } from './ops/order.ts';
+export { type PadMode, pad } from './ops/padding.ts';
+export { diagEmbed } from './ops/place.ts';
 export {
   abs,
   add,
@@ -79,7 +104,48 @@ export {
   tanh,
   where,
 } from './ops/pointwise.ts';
+export {
+  bernoulli,
+  multinomial,
+  randint,
+  randLike,
+  randnLike,
+  randperm,
+} from './ops/random.ts';
+export {
+  arange,
+  eye,
+  fullLike,
+  type LikeOptions,
+  linspace,
+  onesLike,
+  type RangeOptions,
+  zerosLike,
+} from './ops/ranges.ts';
+export {
+  flip,
+  fliplr,
+  flipud,
+  repeat,
+  repeatInterleave,
+  roll,
+  rot90,
+  tile,
+} from './ops/rearrange.ts';
 export { argmax, max, mean, type ReduceOptions, sum } from './ops/reduce.ts';
+export { chunk, split, tensorSplit, unbind } from './ops/splitting.ts';
+export { trace, tril, triu } from './ops/triangles.ts';
+export {
+  broadcastTo,
+  diag,
+  diagonal,
+  meshgrid,
+  movedim,
+  swapaxes,
+  t,
+  unflatten,
+  unfold,
+} from './ops/views.ts';
 export * as optim from './optim/index.ts';
 export { printProgram } from './program/print.ts';
 export type { Program } from './program/program.ts';

@@ -55,7 +55,7 @@ export class OpNode extends GradNode {
     // around all: when one can't be computed, the earlier ones are given back.
     return tidy(() =>
       this.#gradients.map((gradient, i) =>
-        gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput)) : null,
+        gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput, i)) : null,
       ),
     );
   }
@@ -64,11 +64,11 @@ export class OpNode extends GradNode {
     for (const value of this.#saved.values()) value.release();
   }
 
-  #gradientFor(gradient: Gradient, gradOutput: Tensor): Tensor {
+  #gradientFor(gradient: Gradient, gradOutput: Tensor, index: number): Tensor {
     const saved: Record<string, Tensor> = {};
     for (const name of Object.keys(gradient.saves))
       saved[name] = this.#saved.get(name)!.read(this.name, this.#placeOf(name));
-    const result = insideRule(() => gradient.rule(saved, gradOutput, this.#attrs));
+    const result = insideRule(() => gradient.rule(saved, gradOutput, this.#attrs, index));
     // The engine owns what it gets: the same gradient passed on needs a handle of its own.
     return result === gradOutput ? share(result) : result;
   }

@@ -31,10 +31,12 @@ export type SaveKind = 'value' | 'shape';
 /** The gradient for one operand; evaluated, and its values saved, only when that operand needs one. */
 export interface Gradient<Names extends string = string> {
   readonly saves: { readonly [N in Names]?: SaveKind };
+  /** `index`: which input it is for; of a variadic op, each has its own. */
   readonly rule: (
     saved: Readonly<Record<string, Tensor>>,
     gradOutput: Tensor,
     attrs: Attrs,
+    index: number,
   ) => Tensor;
 }
 
@@ -48,7 +50,7 @@ type SavedValues<S extends Readonly<Record<string, SaveKind>>> = {
  */
 export function saving<const S extends Readonly<Record<string, SaveKind>>>(
   saves: S,
-  rule: (saved: SavedValues<S>, gradOutput: Tensor, attrs: Attrs) => Tensor,
+  rule: (saved: SavedValues<S>, gradOutput: Tensor, attrs: Attrs, index: number) => Tensor,
 ): Gradient<keyof S & string> {
   return { saves, rule: rule as unknown as Gradient['rule'] };
 }

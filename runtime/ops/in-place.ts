@@ -3,7 +3,7 @@
 import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
-import { broadcastShapes, sameShape } from '../tensor/shape.ts';
+import { broadcastShapes, sameShape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { sumTo } from './broadcast.ts';
@@ -27,7 +27,8 @@ const value = E.attr('value');
 /** The others must broadcast into the target, whose shape can't grow. */
 function inferTarget(name: string) {
   return ([target, ...others]: readonly TensorMeta[]) => {
-    if (target!.shape.some((size, d) => size > 1 && target!.strides[d] === 0)) {
+    const empty = sizeOf(target!.shape) === 0;
+    if (!empty && target!.shape.some((size, d) => size > 1 && target!.strides[d] === 0)) {
       throw new ArgumentError({
         what: `${name}: several elements of the target are one place in memory`,
         given: `an expanded ${formatSpec(target!)} tensor`,

@@ -22,6 +22,32 @@ export type KernelName =
   | 'argmax'
   /** (dy, x: shape) → zeros of x's shape with dy at attrs `dim`, `start`. */
   | 'narrowGrad'
+  /** () → out; attrs `count`, `start`, `step`. */
+  | 'arange'
+  /** (…parts, any strides) → joined along attr `dim`. */
+  | 'cat'
+  /** (x, any strides) → the entries of attr `dims` in reverse. */
+  | 'flip'
+  /** (x, any strides) → attr `value`, but x at attrs `strides`, `offset` of the result. */
+  | 'place'
+  /** (dy, x: shape) → windows of attrs `dim`, `step` added up; a window is dy's last dimension. */
+  | 'unfoldGrad'
+  /** (x, index int32; any strides) → out[i][j] = x[index[i][j]][j] for attr `dim` 0. */
+  | 'gather'
+  /** (dy, index, x: shape; any strides) → dx: dy added at the places of gather. */
+  | 'gatherGrad'
+  /** (x, index, source; any strides) → x with source at the places of gather; the last wins. */
+  | 'scatter'
+  | 'scatterAdd'
+  /** (x, index int32 [k, …n]) → [before, …n, after] from attr `dim` on; attr `wraps` lets −1 be the last. */
+  | 'index'
+  /** (dy, index, x: shape) → dx */
+  | 'indexGrad'
+  /** (x, index, source) → x with source at the places of index; the last wins. */
+  | 'indexPut'
+  | 'indexAdd'
+  /** (x) → [values, int32 places]: the first attr `count` in order along attr `dim`; attr `descending`. */
+  | 'sort'
   /** (a [...,m,k], b [...,k,n]) → [...,m,n]; any strides; leading dimensions equal. */
   | 'matmul'
   /** (x, w) NCHW; attrs `stride`, `padding`, `dilation` (pairs), `groups`. */

@@ -96,15 +96,12 @@ export function unsqueeze(x: Tensor, dim: number): Tensor {
   return reshape(x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
 }
 
-/** Removes a dimension of size 1; one of another size stays, as in PyTorch. */
-export function squeeze(x: Tensor, dim: number): Tensor {
-  const at = normalizeDim(dim, x.rank, 'squeeze');
-  return x.shape[at] === 1
-    ? reshape(
-        x,
-        x.shape.filter((_, i) => i !== at),
-      )
-    : x;
+/** Removes dimensions of size 1: the given ones, or all; those of another size stay, as in PyTorch. */
+export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
+  const given = dim === undefined ? x.shape.map((_, i) => i) : [dim].flat();
+  const at = given.map((own) => normalizeDim(own as number, x.rank, 'squeeze'));
+  const shape = x.shape.filter((size, i) => size !== 1 || !at.includes(i));
+  return shape.length === x.rank ? x : reshape(x, shape);
 }
 
 // Permute

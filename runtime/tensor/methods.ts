@@ -3,13 +3,13 @@
 import { type BackwardOptions, backward } from '../autograd/backward.ts';
 import { type HookHandle, registerHook, retainGrad } from '../autograd/hooks.ts';
 import type { GradHook } from '../autograd/node.ts';
-import * as broadcast from '../ops/broadcast.ts';
 import * as inPlace from '../ops/in-place.ts';
 import * as loss from '../ops/loss.ts';
 import * as matrix from '../ops/matmul.ts';
 import * as movement from '../ops/movement.ts';
 import * as pointwise from '../ops/pointwise.ts';
 import * as reduce from '../ops/reduce.ts';
+import { arrangementMethods } from './arrangement-methods.ts';
 import type { TypedArray } from './dtype.ts';
 import { formatTensor } from './format.ts';
 import * as read from './read.ts';
@@ -52,15 +52,7 @@ const methods = {
   max: reduce.max,
   argmax: reduce.argmax,
   matmul: matrix.matmul,
-  expand: broadcast.expand,
-  reshape: movement.reshape,
-  flatten: movement.flatten,
-  squeeze: movement.squeeze,
-  unsqueeze: movement.unsqueeze,
-  permute: movement.permute,
-  transpose: movement.transpose,
-  narrow: movement.narrow,
-  select: movement.select,
+  ...arrangementMethods,
   add_: inPlace.add_,
   mul_: inPlace.mul_,
   fill_: inPlace.fill_,
@@ -70,7 +62,9 @@ const methods = {
 } as const;
 
 type OpMethods = {
-  [N in keyof typeof methods]: (...rest: Rest<(typeof methods)[N]>) => Tensor;
+  [N in keyof typeof methods]: (
+    ...rest: Rest<(typeof methods)[N]>
+  ) => ReturnType<(typeof methods)[N]>;
 };
 
 const readers = {

@@ -7,6 +7,7 @@ import { newTypedArray } from '../../runtime/tensor/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { expectClose, spread, type Tensor, tensor } from './eager.ts';
+import { arrangingReferences } from './forward-arranging.ts';
 import { gradientCases } from './gradient-cases.ts';
 import * as reference from './reference.ts';
 
@@ -101,6 +102,7 @@ const convAttrs = (groups: number): Attrs =>
 const convOutput = [2, 4, 3, 9];
 
 const cases: Readonly<Record<string, readonly ForwardCase[]>> = {
+  ...arrangingReferences,
   ...comparisons,
   add: binary(([a, b]) => a! + b!),
   sub: binary(([a, b]) => a! - b!),

@@ -6,6 +6,7 @@ import { nllLoss } from '../../runtime/ops/loss.ts';
 import { where } from '../../runtime/ops/pointwise.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { spread, type Tensor, tensor } from './eager.ts';
+import { arrangingCases } from './gradient-cases-arranging.ts';
 
 /** A differentiable function and where to try it. */
 export interface GradientCase {
@@ -88,6 +89,7 @@ const reductions = (run: (x: Tensor, dims?: number | number[], keep?: boolean) =
 
 /** For every op with a gradient, the places where it is compared with differences. */
 export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = {
+  ...arrangingCases,
   contiguous: unary((x) => x.clone()),
   toFloat32: unary((x) => bind1(opNamed('toFloat32'), [x])),
   expand: [

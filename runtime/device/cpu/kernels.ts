@@ -5,9 +5,21 @@ import type { KernelFactory } from './kernel.ts';
 import { matmul } from './matmul.ts';
 import { maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
+import { cat, flip, place, unfoldGrad } from './rearrange.ts';
 import { max, sum, sumTo } from './reduce.ts';
-import { fill } from './scalar/fill.ts';
+import { arange, fill } from './scalar/fill.ts';
+import {
+  gather,
+  gatherGrad,
+  index,
+  indexAdd,
+  indexGrad,
+  indexPut,
+  scatter,
+  scatterAdd,
+} from './scalar/indexing.ts';
 import { nllLoss, nllLossGrad } from './scalar/loss.ts';
+import { sort } from './scalar/order.ts';
 import { argmax } from './scalar/reduce.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
@@ -22,6 +34,20 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   max,
   argmax,
   narrowGrad,
+  arange,
+  cat,
+  flip,
+  place,
+  unfoldGrad,
+  gather,
+  gatherGrad,
+  scatter,
+  scatterAdd,
+  index,
+  indexGrad,
+  indexPut,
+  indexAdd,
+  sort,
   matmul,
   conv2d,
   conv2dInputGrad,

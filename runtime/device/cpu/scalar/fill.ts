@@ -17,6 +17,18 @@ export const fill: KernelFactory = (_inputs, [out], { value }) => {
   };
 };
 
+/** start, start + step, …: each computed by itself, so that no error adds up. */
+export const arange: KernelFactory = (_inputs, [out], attrs) => {
+  const count = attrs.count as number;
+  const start = attrs.start as number;
+  const step = attrs.step as number;
+  return (_sources, [target]) => {
+    const data = heap.view(out!.dtype);
+    const to = indexOf(target!, out!.dtype);
+    for (let i = 0; i < count; i++) data[to + i] = start + i * step;
+  };
+};
+
 /** Numbers `offset`, `offset + 1`, … of the seed's stream. */
 function random(draw: (words: Int32Array, numbers: Float64Array) => void): KernelFactory {
   return (_inputs, [out], attrs) => {

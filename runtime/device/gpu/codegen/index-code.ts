@@ -82,14 +82,19 @@ function term(coordinate: string, stride: number): string[] {
 }
 
 /**
- * WGSL that computes `index` from `i : i32` for a strided target; null when the target is contiguous.
+ * WGSL that computes `index` from `i : i32` for a strided target, or one that starts at element `base`;
+ * null when the target is contiguous.
  * Written by us, not by gpu.js, so it divides whole numbers.
  */
-export function storeCode(shape: readonly number[], strides: readonly number[]): string | null {
+export function storeCode(
+  shape: readonly number[],
+  strides: readonly number[],
+  base = 0,
+): string | null {
   const loops = joinedLoops(shape, [strides]);
-  if (loops.length === 0) return null;
-  if (loops.length === 1 && loops[0]!.strides[0] === 1) return null;
-  const lines = ['var rest = i;', 'var index = 0;'];
+  if (base === 0 && loops.length === 0) return null;
+  if (base === 0 && loops.length === 1 && loops[0]!.strides[0] === 1) return null;
+  const lines = ['var rest = i;', `var index = ${base};`];
   for (let d = loops.length - 1; d >= 0; d--) {
     const { size, strides } = loops[d]!;
     lines.push(`index += (rest % ${size}) * (${strides[0]!});`, `rest = rest / ${size};`);

@@ -1,10 +1,22 @@
 import type { KernelName } from '../../../ops/kernel-names.ts';
 import { conv2d, conv2dInputGrad, conv2dWeightGrad } from './conv.ts';
+import {
+  gather,
+  gatherGrad,
+  index,
+  indexAdd,
+  indexGrad,
+  indexPut,
+  scatter,
+  scatterAdd,
+} from './indexing.ts';
 import { nllLoss, nllLossGrad } from './loss.ts';
 import { matmul } from './matmul.ts';
 import { copy, copyInto, fill, narrowGrad } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';
+import { sort } from './order.ts';
 import { maxPool2d, maxPool2dGrad } from './pool.ts';
+import { arange, cat, flip, place, unfoldGrad } from './rearrange.ts';
 import { argmax, max, sum, sumTo } from './reduce.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
@@ -24,6 +36,20 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, RandomKernel>]: Na
   max,
   argmax,
   narrowGrad,
+  arange,
+  cat,
+  flip,
+  place,
+  unfoldGrad,
+  gather,
+  gatherGrad,
+  scatter,
+  scatterAdd,
+  index,
+  indexGrad,
+  indexPut,
+  indexAdd,
+  sort,
   matmul,
   conv2d,
   conv2dInputGrad,

@@ -80,9 +80,12 @@ export class StageWriter {
     this.line('}');
   }
 
-  /** A stage that writes `result`, one thread per element of the target's shape. */
-  into(target: Slot, meta: TensorMeta, result: string): Stage {
-    const store = storeCode(meta.shape, meta.strides);
+  /**
+   * A stage that writes `result`, one thread per element of the target's shape. `base`: for a part of
+   * the target, its first element.
+   */
+  into(target: Slot, meta: TensorMeta, result: string, base = 0): Stage {
+    const store = storeCode(meta.shape, meta.strides, base);
     return this.#finish(target, sizeOf(meta.shape), store, result);
   }
 

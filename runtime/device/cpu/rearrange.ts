@@ -1,0 +1,89 @@
+import { E } from '../../ops/expr.ts';
+import { identity } from '../../ops/expr-type.ts';
+import { dtypes } from '../../tensor/dtype.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';
+import type { Launch, Operand } from '../device.ts';
+import { copy } from './copies.ts';
+import { heap } from './heap.ts';
+import { addressOf, type KernelFactory } from './kernel.ts';
+import { pointwise } from './pointwise.ts';
+import { fill } from './scalar/fill.ts';
+
+/** Kernels that write strided parts of their result. */
+
+const nothing: Launch = () => {};
+
+/** Copies `x` to a part of a tensor; the launch gets the part's first element as its target. */
+function copyPart(x: TensorMeta, out: TensorMeta, strides: readonly number[]): Launch {
+  return sizeOf(x.shape) === 0 ? nothing : copy([x], [{ ...out, shape: x.shape, strides }], {});
+}
+
+const shifted = ({ holder, offset }: Operand, by: number): Operand => ({
+  holder,
+  offset: offset + by,
+});
+
+export const cat: KernelFactory = (inputs, [out], { dim }) => {
+  const strides = contiguousStrides(out!.shape);
+  let start = 0;
+  const parts = inputs.map((x) => {
+    const skip = start * strides[dim as number]!;
+    start += x.shape[dim as number]!;
+    return { skip, launch: copyPart(x, out!, strides) };
+  });
+  return (sources, [target]) => {
+    for (let i = 0; i < parts.length; i++) {
+      parts[i]!.launch([sources[i]!], [shifted(target!, parts[i]!.skip)]);
+    }
+  };
+};
+
+/** Read backwards: negative strides from the last entry on. */
+export const flip: KernelFactory = ([x], [out], { dims }) => {
+  if (sizeOf(x!.shape) === 0) return nothing;
+  let last = 0;
+  const strides = x!.strides.map((stride, d) => {
+    if (!(dims as readonly number[]).includes(d) || x!.shape[d] === 1) return stride;
+    last += (x!.shape[d]! - 1) * stride;
+    return -stride;
+  });
+  const launch = pointwise(identity, [{ ...x!, strides }], out!, {});
+  return ([source], targets) => launch([shifted(source!, last)], targets);
+};
+
+export const place: KernelFactory = ([x], [out], { strides, offset, value }) => {
+  const filling = fill([], [out!], { value: value! });
+  const copying = copyPart(x!, out!, strides as readonly number[]);
+  return (sources, [target]) => {
+    filling([], [target!]);
+    copying(sources, [shifted(target!, offset as number)]);
+  };
+};
+
+const sum = E.add(E.input(0), E.input(1));
+
+/** Windows overlap, but not the entries with one place in their windows: those are added at once. */
+export const unfoldGrad: KernelFactory = ([dy, x], [dx], { dim, step }) => {
+  const at = dim as number;
+  const size = dy!.shape.at(-1)!;
+  const along = contiguousStrides(x!.shape);
+  const shape = dy!.shape.slice(0, -1);
+  const entries = {
+    ...dx!,
+    shape,
+    strides: along.map((stride, d) => (d === at ? stride * (step as number) : stride)),
+  };
+  const gradients = { ...dy!, shape, strides: dy!.strides.slice(0, -1) };
+  const launch =
+    sizeOf(dy!.shape) === 0 ? nothing : pointwise(sum, [entries, gradients], entries, {});
+  const bytes = sizeOf(x!.shape) * dtypes[dx!.dtype].bytes;
+  return ([grad], [target]) => {
+    const from = addressOf(target!, dx!.dtype);
+    heap.u8.fill(0, from, from + bytes);
+    for (let k = 0; k < size; k++) {
+      const part = shifted(target!, k * along[at]!);
+      launch([part, shifted(grad!, k * dy!.strides.at(-1)!)], [part]);
+    }
+  };
+};

@@ -1,0 +1,82 @@
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { contiguousStrides } from '../../../tensor/shape.ts';
+import { input, output, type Slot, type Stage, singleStage } from '../kernel-plan.ts';
+import { divisionCode } from './index-code.ts';
+import { fill } from './movement.ts';
+import type { NamedPlan } from './named-plan.ts';
+import { StageWriter, thread } from './stage-writer.ts';
+
+/** Copies an operand to the part of the output that has these strides and starts at `base`. */
+function copyStage(
+  slot: Slot,
+  x: TensorMeta,
+  out: TensorMeta,
+  strides: readonly number[],
+  base: number,
+): Stage {
+  const w = new StageWriter();
+  const ref = w.array(slot);
+  const [index] = w.indices(x.shape, [x.strides]);
+  return w.into(output(0), { ...out, shape: x.shape, strides }, ref.at(index!), base);
+}
+
+/** One stage per operand: a kernel can't read more than 7. */
+export const cat: NamedPlan = (inputs, [out], attrs) => {
+  const dim = attrs.dim as number;
+  const strides = contiguousStrides(out!.shape);
+  let start = 0;
+  const stages = inputs.map((x, i) => {
+    const base = start * strides[dim]!;
+    start += x.shape[dim]!;
+    return copyStage(input(i), x, out!, strides, base);
+  });
+  return { scratch: [], stages };
+};
+
+export const flip: NamedPlan = ([x], [out], attrs) => {
+  const dims = attrs.dims as readonly number[];
+  let last = 0;
+  const strides = x!.strides.map((stride, d) => {
+    if (!dims.includes(d)) return stride;
+    last += (x!.shape[d]! - 1) * stride;
+    return -stride;
+  });
+  const w = new StageWriter();
+  const ref = w.array(input(0));
+  const [index] = w.indices(x!.shape, [strides]);
+  return singleStage(w.into(output(0), out!, ref.at(`${last}+${index}`)));
+};
+
+export const place: NamedPlan = ([x], [out], attrs) => {
+  const filled = fill([], [out!], attrs);
+  const strides = attrs.strides as readonly number[];
+  const copied = copyStage(input(0), x!, out!, strides, attrs.offset as number);
+  return { scratch: [], stages: [...filled.stages, copied] };
+};
+
+/** Each element of x asks, for every place in a window, which window has it there. */
+export const unfoldGrad: NamedPlan = ([dy], [dx], attrs) => {
+  const dim = attrs.dim as number;
+  const step = attrs.step as number;
+  const size = dy!.shape.at(-1)!;
+  const inWindow = dy!.strides.at(-1)!;
+  const w = new StageWriter();
+  const ref = w.array(input(0));
+  const others = dy!.strides.slice(0, -1).map((stride, d) => (d === dim ? 0 : stride));
+  const alongDim = dx!.shape.map((_, d) => (d === dim ? 1 : 0));
+  const [index, entry] = w.indices(dx!.shape, [others, alongDim]);
+  const sum = w.let('0.0');
+  w.loop(size, (k) => {
+    const [window, rest] = [w.name(), w.name()];
+    w.line(...divisionCode(`(${entry}-${k})`, step, window, rest));
+    w.line(`if(${rest}===0.0&&${window}>=0.0&&${window}<${dy!.shape[dim]!}){`);
+    const at = `${index}+${window}*${dy!.strides[dim]!}+${k}*${inWindow}`;
+    w.line(`${sum}=${sum}+${ref.at(at)};`, '}');
+  });
+  return singleStage(w.into(output(0), dx!, sum));
+};
+
+export const arange: NamedPlan = (_inputs, [out]) => {
+  const w = new StageWriter();
+  return singleStage(w.into(output(0), out!, `${w.attr('start')}+${thread}*${w.attr('step')}`));
+};

@@ -1,0 +1,119 @@
+/** A tensor written into a larger one that is filled with a number; the gradient of strided views. */
+
+import { ArgumentError } from '../errors/errors.ts';
+import { invariant } from '../errors/invariant.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { contiguousStrides, formatShape, type Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { type Attrs, defineOp, saving } from './define-op.ts';
+import { contiguous } from './movement.ts';
+
+/** Where a view lies in a contiguous tensor: strides and first element, in elements. */
+export interface Region {
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+const asStridedOp = defineOp({
+  name: 'asStrided',
+  operands: { x: 'data' },
+  infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
+  kernel: {
+    kind: 'view',
+    view: ([x], { shape, strides, offset }) => {
+      invariant(isContiguousMeta(x!), 'asStrided of a strided tensor');
+      return {
+        dtype: x!.dtype,
+        shape: shape as Shape,
+        strides: strides as readonly number[],
+        offset: x!.offset + (offset as number),
+        device: x!.device,
+      };
+    },
+  },
+  vjp: {
+    x: saving({ x: 'shape' }, ({ x }, dy, attrs) => placed(dy, x.shape, regionOf(attrs), 0)),
+  },
+});
+
+const placeOp = defineOp({
+  name: 'place',
+  operands: { x: 'data' },
+  infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
+  kernel: { kind: 'named', name: 'place' },
+  layout: 'any',
+  vjp: {
+    x: saving({ x: 'shape' }, ({ x }, dy, { strides, offset }) =>
+      bind1(asStridedOp, [contiguous(dy)], {
+        shape: x.shape,
+        strides: strides!,
+        offset: offset!,
+      }),
+    ),
+  },
+});
+
+function regionOf({ strides, offset }: Attrs): Region {
+  return { strides: strides as readonly number[], offset: offset as number };
+}
+
+/** A tensor of `shape` that is `value` but for the region, which holds `x`. No two of its elements coincide. */
+export function placed(
+  x: Tensor,
+  shape: Shape,
+  { strides, offset }: Region,
+  value: number,
+): Tensor {
+  return bind1(placeOp, [x], { shape, strides, offset, value });
+}
+
+/** Adds `before` and `after` entries of `value` to each dimension; negative ones cut entries off. */
+export function padConstant(
+  x: Tensor,
+  before: readonly number[],
+  after: readonly number[],
+  value: number,
+): Tensor {
+  const shape = x.shape.map((size, d) => size + before[d]! + after[d]!);
+  const strides = contiguousStrides(shape);
+  const offset = strides.reduce((sum, stride, d) => sum + stride * before[d]!, 0);
+  return placed(x, shape, { strides, offset }, value);
+}
+
+/** Strides and first element of the diagonal `diagonal` over two dimensions, and its length. */
+export function diagonalRegion(
+  { shape, strides }: Pick<TensorMeta, 'shape' | 'strides'>,
+  diagonal: number,
+  dim1: number,
+  dim2: number,
+): Region & { readonly length: number } {
+  const [rows, columns] = [shape[dim1]!, shape[dim2]!];
+  const length = Math.max(
+    0,
+    diagonal >= 0 ? Math.min(rows, columns - diagonal) : Math.min(rows + diagonal, columns),
+  );
+  const others = strides.filter((_, d) => d !== dim1 && d !== dim2);
+  const start = diagonal >= 0 ? diagonal * strides[dim2]! : -diagonal * strides[dim1]!;
+  return {
+    strides: [...others, strides[dim1]! + strides[dim2]!],
+    offset: length === 0 ? 0 : start,
+    length,
+  };
+}
+
+/** Zeros but for a diagonal of the last two dimensions, which holds the last dimension of `x`. */
+export function diagEmbed(x: Tensor, diagonal = 0): Tensor {
+  if (x.rank === 0 || !Number.isInteger(diagonal)) {
+    throw new ArgumentError({
+      what: 'diagEmbed: no diagonal to fill',
+      given: `${formatSpec(x)}, diagonal ${diagonal}`,
+      expected: 'at least one dimension, and an integer for the diagonal',
+      remedy: `reshape the tensor to ${formatShape([1])} first`,
+    });
+  }
+  const side = x.shape.at(-1)! + Math.abs(diagonal);
+  const shape = [...x.shape.slice(0, -1), side, side];
+  const meta = { shape, strides: contiguousStrides(shape) };
+  return placed(x, shape, diagonalRegion(meta, diagonal, x.rank - 1, x.rank), 0);
+}

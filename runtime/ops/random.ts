@@ -1,0 +1,101 @@
+/**
+ * Random tensors made from uniform numbers, so that every device draws the same. Each takes one number
+ * of the stream per element of the shape that it says.
+ */
+
+import { deviceGuard } from '../device/current.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import type { DType } from '../tensor/dtype.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { cast } from './cast.ts';
+import { rand, randn } from './create.ts';
+import { unsqueeze } from './movement.ts';
+import { argsort, topk } from './order.ts';
+import { add, div, gt, log, lt, mul, neg, where } from './pointwise.ts';
+import { fullLike } from './ranges.ts';
+import { argmax } from './reduce.ts';
+
+/** A float32 in [0, 1) has 24 random bits. */
+const most = 2 ** 24;
+
+/** Integers from `low` up to, but without, `high`. One number of the stream per element. */
+export function randint(
+  low: number,
+  high: number,
+  shape: Shape,
+  options: { readonly dtype?: DType } = {},
+): Tensor {
+  const range = high - low;
+  if (![low, high].every(Number.isInteger) || range < 1 || range > most) {
+    throw new ArgumentError({
+      what: 'randint: not a range of integers',
+      given: `from ${low} to ${high}`,
+      expected: `integers, from 1 to 2^24 of them: a random number has 24 bits`,
+      remedy: 'the second bound is not included: randint(0, 10, shape) draws 0 to 9',
+    });
+  }
+  return tidy(() => {
+    const drawn = add(cast(mul(rand(shape), range), 'int32'), low);
+    return cast(drawn, options.dtype ?? 'int32');
+  });
+}
+
+/** Uniform in [0, 1), with the shape and on the device of `x`. */
+export function randLike(x: Tensor): Tensor {
+  return deviceGuard(x.device, () => rand(x.shape));
+}
+
+/** Standard normal, with the shape and on the device of `x`. */
+export function randnLike(x: Tensor): Tensor {
+  return deviceGuard(x.device, () => randn(x.shape));
+}
+
+/** 1 with the probability that `probabilities` holds, else 0. One number of the stream per element. */
+export function bernoulli(probabilities: Tensor): Tensor {
+  return tidy(() => cast(lt(randLike(probabilities), probabilities), 'float32'));
+}
+
+/** The numbers from 0 to n − 1 in random order, int32: where n numbers of the stream are sorted to. */
+export function randperm(n: number): Tensor {
+  return tidy(() => argsort(rand([n])));
+}
+
+/**
+ * Indices drawn with the weights of each row [n] or [rows, n], which need not add up to 1; int32
+ * [draws] or [rows, draws]. A race of exponential clocks: one number of the stream per weight, and with
+ * replacement per weight and draw.
+ */
+export function multinomial(weights: Tensor, draws: number, replacement = false): Tensor {
+  const classes = weights.shape.at(-1) ?? 0;
+  if (weights.rank < 1 || weights.rank > 2 || classes === 0) {
+    throw new ShapeError({
+      what: 'multinomial: nothing to choose from',
+      given: formatSpec(weights),
+      expected: 'weights [n] or [rows, n]',
+      remedy: 'flatten the leading dimensions',
+    });
+  }
+  if (!Number.isInteger(draws) || draws < 1 || (!replacement && draws > classes)) {
+    throw new ArgumentError({
+      what: 'multinomial: not a number of draws',
+      given: `${draws} of ${classes}${replacement ? ' with replacement' : ''}`,
+      expected: replacement ? 'an integer from 1 on' : `an integer from 1 to ${classes}`,
+      remedy: 'pass true for replacement to draw an entry more than once',
+    });
+  }
+  return tidy(() => {
+    if (!replacement) return topk(arrivals(weights, weights.shape), draws)[1];
+    const shape = [...weights.shape.slice(0, -1), draws, classes];
+    return argmax(arrivals(unsqueeze(weights, -2), shape), -1);
+  });
+}
+
+/** The larger, the sooner a clock of that weight rings; never for weight 0. */
+function arrivals(weights: Tensor, shape: Shape): Tensor {
+  const uniform = deviceGuard(weights.device, () => rand(shape));
+  const time = neg(log(add(neg(uniform), 1)));
+  return where(gt(weights, 0), div(weights, time), fullLike(weights, -1, { shape: [] }));
+}

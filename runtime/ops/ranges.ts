@@ -1,0 +1,112 @@
+/** Tensors of regular numbers, and tensors with the shape, dtype and device of another one. */
+
+import { currentDevice, deviceGuard } from '../device/current.ts';
+import type { Device } from '../device/device.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import type { DType } from '../tensor/dtype.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { contiguousStrides, type Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { expand } from './broadcast.ts';
+import { cast } from './cast.ts';
+import { full } from './create.ts';
+import { defineOp } from './define-op.ts';
+import { placed } from './place.ts';
+
+const arangeOp = defineOp({
+  name: 'arange',
+  operands: {},
+  infer: (_inputs, { count, dtype }) => ({ dtype: dtype as DType, shape: [count as number] }),
+  kernel: { kind: 'named', name: 'arange' },
+});
+
+export interface RangeOptions {
+  readonly dtype?: DType;
+  /** The current device when left out. */
+  readonly device?: Device;
+}
+
+function range(count: number, start: number, step: number, options: RangeOptions): Tensor {
+  const dtype = options.dtype ?? 'float32';
+  return deviceGuard(options.device ?? currentDevice(), () => {
+    if (dtype !== 'bool') return bind1(arangeOp, [], { count, start, step, dtype });
+    return tidy(() => cast(range(count, start, step, { dtype: 'float32' }), 'bool'));
+  });
+}
+
+/**
+ * Numbers from `start` (0 when only one is given) up to, but without, `end`: `arange(3)`,
+ * `arange(2, 8, 2)`. float32 unless the options say otherwise: JavaScript has one kind of number.
+ */
+export function arange(
+  start: number,
+  end?: number | null,
+  step = 1,
+  options: RangeOptions = {},
+): Tensor {
+  const [from, to] = end === undefined || end === null ? [0, start] : [start, end];
+  const count = Math.ceil((to - from) / step);
+  if (step === 0 || !Number.isFinite(count) || count < 0) {
+    throw new ArgumentError({
+      what: 'arange: the steps never arrive',
+      given: `from ${from} to ${to} by ${step}`,
+      expected: 'finite bounds, and a step that leads from the first to the second',
+      remedy: 'check the sign of the step',
+    });
+  }
+  return range(count, from, step, options);
+}
+
+/** `steps` numbers from `start` to `end`, both included, at equal distances. */
+export function linspace(
+  start: number,
+  end: number,
+  steps: number,
+  options: RangeOptions = {},
+): Tensor {
+  if (!Number.isInteger(steps) || steps < 0) {
+    throw new ArgumentError({
+      what: 'linspace: not a number of steps',
+      given: String(steps),
+      expected: 'an integer from 0 on',
+      remedy: 'pass how many numbers to make',
+    });
+  }
+  return range(steps, start, steps > 1 ? (end - start) / (steps - 1) : 0, options);
+}
+
+/** Ones on the main diagonal of an n×m matrix, zeros elsewhere. */
+export function eye(n: number, m: number = n, options: RangeOptions = {}): Tensor {
+  if (![n, m].every((size) => Number.isInteger(size) && size >= 0)) {
+    throw new ArgumentError({
+      what: 'eye: not a shape',
+      given: `${n} × ${m}`,
+      expected: 'integers from 0 on',
+      remedy: 'pass the number of rows, and of columns if it differs',
+    });
+  }
+  const dtype = options.dtype ?? 'float32';
+  return deviceGuard(options.device ?? currentDevice(), () =>
+    tidy(() => {
+      const one = expand(full([], 1, { dtype }), [Math.min(n, m)]);
+      const [row = 0, column = 0] = contiguousStrides([n, m]);
+      return placed(one, [n, m], { strides: [row + column], offset: 0 }, 0);
+    }),
+  );
+}
+
+export interface LikeOptions {
+  readonly dtype?: DType;
+  /** Another shape on the same device. */
+  readonly shape?: Shape;
+}
+
+/** Filled with a number: shape, dtype and device of `x`. */
+export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): Tensor {
+  const { shape = x.shape, dtype = x.dtype } = options;
+  return deviceGuard(x.device, () => full(shape, value, { dtype }));
+}
+
+export const zerosLike = (x: Tensor, options?: LikeOptions): Tensor => fullLike(x, 0, options);
+export const onesLike = (x: Tensor, options?: LikeOptions): Tensor => fullLike(x, 1, options);

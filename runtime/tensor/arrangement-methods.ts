@@ -1,0 +1,70 @@
+/** The methods that move, join, choose and order elements. */
+
+import * as advancedIndex from '../ops/advanced-index.ts';
+import * as broadcast from '../ops/broadcast.ts';
+import * as dataDependent from '../ops/data-dependent.ts';
+import * as indexing from '../ops/indexing.ts';
+import * as movement from '../ops/movement.ts';
+import * as order from '../ops/order.ts';
+import * as place from '../ops/place.ts';
+import * as rearrange from '../ops/rearrange.ts';
+import * as splitting from '../ops/splitting.ts';
+import * as triangles from '../ops/triangles.ts';
+import * as views from '../ops/views.ts';
+
+export const arrangementMethods = {
+  expand: broadcast.expand,
+  expandAs: views.expandAs,
+  broadcastTo: views.broadcastTo,
+  reshape: movement.reshape,
+  flatten: movement.flatten,
+  unflatten: views.unflatten,
+  squeeze: movement.squeeze,
+  unsqueeze: movement.unsqueeze,
+  permute: movement.permute,
+  transpose: movement.transpose,
+  swapaxes: views.swapaxes,
+  movedim: views.movedim,
+  t: views.t,
+  narrow: movement.narrow,
+  select: movement.select,
+  slice: views.sliceOf,
+  unfold: views.unfold,
+  diagonal: views.diagonal,
+  diag: views.diag,
+  diagEmbed: place.diagEmbed,
+  split: splitting.split,
+  chunk: splitting.chunk,
+  tensorSplit: splitting.tensorSplit,
+  unbind: splitting.unbind,
+  repeat: rearrange.repeat,
+  tile: rearrange.tile,
+  repeatInterleave: rearrange.repeatInterleave,
+  flip: rearrange.flip,
+  fliplr: rearrange.fliplr,
+  flipud: rearrange.flipud,
+  roll: rearrange.roll,
+  rot90: rearrange.rot90,
+  tril: triangles.tril,
+  triu: triangles.triu,
+  trace: triangles.trace,
+  gather: indexing.gather,
+  scatter: indexing.scatter,
+  scatterAdd: indexing.scatterAdd,
+  takeAlongDim: indexing.takeAlongDim,
+  take: indexing.take,
+  indexSelect: indexing.indexSelect,
+  indexAdd: indexing.indexAdd,
+  indexCopy: indexing.indexCopy,
+  indexFill: indexing.indexFill,
+  index: advancedIndex.index,
+  indexPut: advancedIndex.indexPut,
+  indexPut_: advancedIndex.indexPut_,
+  nonzero: dataDependent.nonzero,
+  maskedSelect: dataDependent.maskedSelect,
+  sort: order.sort,
+  argsort: order.argsort,
+  msort: order.msort,
+  topk: order.topk,
+  kthvalue: order.kthvalue,
+} as const;
