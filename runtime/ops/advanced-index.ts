@@ -128,7 +128,7 @@ function joined({ base, tensors }: Plan): Joined {
 }
 
 /** `x[items]`: a view where only numbers, slices and null are given, otherwise a copy. */
-export function index(x: Tensor, ...items: readonly IndexItem[]): Tensor {
+export function index(x: Tensor, ...items: IndexItem[]): Tensor {
   return tidy(() => {
     const plan = planOf(x, items);
     if (plan.tensors.length === 0) return plan.base;
