@@ -9,6 +9,7 @@ export function embeddedSource(
   code: string,
   file: string,
   incoming: EncodedSourceMap | string | undefined,
+  withContent: boolean,
 ): EmbeddedSource {
   // A comment that names a map would be read as the map of this text.
   const text = code.replace(/\n\/\/[#@] sourceMappingURL=\S*\s*$/, '\n');
@@ -17,7 +18,8 @@ export function embeddedSource(
   const { mappings, names, sources, sourcesContent } = map;
   const [only] = sources;
   const named = sources.length === 1 && only !== undefined ? [file] : sources;
-  const json = { version: 3, mappings, names, sources: named, sourcesContent };
+  const content = withContent ? { sourcesContent } : {};
+  const json = { version: 3, mappings, names, sources: named, ...content };
   return { file, text, map: JSON.stringify(json) };
 }
 

@@ -14,6 +14,11 @@ export interface PluginOptions {
    * started (Vite: the root of the project). With null, files have their whole path.
    */
   readonly root?: string | null;
+  /**
+   * With false, modules that were compiled from TypeScript carry positions in the user's files and
+   * not their text: a third smaller, but explanations can't quote lines where there are no files.
+   */
+  readonly sourceText?: boolean;
   /** What instrumented modules import the probe from. */
   readonly probe?: string;
 }

@@ -54,7 +54,8 @@ export function transform(
   const from = JSON.stringify(options.probe ?? 'tostatic/probe');
   const { at, separator } = endOfDirectives(ast.body, headEnd(code), code);
   text.appendLeft(at, `${separator}import{probe as ${added.probe}}from${from};`);
-  const source = embeddedSource(code, shownFile(path, options.root), incoming);
+  const file = shownFile(path, options.root);
+  const source = embeddedSource(code, file, incoming, options.sourceText ?? true);
   // Hoisted, so that it is there for functions that run before the module does (import cycles).
   text.append(`\nfunction ${added.source}(){return${JSON.stringify(source)}}\n`);
 
