@@ -128,7 +128,7 @@ export function analyze(root: FunctionNode): Analysis {
   }
 
   function use(node: Identifier, scope: LexicalScope, how: 'read' | 'assign' | 'declare'): void {
-    const binding = scope.resolve(node.name);
+    const binding = scope.resolve(node.name) ?? argumentsOf(node.name, scope.owner);
     if (!binding) {
       uses.set(node, { binding, checked: false });
       return;
@@ -146,6 +146,15 @@ export function analyze(root: FunctionNode): Analysis {
     if (how === 'assign' && (binding.kind === 'const' || binding.kind === 'self')) {
       refusal ??= refuse('assign-to-constant', node);
     }
+  }
+
+  /** `arguments` is a variable of the function around the arrows, declared by its first use. */
+  function argumentsOf(name: string, from: FunctionScope): Binding | undefined {
+    if (name !== 'arguments') return undefined;
+    let owner = from;
+    while (owner.node.type === 'ArrowFunctionExpression' && owner.parent) owner = owner.parent;
+    owner.arguments = declare(scopes.get(owner.node)!, 'var', name, 0, []);
+    return owner.arguments;
   }
 
   function capture(binding: Binding, by: FunctionScope): void {
@@ -218,6 +227,7 @@ export function analyze(root: FunctionNode): Analysis {
         for (const part of [node.init, node.test, node.update, node.body]) visit(part, inner);
         return;
       }
+      case 'ForInStatement':
       case 'ForOfStatement': {
         const inner = openScope(node, scope.owner, scope);
         declareLexical([node.left], inner, [spanOf(node.right)]);

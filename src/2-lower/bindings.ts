@@ -60,6 +60,8 @@ export class FunctionScope {
   readonly outer: Binding[] = [];
   /** Everything declared in it, in the order of declaration. */
   readonly bindings: Binding[] = [];
+  /** The variable `arguments`, when it is used. */
+  arguments: Binding | undefined;
   /** Body variables that begin with the value of the parameter of the same name. */
   readonly copies: { readonly from: Binding; readonly to: Binding }[] = [];
 

@@ -1,4 +1,10 @@
-import type { CallExpression, Expression, MemberExpression, NewExpression } from 'acorn';
+import type {
+  CallExpression,
+  Expression,
+  MemberExpression,
+  NewExpression,
+  TaggedTemplateExpression,
+} from 'acorn';
 import type { Reg } from '../bytecode/instructions.ts';
 import { spreadArray } from './literals.ts';
 import type { Lowering } from './lowering.ts';
@@ -29,6 +35,20 @@ export function lowerCall(l: Lowering, node: CallExpression, dst = l.code.temp()
     const args = lowerArguments(l, node.arguments, node.end);
     l.code.emit({ op: 'call', dst, callee, receiver, args }, span);
   }
+  l.code.release(mark);
+  return dst;
+}
+
+export function lowerTagged(l: Lowering, node: TaggedTemplateExpression, dst = l.code.temp()): Reg {
+  const mark = l.code.mark();
+  const { quasis, expressions } = node.quasi;
+  const { callee, receiver } = lowerCallee(l, node.tag, node.end);
+  const object = l.code.temp();
+  const strings = quasis.map(({ value }) => value.cooked ?? undefined);
+  const raw = quasis.map(({ value }) => value.raw);
+  l.code.emit({ op: 'templateObject', dst: object, strings, raw }, spanOf(node.quasi));
+  const args = [object, ...lowerArguments(l, expressions, node.end)];
+  l.code.emit({ op: 'call', dst, callee, receiver, args }, spanOf(node));
   l.code.release(mark);
   return dst;
 }

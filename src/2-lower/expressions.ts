@@ -2,7 +2,7 @@ import type { AnyNode, Expression, Literal } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Primitive, Reg } from '../bytecode/instructions.ts';
 import { lowerAssignment, lowerUpdate } from './assignments.ts';
-import { lowerCall, lowerNew } from './calls.ts';
+import { lowerCall, lowerNew, lowerTagged } from './calls.ts';
 import { lowerArray, lowerObject, lowerTemplate } from './literals.ts';
 import type { ExpressionRule, Lowering } from './lowering.ts';
 import { lowerChain, lowerDelete, lowerMember } from './members.ts';
@@ -103,11 +103,11 @@ export const expressionRules: { readonly [T in Expression['type']]: ExpressionRu
   ChainExpression: lowerChain,
   CallExpression: lowerCall,
   NewExpression: lowerNew,
+  TaggedTemplateExpression: lowerTagged,
   ParenthesizedExpression: (l, node, dst) => l.expression(node.expression, dst),
   AwaitExpression: refused,
   ClassExpression: refused,
   ImportExpression: refused,
-  TaggedTemplateExpression: refused,
   YieldExpression: refused,
 };
 

@@ -11,6 +11,8 @@ interface Surroundings {
   /** `super` is that of the captured method: true in it and in its arrows. */
   readonly ownSuper: boolean;
   readonly ownNewTarget: boolean;
+  /** `arguments` is that of a function in strict code. */
+  readonly ownArguments: boolean;
 }
 
 /**
@@ -20,7 +22,9 @@ interface Surroundings {
  */
 export function findRefusal(root: FunctionNode, strict: boolean): LowerRefusal | undefined {
   const ownNewTarget = root.type !== 'ArrowFunctionExpression';
-  const place = { fn: root, strict: strict || hasUseStrict(root), ownSuper: true, ownNewTarget };
+  const isStrict = strict || hasUseStrict(root);
+  const ownArguments = ownNewTarget && isStrict;
+  const place = { fn: root, strict: isStrict, ownSuper: true, ownNewTarget, ownArguments };
   const reason = reasonAgainst(root, place);
   return reason ? refuse(reason, root) : visitChildren(root, place);
 }
@@ -59,7 +63,7 @@ function expressionChildren(node: AnyNode): Iterable<AnyNode> {
 function surroundingsIn(fn: FunctionNode, place: Surroundings): Surroundings {
   const strict = place.strict || hasUseStrict(fn);
   if (fn.type === 'ArrowFunctionExpression') return { ...place, fn, ownNewTarget: false, strict };
-  return { fn, strict, ownSuper: false, ownNewTarget: true };
+  return { fn, strict, ownSuper: false, ownNewTarget: true, ownArguments: strict };
 }
 
 function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason | undefined {
@@ -72,8 +76,6 @@ function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason |
       return node.generator ? 'generator' : undefined;
     case 'ForOfStatement':
       return node.await ? 'async' : undefined;
-    case 'ForInStatement':
-      return 'for-in';
     case 'WithStatement':
       return 'with';
     case 'ClassDeclaration':
@@ -81,14 +83,12 @@ function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason |
       return 'class';
     case 'VariableDeclaration':
       return node.kind === 'using' || node.kind === 'await using' ? 'using' : undefined;
-    case 'TaggedTemplateExpression':
-      return 'tagged-template';
     case 'PrivateIdentifier':
       return 'private-name';
     case 'ImportExpression':
       return 'dynamic-import';
     case 'Identifier':
-      return node.name === 'arguments' ? 'arguments' : undefined;
+      return node.name === 'arguments' && !place.ownArguments ? 'arguments' : undefined;
     case 'MetaProperty':
       if (node.meta.name === 'import') return 'dynamic-import';
       return place.ownNewTarget ? undefined : 'new-target';
@@ -98,12 +98,10 @@ function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason |
       return node.callee.name === 'eval' ? 'direct-eval' : undefined;
     case 'MemberExpression':
       if (node.object.type !== 'Super') return undefined;
-      return node.computed || !place.ownSuper ? 'super' : undefined;
+      return place.ownSuper ? undefined : 'super';
     case 'UnaryExpression':
       if (node.operator !== 'delete') return undefined;
       return node.argument.type === 'Identifier' ? 'delete-variable' : undefined;
-    case 'ObjectExpression':
-      return reasonAgainstProperties(node.properties);
     case 'BlockStatement':
       return node === place.fn.body ? undefined : reasonAgainstBlock(node.body, place);
     case 'SwitchCase':
@@ -115,19 +113,6 @@ function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason |
     default:
       return undefined;
   }
-}
-
-function reasonAgainstProperties(properties: readonly AnyNode[]): LowerRefusalReason | undefined {
-  for (const node of properties) {
-    if (node.type !== 'Property') continue;
-    if (node.kind !== 'init') return 'accessor';
-    if (node.computed || node.shorthand || node.method) continue;
-    const { key } = node;
-    const isProto =
-      'name' in key ? key.name === '__proto__' : 'value' in key && key.value === '__proto__';
-    if (isProto) return 'prototype';
-  }
-  return undefined;
 }
 
 /** In strict code a function in a block belongs to the block alone. */
@@ -146,6 +131,7 @@ function writtenNodes(node: AnyNode): readonly (AnyNode | null)[] {
   switch (node.type) {
     case 'AssignmentExpression':
     case 'AssignmentPattern':
+    case 'ForInStatement':
     case 'ForOfStatement':
       return [node.left];
     case 'UpdateExpression':

@@ -72,6 +72,10 @@ export function lowerObject(l: Lowering, node: ObjectExpression, object = l.code
 
 function lowerProperty(l: Lowering, object: Reg, node: Property): void {
   const span = spanOf(node);
+  if (setsPrototype(node)) {
+    l.code.emit({ op: 'setPrototype', object, src: l.expression(node.value) }, span);
+    return;
+  }
   const key = l.code.temp();
   const name = node.computed ? undefined : staticKey(node.key);
   if (node.computed) {
@@ -82,9 +86,21 @@ function lowerProperty(l: Lowering, object: Reg, node: Property): void {
     invariant(name !== undefined, 'a property is a name, a string or a number');
     l.code.emit({ op: 'const', dst: key, value: name }, spanOf(node.key));
   }
+  const { kind, value } = node;
+  if (kind !== 'init') {
+    invariant(value.type === 'FunctionExpression', 'an accessor is a function');
+    // The definition names it: by its kind and the key.
+    const src = l.closure({ node: value, kind: 'method', name: '' });
+    l.code.emit({ op: 'defineAccessor', object, key, accessor: kind, src }, span);
+    return;
+  }
   const src = lowerPropertyValue(l, node, name, key);
   l.code.emit({ op: 'defineProp', object, key, src }, span);
 }
+
+/** `__proto__: value`; not `['__proto__']: value`, `__proto__() {}` or `{ __proto__ }`. */
+const setsPrototype = ({ computed, shorthand, method, kind, key }: Property): boolean =>
+  !computed && !shorthand && !method && kind === 'init' && staticKey(key) === '__proto__';
 
 function lowerPropertyValue(l: Lowering, node: Property, name: string | undefined, key: Reg): Reg {
   const { value } = node;

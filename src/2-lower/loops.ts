@@ -1,4 +1,10 @@
-import type { DoWhileStatement, ForOfStatement, ForStatement, WhileStatement } from 'acorn';
+import type {
+  DoWhileStatement,
+  ForInStatement,
+  ForOfStatement,
+  ForStatement,
+  WhileStatement,
+} from 'acorn';
 import type { Reg, Span } from '../bytecode/instructions.ts';
 import { contains } from './bindings.ts';
 import type { Lowering } from './lowering.ts';
@@ -47,7 +53,9 @@ export function lowerFor(l: Lowering, node: ForStatement): void {
 const hasFunction = (l: Lowering, text: Span): boolean =>
   [...l.analysis.functions.keys()].some(({ start }) => contains(text, start));
 
-export function lowerForOf(l: Lowering, node: ForOfStatement): void {
+type ForEach = ForInStatement | ForOfStatement;
+
+export function lowerForEach(l: Lowering, node: ForEach): void {
   const { left, right } = node;
   const next = l.code.label();
   const end = l.code.label();
@@ -55,8 +63,12 @@ export function lowerForOf(l: Lowering, node: ForOfStatement): void {
   // `for (const x of f(() => x))`: the iterable sees a variable that never gets a value.
   if (l.variables.areUsedEarly(node)) l.variables.enter(node);
   const iterator = l.code.temp();
-  const iterable = l.expression(right);
-  l.code.emit({ op: 'getIterator', dst: iterator, iterable }, spanOf(right));
+  // Sloppy code: `for (var x = 1 in o)`.
+  if (left.type === 'VariableDeclaration' && left.declarations[0]!.init) l.statement(left);
+  const object = l.expression(right);
+  if (node.type === 'ForOfStatement') {
+    l.code.emit({ op: 'getIterator', dst: iterator, iterable: object }, spanOf(right));
+  } else l.code.emit({ op: 'getKeyIterator', dst: iterator, object }, spanOf(right));
   l.code.release(mark);
   l.code.temp(); // keeps the iterator's register until the end of the loop
 
@@ -74,14 +86,14 @@ export function lowerForOf(l: Lowering, node: ForOfStatement): void {
 }
 
 /** The loop variable's own register, when nothing has to happen between. */
-function directTarget(l: Lowering, node: ForOfStatement): Reg | undefined {
+function directTarget(l: Lowering, node: ForEach): Reg | undefined {
   const { left } = node;
   const name = left.type === 'VariableDeclaration' ? left.declarations[0]!.id : left;
   if (name.type !== 'Identifier') return undefined;
   return l.variables.destination(name, name, true);
 }
 
-function storeElement(l: Lowering, { left }: ForOfStatement, value: Reg): void {
+function storeElement(l: Lowering, { left }: ForEach, value: Reg): void {
   if (left.type === 'VariableDeclaration') {
     l.target(left.declarations[0]!.id, 'declare')(value, spanOf(left));
   } else l.target(left, 'assign')(value, spanOf(left));

@@ -38,6 +38,11 @@ export function lowerAnalysed(place: FunctionPlace, analysis: Analysis): Code {
   const l = makeLowering(code, variables, analysis, { source, strict });
 
   variables.enter(node);
+  if (scope.arguments) {
+    const dst = code.temp();
+    code.emit({ op: 'arguments', dst }, entry);
+    variables.store(scope.arguments, dst, entry);
+  }
   lowerParameters(l, node.params);
   if (node.body.type === 'BlockStatement') {
     variables.enter(node.body);

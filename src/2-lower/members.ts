@@ -9,7 +9,7 @@ import type {
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Reg } from '../bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { spanOf, staticKey } from './nodes.ts';
+import { spanOf } from './nodes.ts';
 
 /** A property key: a name in the text, or a value of the program. */
 export type Key = { readonly name: string } | { readonly register: Reg };
@@ -50,9 +50,10 @@ export function lowerMember(l: Lowering, node: MemberExpression, dst = l.code.te
 }
 
 export function lowerSuperMember(l: Lowering, node: MemberExpression, dst: Reg): void {
-  const key = node.property.type === 'PrivateIdentifier' ? undefined : staticKey(node.property);
-  invariant(!node.computed && key !== undefined, 'computed super members were refused');
-  l.code.emit({ op: 'getSuper', dst, key }, spanOf(node));
+  const key = memberKey(l, node, node.end);
+  const span = spanOf(node);
+  if ('name' in key) l.code.emit({ op: 'getSuper', dst, key: key.name }, span);
+  else l.code.emit({ op: 'getSuperElem', dst, key: key.register }, span);
 }
 
 /** The object of a member expression, kept until `until`; leaves the chain when `?.` says so. */

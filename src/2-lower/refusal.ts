@@ -31,35 +31,20 @@ export const lowerRefusals = {
     remedy: 'Call a function instead.',
   },
   arguments: {
-    explanation: '`arguments` shares its elements with the parameters.',
+    explanation:
+      '`arguments` of sloppy code shares its elements with the parameters; an arrow has none.',
     remedy: 'Use a rest parameter: (...args).',
-  },
-  'for-in': {
-    explanation: '`for … in` visits keys in an order that also depends on prototypes.',
-    remedy: 'Write for (const key of Object.keys(object)).',
   },
   using: {
     explanation: '`using` disposes values on every way out of the block.',
     remedy: 'Leave the variable to the memory planner: inside captured code it needs no disposal.',
   },
-  'tagged-template': {
-    explanation: 'A tagged template hands over one strings object per place in the source.',
-    remedy: 'Call the function with ordinary arguments.',
-  },
   'private-name': {
     explanation: 'A private name can only be reached from inside its class.',
     remedy: 'Use an ordinary property, or move the access to a small method.',
   },
-  accessor: {
-    explanation: 'An object literal defines a getter or setter.',
-    remedy: 'Use an ordinary property or method.',
-  },
-  prototype: {
-    explanation: 'An object literal sets its prototype with __proto__.',
-    remedy: 'Use Object.create.',
-  },
   super: {
-    explanation: 'Only super.name reads in a method and in its arrows are followed.',
+    explanation: 'Only reads of super in a method and in its arrows are followed.',
     remedy: 'Call the method of the superclass by super.name(…) in the captured method itself.',
   },
   'new-target': {

@@ -1,6 +1,6 @@
 import type { AnyNode, Statement, VariableDeclaration } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import { lowerDoWhile, lowerFor, lowerForOf, lowerWhile } from './loops.ts';
+import { lowerDoWhile, lowerFor, lowerForEach, lowerWhile } from './loops.ts';
 import type { Lowering, StatementRule } from './lowering.ts';
 import { spanOf } from './nodes.ts';
 import { lowerTry } from './try.ts';
@@ -39,7 +39,8 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
   WhileStatement: lowerWhile,
   DoWhileStatement: lowerDoWhile,
   ForStatement: lowerFor,
-  ForOfStatement: lowerForOf,
+  ForInStatement: lowerForEach,
+  ForOfStatement: lowerForEach,
   SwitchStatement(l, node) {
     const mark = l.code.mark();
     const lastTest = node.cases.findLast(({ test }) => test)?.test;
@@ -100,7 +101,6 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
   },
   TryStatement: lowerTry,
   ClassDeclaration: refused,
-  ForInStatement: refused,
   WithStatement: refused,
 };
 
@@ -109,6 +109,7 @@ const labelsItself: ReadonlySet<string> = new Set([
   'WhileStatement',
   'DoWhileStatement',
   'ForStatement',
+  'ForInStatement',
   'ForOfStatement',
   'SwitchStatement',
 ]);

@@ -44,6 +44,7 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   restArgs: { values: none, ...value, ...quiet },
   this: { values: none, ...value, ...quiet },
   newTarget: { values: none, ...value, ...quiet },
+  arguments: { values: none, ...value, ...quiet },
   // Free names reach the user's scope, where a global may be a getter.
   loadFree: { values: none, ...value, ...open },
   storeFree: { values: (i) => [i.src], ...open },
@@ -64,6 +65,7 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   increment: { values: (i) => [i.src], ...value, ...open },
   toPropertyKey: { values: (i) => [i.src], ...value, ...open },
   template: { values: (i) => i.values, ...value, ...open },
+  templateObject: { values: none, ...value, ...quiet },
   getProp: { values: (i) => [i.object], ...value, ...open },
   setProp: { values: (i) => [i.object, i.src], ...open },
   getElem: { values: (i) => [i.object, i.key], ...value, ...open },
@@ -75,6 +77,8 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   newObject: { values: none, ...value, ...quiet },
   // The object is new and the key converted, so no user code runs.
   defineProp: { values: (i) => [i.object, i.key, i.src], ...quiet },
+  defineAccessor: { values: (i) => [i.object, i.key, i.src], ...quiet },
+  setPrototype: { values: (i) => [i.object, i.src], ...quiet },
   objectSpread: { values: (i) => [i.object, i.source], ...open },
   objectRest: { values: (i) => [i.source, ...i.excluded], ...value, ...open },
   requireObject: { values: (i) => [i.src], ...throwing },
@@ -83,7 +87,10 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   construct: { values: (i) => [i.callee, ...i.args], ...value, ...open },
   constructSpread: { values: (i) => [i.callee, i.args], ...value, ...open },
   getSuper: { values: none, ...value, ...open },
+  getSuperElem: { values: (i) => [i.key], ...value, ...open },
   getIterator: { values: (i) => [i.iterable], result: 'iterator', ...open },
+  // A proxy's traps.
+  getKeyIterator: { values: (i) => [i.object], result: 'iterator', ...open },
   iteratorNext: { values: none, iterator: (i) => i.iterator, ...value, ...open, flow: 'branch' },
   iteratorClose: { values: none, iterator: (i) => i.iterator, ...open },
   jump: { values: none, ...branch, flow: 'jump' },

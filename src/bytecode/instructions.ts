@@ -41,6 +41,8 @@ export type Instruction =
   | { op: 'restArgs'; dst: Reg; from: number }
   | { op: 'this'; dst: Reg }
   | { op: 'newTarget'; dst: Reg }
+  /** The `arguments` object of strict code: a copy. Made once, at the start. */
+  | { op: 'arguments'; dst: Reg }
   // Names of the function's surroundings: closure variables, imports, globals (through the live scope)
   | { op: 'loadFree'; dst: Reg; name: string }
   | { op: 'storeFree'; name: string; src: Reg }
@@ -70,6 +72,13 @@ export type Instruction =
   | { op: 'toPropertyKey'; dst: Reg; src: Reg }
   /** Template string: strings[0] + values[0] + strings[1] + … with ToString of each value. */
   | { op: 'template'; dst: Reg; strings: readonly string[]; values: readonly Reg[] }
+  /** The strings of a tagged template: the same object each time. Invalid escapes are undefined. */
+  | {
+      op: 'templateObject';
+      dst: Reg;
+      strings: readonly (string | undefined)[];
+      raw: readonly string[];
+    }
   // Objects
   | { op: 'getProp'; dst: Reg; object: Reg; key: string }
   | { op: 'setProp'; object: Reg; key: string; src: Reg }
@@ -83,6 +92,10 @@ export type Instruction =
   | { op: 'newObject'; dst: Reg }
   /** An own data property of an object literal (no setter runs). */
   | { op: 'defineProp'; object: Reg; key: Reg; src: Reg }
+  /** A getter or setter of an object literal; names the function by the key. */
+  | { op: 'defineAccessor'; object: Reg; key: Reg; accessor: 'get' | 'set'; src: Reg }
+  /** `__proto__: src` in an object literal: does nothing unless it is an object or null. */
+  | { op: 'setPrototype'; object: Reg; src: Reg }
   | { op: 'objectSpread'; object: Reg; source: Reg }
   /** `{ a, ...rest } = source`: a new object without the keys in `excluded`. */
   | { op: 'objectRest'; dst: Reg; source: Reg; excluded: readonly Reg[] }
@@ -95,12 +108,15 @@ export type Instruction =
   | { op: 'constructSpread'; dst: Reg; callee: Reg; args: Reg }
   /** `super.key`: looked up on the home object's prototype, with the frame's `this` as receiver. */
   | { op: 'getSuper'; dst: Reg; key: string }
+  | { op: 'getSuperElem'; dst: Reg; key: Reg }
   // Iteration. The iterator register holds an iterator record. `iteratorNext` jumps when it is done, and
   // then leaves `dst` as it was; on a record that is done already it jumps without calling `next`.
   // `iteratorClose` does nothing to a record that is done. A throw that leaves a frame closes the
   // records that are still open in it, the innermost (highest register) first; one that is caught, those
   // that the try statement opened (`ProtectedRegion`).
   | { op: 'getIterator'; dst: Reg; iterable: Reg }
+  /** The names that `for (… in object)` visits; none of null and undefined. */
+  | { op: 'getKeyIterator'; dst: Reg; object: Reg }
   | { op: 'iteratorNext'; dst: Reg; iterator: Reg; done: Pc }
   | { op: 'iteratorClose'; iterator: Reg }
   // Control

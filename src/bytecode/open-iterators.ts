@@ -1,5 +1,5 @@
 import type { Code } from './code.ts';
-import { handlerOf, successors } from './effects.ts';
+import { effectOf, handlerOf, successors } from './effects.ts';
 import { type Pc, reg } from './instructions.ts';
 import type { ProtectedRegion } from './protection.ts';
 import { RegisterSet } from './register-set.ts';
@@ -10,7 +10,7 @@ import { RegisterSet } from './register-set.ts';
  */
 export function openIterators(code: Code): readonly RegisterSet[] {
   const open = code.instructions.map(() => new RegisterSet(code.registerCount));
-  if (!code.instructions.some(({ op }) => op === 'getIterator')) return open;
+  if (!code.instructions.some((each) => effectOf(each).result === 'iterator')) return open;
   const pending: Pc[] = code.instructions.map((_, pc) => pc).reverse();
   for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
     for (const next of successors(code, pc)) {
@@ -36,6 +36,7 @@ function openOnWayTo(code: Code, pc: Pc, next: Pc, before: RegisterSet): Registe
   const after = before.copy();
   switch (instruction.op) {
     case 'getIterator':
+    case 'getKeyIterator':
       after.add(instruction.dst);
       break;
     case 'iteratorClose':

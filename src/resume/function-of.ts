@@ -70,7 +70,7 @@ export function functionOf(
   const fn = callable(closure, machineFor);
   const { code } = closure;
   define(fn, 'length', code.parameterCount);
-  define(fn, 'name', name === undefined ? code.name : keyName(name));
+  define(fn, 'name', name === undefined ? code.name : functionName(name));
   new Marked(fn, closure);
   return fn;
 }
@@ -102,7 +102,8 @@ function callable(closure: Closure, machineFor: MachineFor): AnyFunction {
   }
 }
 
-function keyName(key: PropertyKey): string {
+/** The name that a property key gives to a function. */
+export function functionName(key: PropertyKey): string {
   if (typeof key !== 'symbol') return String(key);
   return key.description === undefined ? '' : `[${key.description}]`;
 }

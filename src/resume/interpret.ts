@@ -1,7 +1,9 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
+import { templateObject } from '../bytecode/template-object.ts';
 import { functionOf, type MachineFor } from './function-of.ts';
+import { keyIterator } from './iterator-record.ts';
 import * as semantics from './semantics.ts';
 import { catchIn } from './unwind.ts';
 
@@ -49,6 +51,9 @@ const handlers: Handlers = {
   newTarget(frame, { dst }) {
     frame.registers[dst] = frame.newTarget;
   },
+  arguments(frame, { dst }) {
+    frame.registers[dst] = semantics.argumentsObject(frame.args);
+  },
   loadFree(frame, { dst, name }) {
     frame.registers[dst] = frame.closure.scope.get(name);
   },
@@ -94,6 +99,9 @@ const handlers: Handlers = {
   template(frame, { dst, strings, values }) {
     frame.registers[dst] = semantics.template(strings, all(frame, values));
   },
+  templateObject(frame, instruction) {
+    frame.registers[instruction.dst] = templateObject(instruction);
+  },
   getProp(frame, { dst, object, key }) {
     frame.registers[dst] = (get(frame, object) as Record<string, unknown>)[key];
   },
@@ -126,6 +134,12 @@ const handlers: Handlers = {
   },
   defineProp(frame, { object, key, src }) {
     semantics.defineProperty(get(frame, object), get(frame, key), get(frame, src));
+  },
+  defineAccessor(frame, { object, key, accessor, src }) {
+    semantics.defineAccessor(get(frame, object), get(frame, key), accessor, get(frame, src));
+  },
+  setPrototype(frame, { object, src }) {
+    semantics.setPrototype(get(frame, object), get(frame, src));
   },
   objectSpread(frame, { object, source }) {
     semantics.objectSpread(get(frame, object), get(frame, source));
@@ -161,9 +175,15 @@ const handlers: Handlers = {
   getSuper(frame, { dst, key }) {
     frame.registers[dst] = semantics.getSuper(frame, key);
   },
+  getSuperElem(frame, { dst, key }) {
+    frame.registers[dst] = semantics.getSuper(frame, get(frame, key));
+  },
   getIterator(frame, { dst, iterable }) {
     const { code } = frame.closure;
     frame.registers[dst] = semantics.getIterator(code, frame.pc, get(frame, iterable));
+  },
+  getKeyIterator(frame, { dst, object }) {
+    frame.registers[dst] = keyIterator(get(frame, object));
   },
   iteratorNext(frame, { dst, iterator, done }) {
     const record = semantics.asIterator(get(frame, iterator));

@@ -76,6 +76,39 @@ class ArrayIterator extends IteratorRecord {
   }
 }
 
+/** The names that the language's own `for … in` visits, as it visits them. */
+class KeyIterator extends IteratorRecord {
+  private readonly keys: Generator<string>;
+
+  constructor(object: unknown) {
+    super();
+    this.keys = namesIn(object);
+  }
+
+  advance(): boolean {
+    if (this.done) return false;
+    this.done = true; // unless it goes well: a proxy's trap may throw
+    const { value, done } = this.keys.next();
+    if (done) return false;
+    this.current = value;
+    this.done = false;
+    return true;
+  }
+
+  close(): void {
+    this.done = true;
+  }
+}
+
+function* namesIn(object: unknown): Generator<string> {
+  for (const name in object as object) yield name;
+}
+
+/** `for (… in object)`. */
+export function keyIterator(object: unknown): IteratorRecord {
+  return new KeyIterator(object);
+}
+
 const arrayValues = Array.prototype[Symbol.iterator];
 const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as Iterator<unknown>;
 const arrayNext = arrayIteratorPrototype.next;

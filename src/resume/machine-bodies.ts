@@ -76,7 +76,9 @@ function catching(code: Code, blocks: readonly Block[], body: Statement): Statem
 /** A throw closes the iterators above a register that are open, the innermost first. */
 export function closeIterators(code: Code, above: number): Statement[] {
   const iterators = new Set(
-    code.instructions.flatMap((each) => (each.op === 'getIterator' ? [each.dst] : [])),
+    code.instructions.flatMap((each) =>
+      each.op === 'getIterator' || each.op === 'getKeyIterator' ? [each.dst] : [],
+    ),
   );
   const inside = [...iterators].filter((each) => each > above).sort((a, b) => a - b);
   if (inside.length === 0) return [];

@@ -76,6 +76,7 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   restArgs: (i) => set(i.dst, call(property(id('A'), 'slice'), [literal(i.from)])),
   this: (i) => set(i.dst, id('T')),
   newTarget: (i) => set(i.dst, property(id('F'), 'newTarget')),
+  arguments: (i) => set(i.dst, help('argumentsObject', id('A'))),
   loadFree(i, place) {
     const reader = id(`g${place.readerOf(i.name)}`);
     const made = call(property(id('S'), 'reader'), [literal(i.name)]);
@@ -124,6 +125,8 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
       })),
       expressions: i.values.map(register),
     }),
+  templateObject: (i, { pc }) =>
+    set(i.dst, help('templateObject', element(property(id('C'), 'instructions'), literal(pc)))),
   getProp: (i) => set(i.dst, property(register(i.object), i.key)),
   setProp: (i) => [assign(property(register(i.object), i.key), register(i.src))],
   getElem: (i) => set(i.dst, element(register(i.object), register(i.key))),
@@ -139,6 +142,18 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   defineProp: (i) => [
     run(help('defineProperty', register(i.object), register(i.key), register(i.src))),
   ],
+  defineAccessor: (i) => [
+    run(
+      help(
+        'defineAccessor',
+        register(i.object),
+        register(i.key),
+        literal(i.accessor),
+        register(i.src),
+      ),
+    ),
+  ],
+  setPrototype: (i) => [run(help('setPrototype', register(i.object), register(i.src)))],
   objectSpread: (i) => [run(help('objectSpread', register(i.object), register(i.source)))],
   objectRest: (i) => set(i.dst, help('objectRest', register(i.source), registers(i.excluded))),
   requireObject: (i) => [run(help('requireObject', register(i.src), literal(i.what)))],
@@ -153,9 +168,14 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
     ...set(i.dst, help('construct', ...self(place), register(i.callee), register(i.args))),
   ],
   getSuper: (i) => set(i.dst, help('getSuper', id('F'), literal(i.key))),
+  getSuperElem: (i) => set(i.dst, help('getSuper', id('F'), register(i.key))),
   getIterator: (i, place) => [
     markPlace(place),
     ...set(i.dst, help('getIterator', ...self(place), register(i.iterable))),
+  ],
+  getKeyIterator: (i, place) => [
+    markPlace(place),
+    ...set(i.dst, help('keyIterator', register(i.object))),
   ],
   iteratorNext: (i, place) => [
     markPlace(place),

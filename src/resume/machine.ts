@@ -1,9 +1,10 @@
 import type { Code } from '../bytecode/code.ts';
 import { type Cell, type Frame, type Scope, uninitialized } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
+import { templateObject } from '../bytecode/template-object.ts';
 import { functionOf, type Machine } from './function-of.ts';
 import { innerClosure, interpret } from './interpret.ts';
-import { abandonIterators } from './iterator-record.ts';
+import { abandonIterators, keyIterator } from './iterator-record.ts';
 import { type MachineShape, machineText } from './machine-text.ts';
 import { notCallable } from './native-errors.ts';
 import * as semantics from './semantics.ts';
@@ -72,6 +73,8 @@ export function compile(code: Code, entry: Pc, shape?: MachineShape): Machine {
 const machineHelpers = {
   ...semantics,
   uninitialized,
+  templateObject,
+  keyIterator,
   notCallable,
   abandonIterators,
   newCell: (): Cell => ({ value: uninitialized }),

@@ -7,9 +7,14 @@ import type { Pc } from '../bytecode/instructions.ts';
 
 export function notCallable(code: Code, pc: Pc): TypeError {
   const node = expressionAt(code, pc);
-  const callee = node && 'callee' in node ? calleeText(node.callee) : 'The value';
+  const callee = node && calledText(node);
   const kind = node?.type === 'NewExpression' ? 'constructor' : 'function';
-  return new TypeError(`${callee} is not a ${kind}`);
+  return new TypeError(`${callee ?? 'The value'} is not a ${kind}`);
+}
+
+function calledText(node: Expression): string | undefined {
+  if ('callee' in node) return calleeText(node.callee);
+  return node.type === 'TaggedTemplateExpression' ? calleeText(node.tag) : undefined;
 }
 
 /** `(a?.b)()` in parentheses has no name in V8. */

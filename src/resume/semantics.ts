@@ -2,6 +2,7 @@ import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { BinaryOperator, Pc, UnaryOperator } from '../bytecode/instructions.ts';
+import { functionName } from './function-of.ts';
 import { IteratorRecord, openIterator } from './iterator-record.ts';
 import { notCallable, notIterable } from './native-errors.ts';
 
@@ -145,6 +146,35 @@ export function defineProperty(object: unknown, key: unknown, value: unknown): v
   });
 }
 
+export function defineAccessor(
+  object: unknown,
+  key: unknown,
+  accessor: 'get' | 'set',
+  fn: unknown,
+): void {
+  const name = `${accessor} ${functionName(key as PropertyKey)}`;
+  Object.defineProperty(fn, 'name', { value: name, configurable: true });
+  Object.defineProperty(object, key as PropertyKey, {
+    [accessor]: fn,
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+export function setPrototype(object: unknown, prototype: unknown): void {
+  const isPrototype = typeof prototype === 'object' || typeof prototype === 'function';
+  if (isPrototype) Object.setPrototypeOf(object, prototype);
+}
+
+/** As strict code has it: its elements are apart from the parameters. */
+export function argumentsObject(args: readonly unknown[]): object {
+  const make = function (this: unknown): object {
+    // biome-ignore lint/complexity/noArguments: it is what is asked for
+    return arguments;
+  };
+  return Reflect.apply(make, undefined, args);
+}
+
 export function objectSpread(object: unknown, source: unknown): void {
   // Defined, not assigned: no setter of the prototype runs, and `__proto__` is a key like others.
   const copy = { ...(source as object) };
@@ -208,9 +238,9 @@ function isConstructor(callee: object): boolean {
 }
 
 /** `super.key`: looked up above the home object, with the frame's `this` as receiver. */
-export function getSuper(frame: Frame, key: string): unknown {
+export function getSuper(frame: Frame, key: unknown): unknown {
   const { homeObject } = frame.closure;
   invariant(homeObject, `the home object of ${frame.closure.code.name} is known`);
   const above = Object.getPrototypeOf(homeObject);
-  return above === null ? undefined : Reflect.get(above, key, frame.thisValue);
+  return above === null ? undefined : Reflect.get(above, key as PropertyKey, frame.thisValue);
 }

@@ -8,10 +8,11 @@ import { destructuring } from './examples/destructuring.ts';
 import { errors } from './examples/errors.ts';
 import { exceptions } from './examples/exceptions.ts';
 import { functions } from './examples/functions.ts';
+import { objects } from './examples/objects.ts';
 import { operators } from './examples/operators.ts';
 import { bytecodeOutcome, nativeOutcome } from './world.ts';
 
-const groups = { operators, controlFlow, functions, destructuring, errors, exceptions };
+const groups = { operators, controlFlow, functions, destructuring, errors, exceptions, objects };
 
 /** Interprets `steps` instructions, then goes on in the machine. */
 function switchAfter(steps: number, seen: { finished: boolean }): (frame: Frame) => unknown {

@@ -168,7 +168,8 @@ describe('functions made from code', () => {
   });
 
   it('follow super through the home object, also from arrows', () => {
-    const text = '({ m(x) { return [super.m(x), [1].map(() => super.m(2)), super.n]; } })';
+    const text =
+      '({ m(x, k = "m") { return [super.m(x), [1].map(() => super[k](2)), super[k = "n"]]; } })';
     const { node } = findFunction(text);
     const code = lowerFunction(node, sourceText(text), 'method', true);
     if (isLowerRefusal(code)) throw new Error(code.reason);

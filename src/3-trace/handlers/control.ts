@@ -17,6 +17,7 @@ export const controlHandlers: Handlers<
   | 'jumpIfNotUndefined'
   | 'throw'
   | 'getIterator'
+  | 'getKeyIterator'
   | 'iteratorNext'
   | 'iteratorClose'
 > = {
@@ -35,6 +36,9 @@ export const controlHandlers: Handlers<
       array: iterableArray(t, get(frame, iterable)),
       next: 0,
     }),
+  getKeyIterator: () => {
+    throw new GraphBreak('unsupported-iterable', 'the names of an object are visited');
+  },
   iteratorNext: (t, frame, { dst, iterator, done }) => {
     const variable = get(frame, iterator);
     if (variable.kind !== 'arrayIterator') {

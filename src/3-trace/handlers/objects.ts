@@ -2,7 +2,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElements, isIndex, iterableArray } from '../arrays.ts';
 import { constantOf, isNullish } from '../facts.ts';
 import { plainEntries, readProperty } from '../properties.ts';
-import type { Tracer } from '../tracer.ts';
+import type { TraceFrame, Tracer } from '../tracer.ts';
 import { newArray, type Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
@@ -18,10 +18,13 @@ export const objectHandlers: Handlers<
   | 'arraySpread'
   | 'newObject'
   | 'defineProp'
+  | 'defineAccessor'
+  | 'setPrototype'
   | 'objectSpread'
   | 'objectRest'
   | 'requireObject'
   | 'getSuper'
+  | 'getSuperElem'
 > = {
   getProp: (t, frame, { dst, object, key }) =>
     set(frame, dst, readProperty(t, get(frame, object), key)),
@@ -52,6 +55,12 @@ export const objectHandlers: Handlers<
     const name = propertyKey(t, get(frame, key));
     writeProperty(t, get(frame, object), name, get(frame, src));
   },
+  defineAccessor: () => {
+    throw new GraphBreak('unsupported-value', 'an object with a getter or setter is made');
+  },
+  setPrototype: () => {
+    throw new GraphBreak('unsupported-value', 'an object with a prototype is made');
+  },
   objectSpread: (t, frame, { object, source }) => {
     const from = get(frame, source);
     if (from.kind === 'constant' && (from.value === null || from.value === undefined)) {
@@ -69,14 +78,18 @@ export const objectHandlers: Handlers<
   requireObject: (t, frame, { src, what }) => {
     if (isNullish(t, get(frame, src))) throw new GraphBreak('throw', `${what} is destructured`);
   },
-  getSuper: (t, frame, { dst, key }) => {
-    const { homeObject } = frame.closure;
-    if (!homeObject) throw new GraphBreak('unsupported-value', `super.${key}`);
-    const prototype = Object.getPrototypeOf(homeObject) as object;
-    const source = { kind: 'held', value: prototype, name: 'super' } as const;
-    set(frame, dst, readProperty(t, { kind: 'object', value: prototype, source }, key));
-  },
+  getSuper: (t, frame, { dst, key }) => set(frame, dst, readSuper(t, frame, key)),
+  getSuperElem: (t, frame, { dst, key }) =>
+    set(frame, dst, readSuper(t, frame, propertyKey(t, get(frame, key)))),
 };
+
+function readSuper(t: Tracer, frame: TraceFrame, key: string): Variable {
+  const { homeObject } = frame.closure;
+  if (!homeObject) throw new GraphBreak('unsupported-value', `super.${key}`);
+  const prototype = Object.getPrototypeOf(homeObject) as object;
+  const source = { kind: 'held', value: prototype, name: 'super' } as const;
+  return readProperty(t, { kind: 'object', value: prototype, source }, key);
+}
 
 function propertyKey(t: Tracer, variable: Variable): string {
   const key = constantOf(t, variable);

@@ -1,3 +1,4 @@
+import { templateObject } from '../../bytecode/template-object.ts';
 import { isGetterGlobal } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf, isInitialized, typeOf } from '../facts.ts';
@@ -23,6 +24,8 @@ export const valueHandlers: Handlers<
   | 'restArgs'
   | 'this'
   | 'newTarget'
+  | 'arguments'
+  | 'templateObject'
   | 'loadFree'
   | 'storeFree'
   | 'typeofFree'
@@ -52,6 +55,16 @@ export const valueHandlers: Handlers<
   this: (_t, frame, { dst }) => set(frame, dst, frame.thisVariable),
   newTarget: () => {
     throw new GraphBreak('unsupported-value', 'new.target is read');
+  },
+
+  arguments: () => {
+    throw new GraphBreak('unsupported-value', 'arguments is used');
+  },
+
+  templateObject: (t, frame, instruction) => {
+    const value = templateObject(instruction);
+    const source = { kind: 'held', value, name: 'the strings of a template' } as const;
+    set(frame, instruction.dst, t.read(source, value));
   },
 
   loadFree: (t, frame, { dst, name }) => set(frame, dst, readFree(t, frame, name)),

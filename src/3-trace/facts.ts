@@ -1,0 +1,130 @@
+/** What the trace comes to rely on when it asks something of a variable: an answer, and its guard. */
+
+import type { Primitive } from '../bytecode/instructions.ts';
+import type { Source } from '../guards/source.ts';
+import { rootOf, sourceKey } from '../guards/source-key.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import type { Tracer } from './tracer.ts';
+import type { ConstantVariable, Variable } from './variable.ts';
+
+/** The value of a primitive. */
+export function constantOf(t: Tracer, variable: Variable): Primitive | symbol {
+  if (variable.kind !== 'constant') {
+    throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
+  }
+  const { source, value } = variable;
+  if (!source) return value;
+  if (typeof value === 'symbol') {
+    throw new GraphBreak('unsupported-value', 'a symbol from outside is computed on');
+  }
+  if (t.numbersAreVolatile && typeof value === 'number' && rootOf(source).kind === 'register') {
+    throw new GraphBreak('host-value', 'a number that changed with every call so far');
+  }
+  t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
+  return value;
+}
+
+/** Whether the value counts as true. */
+export function truthiness(t: Tracer, variable: Variable): boolean {
+  const source = sourceOf(variable);
+  const truthy = variable.kind !== 'constant' || Boolean(variable.value);
+  if (source) t.guard(`truthy ${sourceKey(source)}`, { kind: 'truthy', source, truthy });
+  return truthy;
+}
+
+export function typeOf(t: Tracer, variable: Variable): string {
+  const type = typeName(variable);
+  const source = sourceOf(variable);
+  if (source) t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type });
+  return type;
+}
+
+function typeName(variable: Variable): string {
+  switch (variable.kind) {
+    case 'constant':
+      return typeof variable.value;
+    case 'function':
+    case 'closure':
+      return 'function';
+    default:
+      return 'object';
+  }
+}
+
+/** Null or undefined; when it is neither, which value it is doesn't matter yet. */
+export function isNullish(t: Tracer, variable: Variable): boolean {
+  if (variable.kind !== 'constant') {
+    truthiness(t, variable);
+    return false;
+  }
+  if (variable.value === null || variable.value === undefined) {
+    constantOf(t, variable);
+    return true;
+  }
+  guardDefined(t, variable);
+  return false;
+}
+
+export function isUndefined(t: Tracer, variable: Variable): boolean {
+  if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
+  return isNullish(t, variable) && (variable as ConstantVariable).value === undefined;
+}
+
+function guardDefined(t: Tracer, { source }: ConstantVariable): void {
+  if (source) t.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
+}
+
+export function isInitialized(t: Tracer, variable: Variable): boolean {
+  if (variable.kind === 'uninitialized') return false;
+  const source = sourceOf(variable);
+  if (source && mayBeUninitialized(source)) {
+    t.guard(`initialized ${sourceKey(source)}`, { kind: 'initialized', source });
+  }
+  return true;
+}
+
+/** Only registers and cells hold the mark of an uninitialised variable. */
+function mayBeUninitialized(source: Source): boolean {
+  const { kind } = source.kind === 'property' ? source.base : source;
+  return kind === 'register' || kind === 'outerCell' || kind === 'closureCell';
+}
+
+/** `===` of two values that are no primitives. */
+export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
+  const [x, y] = [existing(a), existing(b)];
+  // What was made inside is nothing else.
+  if (!x || !y) return a === b;
+  const same = x.value === y.value;
+  const [source, other] = x.source ? [x.source, y] : [y.source, x];
+  if (!source) return same;
+  const where = other.source ?? { kind: 'held', value: other.value, name: nameOf(other.value) };
+  const key = `same ${sourceKey(source)} ${sourceKey(where)}`;
+  t.guard(key, { kind: 'same', source, other: where, same });
+  return same;
+}
+
+interface Existing {
+  readonly value: object;
+  readonly source: Source | null;
+}
+
+/** The object behind a variable that came from outside. */
+function existing(variable: Variable): Existing | undefined {
+  switch (variable.kind) {
+    case 'tensor':
+      return variable.actual ? { value: variable.actual, source: variable.source } : undefined;
+    case 'object':
+    case 'function':
+      return variable;
+    default:
+      return undefined;
+  }
+}
+
+function nameOf(value: object): string {
+  return typeof value === 'function' && value.name ? value.name : 'a known object';
+}
+
+export function sourceOf(variable: Variable): Source | null {
+  return 'source' in variable ? variable.source : null;
+}
