@@ -37,9 +37,21 @@ export class RunProgramNode extends GradNode {
   ): (Tensor | null)[] {
     refuseGraph();
     this.#checkVersions();
+    const plan = retainGraph ? this.#backward.retainingPlan : this.#backward.plan;
+    try {
+      return this.#run(plan, gradOutputs);
+    } catch (error) {
+      this.#afterFailure(retainGraph);
+      throw error;
+    }
+  }
+
+  #run(
+    plan: BackwardPart['plan'],
+    gradOutputs: readonly (Tensor | null | undefined)[],
+  ): (Tensor | null)[] {
     const { slots } = this.#scope;
     const { gradInputs } = this.#backward;
-    const plan = retainGraph ? this.#backward.retainingPlan : this.#backward.plan;
     const unused = new Set(plan.unusedInputs);
     this.#backward.gradOutputs.forEach((id, i) => {
       if (id === null || unused.has(id)) return;
@@ -48,12 +60,7 @@ export class RunProgramNode extends GradNode {
       // The scope is the only owner now: the gradient dies at its last use in the program.
       gradient.dispose();
     });
-    try {
-      this.#executable(plan).run(slots);
-    } catch (error) {
-      this.#afterFailure(retainGraph);
-      throw error;
-    }
+    this.#executable(plan).run(slots);
     const results = gradInputs.map((id) => (id === null ? null : this.#subgraph.take(slots, id)));
     for (const id of plan.freesAtEnd) slots[id]!.release();
     return results;
