@@ -8,6 +8,7 @@ import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { expectClose, spread, type Tensor, tensor } from './eager.ts';
 import { arrangingReferences } from './forward-arranging.ts';
+import { pointwiseReferences } from './forward-pointwise.ts';
 import { gradientCases } from './gradient-cases.ts';
 import * as reference from './reference.ts';
 
@@ -104,6 +105,7 @@ const convOutput = [2, 4, 3, 9];
 const cases: Readonly<Record<string, readonly ForwardCase[]>> = {
   ...arrangingReferences,
   ...comparisons,
+  ...pointwiseReferences,
   add: binary(([a, b]) => a! + b!),
   sub: binary(([a, b]) => a! - b!),
   mul: binary(([a, b]) => a! * b!),

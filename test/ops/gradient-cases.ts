@@ -7,6 +7,7 @@ import { where } from '../../runtime/ops/pointwise.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { spread, type Tensor, tensor } from './eager.ts';
 import { arrangingCases } from './gradient-cases-arranging.ts';
+import { pointwiseCases } from './gradient-cases-pointwise.ts';
 
 /** A differentiable function and where to try it. */
 export interface GradientCase {
@@ -90,6 +91,7 @@ const reductions = (run: (x: Tensor, dims?: number | number[], keep?: boolean) =
 /** For every op with a gradient, the places where it is compared with differences. */
 export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = {
   ...arrangingCases,
+  ...pointwiseCases,
   contiguous: unary((x) => x.clone()),
   toFloat32: unary((x) => bind1(opNamed('toFloat32'), [x])),
   expand: [
@@ -138,6 +140,7 @@ export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = 
   keepWhere: [{ name: '[2,3]', shapes: [[2, 3]], run: (x) => direct('keepWhere')(x, mask()) }],
   dropWhere: [{ name: '[2,3]', shapes: [[2, 3]], run: (x) => direct('dropWhere')(x, mask()) }],
   where: [
+    ...pointwiseCases.where!,
     {
       name: 'equal shapes',
       shapes: [

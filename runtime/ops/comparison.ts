@@ -1,0 +1,141 @@
+import { promote } from '../tensor/dtype.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { broadcastShapes } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { bind1 } from './bind.ts';
+import { sumTo } from './broadcast.ts';
+import { casting } from './cast.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
+import { E } from './expr.ts';
+import { logicalNot } from './logic.ts';
+import {
+  bindNumber,
+  bindPromoted,
+  inferBinary,
+  inferBool,
+  inferSame,
+  joinedBy,
+  type Operand,
+  pointwise,
+} from './promotion.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+const value = E.attr('value');
+
+const compareOps = {
+  eq: comparison('eq'),
+  ne: comparison('ne'),
+  lt: comparison('lt'),
+  le: comparison('le'),
+  gt: comparison('gt'),
+  ge: comparison('ge'),
+} as const;
+
+function comparison(name: 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge') {
+  return {
+    tensor: defineOp({
+      name,
+      operands: { x: 'data', y: 'data' },
+      infer: inferBinary(name, 'bool'),
+      kernel: pointwise(E[name](x, y)),
+    }),
+    scalar: defineOp({
+      name: `${name}Scalar`,
+      operands: { x: 'data' },
+      infer: inferBool,
+      kernel: pointwise(E[name](x, value)),
+    }),
+  };
+}
+
+const whereOp = defineOp({
+  name: 'where',
+  operands: { test: 'data', x: 'data', y: 'data' },
+  infer: ([test, a, b]) => {
+    const { dtype, shape } = inferBinary('where')([a!, b!]);
+    return { dtype, shape: broadcastShapes(test!.shape, shape, 'where') };
+  },
+  kernel: pointwise(E.select(E.ne(x, E.const(0)), y, E.input(2))),
+  vjp: {
+    x: saving({ test: 'value', x: 'shape' }, ({ test, x }, dy) =>
+      sumTo(bind1(keepWhereOp, [dy, test]), x),
+    ),
+    y: saving({ test: 'value', y: 'shape' }, ({ test, y }, dy) =>
+      sumTo(bind1(dropWhereOp, [dy, test]), y),
+    ),
+  },
+});
+
+// 0 where the other operand was chosen: a product with a mask would turn Infinity into NaN.
+const keepWhereOp: OpRecord = defineOp({
+  name: 'keepWhere',
+  operands: { dy: 'data', test: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.ne(y, E.const(0)), x, E.const(0))),
+  vjp: { dy: saving({ test: 'value' }, ({ test }, g) => bind1(keepWhereOp, [g, test])) },
+});
+
+const dropWhereOp: OpRecord = defineOp({
+  name: 'dropWhere',
+  operands: { dy: 'data', test: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.select(E.ne(y, E.const(0)), E.const(0), x)),
+  vjp: { dy: saving({ test: 'value' }, ({ test }, g) => bind1(dropWhereOp, [g, test])) },
+});
+
+function compare(name: keyof typeof compareOps) {
+  const { tensor, scalar } = compareOps[name];
+  return (a: Tensor, b: Operand): Tensor =>
+    typeof b === 'number' ? bindNumber(scalar, a, b) : bindPromoted(tensor, a, b);
+}
+
+export const eq = compare('eq');
+export const ne = compare('ne');
+export const lt = compare('lt');
+export const le = compare('le');
+export const gt = compare('gt');
+export const ge = compare('ge');
+
+/** Zeros where `mask` is true; Infinity there becomes 0, too. */
+export function dropWhere(a: Tensor, mask: Tensor): Tensor {
+  return bind1(dropWhereOp, [a, mask]);
+}
+
+/** Zeros where `mask` is false. */
+export function keepWhere(a: Tensor, mask: Tensor): Tensor {
+  return bind1(keepWhereOp, [a, mask]);
+}
+
+const maskedFillOp = defineOp({
+  name: 'maskedFill',
+  operands: { x: 'data', mask: 'data' },
+  infer: ([a, mask]) => ({
+    dtype: a!.dtype,
+    shape: broadcastShapes(a!.shape, mask!.shape, 'maskedFill'),
+  }),
+  kernel: pointwise(E.select(E.ne(y, E.const(0)), value, x)),
+  vjp: {
+    x: saving({ x: 'shape', mask: 'value' }, ({ x, mask }, dy) => sumTo(dropWhere(dy, mask), x)),
+  },
+});
+
+/** `value` where `mask` is true, `a` elsewhere. A number that an integer tensor can't hold makes it float32. */
+export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
+  if (typeof value !== 'number') return where(mask, value, a);
+  expectTensor(maskedFillOp, mask);
+  return casting([mask], 'bool', ([test]) =>
+    casting([a], joinedBy(a.dtype, value), ([x]) => bind1(maskedFillOp, [x!, test!], { value })),
+  );
+}
+
+/** Elements of `a` where `test` is true, of `b` elsewhere; all broadcast. One of the two may be a number. */
+export function where(test: Tensor, a: Operand, b: Operand): Tensor {
+  if (typeof b === 'number') return tidy(() => maskedFill(a as Tensor, logicalNot(test), b));
+  if (typeof a === 'number') return maskedFill(b, test, a);
+  expectTensor(whereOp, a);
+  expectTensor(whereOp, b);
+  return casting([test], 'bool', ([mask]) =>
+    casting([a, b], promote(a.dtype, b.dtype), (choices) => bind1(whereOp, [mask!, ...choices])),
+  );
+}

@@ -1,0 +1,124 @@
+/** Powers, roots and inverses. */
+
+import { ArgumentError } from '../errors/errors.ts';
+import { dtypes, promote } from '../tensor/dtype.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { mul, neg, sub } from './arithmetic.ts';
+import { bind1 } from './bind.ts';
+import { sumTo } from './broadcast.ts';
+import { casting } from './cast.ts';
+import { dropWhere, eq, ge } from './comparison.ts';
+import { defineOp, expectTensor, saving } from './define-op.ts';
+import { div } from './division.ts';
+import { E } from './expr.ts';
+import { log } from './functions.ts';
+import { logicalAnd, logicalOr } from './logic.ts';
+import {
+  bindFloat,
+  inferBinary,
+  inferFloat,
+  inferSame,
+  joinedBy,
+  type Operand,
+  pointwise,
+} from './promotion.ts';
+
+const x = E.input(0);
+const y = E.input(1);
+const value = E.attr('value');
+
+const powScalarOp = defineOp({
+  name: 'powScalar',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.pow(x, value)),
+  vjp: {
+    x: saving({ x: 'value' }, ({ x }, dy, { value }) => {
+      const exponent = value as number;
+      // x⁰ is constant; the formula would make 0·∞ of it where x is 0.
+      if (exponent === 0) return mul(dy, 0);
+      return mul(dy, mul(pow(x, exponent - 1), exponent));
+    }),
+  },
+});
+
+const powBaseOp = defineOp({
+  name: 'powBaseScalar',
+  operands: { x: 'data' },
+  infer: inferSame,
+  kernel: pointwise(E.pow(value, x)),
+  vjp: {
+    x: saving({ out: 'value' }, ({ out }, dy, { value }) =>
+      value === 0 ? mul(dy, 0) : mul(mul(dy, out), Math.log(value as number)),
+    ),
+  },
+});
+
+const powOp = defineOp({
+  name: 'pow',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('pow'),
+  kernel: pointwise(E.pow(x, y)),
+  vjp: {
+    // Constant where the exponent is 0, whatever the formula says.
+    x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => {
+      const slope = mul(mul(dy, y), pow(x, sub(y, 1)));
+      return sumTo(dropWhere(slope, eq(y, 0)), x);
+    }),
+    y: saving({ x: 'value', y: 'value', out: 'value' }, ({ x, y, out }, dy) => {
+      const constant = logicalOr(eq(y, 0), logicalAnd(eq(x, 0), ge(y, 0)));
+      return sumTo(dropWhere(mul(mul(dy, out), log(x)), constant), y);
+    }),
+  },
+});
+
+/**
+ * One of the two may be a number. Integers to whole powers stay integers, exactly (modulo 2^32); a
+ * negative number as the exponent of integers is refused, as in PyTorch.
+ */
+export function pow(base: Operand, exponent: Operand): Tensor {
+  if (typeof exponent === 'number') return powNumber(base as Tensor, exponent);
+  expectTensor(powOp, exponent);
+  if (typeof base === 'number') {
+    const dtype = promote(joinedBy(exponent.dtype, base), 'int32');
+    return casting([exponent], dtype, (operands) => bind1(powBaseOp, operands, { value: base }));
+  }
+  const dtype = promote(promote(base.dtype, exponent.dtype), 'int32');
+  return casting([base, exponent], dtype, (operands) => bind1(powOp, operands));
+}
+
+function powNumber(base: Tensor, exponent: number): Tensor {
+  const dtype = promote(joinedBy(base.dtype, exponent), 'int32');
+  if (exponent < 0 && !dtypes[dtype].floating) {
+    throw new ArgumentError({
+      what: 'pow: a negative power of integers',
+      given: `${formatSpec(base)} to the power of ${exponent}`,
+      expected: 'an exponent from 0 on, or float32',
+      remedy: "cast first: x.to('float32').pow(…)",
+    });
+  }
+  return casting([base], dtype, (operands) => bind1(powScalarOp, operands, { value: exponent }));
+}
+
+export const square = (a: Tensor): Tensor => pow(a, 2);
+
+const sqrtOp = defineOp({
+  name: 'sqrt',
+  operands: { x: 'data' },
+  infer: inferFloat('sqrt'),
+  kernel: pointwise(E.sqrt(x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => div(mul(dy, 0.5), out)) },
+});
+
+const reciprocalOp = defineOp({
+  name: 'reciprocal',
+  operands: { x: 'data' },
+  infer: inferFloat('reciprocal'),
+  kernel: pointwise(E.div(E.const(1), x)),
+  vjp: { x: saving({ out: 'value' }, ({ out }, dy) => neg(mul(dy, mul(out, out)))) },
+});
+
+export const sqrt = (a: Tensor): Tensor => bindFloat(sqrtOp, a);
+/** 1/x */
+export const reciprocal = (a: Tensor): Tensor => bindFloat(reciprocalOp, a);
