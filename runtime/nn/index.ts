@@ -1,3 +1,4 @@
+export * as utils from './clip-grad.ts';
 export {
   Conv2d,
   type Conv2dLayerOptions,

@@ -1,0 +1,87 @@
+import { noGrad } from '../autograd/grad-mode.ts';
+import { deviceGuard } from '../device/current.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { full } from '../ops/create.ts';
+import { copy_, mul_ } from '../ops/in-place.ts';
+import { abs, add, div, lt, maximum, mul, neg, pow, sqrt, where } from '../ops/pointwise.ts';
+import { max, sum } from '../ops/reduce.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/**
+ * Scales all gradients in place so that their common norm, as if they were one vector, is at most
+ * `maxNorm`. Answers the norm before, a tensor: nothing is read from the device.
+ */
+export function clipGradNorm_(
+  parameters: Tensor | Iterable<Tensor>,
+  maxNorm: number,
+  normType = 2,
+): Tensor {
+  if (!(normType > 0)) {
+    throw new ArgumentError({
+      what: 'clipGradNorm_: no such norm',
+      given: `normType = ${normType}`,
+      expected: 'a number above 0, or Infinity',
+      remedy: 'pass 2 for the Euclidean norm',
+    });
+  }
+  const gradients = gradientsOf('clipGradNorm_', parameters);
+  return noGrad(() =>
+    tidy(() => {
+      const total = commonNorm(gradients, normType);
+      const [limit, one] = deviceGuard(total.device, () => [full([], maxNorm), full([], 1)]);
+      const factor = div(limit!, add(total, 1e-6));
+      const atMostOne = where(lt(factor, 1), factor, one!);
+      for (const gradient of gradients) mul_(gradient, atMostOne);
+      return total;
+    }),
+  );
+}
+
+/** Limits every element of the gradients to [−limit, limit], in place. */
+export function clipGradValue_(parameters: Tensor | Iterable<Tensor>, limit: number): void {
+  if (!(limit >= 0)) {
+    throw new ArgumentError({
+      what: 'clipGradValue_: limit out of range',
+      given: `limit = ${limit}`,
+      expected: 'a number, 0 or more',
+      remedy: 'pass the largest absolute value that an element may have',
+    });
+  }
+  const gradients = gradientsOf('clipGradValue_', parameters);
+  noGrad(() => {
+    for (const gradient of gradients) {
+      tidy(() => {
+        const lowest = deviceGuard(gradient.device, () => full([], -limit));
+        // min(x, limit) is −max(−x, −limit).
+        copy_(gradient, maximum(neg(maximum(neg(gradient), lowest)), lowest));
+      });
+    }
+  });
+}
+
+function gradientsOf(use: string, parameters: Tensor | Iterable<Tensor>): Tensor[] {
+  const list = 'holderFor' in parameters ? [parameters] : [...parameters];
+  const gradients = list.flatMap(({ grad }) => (grad ? [grad] : []));
+  if (gradients.length > 0) return gradients;
+  throw new ArgumentError({
+    what: `${use}: there are no gradients`,
+    given: `${list.length} parameters, none with a gradient`,
+    expected: 'parameters after backward()',
+    remedy: 'call it between loss.backward() and optimizer.step()',
+  });
+}
+
+function commonNorm(gradients: readonly Tensor[], normType: number): Tensor {
+  const join = normType === Number.POSITIVE_INFINITY ? maximum : add;
+  const parts = gradients.map((gradient) => part(gradient, normType));
+  const joined = parts.slice(1).reduce((all, next) => join(all, next), parts[0]!);
+  if (normType === Number.POSITIVE_INFINITY || normType === 1) return joined;
+  return normType === 2 ? sqrt(joined) : pow(joined, 1 / normType);
+}
+
+function part(gradient: Tensor, normType: number): Tensor {
+  if (normType === Number.POSITIVE_INFINITY) return max(abs(gradient));
+  if (normType === 1) return sum(abs(gradient));
+  return sum(normType === 2 ? mul(gradient, gradient) : pow(abs(gradient), normType));
+}

@@ -1,0 +1,52 @@
+import { noGrad } from '../autograd/grad-mode.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { copy_ } from '../ops/in-place.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { sameShape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/** What an optimizer knows beside its parameters; plain data and tensors. */
+export interface OptimizerState {
+  readonly groups: readonly { readonly lr: number; readonly weightDecay: number }[];
+  /** Steps taken, per parameter. */
+  readonly counts: readonly number[];
+  /** By name (`averages`), one tensor per parameter. */
+  readonly state: Readonly<Record<string, readonly Tensor[]>>;
+}
+
+/** Copies the tensors; nothing is changed when anything doesn't fit. */
+export function loadState(own: OptimizerState, given: OptimizerState): void {
+  expectEqual('parameter groups', own.groups.length, given.groups.length);
+  expectEqual('parameters', own.counts.length, given.counts.length);
+  expectEqual('kinds of state', kinds(own), kinds(given));
+  const pairs = Object.entries(own.state).flatMap(([name, tensors]) => {
+    expectEqual(`tensors of ${name}`, tensors.length, given.state[name]!.length);
+    return tensors.map((tensor, i) => [name, tensor, given.state[name]![i]!] as const);
+  });
+  for (const [name, tensor, source] of pairs) {
+    if (sameShape(tensor.shape, source.shape)) continue;
+    throw new ShapeError({
+      what: `loadStateDict: ${name} of another shape`,
+      given: formatSpec(source),
+      expected: formatSpec(tensor),
+      remedy: 'load the state of an optimizer of the same parameters, in the same order',
+    });
+  }
+  noGrad(() => {
+    for (const [, tensor, source] of pairs) copy_(tensor, source);
+  });
+}
+
+function kinds({ state }: OptimizerState): string {
+  return Object.keys(state).sort().join(', ') || 'none';
+}
+
+function expectEqual(what: string, own: number | string, given: number | string): void {
+  if (own === given) return;
+  throw new ArgumentError({
+    what: `loadStateDict: other ${what}`,
+    given: `${what}: ${given}`,
+    expected: `${what}: ${own}`,
+    remedy: 'load the state of an optimizer of the same kind, options and parameters',
+  });
+}

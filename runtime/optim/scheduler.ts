@@ -1,0 +1,80 @@
+import { ArgumentError } from '../errors/errors.ts';
+import type { Optimizer } from './optimizer.ts';
+
+export interface SchedulerState {
+  readonly epoch: number;
+  readonly baseRates: readonly number[];
+}
+
+/**
+ * Sets the learning rate of each group as a function of the epoch and of the rate that the group had
+ * when the schedule was made. Making it sets the rates of epoch 0; `step()` goes on to the next.
+ */
+export abstract class LRScheduler {
+  readonly optimizer: Optimizer;
+  #baseRates: readonly number[];
+  #epoch = 0;
+
+  constructor(optimizer: Optimizer) {
+    this.optimizer = optimizer;
+    this.#baseRates = optimizer.groups.map(({ lr }) => lr);
+  }
+
+  /** Steps taken. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** The rates in effect, one per group. */
+  get lastLr(): readonly number[] {
+    return this.optimizer.groups.map(({ lr }) => lr);
+  }
+
+  step(): void {
+    this.#epoch++;
+    this.apply();
+  }
+
+  /** The rate of a group at an epoch. */
+  protected abstract rate(base: number, epoch: number, group: number): number;
+
+  /** Sets the rates of the current epoch. Constructors end with it. */
+  protected apply(): void {
+    this.optimizer.groups.forEach((group, i) => {
+      group.lr = this.rate(this.#baseRates[i]!, this.#epoch, i);
+    });
+  }
+
+  stateDict(): SchedulerState {
+    return { epoch: this.#epoch, baseRates: [...this.#baseRates] };
+  }
+
+  loadStateDict(state: SchedulerState): void {
+    if (state.baseRates.length !== this.#baseRates.length) {
+      throw new ArgumentError({
+        what: 'loadStateDict: a schedule of other groups',
+        given: `${state.baseRates.length} rates`,
+        expected: `${this.#baseRates.length} rates, one per parameter group`,
+        remedy: 'load the state of a schedule of the same optimizer',
+      });
+    }
+    this.#epoch = state.epoch;
+    this.#baseRates = [...state.baseRates];
+    this.apply();
+  }
+}
+
+export function positiveInteger(name: string, value: number): number {
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new ArgumentError({
+    what: `scheduler: ${name} out of range`,
+    given: `${name} = ${value}`,
+    expected: 'an integer above 0',
+    remedy: `pass ${name} as a number of steps`,
+  });
+}
+
+/** From `start` to `end` along half a cosine, as `part` goes from 0 to 1. */
+export function cosine(start: number, end: number, part: number): number {
+  return end + ((start - end) * (1 + Math.cos(Math.PI * part))) / 2;
+}

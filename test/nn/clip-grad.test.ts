@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { utils } from '../../runtime/nn/index.ts';
+import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { allocated, expectClose, type Tensor, tensor } from '../ops/eager.ts';
+import { expectRecorded, type RecordedTensor, readRecords, toTensor } from '../ops/recorded.ts';
+
+interface ClipRecord {
+  readonly normType: number;
+  readonly maxNorm: number;
+  readonly grads: readonly RecordedTensor[];
+  readonly total: number;
+  readonly after: readonly RecordedTensor[];
+}
+
+function withGradients(...gradients: number[][]): Tensor[] {
+  return gradients.map((values) => {
+    const x = tensor(values, { requiresGrad: true });
+    x.grad = tensor(values);
+    return x;
+  });
+}
+
+const gradients = (parameters: readonly Tensor[]) =>
+  parameters.map(({ grad }) => [...grad!.dataSync()]);
+
+describe('clipGradNorm_', () => {
+  const records = readRecords<ClipRecord>(new URL('data/pytorch-clip-grad.jsonl', import.meta.url));
+  for (const { normType, maxNorm, grads, total, after } of records) {
+    it(`gives PyTorch's recorded gradients for the norm ${normType}`, () => {
+      tidy(() => {
+        const parameters = grads.map((grad) => {
+          const x = toTensor({ ...grad, grad: true });
+          x.grad = toTensor(grad);
+          return x;
+        });
+        const before = allocated();
+        const found = utils.clipGradNorm_(parameters, maxNorm, normType);
+        expect(allocated() - before, 'the norm alone').toBe(64);
+        expectClose(found.dataSync(), [total], 'norm');
+        after.forEach((expected, i) => {
+          expectRecorded(parameters[i]!.grad!, expected, `gradient ${i}`);
+        });
+      });
+    });
+  }
+
+  it('leaves small gradients alone, and those without', () => {
+    tidy(() => {
+      const parameters = withGradients([3], [4]);
+      parameters.push(tensor([1], { requiresGrad: true }));
+      expect(utils.clipGradNorm_(parameters, 6).itemSync()).toBe(5);
+      expect(gradients(parameters.slice(0, 2))).toEqual([[3], [4]]);
+      expect(() => utils.clipGradNorm_(parameters[2]!, 1)).toThrow('there are no gradients');
+    });
+  });
+
+  it('knows other norms', () => {
+    tidy(() => {
+      const norm = (normType: number) =>
+        utils.clipGradNorm_(withGradients([3, -4], [12]), 1e9, normType).itemSync();
+      expect([norm(1), norm(2), norm(Number.POSITIVE_INFINITY)]).toEqual([19, 13, 12]);
+      expect(norm(3)).toBeCloseTo((27 + 64 + 1728) ** (1 / 3), 4);
+      expect(() => norm(0)).toThrow('normType = 0');
+    });
+  });
+});
+
+describe('clipGradValue_', () => {
+  it('limits each element', () => {
+    tidy(() => {
+      const parameters = withGradients([3, -0.5], [-4]);
+      const before = allocated();
+      utils.clipGradValue_(parameters, 1);
+      expect(allocated()).toBe(before);
+      expect(gradients(parameters)).toEqual([[1, -0.5], [-1]]);
+      expect(() => utils.clipGradValue_(parameters, -1)).toThrow('limit = -1');
+    });
+  });
+});
