@@ -148,7 +148,7 @@ function reusable(
   count: StorageCount,
 ): ValueId | null {
   if (op.kernel.kind !== 'pointwise') return null;
-  const { shape } = program.values[output]!;
+  const { shape, dtype, device } = program.values[output]!;
   const bytes = bytesOf(program.values, output);
   const candidate = inputs.find((id) => {
     if (!dying.includes(id)) return false;
@@ -161,6 +161,8 @@ function reusable(
       storage.bytes === bytes &&
       bytes > 0 &&
       meta.offset === 0 &&
+      // Blocks are rounded up: of few elements, narrow and wide ones fill blocks of one size.
+      device.elementBytes(meta.dtype) === device.elementBytes(dtype) &&
       sameShape(meta.shape, shape) &&
       isContiguousMeta(meta)
     );

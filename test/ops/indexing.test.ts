@@ -1,0 +1,320 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { type IndexItem, indexPut, slice } from '../../runtime/ops/advanced-index.ts';
+import { maskedSelect, nonzero } from '../../runtime/ops/data-dependent.ts';
+import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { allocated, spread, tensor } from './eager.ts';
+import { indices } from './reference.ts';
+
+const int = (...values: number[]) => tensor(Int32Array.from(values));
+const counting = (...shape: number[]) =>
+  tensor(
+    Float32Array.from({ length: sizeOf(shape) }, (_, i) => i),
+    { shape },
+  );
+const list = (x: Tensor) => [...x.dataSync()];
+
+/** What an item is in the test's own words: places in a dimension of its size. */
+type Choice =
+  | { readonly kind: 'number'; readonly at: number }
+  | { readonly kind: 'slice'; readonly start: number; readonly end: number; readonly step: number }
+  | { readonly kind: 'new' }
+  | { readonly kind: 'tensor'; readonly places: readonly number[]; readonly column: boolean };
+
+const choice: fc.Arbitrary<Choice> = fc.oneof(
+  fc.record({ kind: fc.constant('number' as const), at: fc.nat(3) }),
+  fc.record({
+    kind: fc.constant('slice' as const),
+    start: fc.integer({ min: -4, max: 4 }),
+    end: fc.integer({ min: -4, max: 5 }),
+    step: fc.integer({ min: 1, max: 3 }),
+  }),
+  fc.constant({ kind: 'new' as const }),
+  fc.record({
+    kind: fc.constant('tensor' as const),
+    places: fc.array(fc.integer({ min: -3, max: 2 }), { minLength: 2, maxLength: 2 }),
+    column: fc.boolean(),
+  }),
+);
+
+const sizes = [3, 4, 3];
+
+function itemOf(own: Choice, size: number): IndexItem {
+  switch (own.kind) {
+    case 'number':
+      return Math.min(own.at, size - 1);
+    case 'slice':
+      return slice(own.start, own.end, own.step);
+    case 'new':
+      return null;
+    case 'tensor': {
+      const index = int(...own.places);
+      return own.column ? index.reshape([2, 1]) : index;
+    }
+  }
+}
+
+/** Places that a slice names, by Python's rule. */
+function range({ start, end, step }: Choice & { kind: 'slice' }, size: number): number[] {
+  const clip = (i: number) => Math.min(size, Math.max(0, i < 0 ? i + size : i));
+  const places: number[] = [];
+  for (let i = clip(start); i < clip(end); i += step) places.push(i);
+  return places;
+}
+
+/** Every element of the result as the element of x it is, and the shape, by PyTorch's rules. */
+function expectedIndex(choices: readonly Choice[]): { shape: number[]; elements: number[] } {
+  let dim = 0;
+  // Axes of the result before index tensors are brought together.
+  const axes: { places: readonly number[]; from: number | null; tensor?: Choice }[] = [];
+  const fixed = new Map<number, number>();
+  for (const own of choices) {
+    if (own.kind === 'new') axes.push({ places: [0], from: null });
+    else {
+      const size = sizes[dim]!;
+      if (own.kind === 'number') fixed.set(dim, Math.min(own.at, size - 1));
+      else if (own.kind === 'slice') axes.push({ places: range(own, size), from: dim });
+      else axes.push({ places: own.places, from: dim, tensor: own });
+      dim++;
+    }
+  }
+  for (; dim < sizes.length; dim++) {
+    axes.push({ places: Array.from({ length: sizes[dim]! }, (_, i) => i), from: dim });
+  }
+  const tensorAxes = axes.flatMap((axis, i) => (axis.tensor ? [i] : []));
+  const columns = tensorAxes.map((i) => (axes[i]!.tensor as Choice & { column: boolean }).column);
+  const common =
+    columns.length === 0 ? [] : columns.some((c) => c) ? [2, columns.every((c) => c) ? 1 : 2] : [2];
+  const first = tensorAxes[0] ?? 0;
+  const adjacent = tensorAxes.every((i, k) => i === first + k);
+  const before = axes.slice(0, adjacent ? first : 0).filter((axis) => !axis.tensor);
+  const rest = axes.filter((axis) => !axis.tensor && !before.includes(axis));
+  const shape = [
+    ...before.map(({ places }) => places.length),
+    ...common,
+    ...rest.map(({ places }) => places.length),
+  ];
+  const elements = indices(shape).map((out) => {
+    const at = new Map(fixed);
+    before.forEach(({ places, from }, k) => {
+      if (from !== null) at.set(from, places[out[k]!]!);
+    });
+    const chosen = out.slice(before.length, before.length + common.length);
+    tensorAxes.forEach((i, k) => {
+      const place = columns[k] ? chosen[0]! : chosen.at(-1)!;
+      const given = axes[i]!.places[place]!;
+      const from = axes[i]!.from!;
+      at.set(from, given < 0 ? given + sizes[from]! : given);
+    });
+    const tail = out.slice(before.length + common.length);
+    rest.forEach(({ places, from }, k) => {
+      if (from !== null) at.set(from, places[tail[k]!]!);
+    });
+    return sizes.reduce((total, size, d) => total * size + at.get(d)!, 0);
+  });
+  return { shape, elements };
+}
+
+const valid = (choices: readonly Choice[]) =>
+  choices.filter(({ kind }) => kind !== 'new').length <= sizes.length;
+
+describe('index', () => {
+  it('gives the elements that the rules of PyTorch name, for any mixture of items', () => {
+    fc.assert(
+      fc.property(fc.array(choice, { maxLength: 5 }).filter(valid), (choices) => {
+        tidy(() => {
+          const x = counting(...sizes);
+          let dim = 0;
+          const items = choices.map((own) => itemOf(own, own.kind === 'new' ? 1 : sizes[dim++]!));
+          const { shape, elements } = expectedIndex(choices);
+          const result = x.index(...items);
+          expect(result.shape).toEqual(shape);
+          expect(list(result)).toEqual(elements);
+        });
+      }),
+      { seed: 4, numRuns: 500 },
+    );
+  });
+
+  it('writes those very elements with indexPut_', () => {
+    fc.assert(
+      fc.property(fc.array(choice, { maxLength: 4 }).filter(valid), (choices) => {
+        tidy(() => {
+          const x = counting(...sizes);
+          let dim = 0;
+          const items = choices.map((own) => itemOf(own, own.kind === 'new' ? 1 : sizes[dim++]!));
+          const { elements } = expectedIndex(choices);
+          expect(x.indexPut_(items, -1)).toBe(x);
+          const expected = Array.from({ length: 36 }, (_, i) => (elements.includes(i) ? -1 : i));
+          expect(list(x)).toEqual(expected);
+        });
+      }),
+      { seed: 5, numRuns: 200 },
+    );
+  });
+
+  it('takes masks over one dimension and over several', () => {
+    tidy(() => {
+      const x = counting(2, 3);
+      const mask = tensor([
+        [true, false, true],
+        [false, true, false],
+      ]);
+      expect(list(x.index(mask))).toEqual([0, 2, 4]);
+      expect(list(x.index('...', tensor([true, false, true])))).toEqual([0, 2, 3, 5]);
+      expect(x.index(tensor([false, false])).shape).toEqual([0, 3]);
+      x.indexPut_([mask], 9);
+      expect(list(x)).toEqual([9, 1, 9, 3, 9, 5]);
+    });
+  });
+
+  it('takes slices as objects, arrays and helper, and an ellipsis', () => {
+    tidy(() => {
+      const x = counting(2, 5);
+      const expected = [1, 3, 6, 8];
+      expect(list(x.index([], { start: 1, end: -1, step: 2 }))).toEqual(expected);
+      expect(list(x.index([], [1, -1, 2]))).toEqual(expected);
+      expect(list(x.index('...', slice(1, -1, 2)))).toEqual(expected);
+      expect(x.index(null, '...', null).shape).toEqual([1, 2, 5, 1]);
+    });
+  });
+
+  it('accumulates equal places only when it is asked to', () => {
+    tidy(() => {
+      const x = counting(3);
+      expect(list(indexPut(x, [int(1, 1, 0)], tensor([5, 7, 9])))).toEqual([9, 7, 2]);
+      x.indexPut_([int(1, 1, 0)], tensor([5, 7, 9]), { accumulate: true });
+      expect(list(x)).toEqual([9, 13, 2]);
+    });
+  });
+
+  it('assigns to slices through views', () => {
+    tidy(() => {
+      const x = counting(2, 3);
+      x.index([], 1).copy_(tensor([-1, -2]));
+      x.index(1, slice(0, null, 2)).fill_(8);
+      expect(list(x)).toEqual([0, -1, 2, 8, -2, 8]);
+      x.indexPut_([0], tensor([3, 3, 3]), { accumulate: true });
+      expect(list(x)).toEqual([3, 2, 5, 8, -2, 8]);
+    });
+  });
+
+  it('is differentiable in the tensor that is written to and in the values', () => {
+    tidy(() => {
+      const x = counting(4).requiresGrad_();
+      const value = tensor([10, 20], { requiresGrad: true });
+      const y = x.mul(2);
+      y.indexPut_([int(3, 0)], value);
+      y.mul(tensor([1, 2, 3, 4]))
+        .sum()
+        .backward();
+      expect(list(x.grad!)).toEqual([0, 4, 6, 0]);
+      expect(list(value.grad!)).toEqual([4, 1]);
+      x.grad!.dispose();
+      value.grad!.dispose();
+    });
+  });
+
+  it('gives everything back', () => {
+    const before = allocated();
+    const x = counting(3, 4);
+    const index = int(2, 0);
+    const own = allocated();
+    const y = x.index(slice(1), index);
+    expect(allocated() - own).toBe(64);
+    noGrad(() => x.indexPut_([index], 1));
+    y.dispose();
+    expect(allocated()).toBe(own);
+    x.dispose();
+    index.dispose();
+    expect(allocated()).toBe(before);
+  });
+});
+
+describe('shapes that depend on data', () => {
+  it('nonzero lists coordinates in row-major order', () => {
+    tidy(() => {
+      const found = nonzero(
+        tensor([
+          [0, 2],
+          [-1, 0],
+        ]).transpose(0, 1),
+      );
+      expect(found.shape).toEqual([2, 2]);
+      expect(found.dtype).toBe('int32');
+      expect(list(found)).toEqual([0, 1, 1, 0]);
+      expect(nonzero(tensor(3)).shape).toEqual([1, 0]);
+      expect(nonzero(tensor([0, 0])).shape).toEqual([0, 1]);
+    });
+  });
+
+  it('maskedSelect broadcasts both', () => {
+    tidy(() => {
+      const x = counting(2, 1);
+      const chosen = maskedSelect(x, tensor([true, false, true]));
+      expect(list(chosen)).toEqual([0, 0, 1, 1]);
+    });
+  });
+});
+
+describe('an index out of range is refused, and nothing stays allocated', () => {
+  const cases: Readonly<Record<string, readonly [(x: Tensor) => Tensor, string]>> = {
+    gather: [(x) => x.gather(1, int(3, 0).reshape([1, 2])), 'index 3 in dimension 1 of size 3'],
+    scatter: [(x) => x.scatter(0, int(-1).reshape([1, 1]), 0), 'index -1 in dimension 0 of size 2'],
+    indexSelect: [(x) => x.indexSelect(1, int(1, -1)), 'index -1 in dimension 1 of size 3'],
+    indexAdd: [(x) => x.indexAdd(0, int(2), counting(1, 3)), 'index 2 in dimension 0 of size 2'],
+    'index by two tensors': [(x) => x.index(int(0, 1), int(1, -4)), 'index -4 in dimension 1'],
+    take: [(x) => x.take(int(6)), 'index 6 in dimension 0 of size 6'],
+    'indexing by numbers': [(x) => x.index(0, 3), 'index 3 in dimension 0 of f32[3]'],
+  };
+  for (const [name, [run, given]] of Object.entries(cases)) {
+    it(name, () => {
+      const x = counting(2, 3);
+      const before = allocated();
+      expect(() => tidy(() => run(x))).toThrow(given);
+      expect(allocated()).toBe(before);
+      x.dispose();
+    });
+  }
+
+  it('indices that are no integers, masks that do not fit, too many indices', () => {
+    tidy(() => {
+      const x = counting(2, 3);
+      expect(() => x.index(tensor([0.5]))).toThrow('indices must be integers');
+      expect(() => x.index(tensor([true, false, true]))).toThrow("the mask doesn't fit");
+      expect(() => x.index(0, 0, 0)).toThrow('more indices than dimensions');
+      expect(() => x.gather(0, int(0))).toThrow("the shapes don't fit together");
+    });
+  });
+});
+
+describe('views of strided tensors', () => {
+  it('every indexing op reads the elements, not the memory', () => {
+    tidy(() => {
+      const x = tensor(spread([4, 3]), { shape: [4, 3] });
+      const strided = x.transpose(0, 1).slice(1, 0, null, 2);
+      const plain = strided.clone();
+      const index = int(0, 1, 1, 0, 1, 1).reshape([2, 3]).transpose(0, 1);
+      const ops: ((own: Tensor) => Tensor)[] = [
+        (own) => own.gather(1, index),
+        (own) => own.scatter(1, index, own),
+        (own) => own.scatterAdd(1, index, own),
+        (own) => own.indexSelect(0, int(2, 2)),
+        (own) => own.index(int(2, 0), int(1, 1)),
+        (own) => own.sort(0)[0],
+        (own) => own.topk(1, 0)[1],
+        (own) => own.flip([0, 1]),
+        (own) => own.roll(1, 0),
+        (own) => own.unfold(0, 2, 1),
+        (own) => own.diagonal(),
+        (own) => own.tril(),
+        (own) => own.repeat([2, 2]),
+        (own) => own.take(int(4, -1)),
+      ];
+      for (const op of ops) expect(list(op(strided))).toEqual(list(op(plain)));
+    });
+  });
+});
