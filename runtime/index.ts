@@ -164,6 +164,7 @@ export {
   tanh,
   trunc,
   where,
+  xlogy,
 } from './ops/pointwise.ts';
 export {
   bernoulli,

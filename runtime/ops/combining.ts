@@ -8,11 +8,12 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { add, mul, sub } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
-import { gt, keepWhere, lt, where } from './comparison.ts';
+import { dropWhere, eq, gt, keepWhere, lt, where } from './comparison.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { div } from './division.ts';
 import { E } from './expr.ts';
-import { isfinite } from './logic.ts';
+import { log } from './functions.ts';
+import { isfinite, isnan, logicalAnd, logicalNot } from './logic.ts';
 import { inferSame, joinedBy, type Operand, pointwise } from './promotion.ts';
 
 const x = E.input(0);
@@ -120,4 +121,9 @@ function largest(): number {
 export function nanToNum(a: Tensor, nan = 0, posinf = largest(), neginf = -largest()): Tensor {
   if (!dtypes[a.dtype].floating) return a;
   return bind1(nanToNumOp, [a], { nan, posinf, neginf });
+}
+
+/** a · ln b, and 0 where a is 0 (unless b is NaN). */
+export function xlogy(a: Tensor, b: Tensor): Tensor {
+  return tidy(() => dropWhere(mul(a, log(b)), logicalAnd(eq(a, 0), logicalNot(isnan(b)))));
 }

@@ -53,7 +53,9 @@ export const atan = float('atan', F.atan(x), 'x', (x, dy) => div(dy, onePlusSqua
 export const sinh = float('sinh', F.sinh(x), 'x', (x, dy): Tensor => mul(dy, cosh(x)));
 export const cosh = float('cosh', F.cosh(x), 'x', (x, dy): Tensor => mul(dy, sinh(x)));
 export const asinh = float('asinh', F.asinh(x), 'x', (x, dy) => mul(dy, rsqrt(onePlusSquare(x))));
-export const acosh = float('acosh', F.acosh(x), 'x', (x, dy) => mul(dy, rsqrt(sub(mul(x, x), 1))));
+export const acosh = float('acosh', F.acosh(x), 'x', (x, dy) =>
+  mul(dy, rsqrt(mul(sub(x, 1), add(x, 1)))),
+);
 export const atanh = float('atanh', F.atanh(x), 'x', (x, dy) => div(dy, oneMinusSquare(x)));
 
 const twoOverRootPi = 2 / Math.sqrt(Math.PI);
@@ -68,7 +70,8 @@ function onePlusSquare(a: Tensor): Tensor {
 }
 
 function oneMinusSquare(a: Tensor): Tensor {
-  return add(neg(mul(a, a)), 1);
+  // As a product: 1 − a² loses its digits near 1.
+  return mul(add(neg(a), 1), add(a, 1));
 }
 
 function oneMinusSquareRoot(a: Tensor): Tensor {

@@ -39,6 +39,7 @@ const pointwiseMethods = {
   clampMin: pointwise.clampMin,
   clampMax: pointwise.clampMax,
   lerp: pointwise.lerp,
+  xlogy: pointwise.xlogy,
   addcmul: pointwise.addcmul,
   addcdiv: pointwise.addcdiv,
   nanToNum: pointwise.nanToNum,
