@@ -104,7 +104,8 @@ export const binaryCode: {
     const zero = w.let(`(${y}<0.0?${w.infinity}:0.0)`);
     const nonPositive = w.let(`(${x}<0.0?${negative}:${zero})`);
     const result = w.let(`(${x}>0.0?${power}:${nonPositive})`);
-    const checked = w.let(`(${isNumber(x)}?${result}:${x})`);
+    const known = w.let(`(${isNumber(y)}?${result}:${y})`);
+    const checked = w.let(`(${isNumber(x)}?${known}:${x})`);
     const unit = w.let(`(${x}===1.0?1.0:${checked})`);
     return `(${y}===0.0?1.0:${unit})`;
   },
