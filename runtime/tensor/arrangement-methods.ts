@@ -12,6 +12,12 @@ import * as splitting from '../ops/splitting.ts';
 import * as triangles from '../ops/triangles.ts';
 import * as views from '../ops/views.ts';
 
+/** Properties that are ops of the tensor alone. */
+export const transposes = {
+  T: views.reversed,
+  mT: views.matrixTranspose,
+} as const;
+
 export const arrangementMethods = {
   expand: broadcast.expand,
   expandAs: views.expandAs,

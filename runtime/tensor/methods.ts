@@ -8,8 +8,9 @@ import * as loss from '../ops/loss.ts';
 import * as matrix from '../ops/matmul.ts';
 import * as movement from '../ops/movement.ts';
 import * as pointwise from '../ops/pointwise.ts';
+import { bernoulli, multinomial } from '../ops/random.ts';
 import * as reduce from '../ops/reduce.ts';
-import { arrangementMethods } from './arrangement-methods.ts';
+import { arrangementMethods, transposes } from './arrangement-methods.ts';
 import type { TypedArray } from './dtype.ts';
 import { formatTensor } from './format.ts';
 import * as read from './read.ts';
@@ -146,6 +147,14 @@ interface TensorMethods extends OpMethods {
   registerHook(hook: GradHook): HookHandle;
   /** Lets backward fill `.grad` of this result too; it is disposed with the result. */
   retainGrad(): void;
+  /** 1 with the probability that each element holds, else 0. */
+  bernoulli(): Tensor;
+  /** Indices drawn with the weights that each row holds. */
+  multinomial(draws: number, replacement?: boolean): Tensor;
+  /** The dimensions in reverse. */
+  readonly T: Tensor;
+  /** The last two dimensions swapped. */
+  readonly mT: Tensor;
   /** A copy with memory of its own. */
   clone(): Tensor;
   /** Another dtype or device; the tensor itself when it is there already. */
@@ -186,16 +195,31 @@ function defineAll(functions: Readonly<Record<string, Parameters<typeof define>[
   return Object.entries(functions).map(([name, fn]) => define(name, fn));
 }
 
+/** Puts a function of a tensor on the prototype as a property. */
+function defineProperty(name: string, fn: (x: Tensor) => Tensor): [string, typeof fn] {
+  const get = function (this: Tensor) {
+    return fn(this);
+  };
+  Object.defineProperty(Tensor.prototype, name, { get, configurable: true });
+  return [name, fn];
+}
+
 /** The methods by what a compiler may do with them. */
 export const tensorMethods: {
   /** Depend on their arguments alone: calls can be appended to a program. */
   readonly traced: readonly AnyMethod[];
+  /** The same as properties, by name. */
+  readonly properties: ReadonlyMap<string, (x: Tensor) => Tensor>;
   /** Read data. */
   readonly reads: readonly AnyMethod[];
 } = {
   traced: [...defineAll({ ...methods, clone: movement.clone, to: moveTo })],
+  properties: new Map(Object.entries(transposes).map(([name, fn]) => defineProperty(name, fn))),
   reads: [...defineAll({ ...readers, toString: formatTensor })],
 };
 define('backward', backward);
 define('registerHook', registerHook);
 define('retainGrad', retainGrad);
+// Draws move the generator on: a program can't.
+define('bernoulli', bernoulli);
+define('multinomial', multinomial);

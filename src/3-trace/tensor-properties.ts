@@ -1,3 +1,4 @@
+import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import type { Tracer } from './tracer.ts';
@@ -27,6 +28,11 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
   if (metaProperties.has(key) || key === 'isLeaf') {
     const value: unknown = t.use(variable)[key as keyof Tensor];
     return known(value as string | number | boolean);
+  }
+  const computed = tensorMethods.properties.get(key);
+  if (computed && !isShadowed(variable, key)) {
+    const x = t.use(variable);
+    return t.result(t.runApi(() => computed(x)));
   }
   const method: unknown = Object.getOwnPropertyDescriptor(Tensor.prototype, key)?.value;
   if (typeof method === 'function' && !isShadowed(variable, key)) {

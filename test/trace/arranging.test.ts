@@ -45,6 +45,7 @@ describe('ops that depend on their arguments alone are one graph, with their gra
       return largest!.mul(at!).add(x.sort(1, true)[0]!.narrow(1, 0, 2));
     },
     'writing a copy': (x, places) => indexPut(x, [places], x.mul(3), { accumulate: true }),
+    'transposes as properties': (x) => x.T.mul(2).mT.add(x).matmul(x.mT),
     'a turned grid': (x) => x.rot90().t().swapaxes(0, 1).movedim(0, 1).unflatten(0, [2, -1]),
   };
   for (const [name, fn] of Object.entries(functions)) {
