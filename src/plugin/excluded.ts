@@ -1,6 +1,7 @@
 import type { AnyNode, Comment, Program } from 'acorn';
 import { isFunctionNode } from '../1-capture/hoist.ts';
 import { childrenOf } from '../1-capture/node-children.ts';
+import { excludedInOriginal } from './excluded-original.ts';
 
 export interface Range {
   readonly start: number;
@@ -14,10 +15,15 @@ const directive = /^\s*tostatic:\s*exclude\s*$/;
  * the same line after it or on the next line; else, before all code, the whole file; else the
  * function that the comment stands in.
  */
-export function excludedRanges(code: string, ast: Program, comments: readonly Comment[]): Range[] {
+export function excludedRanges(
+  code: string,
+  ast: Program,
+  comments: readonly Comment[],
+  incoming: string | object | undefined,
+): Range[] {
   const directives = comments.filter(({ value }) => directive.test(value));
-  if (directives.length === 0) return [];
   const targets = functionsAndClasses(ast);
+  if (directives.length === 0) return excludedInOriginal(code, targets, incoming);
   return directives.flatMap((comment) => {
     const lineEnd = endOfLine(code, comment.end);
     const restOfLine = code.slice(comment.end, lineEnd).trim();

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { inlineMap } from './inline-map.ts';
 import { isIncluded } from './options.ts';
@@ -20,7 +21,7 @@ export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M)
   if (!isIncluded(path, {})) return loaded;
   const { source } = loaded;
   const code = typeof source === 'string' ? source : new TextDecoder().decode(source);
-  const found = takeInlineMap(code);
+  const found = takeInlineMap(code, path);
   try {
     // Absolute files: where the process was started says nothing about a module.
     const done = transform(found.code, path, { root: null, probe: probeFile.href }, found.map);
@@ -34,10 +35,17 @@ export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M)
 const comment = /\n\/\/[#@] sourceMappingURL=data:application\/json[^,]*?(;base64)?,(\S+)\s*$/;
 
 /** The map that a compiler before us left at the end; one comment per file is what Node reads. */
-function takeInlineMap(code: string): { code: string; map?: string } {
+function takeInlineMap(code: string, path: string): { code: string; map?: string } {
   const match = comment.exec(code);
   if (!match) return { code };
   const body = match[2] ?? '';
   const map = match[1] ? Buffer.from(body, 'base64').toString('utf8') : decodeURIComponent(body);
-  return { code: code.slice(0, match.index + 1), map };
+  return { code: code.slice(0, match.index + 1), map: withContent(map, path) };
+}
+
+/** Some compilers leave the user's text out, as the file is there. */
+function withContent(json: string, path: string): string {
+  const map = JSON.parse(json) as { sources: string[]; sourcesContent?: unknown[] };
+  if (map.sources.length !== 1 || map.sourcesContent) return json;
+  return JSON.stringify({ ...map, sourcesContent: [readFileSync(path, 'utf8')] });
 }

@@ -39,7 +39,7 @@ export function transform(
   });
   if (isCommonJs(ast, code)) return undefined;
   const script = analyzeScript(ast);
-  const excluded = excludedRanges(code, ast, comments);
+  const excluded = excludedRanges(code, ast, comments, incoming);
   const functions = script.functions.filter(
     (facts) =>
       canBeProbed(facts) &&

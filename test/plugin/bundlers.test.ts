@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
 import { build as esbuild } from 'esbuild';
 import { rolldown } from 'rolldown';
-import { build as vite } from 'vite';
-import { afterAll, describe, expect, test } from 'vitest';
+import { createServer, build as vite } from 'vite';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { tostatic } from '../../src/plugin/index.ts';
+import { withoutInspector } from './load-module.ts';
 
 const root = join(import.meta.dirname, 'fixtures');
 const entry = join(root, 'node-main.ts');
@@ -83,4 +84,32 @@ describe('bundled, minified, and run where nothing can look into functions', () 
       expect(at('.matmul(this.weight)')).toBe(`model.ts:${lineOf('x.matmul(this.weight)')}`);
     });
   }
+});
+
+describe('Vite’s development server', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  test('serves modules with probes, also to its own runner', { timeout: 120_000 }, async () => {
+    const server = await createServer({
+      root,
+      configFile: false,
+      logLevel: 'error',
+      plugins: [tostatic.vite()],
+      server: { middlewareMode: true, ws: false },
+      optimizeDeps: { noDiscovery: true },
+    });
+    try {
+      const served = await server.transformRequest('/model.ts');
+      expect(served?.code).toMatch(/^import\{probe as __tostatic\}from"[^"]*\/probe\.ts";/);
+      const module = (await server.ssrLoadModule('/model.ts')) as { report(): object };
+      withoutInspector();
+      expect(module.report()).toMatchObject({
+        equal: [true, true],
+        counts: { fallbacks: [] },
+        breaks: expect.arrayContaining(['other.ts:7:7']),
+      });
+    } finally {
+      await server.close();
+    }
+  });
 });

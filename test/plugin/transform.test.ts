@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type GeneratedMapping, originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
 import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
@@ -116,8 +117,56 @@ describe('a module keeps', () => {
   });
 });
 
+describe('a compiler that drops comments', () => {
+  const compile = (text: string) => {
+    const { code, map } = transformSync(text, {
+      loader: 'ts',
+      sourcemap: 'external',
+      sourcefile: 'a.ts',
+      minifyWhitespace: true,
+    });
+    expect(code).not.toContain('exclude');
+    return transform(code, '/app/a.ts', {}, map)?.code ?? 'unchanged';
+  };
+
+  test('drops no exclusion of a function', () => {
+    const code = compile(`
+      export function a(x: number) { return x }
+
+      // tostatic: exclude
+      // It is called by the page.
+      export const b = (x: number) => () => x;
+      export class C { m() { return 1 } /* tostatic: exclude */ n() { return 2 } }
+      export function d() { return 4 }
+      export function e() {
+        // tostatic: exclude
+        return 5;
+      }`);
+    expect(code).toContain('function e(){return 5}');
+    expect(code).toMatch(/function a\(x\)\{if\(/);
+    expect(code).toContain('b=x=>()=>x');
+    expect(code).toMatch(/function d\(\)\{if\(/);
+  });
+
+  test('drops no exclusion of a file', () => {
+    expect(compile('// tostatic: exclude\nimport { x } from "x";\nexport const f = () => x;')).toBe(
+      'unchanged',
+    );
+  });
+});
+
 test('the parser says where a module is not JavaScript', () => {
   expect(() => transform('const a: number = 1;', '/a.ts')).toThrow(SyntaxError);
+});
+
+test('docs/plugin.md shows what a module becomes', () => {
+  const docs = readFileSync(new URL('../../docs/plugin.md', import.meta.url), 'utf8');
+  const [before, after] = [...docs.matchAll(/```js\n(let scale.*?|import\{.*?)```/gs)];
+  const done = transform(before?.[1] ?? '', '/app/f.js', { root: '/app' })?.code ?? '';
+  const lines = (after?.[1] ?? '').split('\n');
+  expect(done.split('\n').slice(0, 2)).toEqual(lines.slice(0, 2));
+  const [start] = (lines[2] ?? '').split('…');
+  expect(done.split('\n').find((line) => line.startsWith('function __tostaticS'))).toContain(start);
 });
 
 describe('source maps', () => {
