@@ -46,8 +46,33 @@ function madeElements(receiver: Variable): Variable[] {
   throw new GraphBreak('object-write', 'an array from outside is changed');
 }
 
+/**
+ * `Object.defineProperty(closure, 'name', { value, configurable: true })`: tools that shorten names write
+ * it around every function. Anything else is defined natively.
+ */
+function nameClosure(t: Tracer, args: readonly Variable[]): Variable {
+  const [target, key, descriptor] = args;
+  const entries = descriptor?.kind === 'newObject' ? descriptor.entries : undefined;
+  const [value, configurable] = [entries?.get('value'), entries?.get('configurable')];
+  if (
+    target?.kind === 'closure' &&
+    key?.kind === 'constant' &&
+    value?.kind === 'constant' &&
+    typeof value.value === 'string' &&
+    configurable?.kind === 'constant' &&
+    entries?.size === 2 &&
+    constantOf(t, key) === 'name' &&
+    constantOf(t, configurable) === true
+  ) {
+    target.name = constantOf(t, value) as string;
+    return target;
+  }
+  throw new GraphBreak('native-call', 'Object.defineProperty() is native code');
+}
+
 const equivalents: ReadonlyMap<HostFunction, Equivalent> = new Map<HostFunction, Equivalent>([
   [Array.isArray, (t, _receiver, [x]) => known(x !== undefined && isArray(t, x))],
+  [Object.defineProperty, (t, _receiver, args) => nameClosure(t, args)],
   [Array.prototype.push, (_t, receiver, args) => known(madeElements(receiver).push(...args))],
   [Array.prototype.pop, (_t, receiver) => madeElements(receiver).pop() ?? known(undefined)],
   [

@@ -111,13 +111,14 @@ export class Reconstruction {
       case 'arrayIterator':
         return { kind: 'arrayIterator', array: this.recipe(variable.array), next: variable.next };
       case 'closure': {
-        const { code, outer, cells, thisVariable } = variable;
+        const { code, outer, cells, thisVariable, name } = variable;
         return {
           kind: 'closure',
           code,
           outer,
           cells: cells.map((cell) => this.recipe(cell)),
           thisValue: this.recipe(thisVariable),
+          name,
         };
       }
       default:

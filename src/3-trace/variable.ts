@@ -60,6 +60,8 @@ export interface ClosureVariable {
   /** The closure that made it: its free names, and for arrows `super`, are those of its surroundings. */
   readonly outer: Omit<Closure, 'cells'>;
   readonly cells: readonly CellReference[];
+  /** Given by Object.defineProperty, as bundlers do to keep the names of functions. */
+  name?: string;
   /** Arrows see the `this` of the place where they were made. */
   readonly thisVariable: Variable;
 }

@@ -1,26 +1,27 @@
-import { type Expression, parseExpressionAt } from 'acorn';
+import { type AnyNode, parseExpressionAt } from 'acorn';
 import type { Code } from './code.ts';
 import { writes } from './effects.ts';
 import { expressionText } from './expression-text.ts';
 import type { Pc, Reg } from './instructions.ts';
 
-/** An instruction's expression as it stands in the user's own file, for messages. */
-interface UserExpression {
-  readonly node: Expression;
-  readonly text: string;
-}
-
 /** More lines than this are not read for one expression. */
 const maxLines = 20;
 const maxLength = 48;
 
+interface Parsed {
+  readonly node: AnyNode;
+  readonly text: string;
+}
+
 /**
- * Reads the expression again where the user wrote it. Where that is no JavaScript (types inside) or
- * cannot be had, in the script that runs.
+ * The instruction's expression as it stands in the user's own file. Where that is no JavaScript (types
+ * inside) or cannot be had, as it stands in the script that runs.
  */
-function userExpression({ source, spans }: Code, pc: Pc): UserExpression | undefined {
-  const span = spans[pc];
+function userExpression(code: Code, pc: Pc): Parsed | undefined {
+  const span = code.spans[pc];
   if (!span) return undefined;
+  const { source } = code;
+  const run = parse(source.text.slice(0, span.end), span.start);
   const { file, line, column } = source.position(span.start);
   const lines: string[] = [];
   for (let i = 0; i < maxLines; i++) {
@@ -28,22 +29,67 @@ function userExpression({ source, spans }: Code, pc: Pc): UserExpression | undef
     if (text === undefined) break;
     lines.push(text);
   }
-  const written = lines.length > 0 ? parse(lines.join('\n'), column - 1) : undefined;
-  return written ?? parse(source.text.slice(0, span.end), span.start);
+  if (!run || lines.length === 0) return run;
+  const written = parse(lines.join('\n'), column - 1);
+  const same = written && counterpart(written, run);
+  return same ?? run;
 }
 
-function parse(text: string, from: number): UserExpression | undefined {
+function parse(text: string, from: number): Parsed | undefined {
   try {
-    const parsed = parseExpressionAt(text, from, {
+    const node = parseExpressionAt(text, from, {
       ecmaVersion: 'latest',
       allowSuperOutsideMethod: true,
       checkPrivateFields: false,
     });
-    const node = parsed.type === 'ChainExpression' ? parsed.expression : parsed;
-    return { node, text: text.slice(parsed.start, parsed.end).replace(/\s+/g, ' ') };
+    return { node: node.type === 'ChainExpression' ? node.expression : node, text };
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The original goes on to the right as far as it is an expression: of what begins at the same place, the
+ * part that is like the one that runs, with as many calls in it.
+ */
+function counterpart({ node, text }: Parsed, run: Parsed): Parsed | undefined {
+  const like = leftmost(run.node);
+  return leftmost(node)
+    .map((part, index, all) => ({ part, calls: callsIn(all.slice(index)) }))
+    .filter(({ part, calls }) => part.type === run.node.type && calls === callsIn(like))
+    .map(({ part }) => ({ node: part, text }))
+    .at(-1);
+}
+
+/** The node and those inside it that begin where it begins. */
+function leftmost(node: AnyNode): AnyNode[] {
+  const first = firstPart(node);
+  return first ? [node, ...leftmost(first)] : [node];
+}
+
+function firstPart(node: AnyNode): AnyNode | undefined {
+  switch (node.type) {
+    case 'BinaryExpression':
+    case 'LogicalExpression':
+    case 'AssignmentExpression':
+      return node.left;
+    case 'ConditionalExpression':
+      return node.test;
+    case 'SequenceExpression':
+      return node.expressions[0];
+    case 'MemberExpression':
+      return node.object;
+    case 'CallExpression':
+      return node.callee;
+    case 'ChainExpression':
+      return node.expression;
+    default:
+      return undefined;
+  }
+}
+
+function callsIn(nodes: readonly AnyNode[]): number {
+  return nodes.filter(({ type }) => type === 'CallExpression').length;
 }
 
 /** What is called at the instruction, as the user wrote it: `console.log`. */
@@ -60,7 +106,8 @@ export function registerText(code: Code, pc: Pc, register: Reg): string | undefi
     const instruction = code.instructions[at]!;
     if (writes(instruction) !== register) continue;
     if (instruction.op === 'newCell' || instruction.op === 'loadCell') return instruction.name;
-    const text = userExpression(code, at)?.text;
+    const found = userExpression(code, at);
+    const text = found?.text.slice(found.node.start, found.node.end).replace(/\s+/g, ' ');
     return text !== undefined && text.length <= maxLength ? text : undefined;
   }
   return undefined;

@@ -44,7 +44,7 @@ function explainPart({ trace, stages }: CompiledPart, index: number): string[] {
 }
 
 function explainEnd({ outcome }: TraceResult): string {
-  return outcome.kind === 'return' ? ', to the return' : `, to ${outcome.record.detail}`;
+  return outcome.kind === 'return' ? ', to the return' : `, then ${outcome.record.detail}`;
 }
 
 function explainMemory({ planned }: SubgraphStages): string[] {

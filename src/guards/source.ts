@@ -82,12 +82,13 @@ export interface SourceNames {
 }
 
 function argumentName(code: Code | undefined, index: number): string {
-  for (const instruction of code?.instructions ?? []) {
-    if (instruction.op !== 'arg' || instruction.index !== index) continue;
-    const name = code?.registerNames[instruction.dst];
-    if (name) return name;
-  }
-  return `arguments[${index}]`;
+  const { instructions = [], registerNames = [] } = code ?? {};
+  const at = instructions.findIndex((each) => each.op === 'arg' && each.index === index);
+  const [taken, next] = [instructions[at], instructions[at + 1]];
+  const name = taken?.op === 'arg' && registerNames[taken.dst];
+  if (name) return name;
+  // A parameter that closures share goes from a temporary into its cell.
+  return next?.op === 'storeCell' ? next.name : `arguments[${index}]`;
 }
 
 const identifier = /^[A-Za-z_$][\w$]*$/;
@@ -138,5 +139,7 @@ function isCell(source: Source, { codes }: SourceNames): boolean {
   if (source.kind === 'outerCell' || source.kind === 'closureCell') return true;
   if (source.kind !== 'register') return false;
   const { instructions } = codes[source.frame]!;
-  return instructions.some((each) => each.op === 'newCell' && each.dst === source.reg);
+  return instructions.some(
+    (each) => (each.op === 'newCell' || each.op === 'outerCell') && each.dst === source.reg,
+  );
 }

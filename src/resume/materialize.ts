@@ -95,16 +95,19 @@ function compileMake(make: Make): CompiledMake {
     case 'closure': {
       const cells = make.cells.map(compileRecipe);
       const thisValue = compileRecipe(make.thisValue);
-      const { code, outer } = make;
+      const { code, outer, name } = make;
       return {
-        build: (values) =>
-          instantiate(
+        build: (values) => {
+          const made = instantiate(
             code,
             outer.scope,
             cells.map((read) => read(values) as Cell),
             thisValue(values),
             code.kind === 'arrow' ? outer.homeObject : undefined,
-          ),
+          );
+          if (name === undefined) return made;
+          return Object.defineProperty(made, 'name', { value: name, configurable: true });
+        },
       };
     }
     default:

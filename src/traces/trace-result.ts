@@ -28,6 +28,8 @@ export type Make =
       readonly outer: Omit<Closure, 'cells'>;
       readonly cells: readonly Recipe[];
       readonly thisValue: Recipe;
+      /** Another name than the code has. */
+      readonly name: string | undefined;
     };
 
 /** A frame to go on with natively. */

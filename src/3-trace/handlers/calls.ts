@@ -89,7 +89,7 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
   const { value } = callee;
   if (isTracedApi(value)) return callApi(t, value, call.receiver, call.args);
   if (isDataRead(value)) {
-    throw new GraphBreak('data-read', `${nameAt(call.caller, callee)}()`);
+    throw new GraphBreak('data-read', `${nameAt(call.caller, callee)}() reads values`);
   }
   return callBuiltin(t, value, call.receiver, call.args);
 }
