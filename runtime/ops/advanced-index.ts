@@ -10,7 +10,8 @@ import { nonzeroColumns } from './data-dependent.ts';
 import { add_, copy_, fill_ } from './in-place.ts';
 import { expectIndices, indexed, indexedShape, indexReplaced } from './indexing.ts';
 import { stack } from './joining.ts';
-import { permute, select, unsqueeze } from './movement.ts';
+import { permute, reshape, select, unsqueeze } from './movement.ts';
+import { where } from './pointwise.ts';
 import { fullLike } from './ranges.ts';
 import { sliceOf } from './views.ts';
 
@@ -95,8 +96,13 @@ function sliced(x: Tensor, dim: number, item: SliceIndex): Tensor {
 }
 
 function maskIndices(x: Tensor, dim: number, mask: Tensor): readonly Tensor[] {
+  expectMask(x, dim, mask);
+  return nonzeroColumns('index', mask);
+}
+
+function expectMask(x: Tensor, dim: number, mask: Tensor): void {
   const masked = x.shape.slice(dim, dim + mask.rank);
-  if (mask.rank > 0 && sameShape(masked, mask.shape)) return nonzeroColumns('index', mask);
+  if (mask.rank > 0 && sameShape(masked, mask.shape)) return;
   throw new ArgumentError({
     what: "index: the mask doesn't fit",
     given: `mask ${formatSpec(mask)} at dimension ${dim} of ${formatSpec(x)}`,
@@ -176,6 +182,13 @@ export function indexPut(
   });
 }
 
+/** The usual case, without reading the mask. */
+function filledWhere(x: Tensor, mask: Tensor, value: number): Tensor {
+  expectMask(x, 0, mask);
+  const test = reshape(mask, [...mask.shape, ...x.shape.slice(mask.rank).map(() => 1)]);
+  return where(test, fullLike(x, value, { shape: [] }), x);
+}
+
 /** `x[items] = value`, or `+=`, in place. */
 export function indexPut_(
   x: Tensor,
@@ -184,6 +197,11 @@ export function indexPut_(
   { accumulate = false }: IndexPutOptions = {},
 ): Tensor {
   tidy(() => {
+    const [mask] = items;
+    if (items.length === 1 && isMask(mask!) && typeof value === 'number' && !accumulate) {
+      copy_(x, filledWhere(x, mask, value));
+      return;
+    }
     const plan = planOf(x, items);
     const { base, tensors } = plan;
     if (tensors.length > 0) copy_(base, replaced(plan, value, accumulate));

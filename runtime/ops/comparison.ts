@@ -5,6 +5,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { sumTo } from './broadcast.ts';
 import { casting } from './cast.ts';
+import { nonzeroColumns } from './data-dependent.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
 import { E } from './expr.ts';
 import { logicalNot } from './logic.ts';
@@ -130,7 +131,11 @@ export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
 }
 
 /** Elements of `a` where `test` is true, of `b` elsewhere; all broadcast. One of the two may be a number. */
-export function where(test: Tensor, a: Operand, b: Operand): Tensor {
+export function where(test: Tensor, a: Operand, b: Operand): Tensor;
+/** Where `test` is not 0: one int32 vector per dimension. Reads the data. */
+export function where(test: Tensor): Tensor[];
+export function where(test: Tensor, a?: Operand, b?: Operand): Tensor | Tensor[] {
+  if (a === undefined || b === undefined) return nonzeroColumns('where', test);
   if (typeof b === 'number') return tidy(() => maskedFill(a as Tensor, logicalNot(test), b));
   if (typeof a === 'number') return maskedFill(b, test, a);
   expectTensor(whereOp, a);

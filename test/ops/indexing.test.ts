@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { type IndexItem, indexPut, slice } from '../../runtime/ops/advanced-index.ts';
 import { maskedSelect, nonzero } from '../../runtime/ops/data-dependent.ts';
+import { where } from '../../runtime/ops/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -168,6 +169,10 @@ describe('index', () => {
       expect(x.index(tensor([false, false])).shape).toEqual([0, 3]);
       x.indexPut_([mask], 9);
       expect(list(x)).toEqual([9, 1, 9, 3, 9, 5]);
+      x.indexPut_([tensor([false, true])], -1);
+      expect(list(x)).toEqual([9, 1, 9, -1, -1, -1]);
+      x.indexPut_([x.eq(9)], tensor([7, 8]));
+      expect(list(x)).toEqual([7, 1, 8, -1, -1, -1]);
     });
   });
 
@@ -248,6 +253,21 @@ describe('shapes that depend on data', () => {
       expect(list(found)).toEqual([0, 1, 1, 0]);
       expect(nonzero(tensor(3)).shape).toEqual([1, 0]);
       expect(nonzero(tensor([0, 0])).shape).toEqual([0, 1]);
+    });
+  });
+
+  it('where of a test alone gives one vector per dimension', () => {
+    tidy(() => {
+      const [rows, columns] = where(
+        tensor([
+          [0, 2],
+          [-1, 0],
+        ]),
+      );
+      expect([list(rows!), list(columns!)]).toEqual([
+        [0, 1],
+        [1, 0],
+      ]);
     });
   });
 
