@@ -12,11 +12,14 @@ import { compileSubgraph } from './compile-subgraph.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
+import { awaitedBy, resumeWith } from './resume/async-frame.ts';
 import { Entry, type EntryOutcome } from './resume/entry.ts';
 import { activate } from './resume/function-of.ts';
 import { finishNatively, stepNatively } from './resume/native.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
+import { Suspended } from './resume/suspended.ts';
+import { catchIn } from './resume/unwind.ts';
 import { type CapturedStats, StatsCounter } from './stats.ts';
 import type { TraceResult } from './traces/trace-result.ts';
 
@@ -66,7 +69,8 @@ export class Captured {
     if (!code || intercepted()) return Reflect.apply(this.fn, thisValue, args);
     const { closure, boundThis, boundArgs } = code;
     const self = boundThis ? boundThis.value : thisValue;
-    return this.#run([activate(closure, self, [...boundArgs, ...args])]);
+    const frames = [activate(closure, self, [...boundArgs, ...args])];
+    return closure.code.isAsync ? this.#runAsync(frames) : this.#run(frames);
   }
 
   /** The function's bytecode, for printing; null when it can't be captured. */
@@ -123,20 +127,57 @@ export class Captured {
     try {
       let point = this.#points.at(frames);
       for (;;) {
-        const entry = point.find(frames) ?? this.#translate(point, frames);
-        if (!entry) return finishNatively(frames, owned);
-        if (entry.subgraph) this.#stats.graphRuns++;
-        const outcome = runOrFail(entry, frames, owned);
-        // An op has found fault with its values: it is eager execution that tells where and to whom.
-        if (!outcome) return finishNatively(frames, owned);
-        if (outcome.kind === 'return') return outcome.value;
-        frames = outcome.frames;
+        const way = this.#walk(point, frames, owned);
+        if (way.kind === 'return') return way.value;
+        frames = way.frames;
         stepNatively(frames, owned);
-        point = point.after(entry, frames, this.#points);
+        point = this.#pointAfter(point, way, frames);
       }
     } finally {
       owned.disposeAll();
     }
+  }
+
+  /** An async function: at an `await` it gives up control here, with its frame as data. */
+  async #runAsync(initial: Frame[]): Promise<unknown> {
+    const owned = new OwnedTensors();
+    let frames = initial;
+    try {
+      let point = this.#points.at(frames);
+      for (;;) {
+        const way = this.#walk(point, frames, owned);
+        if (way.kind === 'return') return way.value;
+        frames = way.frames;
+        const frame = frames[frames.length - 1]!;
+        const awaited = awaitedBy(frame);
+        if (awaited) {
+          owned.escape(awaited.value);
+          try {
+            resumeWith(frame, await awaited.value);
+          } catch (error) {
+            if (!catchIn(frame, frame.pc, error)) throw error;
+          }
+        } else stepNatively(frames, owned);
+        point = this.#pointAfter(point, way, frames);
+      }
+    } finally {
+      owned.disposeAll();
+    }
+  }
+
+  /** From a resume point to the return, or to an instruction that isn't traced. */
+  #walk(point: ResumePoint, frames: readonly Frame[], owned: OwnedTensors): Way {
+    const entry = point.find(frames) ?? this.#translate(point, frames);
+    if (!entry) return natively(frames, owned);
+    if (entry.subgraph) this.#stats.graphRuns++;
+    const outcome = runOrFail(entry, frames, owned);
+    // An op has found fault with its values: it is eager execution that tells where and to whom.
+    if (!outcome) return natively(frames, owned);
+    return outcome.kind === 'return' ? outcome : { kind: 'break', entry, frames: outcome.frames };
+  }
+
+  #pointAfter(point: ResumePoint, { entry }: Break, frames: readonly Frame[]): ResumePoint {
+    return entry ? point.after(entry, frames, this.#points) : this.#points.at(frames);
   }
 
   /** Undefined when this point runs natively from now on. */
@@ -163,6 +204,22 @@ export class Captured {
     point.add(entry);
     return entry;
   }
+}
+
+interface Break {
+  readonly kind: 'break';
+  /** Undefined: the way was native, to an `await`. */
+  readonly entry: Entry | undefined;
+  readonly frames: Frame[];
+}
+
+type Way = { readonly kind: 'return'; readonly value: unknown } | Break;
+
+function natively(frames: readonly Frame[], owned: OwnedTensors): Way {
+  const value = finishNatively(frames, owned);
+  if (!(value instanceof Suspended)) return { kind: 'return', value };
+  // What an async function calls has returned: it is the outermost frame that waits.
+  return { kind: 'break', entry: undefined, frames: [frames[0]!] };
 }
 
 /** Undefined when a kernel refused the values that it got; nothing has happened then. */

@@ -105,7 +105,12 @@ export const expressionRules: { readonly [T in Expression['type']]: ExpressionRu
   NewExpression: lowerNew,
   TaggedTemplateExpression: lowerTagged,
   ParenthesizedExpression: (l, node, dst) => l.expression(node.expression, dst),
-  AwaitExpression: refused,
+  AwaitExpression(l, node, dst = l.code.temp()) {
+    const mark = l.code.mark();
+    l.code.emit({ op: 'await', dst, src: l.expression(node.argument) }, spanOf(node));
+    l.code.release(mark);
+    return dst;
+  },
   ClassExpression: refused,
   ImportExpression: refused,
   YieldExpression: refused,

@@ -72,10 +72,9 @@ function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason |
     case 'FunctionDeclaration':
     case 'FunctionExpression':
     case 'ArrowFunctionExpression':
-      if (node.async) return 'async';
       return node.generator ? 'generator' : undefined;
     case 'ForOfStatement':
-      return node.await ? 'async' : undefined;
+      return node.await ? 'for-await' : undefined;
     case 'WithStatement':
       return 'with';
     case 'ClassDeclaration':

@@ -66,6 +66,7 @@ export function lowerAnalysed(place: FunctionPlace, analysis: Analysis): Code {
     source,
     span: spanOf(node),
     kind,
+    isAsync: node.async,
     parameterCount: expectedArguments(node.params),
     strict,
     outerCells: scope.outer.map((binding) => binding.name),

@@ -14,9 +14,9 @@ export const lowerRefusals = {
     explanation: 'A generator function keeps its own place between calls.',
     remedy: 'Return an array, or call the generator outside the captured function.',
   },
-  async: {
-    explanation: 'An async function gives up control in its middle.',
-    remedy: 'Capture the synchronous part, and await outside it.',
+  'for-await': {
+    explanation: '`for await` asks an asynchronous iterator.',
+    remedy: 'Write a loop that awaits each element.',
   },
   class: {
     explanation: 'A class that is made inside the function is not followed.',

@@ -9,6 +9,7 @@ export function writesOnce(node: Expression): boolean {
     case 'Literal':
     case 'Identifier':
     case 'ThisExpression':
+    case 'AwaitExpression':
     case 'TemplateLiteral':
     case 'BinaryExpression':
     case 'UnaryExpression':

@@ -26,6 +26,8 @@ export interface Code {
   readonly source: SourceText;
   readonly span: Span;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
+  /** It returns a promise, and stops at each `await`. */
+  readonly isAsync: boolean;
   /** `function.length` as the user's function has it. */
   readonly parameterCount: number;
   readonly strict: boolean;

@@ -88,6 +88,7 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   constructSpread: { values: (i) => [i.callee, i.args], ...value, ...open },
   getSuper: { values: none, ...value, ...open },
   getSuperElem: { values: (i) => [i.key], ...value, ...open },
+  await: { values: (i) => [i.src], ...value, ...open },
   getIterator: { values: (i) => [i.iterable], result: 'iterator', ...open },
   // A proxy's traps.
   getKeyIterator: { values: (i) => [i.object], result: 'iterator', ...open },

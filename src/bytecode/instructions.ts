@@ -109,6 +109,8 @@ export type Instruction =
   /** `super.key`: looked up on the home object's prototype, with the frame's `this` as receiver. */
   | { op: 'getSuper'; dst: Reg; key: string }
   | { op: 'getSuperElem'; dst: Reg; key: Reg }
+  /** Only in async code: the frame is suspended here until the value is there or the promise rejected. */
+  | { op: 'await'; dst: Reg; src: Reg }
   // Iteration. The iterator register holds an iterator record. `iteratorNext` jumps when it is done, and
   // then leaves `dst` as it was; on a record that is done already it jumps without calling `next`.
   // `iteratorClose` does nothing to a record that is done. A throw that leaves a frame closes the

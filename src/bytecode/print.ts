@@ -6,7 +6,7 @@ import { liveBefore } from './liveness.ts';
  * The text of a code. Deterministic: no ids, addresses or times.
  *
  *   code        = header line* region* inner*
- *   header      = kind name '(' parameterCount ')' ['registers' (register '=' name)*]
+ *   header      = ['async'] kind name '(' parameterCount ')' ['registers' (register '=' name)*]
  *                 ['cells' name*]
  *   line        = pc '  ' instruction '  # ' line ':' column ' ' source
  *                 ['  live' register*]
@@ -37,7 +37,7 @@ export function printCode(code: Code, options: { live?: boolean } = {}): string 
 function header(code: Code): string {
   const names = code.registerNames.flatMap((name, index) => (name ? [`r${index}=${name}`] : []));
   return [
-    `${code.kind} ${code.name || '<anonymous>'}(${code.parameterCount})`,
+    `${code.isAsync ? 'async ' : ''}${code.kind} ${code.name || '<anonymous>'}(${code.parameterCount})`,
     ...(names.length > 0 ? [`registers ${names.join(' ')}`] : []),
     ...(code.outerCells.length > 0 ? [`cells ${code.outerCells.join(' ')}`] : []),
   ].join('  ');
@@ -132,6 +132,7 @@ const printers: { readonly [O in Opcode]: Printer<O> } = {
   constructSpread: (i) => `r${i.callee} (...r${i.args})`,
   getSuper: (i) => `.${i.key}`,
   getSuperElem: (i) => `[r${i.key}]`,
+  await: src,
   getIterator: (i) => `r${i.iterable}`,
   getKeyIterator: (i) => `r${i.object}`,
   iteratorNext: (i) => `r${i.iterator} done → ${i.done}`,

@@ -7,7 +7,7 @@ export function usesSuper(code: Code): boolean {
   let uses = known.get(code);
   if (uses === undefined) {
     const arrows = code.inner.filter(({ kind }) => kind === 'arrow');
-    uses = code.instructions.some(({ op }) => op === 'getSuper') || arrows.some(usesSuper);
+    uses = code.instructions.some(({ op }) => op.startsWith('getSuper')) || arrows.some(usesSuper);
     known.set(code, uses);
   }
   return uses;

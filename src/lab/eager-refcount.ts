@@ -32,6 +32,14 @@ export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...a
         remedy: found.why,
       });
     }
+    if (found.closure.code.isAsync) {
+      throw new CaptureError({
+        what: 'refcounted: the function is async',
+        given: fn.name || 'a function without name',
+        expected: 'a function that runs from its start to its end',
+        remedy: 'count the synchronous part',
+      });
+    }
     const self = found.closure.lexicalThis ? found.closure.lexicalThis.value : this;
     // What registers don't release is released with the call.
     return tidy(() => new CountedRun(found.closure, self, args).run() as R);
@@ -89,11 +97,13 @@ class CountedRun {
 /** The closure to go on in as bytecode: user functions and modules, not the tensor API. */
 function enteredClosure(callee: unknown): Closure | undefined {
   const made = closureOf(callee);
-  if (made) return made;
+  if (made) return made.code.isAsync ? undefined : made;
   if (typeof callee !== 'function' || isTensorFunction(callee)) return undefined;
   const found = codeOf(callee);
   if (isRefused(found) || found.boundThis || found.boundArgs.length > 0) return undefined;
-  const { file } = found.closure.code.source;
+  const { isAsync, source } = found.closure.code;
+  if (isAsync) return undefined;
+  const { file } = source;
   return isFrameworkFile(file) && !isInlinedFrameworkFile(file) ? undefined : found.closure;
 }
 

@@ -1,8 +1,9 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
+import { drive } from './async-frame.ts';
 
-/** Runs a frame of one code from its pc to its return. */
+/** Runs a frame of one code from its pc to its return, or to an `await`: then the result is `Suspended`. */
 export type Machine = (frame: Frame) => unknown;
 
 /** What runs the functions that code makes. */
@@ -81,6 +82,7 @@ function callable(closure: Closure, machineFor: MachineFor): AnyFunction {
   // No register lives at the entry, so none is laid out; frames that are suspended later are new ones.
   const execute = (thisValue: unknown, args: readonly unknown[], newTarget?: unknown): unknown =>
     machine({ closure, pc: 0, registers: [], thisValue, args, newTarget, returnTo: undefined });
+  if (code.isAsync) return asyncCallable(closure, machine);
   switch (code.kind) {
     case 'arrow': {
       const thisValue = lexicalThis?.value;
@@ -100,6 +102,18 @@ function callable(closure: Closure, machineFor: MachineFor): AnyFunction {
     default:
       return assertNever(code.kind, 'kind of function');
   }
+}
+
+const asyncPrototype = Object.getPrototypeOf(async () => {}) as object;
+
+/** Never a constructor. */
+function asyncCallable(closure: Closure, machine: Machine): AnyFunction {
+  const { call } = {
+    call(this: unknown, ...args: unknown[]) {
+      return drive(activate(closure, this, args), machine);
+    },
+  };
+  return Object.setPrototypeOf(call, asyncPrototype) as AnyFunction;
 }
 
 /** The name that a property key gives to a function. */

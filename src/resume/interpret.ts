@@ -5,6 +5,7 @@ import { templateObject } from '../bytecode/template-object.ts';
 import { functionOf, type MachineFor } from './function-of.ts';
 import { keyIterator } from './iterator-record.ts';
 import * as semantics from './semantics.ts';
+import { Suspended } from './suspended.ts';
 import { catchIn } from './unwind.ts';
 
 /** Does what the instruction says; the pc to go on at, when that isn't the next one. */
@@ -14,7 +15,10 @@ type Handler<O extends Opcode> = (
   machineFor: MachineFor,
 ) => Pc | undefined;
 
-type Handlers = { readonly [O in Exclude<Opcode, 'return'>]: Handler<O> };
+/** They end or suspend the run of a frame: its driver's business. */
+type Pausing = 'return' | 'await';
+
+type Handlers = { readonly [O in Exclude<Opcode, Pausing>]: Handler<O> };
 
 const get = (frame: Frame, register: Reg): unknown => frame.registers[register];
 const all = (frame: Frame, registers: readonly Reg[]): unknown[] =>
@@ -223,19 +227,19 @@ export function innerClosure(frame: Frame, index: number, cells: readonly Cell[]
 }
 
 /**
- * Executes the instruction at `frame.pc`, which isn't a return, and moves the pc on. When it throws,
+ * Executes the instruction at `frame.pc`, which neither returns nor awaits, and moves the pc on. When it throws,
  * the pc stays on it. `machineFor` runs the functions that the instruction makes.
  */
 export function perform(
   frame: Frame,
-  instruction: Exclude<Instruction, { op: 'return' }>,
+  instruction: Exclude<Instruction, { op: Pausing }>,
   machineFor: MachineFor,
 ): void {
   const handler = handlers[instruction.op] as Handler<Opcode>;
   frame.pc = handler(frame, instruction, machineFor) ?? frame.pc + 1;
 }
 
-/** Runs a frame by itself to its return, without hooks and without generated code. */
+/** Runs a frame by itself to its return or next `await`, without hooks and without generated code. */
 export function interpret(frame: Frame, machineFor: MachineFor): unknown {
   const { instructions } = frame.closure.code;
   for (;;) {
@@ -243,6 +247,7 @@ export function interpret(frame: Frame, machineFor: MachineFor): unknown {
       for (;;) {
         const instruction = instructions[frame.pc]!;
         if (instruction.op === 'return') return get(frame, instruction.src);
+        if (instruction.op === 'await') return new Suspended(get(frame, instruction.src));
         perform(frame, instruction, machineFor);
       }
     } catch (error) {

@@ -1,3 +1,4 @@
+import { invariant } from '../../runtime/errors/invariant.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import type { Code, SourcePosition } from '../bytecode/code.ts';
 import type { Cell, Closure, Frame, Scope } from '../bytecode/frame.ts';
@@ -14,6 +15,8 @@ export { arrayIteratorAt, IteratorRecord } from './iterator-record.ts';
 export type StepResult =
   | { readonly kind: 'next' }
   | { readonly kind: 'return'; readonly value: unknown }
+  /** The frame stays where it is, until `resumeWith`. */
+  | { readonly kind: 'await'; readonly value: unknown }
   /** The instruction threw; the frame stands at its handler. */
   | { readonly kind: 'caught'; readonly error: unknown };
 
@@ -27,6 +30,9 @@ export function step(frame: Frame): StepResult {
   const instruction = instructionAt(frame);
   if (instruction.op === 'return') {
     return { kind: 'return', value: frame.registers[instruction.src] };
+  }
+  if (instruction.op === 'await') {
+    return { kind: 'await', value: frame.registers[instruction.src] };
   }
   try {
     perform(frame, instruction, machineFor);
@@ -65,7 +71,7 @@ export interface RunHooks {
 }
 
 /**
- * Runs a stack of frames, the innermost last, until the outermost returns. A frame under another has
+ * Runs a stack of frames of synchronous code, the innermost last, until the outermost returns. A frame under another has
  * its pc after the call, and gets the value in the upper frame's `returnTo`. The array always is the
  * stack as it stands; after a throw that no frame catches it is left as it was then, so that positions
  * can be told.
@@ -110,6 +116,7 @@ function loop(frames: Frame[], hooks: RunHooks): unknown {
       frames.push(entered);
       continue;
     }
+    invariant(instruction.op !== 'await', 'async code is driven');
     perform(frame, instruction, machineFor);
     hooks.afterInstruction?.(frame, pc, instruction);
   }

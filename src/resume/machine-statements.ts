@@ -1,6 +1,7 @@
 import type { Expression, Statement } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import type { InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
+import { liveDuring } from '../bytecode/liveness.ts';
 import {
   array,
   assign,
@@ -169,6 +170,17 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   ],
   getSuper: (i) => set(i.dst, help('getSuper', id('F'), literal(i.key))),
   getSuperElem: (i) => set(i.dst, help('getSuper', id('F'), register(i.key))),
+  await(i, { code, pc }) {
+    const held = property(id('F'), 'registers');
+    return [
+      assign(property(held, 'length'), literal(0)),
+      ...[...liveDuring(code, pc)].map((each) =>
+        assign(element(held, literal(each)), register(each)),
+      ),
+      assign(property(id('F'), 'pc'), literal(pc)),
+      returns(help('suspend', register(i.src))),
+    ];
+  },
   getIterator: (i, place) => [
     markPlace(place),
     ...set(i.dst, help('getIterator', ...self(place), register(i.iterable))),

@@ -20,8 +20,8 @@ const maxNestedBlocks = 500;
  *   return function (F) { const A = F.args, …; let r0 = F.registers[0], r1, …; … }
  *
  * Guarantees: registers are read from the frame once, those that live at the entry; while other code
- * is called `F.pc` is the calling instruction, so that positions can be told; nothing else of the frame
- * is written. The shape is structured where the graph allows, unless `shape` says otherwise.
+ * is called `F.pc` is the calling instruction, so that positions can be told; only an `await` writes
+ * more of the frame, all that goes on after it. The shape is structured where the graph allows, unless `shape` says otherwise.
  */
 export function machineText(code: Code, entry: Pc, shape?: MachineShape): string {
   const names: string[] = [];

@@ -8,6 +8,7 @@ import { abandonIterators, keyIterator } from './iterator-record.ts';
 import { type MachineShape, machineText } from './machine-text.ts';
 import { notCallable } from './native-errors.ts';
 import * as semantics from './semantics.ts';
+import { Suspended } from './suspended.ts';
 
 export type { Machine } from './function-of.ts';
 
@@ -44,7 +45,7 @@ function generated(code: Code): Machine {
   };
 }
 
-/** Runs a frame of any code. */
+/** Runs a frame of any code: to its return, or to an `await`, where the result is `Suspended`. */
 export function executeFrame(frame: Frame): unknown {
   return machineFor(frame.closure.code)(frame);
 }
@@ -73,6 +74,7 @@ export function compile(code: Code, entry: Pc, shape?: MachineShape): Machine {
 const machineHelpers = {
   ...semantics,
   uninitialized,
+  suspend: (value: unknown) => new Suspended(value),
   templateObject,
   keyIterator,
   notCallable,

@@ -8,6 +8,7 @@ import type { Instruction } from '../bytecode/instructions.ts';
 import { positionOf, step } from './interpreter.ts';
 import { executeFrame } from './machine.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
+import { Suspended } from './suspended.ts';
 import { unwindTo } from './unwind.ts';
 
 /**
@@ -30,7 +31,7 @@ export function stepNatively(frames: Frame[], owned: OwnedTensors): void {
   );
 }
 
-/** Runs the frames to the outermost's return. */
+/** Runs the frames to the outermost's return; or to its next `await`, then the result is `Suspended`. */
 export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): unknown {
   for (const { registers, args, thisValue } of frames) {
     for (const value of registers) owned.escape(value);
@@ -57,6 +58,7 @@ function runToEnd(stack: Frame[]): unknown {
   for (;;) {
     const frame = stack[stack.length - 1]!;
     const value = executeFrame(frame);
+    if (value instanceof Suspended) return value;
     stack.pop();
     const caller = stack[stack.length - 1];
     if (!caller) return value;

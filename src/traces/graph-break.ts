@@ -72,6 +72,10 @@ export const breakReasons = {
     explanation: 'An exception leaves the captured function.',
     hint: 'None needed: it is thrown where eager execution throws it.',
   },
+  await: {
+    explanation: 'The function waits for a promise.',
+    hint: 'None needed: the graph after it is traced when the promise is settled.',
+  },
   'call-depth': {
     explanation: 'Calls are nested deeper than a trace follows.',
     hint: 'Turn the recursion into a loop.',

@@ -6,8 +6,12 @@ import { findFunction, lowerText, sourceText } from './parse-function.ts';
 const refused: readonly (readonly [keyof typeof lowerRefusals, string, string, 'sloppy'?])[] = [
   ['generator', 'function* () { yield 1; }', 'function* () { yield 1; }'],
   ['generator', '() => function* () {}', 'function* () {}'],
-  ['async', 'async () => 1', 'async () => 1'],
-  ['async', '(xs) => xs.map(async (x) => x)', 'async (x) => x'],
+  [
+    'for-await',
+    'async (xs) => { for await (const x of xs) f(x); }',
+    'for await (const x of xs) f(x);',
+  ],
+  ['generator', '() => async function* () {}', 'async function* () {}'],
   ['class', '() => class { m() {} }', 'class { m() {} }'],
   ['class', '() => { class A {} return A; }', 'class A {}'],
   ['with', 'function (o) { with (o) x; }', 'with (o) x;', 'sloppy'],

@@ -20,7 +20,7 @@ export interface Example {
 }
 
 /** A fresh copy of the surroundings, in which expressions can be evaluated. */
-class World {
+export class World {
   readonly evaluate: (expression: string) => unknown;
   readonly strict: boolean;
 
@@ -83,4 +83,4 @@ function outcome(
   return [...results, `log ${show(world.evaluate('log'))}`].join('\n');
 }
 
-const show = (value: unknown): string => inspect(value, { depth: 6, sorted: false });
+export const show = (value: unknown): string => inspect(value, { depth: 6, sorted: false });

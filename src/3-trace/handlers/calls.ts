@@ -177,6 +177,9 @@ function enterCall(
   { caller, dst }: Call,
   callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args'>,
 ): number {
+  if (callee.closure.code.isAsync) {
+    throw new GraphBreak('native-call', `${callee.closure.code.name || 'a function'} is async`);
+  }
   const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);
   t.push({ ...callee, entry: null, registers, returnTo: dst, pc: 0 });
   return caller.pc + 1;

@@ -20,6 +20,7 @@ export const controlHandlers: Handlers<
   | 'getKeyIterator'
   | 'iteratorNext'
   | 'iteratorClose'
+  | 'await'
 > = {
   jump: (_t, _frame, { target }) => target,
   jumpIf: (t, frame, { test, target }) => (truthiness(t, get(frame, test)) ? target : undefined),
@@ -28,6 +29,9 @@ export const controlHandlers: Handlers<
     isNullish(t, get(frame, test)) ? target : undefined,
   jumpIfNotUndefined: (t, frame, { test, target }) =>
     isUndefined(t, get(frame, test)) ? undefined : target,
+  await: () => {
+    throw new GraphBreak('await', 'the function waits here');
+  },
   throw: (t, frame, { src }) => goToHandler(t, get(frame, src)),
 
   getIterator: (t, frame, { dst, iterable }) =>
