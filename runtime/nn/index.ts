@@ -1,4 +1,5 @@
 export * as utils from './clip-grad.ts';
+export { Identity, ModuleDict, ModuleList } from './containers.ts';
 export {
   Conv2d,
   type Conv2dLayerOptions,
@@ -11,4 +12,12 @@ export {
   Sequential,
 } from './layers.ts';
 export { Module } from './module.ts';
-export { kaimingUniform, type Parameter, parameter } from './parameter.ts';
+export type { BackwardHook, ForwardHook, ForwardPreHook } from './module-hooks.ts';
+export type { LoadOptions, LoadResult, StateDict } from './module-state.ts';
+export {
+  type BufferOptions,
+  buffer,
+  kaimingUniform,
+  type Parameter,
+  parameter,
+} from './parameter.ts';

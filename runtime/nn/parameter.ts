@@ -8,9 +8,43 @@ import type { Tensor } from '../tensor/tensor.ts';
 /** A leaf that requires a gradient. */
 export type Parameter = Tensor;
 
+/** What a tensor is to the module that holds it; a cache is nothing. */
+type Role = 'parameter' | 'buffer' | 'temporary buffer';
+
+const roles = new WeakMap<Tensor, Role>();
+
 /** Makes a tensor trainable: it requires a gradient and outlives any `tidy` around it. */
 export function parameter(tensor: Tensor): Parameter {
+  roles.set(tensor, 'parameter');
   return keep(tensor).requiresGrad_();
+}
+
+export interface BufferOptions {
+  /** Part of `stateDict()`; true when left out. */
+  readonly persistent?: boolean;
+}
+
+/** Makes a tensor part of the module's state that no gradient changes, such as a running mean. */
+export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
+  roles.set(tensor, (options.persistent ?? true) ? 'buffer' : 'temporary buffer');
+  return keep(tensor);
+}
+
+export function isBuffer(tensor: Tensor): boolean {
+  return roles.get(tensor)?.endsWith('buffer') ?? false;
+}
+
+/** Parameters, frozen ones too, and buffers but temporary ones. */
+export function isState(tensor: Tensor): boolean {
+  const role = roles.get(tensor);
+  return role ? role !== 'temporary buffer' : tensor.requiresGrad && tensor.isLeaf;
+}
+
+/** The copy of a tensor on another device takes over what it is. */
+export function sameRole(from: Tensor, to: Tensor): Tensor {
+  const role = roles.get(from);
+  if (role) roles.set(to, role);
+  return keep(to);
 }
 
 /**

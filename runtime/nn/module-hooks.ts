@@ -1,0 +1,86 @@
+import type { HookHandle } from '../autograd/hooks.ts';
+import { tensorsIn } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { Module } from './module.ts';
+
+/** Before `forward`: may answer other inputs. */
+export type ForwardPreHook = (
+  module: Module,
+  inputs: readonly unknown[],
+) => readonly unknown[] | null | undefined;
+/** After `forward`: may answer another output. */
+export type ForwardHook = (module: Module, inputs: readonly unknown[], output: unknown) => unknown;
+/** When backward reaches an output of `forward`: may answer another gradient for it. */
+export type BackwardHook = (module: Module, gradOutput: Tensor) => Tensor | null | undefined;
+
+type Forward = (...inputs: unknown[]) => unknown;
+
+/** The hooks of one module, which `forward` runs while there are any. */
+class ModuleHooks {
+  readonly before = new Set<{ readonly run: ForwardPreHook }>();
+  readonly after = new Set<{ readonly run: ForwardHook }>();
+  readonly backward = new Set<{ readonly run: BackwardHook }>();
+  readonly #module: Module;
+  readonly #own: PropertyDescriptor | undefined;
+
+  constructor(module: Module) {
+    this.#module = module;
+    this.#own = Object.getOwnPropertyDescriptor(module, 'forward');
+    const forward = module.forward as Forward;
+    Object.defineProperty(module, 'forward', {
+      value: (...inputs: unknown[]) => this.#run(forward, inputs),
+      configurable: true,
+      writable: true,
+    });
+  }
+
+  get empty(): boolean {
+    return this.before.size + this.after.size + this.backward.size === 0;
+  }
+
+  /** `forward` is the class's own again. */
+  restore(): void {
+    if (this.#own) Object.defineProperty(this.#module, 'forward', this.#own);
+    else Reflect.deleteProperty(this.#module, 'forward');
+  }
+
+  #run(forward: Forward, given: readonly unknown[]): unknown {
+    const module = this.#module;
+    let inputs = given;
+    for (const { run } of [...this.before]) inputs = run(module, inputs) ?? inputs;
+    let output = Reflect.apply(forward, module, inputs);
+    for (const { run } of [...this.after]) output = run(module, inputs, output) ?? output;
+    for (const { run } of [...this.backward]) {
+      for (const tensor of tensorsIn(output)) {
+        if (tensor.requiresGrad) tensor.registerHook((gradient) => run(module, gradient));
+      }
+    }
+    return output;
+  }
+}
+
+const hooksOf = new WeakMap<Module, ModuleHooks>();
+
+type HookSets = Pick<ModuleHooks, 'before' | 'after' | 'backward'>;
+type RunOf<K extends keyof HookSets> =
+  HookSets[K] extends Set<{ readonly run: infer R }> ? R : never;
+
+/** Adds a hook; the handle removes it. */
+export function addHook<K extends keyof HookSets>(
+  module: Module,
+  kind: K,
+  run: RunOf<K>,
+): HookHandle {
+  const hooks = hooksOf.get(module) ?? new ModuleHooks(module);
+  hooksOf.set(module, hooks);
+  const set = hooks[kind] as Set<{ readonly run: RunOf<K> }>;
+  const entry = { run };
+  set.add(entry);
+  return {
+    remove: () => {
+      if (!set.delete(entry) || !hooks.empty) return;
+      hooks.restore();
+      hooksOf.delete(module);
+    },
+  };
+}

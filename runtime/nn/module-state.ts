@@ -1,0 +1,56 @@
+import { noGrad } from '../autograd/grad-mode.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { sameShape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/** Tensors by their paths: `layers.0.weight`. */
+export type StateDict = Readonly<Record<string, Tensor>>;
+
+export interface LoadOptions {
+  /** Names must be the same; true when left out. */
+  readonly strict?: boolean;
+}
+
+/** Names on one side only. */
+export interface LoadResult {
+  readonly missing: readonly string[];
+  readonly unexpected: readonly string[];
+}
+
+/** Copies values by name; nothing is changed when anything doesn't fit. */
+export function loadInto(own: StateDict, given: StateDict, options: LoadOptions): LoadResult {
+  const missing = Object.keys(own).filter((name) => !(name in given));
+  const unexpected = Object.keys(given).filter((name) => !(name in own));
+  if ((options.strict ?? true) && missing.length + unexpected.length > 0) {
+    throw new ArgumentError({
+      what: "loadStateDict: the names don't fit",
+      given: [listed('missing', missing), listed('unexpected', unexpected)].join('; '),
+      expected: `the module's ${Object.keys(own).length} names`,
+      remedy: 'rename or leave out entries, or pass { strict: false } to load what fits',
+    });
+  }
+  const names = Object.keys(own).filter((name) => name in given);
+  const wrong = names.filter((name) => !sameShape(own[name]!.shape, given[name]!.shape));
+  if (wrong.length > 0) {
+    throw new ShapeError({
+      what: 'loadStateDict: other shapes',
+      given: wrong.map((name) => `${name} ${formatSpec(given[name]!)}`).join(', '),
+      expected: wrong.map((name) => `${name} ${formatSpec(own[name]!)}`).join(', '),
+      remedy: 'build the module with the sizes that the state was saved with',
+    });
+  }
+  noGrad(() => {
+    for (const name of names) tidy(() => void copyInto(own[name]!, given[name]!));
+  });
+  return { missing, unexpected };
+}
+
+function copyInto(target: Tensor, source: Tensor): void {
+  target.copy_(source.device === target.device ? source : source.to(target.device));
+}
+
+function listed(what: string, names: readonly string[]): string {
+  return `${what}: ${names.length > 0 ? names.join(', ') : 'none'}`;
+}
