@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   type AnyFunction,
   type CapturedFunction,
   captureFunction,
   isRefusal,
+  withCaptureSession,
 } from '../../src/1-capture/capture.ts';
 import { isLowerRefusal, lowerFunction } from '../../src/2-lower/lower.ts';
 import { printCode } from '../../src/bytecode/print.ts';
@@ -46,6 +49,20 @@ describe('through the marker as through the inspector', () => {
       expect(found.length).toBeGreaterThan(0);
     });
   }
+});
+
+test('through the marker as through the inspector: every method of a parser', async () => {
+  const code = readFileSync(fileURLToPath(import.meta.resolve('acorn')), 'utf8');
+  const methodsOf = ({ Parser }: Loaded): AnyFunction[] =>
+    Object.values((Parser as { prototype: object }).prototype).filter(
+      (value): value is AnyFunction => typeof value === 'function',
+    );
+  const plain = methodsOf(await loadModule(code));
+  const expected = withCaptureSession(() => plain.map((fn) => describeCapture(captured(fn))));
+  const probed = methodsOf(await loadModule(instrument(code)));
+  withoutInspector();
+  expect(probed.map((fn) => describeCapture(captured(fn)))).toEqual(expected);
+  expect(probed.length).toBeGreaterThan(150);
 });
 
 async function marked(code: string): Promise<Record<string, AnyFunction>> {

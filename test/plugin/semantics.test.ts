@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { instrument, type Loaded, loadModule } from './load-module.ts';
 import { programs } from './programs.ts';
@@ -13,6 +15,17 @@ describe('a module with probes does what it did', () => {
       expect(await result(probed)).toEqual(await result(plain));
     });
   }
+});
+
+test('a parser with probes parses itself as before', async () => {
+  const code = readFileSync(fileURLToPath(import.meta.resolve('acorn')), 'utf8');
+  const [plain, probed] = [await loadModule(code), await loadModule(instrument(code))];
+  const parse = ({ parse }: Loaded): unknown =>
+    (parse as (text: string, options: object) => unknown)(code, {
+      ecmaVersion: 2022,
+      sourceType: 'module',
+    });
+  expect(JSON.stringify(parse(probed))).toBe(JSON.stringify(parse(plain)));
 });
 
 test('no line moves', () => {
