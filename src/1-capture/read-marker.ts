@@ -27,14 +27,40 @@ const scripts = new WeakMap<() => EmbeddedSource, Script>();
 export function readMarker(fn: AnyFunction): Marked | undefined {
   const printed = Function.prototype.toString.call(fn);
   if (!printed.includes(markerProperty) || isNativeText(printed)) return undefined;
-  const parsed = parsePrinted(printed);
-  if (isRefusal(parsed) || !beginsWithMarker(parsed.facts.node)) return undefined;
-
-  const hit = hitOf(fn, parsed.facts);
+  const entry = entryOf(printed);
+  const hit = entry && hitOf(fn, entry);
   if (!hit) return undefined;
   const script = scriptOf(hit.source);
   const facts = script?.facts.functions.find(({ node }) => node.start === hit.start);
   return script && facts && { script, facts, table: hit.scope?.() ?? {}, self: hit.self };
+}
+
+/** How a function with a marker is called. */
+interface Entry {
+  readonly parameters: number;
+  readonly generator: boolean;
+  readonly constructs: boolean;
+}
+
+/** By printed text, as closures of one place are many; the oldest of these go when there are more. */
+const entries = new Map<string, Entry | undefined>();
+const entryLimit = 200;
+
+function entryOf(printed: string): Entry | undefined {
+  if (entries.has(printed)) return entries.get(printed);
+  const parsed = parsePrinted(printed);
+  let entry: Entry | undefined;
+  if (!isRefusal(parsed) && beginsWithMarker(parsed.facts.node)) {
+    const { node, classNode } = parsed.facts;
+    const { params, generator = false } = node;
+    entry = { parameters: params.length, generator, constructs: classNode !== undefined };
+  }
+  for (const oldest of entries.keys()) {
+    if (entries.size < entryLimit) break;
+    entries.delete(oldest);
+  }
+  entries.set(printed, entry);
+  return entry;
 }
 
 interface Hit {
@@ -44,7 +70,7 @@ interface Hit {
   readonly self: (() => unknown) | undefined;
 }
 
-function hitOf(fn: AnyFunction, { node, classNode }: FunctionFacts): Hit | undefined {
+function hitOf(fn: AnyFunction, { parameters, generator, constructs }: Entry): Hit | undefined {
   const before = probe.hit;
   let found: Hit | undefined;
   probe.hit = (source, start, scope, self) => {
@@ -53,13 +79,13 @@ function hitOf(fn: AnyFunction, { node, classNode }: FunctionFacts): Hit | undef
     return {};
   };
   // No default of a parameter runs: every argument is there, and every property of it.
-  const args = Array.from({ length: node.params.length + 16 }, () => universalValue);
+  const args = Array.from({ length: parameters + 16 }, () => universalValue);
   probe.$tostatic = true;
   try {
-    if (classNode) Reflect.construct(fn, args, function target() {});
+    if (constructs) Reflect.construct(fn, args, function target() {});
     else {
       const result: unknown = Reflect.apply(fn, universalValue, args);
-      if (node.generator && !found) void (result as Generator).next();
+      if (generator && !found) void (result as Generator).next();
     }
   } catch {
     // Something in the parameters threw: then there is no hit, and other routes try.
