@@ -36,15 +36,27 @@ function perElement(
 ) => void {
   const strides = [without(whole.strides, dim), index.strides, partner.strides];
   const loops = collapse(index.shape, strides);
+  const outer = {
+    shape: loops.shape.slice(0, -1),
+    strides: loops.strides.map((own) => own.slice(0, -1)),
+  };
+  const length = loops.shape.at(-1) ?? 1;
+  const [wholeStep, indexStep, partnerStep] = loops.strides.map((own) => own.at(-1) ?? 0);
   const size = whole.shape[dim]!;
   const step = whole.strides[dim]!;
   return ([w, i, p], body) => {
     const at = [indexOf(w, whole.dtype), indexOf(i, 'int32'), indexOf(p, partner.dtype)];
     const places = heap.i32;
-    walk(loops, at, () => {
-      const place = places[at[1]!]!;
-      if (place < 0 || place >= size) outOfRange(op, place, size, dim, 0);
-      body(at[0]! + place * step, at[2]!);
+    walk(outer, at, () => {
+      let [fromWhole, fromIndex, fromPartner] = at as [number, number, number];
+      for (let k = 0; k < length; k++) {
+        const place = places[fromIndex]!;
+        if (place < 0 || place >= size) outOfRange(op, place, size, dim, 0);
+        body(fromWhole + place * step, fromPartner);
+        fromWhole += wholeStep!;
+        fromIndex += indexStep!;
+        fromPartner += partnerStep!;
+      }
     });
   };
 }

@@ -1,21 +1,36 @@
-import type { TypedArray } from '../../../tensor/dtype.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 
-/** NaN counts as the largest. */
-function compare(a: number, b: number): number {
-  if (a < b) return -1;
-  if (a > b) return 1;
-  return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+const bits = new Int32Array(1);
+const float = new Float32Array(bits.buffer);
+
+/** A whole number below 2^32 that is as large among such numbers as the value is among values. */
+function rankOfFloat(value: number): number {
+  // NaN counts as the largest.
+  if (Number.isNaN(value)) return 0xffffffff;
+  // −0 equals 0.
+  float[0] = value + 0;
+  return bits[0]! < 0 ? ~bits[0]! >>> 0 : bits[0]! + 2 ** 31;
 }
 
-/** The places of a row's values in order; the sort is stable, so equal ones keep theirs. */
-function orderOf(values: TypedArray, descending: boolean): Int32Array {
-  const order = Int32Array.from(values, (_, i) => i);
-  return descending
-    ? order.sort((a, b) => compare(values[b]!, values[a]!))
-    : order.sort((a, b) => compare(values[a]!, values[b]!));
+const rankOfInteger = (value: number): number => value + 2 ** 31;
+
+/** A double holds a rank of 32 bits and a place of 21. */
+const places = 2 ** 21;
+
+/** Puts the places of the ranks in their order into `order`; equal ranks keep theirs. */
+function orderInto(order: Int32Array, ranks: Float64Array): void {
+  const { length } = ranks;
+  if (length > places) {
+    for (let k = 0; k < length; k++) order[k] = k;
+    order.sort((a, b) => ranks[a]! - ranks[b]!);
+    return;
+  }
+  // Sorting numbers without a comparison of ours is many times as fast.
+  for (let k = 0; k < length; k++) ranks[k] = ranks[k]! * places + k;
+  ranks.sort();
+  for (let k = 0; k < length; k++) order[k] = ranks[k]! % places;
 }
 
 /** The first `count` of each row along `dim`, and their places. */
@@ -26,20 +41,24 @@ export const sort: KernelFactory = ([x], [out], attrs) => {
   const size = x!.shape[dim]!;
   const inner = sizeOf(x!.shape.slice(dim + 1));
   const outer = sizeOf(x!.shape.slice(0, dim));
+  const rankOf = x!.dtype === 'float32' ? rankOfFloat : rankOfInteger;
+  const sign = attrs.descending ? -1 : 1;
+  const start = attrs.descending ? 0xffffffff : 0;
   return ([source], [values, indices]) => {
     const data = heap.view(x!.dtype);
-    const row = data.slice(0, size);
+    const ranks = new Float64Array(size);
+    const order = new Int32Array(size);
     const from = indexOf(source!, x!.dtype);
     const toValues = indexOf(values!, out!.dtype);
     const toIndices = indexOf(indices!, 'int32');
     for (let o = 0; o < outer; o++) {
       for (let i = 0; i < inner; i++) {
         const first = from + o * size * inner + i;
-        for (let k = 0; k < size; k++) row[k] = data[first + k * inner]!;
-        const order = orderOf(row, attrs.descending as boolean);
+        for (let k = 0; k < size; k++) ranks[k] = start + sign * rankOf(data[first + k * inner]!);
+        orderInto(order, ranks);
         const to = o * count * inner + i;
         for (let k = 0; k < count; k++) {
-          data[toValues + to + k * inner] = row[order[k]!]!;
+          data[toValues + to + k * inner] = data[first + order[k]! * inner]!;
           heap.i32[toIndices + to + k * inner] = order[k]!;
         }
       }
