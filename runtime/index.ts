@@ -51,17 +51,14 @@ export { cast } from './ops/cast.ts';
 export { type Conv2dOptions, conv2d, maxPool2d, type Pool2dOptions } from './ops/conv.ts';
 export { type CreateOptions, full, ones, rand, randn, zeros } from './ops/create.ts';
 export { maskedSelect, nonzero } from './ops/data-dependent.ts';
+export { gather, scatter, scatterAdd, takeAlongDim } from './ops/gather.ts';
 export {
   embedding,
-  gather,
   indexAdd,
   indexCopy,
   indexFill,
   indexSelect,
-  scatter,
-  scatterAdd,
   take,
-  takeAlongDim,
 } from './ops/indexing.ts';
 export { cat, dstack, hstack, stack, vstack } from './ops/joining.ts';
 export { crossEntropy, logSoftmax, mseLoss, nllLoss, softmax } from './ops/loss.ts';

@@ -7,7 +7,7 @@ import { normalizeDim } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind } from './bind.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
-import { gatherFrom } from './indexing.ts';
+import { gatherFrom } from './gather.ts';
 import { reshape, select, unsqueeze } from './movement.ts';
 
 function inferSorted([x]: readonly TensorMeta[], { dim, count }: Attrs) {

@@ -3,6 +3,7 @@
 import * as advancedIndex from '../ops/advanced-index.ts';
 import * as broadcast from '../ops/broadcast.ts';
 import * as dataDependent from '../ops/data-dependent.ts';
+import * as gather from '../ops/gather.ts';
 import * as indexing from '../ops/indexing.ts';
 import * as movement from '../ops/movement.ts';
 import * as order from '../ops/order.ts';
@@ -54,10 +55,10 @@ export const arrangementMethods = {
   tril: triangles.tril,
   triu: triangles.triu,
   trace: triangles.trace,
-  gather: indexing.gather,
-  scatter: indexing.scatter,
-  scatterAdd: indexing.scatterAdd,
-  takeAlongDim: indexing.takeAlongDim,
+  gather: gather.gather,
+  scatter: gather.scatter,
+  scatterAdd: gather.scatterAdd,
+  takeAlongDim: gather.takeAlongDim,
   take: indexing.take,
   indexSelect: indexing.indexSelect,
   indexAdd: indexing.indexAdd,
