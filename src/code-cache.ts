@@ -2,9 +2,11 @@
 
 import { formatPosition } from '../runtime/errors/position.ts';
 import { type AnyFunction, captureFunction, isRefusal, printRefusal } from './1-capture/capture.ts';
+import type { CapturedFunction } from './1-capture/captured-function.ts';
 import { isLowerRefusal, type LowerRefusal, lowerFunction } from './2-lower/lower.ts';
 import type { CapturedCode, RefusedCode } from './3-trace/code-of.ts';
 import type { Code } from './bytecode/code.ts';
+import type { PrivateAccess, Scope } from './bytecode/frame.ts';
 import { closureOf } from './resume/function-of.ts';
 import { capturedBehind } from './static-functions.ts';
 
@@ -41,10 +43,11 @@ function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refu
   if (isRefusal(capture)) {
     return { refused: true, native: capture.reason === 'native', why: printRefusal(capture) };
   }
-  const { node, source, kind, strict, scope, homeObject, thisValue, bound } = capture;
+  const { node, source, kind, strict, homeObject, thisValue, bound } = capture;
+  const scope = scopeOf(capture);
   let code = lowered.get(node);
   if (!code) {
-    code = lowerFunction(node, source, kind, strict, fn.name);
+    code = lowerFunction(node, source, kind, strict, fn.name, scope.privateName !== undefined);
     lowered.set(node, code);
   }
   if (isLowerRefusal(code)) {
@@ -55,5 +58,22 @@ function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refu
     closure: { code, scope, cells: [], homeObject, lexicalThis: thisValue },
     boundThis: bound && { value: bound.thisValue },
     boundArgs: bound?.args ?? [],
+  };
+}
+
+/** The function's names, and its private ones where the capture reaches them. */
+function scopeOf({ scope, privateName }: CapturedFunction): Scope {
+  if (!privateName) return scope;
+  const known = new Map<string, PrivateAccess>();
+  return {
+    ...scope,
+    privateName(name) {
+      let access = known.get(name);
+      if (!access) {
+        access = privateName(name);
+        known.set(name, access);
+      }
+      return access;
+    },
   };
 }

@@ -9,7 +9,7 @@ import type {
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Reg } from '../bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { emitGet, emitSet, type Key, lowerObject, memberKey } from './members.ts';
+import { emitGet, emitSet, type Key, lowerObject, memberKey, type PrivateKey } from './members.ts';
 import { spanOf } from './nodes.ts';
 import { writesOnce } from './writes-once.ts';
 
@@ -167,6 +167,6 @@ export function lowerMemberTarget(
   l: Lowering,
   node: MemberExpression,
   until: number,
-): { object: Reg; key: Key } {
+): { object: Reg; key: Key | PrivateKey } {
   return { object: lowerObject(l, node, until), key: memberKey(l, node, until) };
 }

@@ -58,8 +58,13 @@ export const expressionRules: { readonly [T in Expression['type']]: ExpressionRu
     return dst;
   },
   BinaryExpression(l, node, dst = l.code.temp()) {
-    invariant(node.left.type !== 'PrivateIdentifier', 'private names were refused');
     const mark = l.code.mark();
+    if (node.left.type === 'PrivateIdentifier') {
+      const object = l.expression(node.right);
+      l.code.emit({ op: 'hasPrivate', dst, object, name: node.left.name }, spanOf(node));
+      l.code.release(mark);
+      return dst;
+    }
     const left = l.operand(node.left, node.end);
     const right = l.expression(node.right);
     const operator = node.operator as BinaryOperator;

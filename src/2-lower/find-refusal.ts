@@ -11,6 +11,8 @@ interface Surroundings {
   /** `super` is that of the captured method: true in it and in its arrows. */
   readonly ownSuper: boolean;
   readonly ownNewTarget: boolean;
+  /** The scope has access to them. */
+  readonly privateNames: boolean;
   /** `arguments` is that of a function in strict code. */
   readonly ownArguments: boolean;
 }
@@ -20,11 +22,22 @@ interface Surroundings {
  * doesn't know. An inner function that isn't lowerable refuses the outer one: it shares variables
  * with it, which live in registers and cells that native code can't reach.
  */
-export function findRefusal(root: FunctionNode, strict: boolean): LowerRefusal | undefined {
+export function findRefusal(
+  root: FunctionNode,
+  strict: boolean,
+  privateNames: boolean,
+): LowerRefusal | undefined {
   const ownNewTarget = root.type !== 'ArrowFunctionExpression';
   const isStrict = strict || hasUseStrict(root);
   const ownArguments = ownNewTarget && isStrict;
-  const place = { fn: root, strict: isStrict, ownSuper: true, ownNewTarget, ownArguments };
+  const place = {
+    fn: root,
+    strict: isStrict,
+    ownSuper: true,
+    ownNewTarget,
+    ownArguments,
+    privateNames,
+  };
   const reason = reasonAgainst(root, place);
   return reason ? refuse(reason, root) : visitChildren(root, place);
 }
@@ -63,7 +76,8 @@ function expressionChildren(node: AnyNode): Iterable<AnyNode> {
 function surroundingsIn(fn: FunctionNode, place: Surroundings): Surroundings {
   const strict = place.strict || hasUseStrict(fn);
   if (fn.type === 'ArrowFunctionExpression') return { ...place, fn, ownNewTarget: false, strict };
-  return { fn, strict, ownSuper: false, ownNewTarget: true, ownArguments: strict };
+  const { privateNames } = place;
+  return { fn, strict, ownSuper: false, ownNewTarget: true, ownArguments: strict, privateNames };
 }
 
 function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason | undefined {
@@ -83,7 +97,7 @@ function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason |
     case 'VariableDeclaration':
       return node.kind === 'using' || node.kind === 'await using' ? 'using' : undefined;
     case 'PrivateIdentifier':
-      return 'private-name';
+      return place.privateNames ? undefined : 'private-name';
     case 'ImportExpression':
       return 'dynamic-import';
     case 'Identifier':

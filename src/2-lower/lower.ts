@@ -14,7 +14,8 @@ export {
 } from './refusal.ts';
 
 /**
- * In: a function of a script, with its offsets in `source.text`; `name` when its place gives it one.
+ * In: a function of a script, with its offsets in `source.text`; `name` when its place gives it one;
+ * `privateNames`: the scope that it will run in has access to them.
  * Out: its bytecode, that of inner functions included; or a refusal with the construct and the reason.
  * Guarantees: the code passes `verify`; run by the interpreter it does what the function does, in the
  * same order and with the same errors; every instruction can be reached.
@@ -28,9 +29,10 @@ export function lowerFunction(
   kind: Code['kind'],
   strict: boolean,
   name = node.type === 'ArrowFunctionExpression' ? '' : (node.id?.name ?? ''),
+  privateNames = false,
 ): Code | LowerRefusal {
   if (kind === 'constructor') return refuse('class-constructor', node);
-  const refusal = findRefusal(node, strict);
+  const refusal = findRefusal(node, strict, privateNames);
   if (refusal) return refusal;
   const analysis = analyze(node);
   return analysis.refusal ?? lowerAnalysed({ node, source, kind, strict, name }, analysis);

@@ -14,10 +14,13 @@ import { spanOf } from './nodes.ts';
 /** A property key: a name in the text, or a value of the program. */
 export type Key = { readonly name: string } | { readonly register: Reg };
 
+/** `#name`, after a dot only. */
+export type PrivateKey = { readonly privateName: string };
+
 /** The key of a member expression; `until` is where the key must still hold. */
-export function memberKey(l: Lowering, node: MemberExpression, until: number): Key {
+export function memberKey(l: Lowering, node: MemberExpression, until: number): Key | PrivateKey {
   const { property } = node;
-  invariant(property.type !== 'PrivateIdentifier', 'private names were refused');
+  if (property.type === 'PrivateIdentifier') return { privateName: property.name };
   if (!node.computed) {
     invariant(property.type === 'Identifier', 'a name follows the dot');
     return { name: property.name };
@@ -29,16 +32,32 @@ export function memberKey(l: Lowering, node: MemberExpression, until: number): K
   return { register: l.operand(property, until) };
 }
 
-export function emitGet(l: Lowering, node: AnyNode, dst: Reg, object: Reg, key: Key): void {
+export function emitGet(
+  l: Lowering,
+  node: AnyNode,
+  dst: Reg,
+  object: Reg,
+  key: Key | PrivateKey,
+): void {
   const span = spanOf(node);
   if ('name' in key) l.code.emit({ op: 'getProp', dst, object, key: key.name }, span);
-  else l.code.emit({ op: 'getElem', dst, object, key: key.register }, span);
+  else if ('privateName' in key) {
+    l.code.emit({ op: 'getPrivate', dst, object, name: key.privateName }, span);
+  } else l.code.emit({ op: 'getElem', dst, object, key: key.register }, span);
 }
 
-export function emitSet(l: Lowering, node: AnyNode, object: Reg, key: Key, src: Reg): void {
+export function emitSet(
+  l: Lowering,
+  node: AnyNode,
+  object: Reg,
+  key: Key | PrivateKey,
+  src: Reg,
+): void {
   const span = spanOf(node);
   if ('name' in key) l.code.emit({ op: 'setProp', object, key: key.name, src }, span);
-  else l.code.emit({ op: 'setElem', object, key: key.register, src }, span);
+  else if ('privateName' in key) {
+    l.code.emit({ op: 'setPrivate', object, name: key.privateName, src }, span);
+  } else l.code.emit({ op: 'setElem', object, key: key.register, src }, span);
 }
 
 export function lowerMember(l: Lowering, node: MemberExpression, dst = l.code.temp()): Reg {
@@ -52,6 +71,7 @@ export function lowerMember(l: Lowering, node: MemberExpression, dst = l.code.te
 export function lowerSuperMember(l: Lowering, node: MemberExpression, dst: Reg): void {
   const key = memberKey(l, node, node.end);
   const span = spanOf(node);
+  invariant(!('privateName' in key), 'the parser refuses super.#name');
   if ('name' in key) l.code.emit({ op: 'getSuper', dst, key: key.name }, span);
   else l.code.emit({ op: 'getSuperElem', dst, key: key.register }, span);
 }
@@ -121,6 +141,7 @@ function deleteTarget(
   }
   const object = lowerObject(l, target, node.end);
   const key = memberKey(l, target, node.end);
+  invariant(!('privateName' in key), 'the parser refuses to delete private names');
   const register = 'register' in key ? key.register : l.code.temp();
   if ('name' in key) l.code.emit({ op: 'const', dst: register, value: key.name }, spanOf(target));
   l.code.emit({ op: 'deleteProp', dst, object, key: register }, spanOf(node));

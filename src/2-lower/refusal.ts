@@ -40,7 +40,8 @@ export const lowerRefusals = {
     remedy: 'Leave the variable to the memory planner: inside captured code it needs no disposal.',
   },
   'private-name': {
-    explanation: 'A private name can only be reached from inside its class.',
+    explanation:
+      'A private name can only be reached from inside its class, by the inspector of Node.',
     remedy: 'Use an ordinary property, or move the access to a small method.',
   },
   super: {

@@ -41,6 +41,7 @@ export function expressionText(node: AnyNode): string {
 
 function keyText(node: MemberExpression): string {
   const { property, computed, optional } = node;
+  if (property.type === 'PrivateIdentifier') return `${optional ? '?.' : ''}[#${property.name}]`;
   if (!computed && 'name' in property) return `${optional ? '?.' : '.'}${property.name}`;
   const key = expressionText(property);
   if (property.type === 'Literal' && typeof property.value === 'string') {

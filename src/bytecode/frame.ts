@@ -19,6 +19,14 @@ export interface Scope {
   reader(name: string): () => unknown;
   /** True when the name can't change any more: const, import, function or class that is never assigned. */
   isConstant(name: string): boolean;
+  /** `#name` with the rights of the function; only where lowering was told that it is there. */
+  privateName?(name: string): PrivateAccess;
+}
+
+export interface PrivateAccess {
+  get(object: object): unknown;
+  set(object: object, value: unknown): void;
+  has(object: object): boolean;
 }
 
 /** What a frame runs: code with its surroundings. */

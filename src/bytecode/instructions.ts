@@ -85,6 +85,11 @@ export type Instruction =
   | { op: 'getElem'; dst: Reg; object: Reg; key: Reg }
   | { op: 'setElem'; object: Reg; key: Reg; src: Reg }
   | { op: 'deleteProp'; dst: Reg; object: Reg; key: Reg }
+  // `object.#name`, through the function's scope
+  | { op: 'getPrivate'; dst: Reg; object: Reg; name: string }
+  | { op: 'setPrivate'; object: Reg; name: string; src: Reg }
+  /** `#name in object` */
+  | { op: 'hasPrivate'; dst: Reg; object: Reg; name: string }
   | { op: 'newArray'; dst: Reg; elements: readonly Reg[] }
   | { op: 'arrayPush'; array: Reg; src: Reg }
   /** `[...iterable]`: appends every element. */

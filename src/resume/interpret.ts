@@ -123,6 +123,17 @@ const handlers: Handlers = {
     const container = get(frame, object);
     frame.registers[dst] = semantics.deleteProperty(isStrict(frame), container, get(frame, key));
   },
+  getPrivate(frame, { dst, object, name }) {
+    const { scope } = frame.closure;
+    frame.registers[dst] = semantics.getPrivate(scope, get(frame, object), name);
+  },
+  setPrivate(frame, { object, name, src }) {
+    semantics.setPrivate(frame.closure.scope, get(frame, object), name, get(frame, src));
+  },
+  hasPrivate(frame, { dst, object, name }) {
+    const { scope } = frame.closure;
+    frame.registers[dst] = semantics.hasPrivate(scope, get(frame, object), name);
+  },
   newArray(frame, { dst, elements }) {
     frame.registers[dst] = all(frame, elements);
   },

@@ -133,6 +133,11 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   getElem: (i) => set(i.dst, element(register(i.object), register(i.key))),
   setElem: (i) => [assign(element(register(i.object), register(i.key)), register(i.src))],
   deleteProp: (i) => set(i.dst, unary('delete', element(register(i.object), register(i.key)))),
+  getPrivate: (i) => set(i.dst, help('getPrivate', id('S'), register(i.object), literal(i.name))),
+  setPrivate: (i) => [
+    run(help('setPrivate', id('S'), register(i.object), literal(i.name), register(i.src))),
+  ],
+  hasPrivate: (i) => set(i.dst, help('hasPrivate', id('S'), register(i.object), literal(i.name))),
   newArray: (i) => set(i.dst, registers(i.elements)),
   arrayPush: (i) => [run(help('arrayPush', register(i.array), register(i.src)))],
   arraySpread: (i, place) => [

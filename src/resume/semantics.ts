@@ -1,6 +1,6 @@
 import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
-import { type Frame, uninitialized } from '../bytecode/frame.ts';
+import { type Frame, type PrivateAccess, type Scope, uninitialized } from '../bytecode/frame.ts';
 import type { BinaryOperator, Pc, UnaryOperator } from '../bytecode/instructions.ts';
 import { functionName } from './function-of.ts';
 import { IteratorRecord, openIterator } from './iterator-record.ts';
@@ -235,6 +235,24 @@ function isConstructor(callee: object): boolean {
   }
   constructors.add(callee);
   return true;
+}
+
+export function getPrivate(scope: Scope, object: unknown, name: string): unknown {
+  return privateName(scope, name).get(object as object);
+}
+
+export function setPrivate(scope: Scope, object: unknown, name: string, value: unknown): void {
+  privateName(scope, name).set(object as object, value);
+}
+
+export function hasPrivate(scope: Scope, object: unknown, name: string): boolean {
+  return privateName(scope, name).has(object as object);
+}
+
+function privateName(scope: Scope, name: string): PrivateAccess {
+  const access = scope.privateName?.(name);
+  invariant(access, `the scope reaches #${name}`);
+  return access;
 }
 
 /** `super.key`: looked up above the home object, with the frame's `this` as receiver. */

@@ -23,6 +23,9 @@ export const objectHandlers: Handlers<
   | 'objectSpread'
   | 'objectRest'
   | 'requireObject'
+  | 'getPrivate'
+  | 'setPrivate'
+  | 'hasPrivate'
   | 'getSuper'
   | 'getSuperElem'
 > = {
@@ -39,6 +42,11 @@ export const objectHandlers: Handlers<
   deleteProp: () => {
     throw new GraphBreak('object-write', 'a property is deleted');
   },
+
+  // Only reading it tells whether a private name is an accessor, whose code would run.
+  getPrivate: (_t, _frame, { name }) => breakAtPrivate(name),
+  setPrivate: (_t, _frame, { name }) => breakAtPrivate(name),
+  hasPrivate: (_t, _frame, { name }) => breakAtPrivate(name),
 
   newArray: (_t, frame, { dst, elements }) =>
     set(frame, dst, newArray(elements.map((reg) => get(frame, reg)))),
@@ -82,6 +90,10 @@ export const objectHandlers: Handlers<
   getSuperElem: (t, frame, { dst, key }) =>
     set(frame, dst, readSuper(t, frame, propertyKey(t, get(frame, key)))),
 };
+
+function breakAtPrivate(name: string): never {
+  throw new GraphBreak('unsupported-value', `#${name} is private`);
+}
 
 function readSuper(t: Tracer, frame: TraceFrame, key: string): Variable {
   const { homeObject } = frame.closure;
