@@ -2,9 +2,10 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/create.ts';
+import { max } from '../ops/extremes.ts';
 import { copy_, mul_ } from '../ops/in-place.ts';
 import { abs, add, div, lt, maximum, mul, neg, pow, sqrt, where } from '../ops/pointwise.ts';
-import { max, sum } from '../ops/reduce.ts';
+import { sum } from '../ops/reduce.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 

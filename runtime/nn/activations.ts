@@ -1,0 +1,206 @@
+/** Activations as modules, without parameters but PReLU's. */
+
+import { full } from '../ops/create.ts';
+import { logSoftmax, softmax } from '../ops/loss.ts';
+import { reshape } from '../ops/movement.ts';
+import {
+  elu,
+  gelu,
+  hardsigmoid,
+  hardswish,
+  hardtanh,
+  leakyRelu,
+  logSigmoid,
+  mish,
+  mul,
+  neg,
+  relu,
+  relu6,
+  selu,
+  sigmoid,
+  silu,
+  softplus,
+  softsign,
+  sub,
+  tanh,
+} from '../ops/pointwise.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+import { type Parameter, parameter } from './parameter.ts';
+
+/** tanh(x), any shape. */
+export class Tanh extends Module {
+  override forward(input: Tensor): Tensor {
+    return tanh(input);
+  }
+}
+
+/** 1 / (1 + e⁻ˣ), any shape. */
+export class Sigmoid extends Module {
+  override forward(input: Tensor): Tensor {
+    return sigmoid(input);
+  }
+}
+
+/** The logarithm of the sigmoid. */
+export class LogSigmoid extends Module {
+  override forward(input: Tensor): Tensor {
+    return logSigmoid(input);
+  }
+}
+
+/** Along the last dimension. */
+export class Softmax extends Module {
+  override forward(input: Tensor): Tensor {
+    return softmax(input);
+  }
+}
+
+/** Along the last dimension. */
+export class LogSoftmax extends Module {
+  override forward(input: Tensor): Tensor {
+    return logSoftmax(input);
+  }
+}
+
+/** Between 0 and 6. */
+export class ReLU6 extends Module {
+  override forward(input: Tensor): Tensor {
+    return relu6(input);
+  }
+}
+
+/** Scaled ELU, which keeps mean 0 and variance 1. */
+export class SELU extends Module {
+  override forward(input: Tensor): Tensor {
+    return selu(input);
+  }
+}
+
+/** x · sigmoid(x) */
+export class SiLU extends Module {
+  override forward(input: Tensor): Tensor {
+    return silu(input);
+  }
+}
+
+/** x · tanh(softplus(x)) */
+export class Mish extends Module {
+  override forward(input: Tensor): Tensor {
+    return mish(input);
+  }
+}
+
+/** x / (1 + |x|) */
+export class Softsign extends Module {
+  override forward(input: Tensor): Tensor {
+    return softsign(input);
+  }
+}
+
+/** A line from 0 at −3 to 1 at 3. */
+export class Hardsigmoid extends Module {
+  override forward(input: Tensor): Tensor {
+    return hardsigmoid(input);
+  }
+}
+
+/** x · hardsigmoid(x) */
+export class Hardswish extends Module {
+  override forward(input: Tensor): Tensor {
+    return hardswish(input);
+  }
+}
+
+/** x where it is positive, alpha · (eˣ − 1) elsewhere. */
+export class ELU extends Module {
+  readonly alpha: number;
+
+  constructor(alpha = 1) {
+    super();
+    this.alpha = alpha;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return elu(input, this.alpha);
+  }
+}
+
+/** x where it is positive, negativeSlope · x elsewhere. */
+export class LeakyReLU extends Module {
+  readonly negativeSlope: number;
+
+  constructor(negativeSlope = 0.01) {
+    super();
+    this.negativeSlope = negativeSlope;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return leakyRelu(input, this.negativeSlope);
+  }
+}
+
+/** Between two bounds. */
+export class Hardtanh extends Module {
+  readonly min: number;
+  readonly max: number;
+
+  constructor(min = -1, max = 1) {
+    super();
+    this.min = min;
+    this.max = max;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return hardtanh(input, this.min, this.max);
+  }
+}
+
+/** ln(1 + e^(beta · x)) / beta; x itself where beta · x is above the threshold. */
+export class Softplus extends Module {
+  readonly beta: number;
+  readonly threshold: number;
+
+  constructor(beta = 1, threshold = 20) {
+    super();
+    this.beta = beta;
+    this.threshold = threshold;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return softplus(input, this.beta, this.threshold);
+  }
+}
+
+/** x times the share of the normal distribution below x; `tanh` approximates it. */
+export class GELU extends Module {
+  readonly approximate: 'none' | 'tanh';
+
+  constructor(approximate: 'none' | 'tanh' = 'none') {
+    super();
+    this.approximate = approximate;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return gelu(input, this.approximate);
+  }
+}
+
+/** Leaky ReLU whose slope is learned: one for all, or one per channel (dimension 1). */
+export class PReLU extends Module {
+  weight: Parameter;
+
+  constructor(parameters = 1, start = 0.25) {
+    super();
+    this.weight = parameter(full([parameters], start));
+  }
+
+  override forward(input: Tensor): Tensor {
+    return tidy(() => {
+      const channels = input.shape.map((_, i) => (i === 1 ? this.weight.size : 1));
+      const slope = this.weight.size === 1 ? this.weight : reshape(this.weight, channels);
+      return sub(relu(input), mul(relu(neg(input)), slope));
+    });
+  }
+}

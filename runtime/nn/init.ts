@@ -1,0 +1,136 @@
+/** Initialisers, by PyTorch's names: they write over a tensor in place and answer it. */
+
+import { noGrad } from '../autograd/grad-mode.ts';
+import { deviceGuard } from '../device/current.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { assertNever } from '../errors/invariant.ts';
+import { rand, randn } from '../ops/create.ts';
+import { add_, copy_, fill_, mul_ } from '../ops/in-place.ts';
+import { randomBlock, toUniform } from '../random/philox.ts';
+import { nextOffset } from '../random/seed.ts';
+import { tensor as fromArray } from '../tensor/create.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { normalQuantile, normalShare } from './normal-distribution.ts';
+
+export type FanMode = 'fanIn' | 'fanOut';
+export type Nonlinearity = 'linear' | 'conv2d' | 'sigmoid' | 'tanh' | 'relu' | 'leakyRelu' | 'selu';
+
+function overwritten(target: Tensor, values: () => Tensor): Tensor {
+  noGrad(() => tidy(() => void copy_(target, deviceGuard(target.device, values))));
+  return target;
+}
+
+export function constant_(target: Tensor, value: number): Tensor {
+  noGrad(() => void fill_(target, value));
+  return target;
+}
+
+export const zeros_ = (target: Tensor): Tensor => constant_(target, 0);
+export const ones_ = (target: Tensor): Tensor => constant_(target, 1);
+
+/** Evenly between the bounds. */
+export function uniform_(target: Tensor, low = 0, high = 1): Tensor {
+  return overwritten(target, () => add_(mul_(rand(target.shape), high - low), low));
+}
+
+export function normal_(target: Tensor, mean = 0, std = 1): Tensor {
+  return overwritten(target, () => add_(mul_(randn(target.shape), std), mean));
+}
+
+/** Normal, but never outside [low, high]: drawn by the inverse of its distribution, on the host. */
+export function truncNormal_(target: Tensor, mean = 0, std = 1, low = -2, high = 2): Tensor {
+  if (!(low < high && std > 0)) {
+    throw new ArgumentError({
+      what: 'truncNormal_: nothing to draw from',
+      given: `std ${std}, from ${low} to ${high}`,
+      expected: 'std above 0, and a lower bound below the upper one',
+      remedy: 'pass the bounds in the unit of the values: truncNormal_(w, 0, 0.02, -0.04, 0.04)',
+    });
+  }
+  const { seed, offset } = nextOffset(target.shape);
+  const [from, to] = [normalShare((low - mean) / std), normalShare((high - mean) / std)];
+  const values = new Float32Array(target.size);
+  const words = new Int32Array(4);
+  let block = -1;
+  for (let i = 0; i < values.length; i++) {
+    const at = Math.floor((offset + i) / 4);
+    if (at !== block) randomBlock(seed, at, words);
+    block = at;
+    const uniform = toUniform(words[(offset + i) % 4]!);
+    const value = mean + std * normalQuantile(from + uniform * (to - from));
+    values[i] = Math.min(Math.max(value, low), high);
+  }
+  return overwritten(target, () => fromArray(values, { shape: target.shape }));
+}
+
+/** Glorot and Bengio: variance 2 / (fanIn + fanOut), evenly. */
+export function xavierUniform_(target: Tensor, gain = 1): Tensor {
+  const { fanIn, fanOut } = fans('xavierUniform_', target);
+  const bound = gain * Math.sqrt(6 / (fanIn + fanOut));
+  return uniform_(target, -bound, bound);
+}
+
+export function xavierNormal_(target: Tensor, gain = 1): Tensor {
+  const { fanIn, fanOut } = fans('xavierNormal_', target);
+  return normal_(target, 0, gain * Math.sqrt(2 / (fanIn + fanOut)));
+}
+
+export interface KaimingOptions {
+  /** Slope of the leaky ReLU behind the layer; 0 when left out. */
+  readonly slope?: number;
+  /** What keeps its variance: forward (`fanIn`, when left out) or backward. */
+  readonly mode?: FanMode;
+  readonly nonlinearity?: Nonlinearity;
+}
+
+function kaimingStd(use: string, target: Tensor, options: KaimingOptions): number {
+  const { slope = 0, mode = 'fanIn', nonlinearity = 'leakyRelu' } = options;
+  return calculateGain(nonlinearity, slope) / Math.sqrt(fans(use, target)[mode]);
+}
+
+/** He and others: variance gain² / fan, evenly. */
+export function kaimingUniform_(target: Tensor, options: KaimingOptions = {}): Tensor {
+  const bound = Math.sqrt(3) * kaimingStd('kaimingUniform_', target, options);
+  return uniform_(target, -bound, bound);
+}
+
+export function kaimingNormal_(target: Tensor, options: KaimingOptions = {}): Tensor {
+  return normal_(target, 0, kaimingStd('kaimingNormal_', target, options));
+}
+
+/** By how much a layer's weights should be larger for the function behind it. */
+export function calculateGain(nonlinearity: Nonlinearity, slope = 0.01): number {
+  switch (nonlinearity) {
+    case 'tanh':
+      return 5 / 3;
+    case 'relu':
+      return Math.SQRT2;
+    case 'leakyRelu':
+      return Math.sqrt(2 / (1 + slope * slope));
+    case 'selu':
+      return 3 / 4;
+    case 'linear':
+    case 'conv2d':
+    case 'sigmoid':
+      return 1;
+    default:
+      return assertNever(nonlinearity, 'nonlinearity');
+  }
+}
+
+/** Of a weight [out, in, …]: how many inputs an output has, and the other way round. */
+function fans(use: string, { shape, dtype }: Tensor): Record<FanMode, number> {
+  if (shape.length < 2) {
+    throw new ShapeError({
+      what: `${use}: the tensor has no inputs and outputs`,
+      given: formatSpec({ shape, dtype }),
+      expected: '[out, in] or [out, in, …kernel]',
+      remedy: 'use uniform_, normal_ or zeros_ for biases',
+    });
+  }
+  const field = sizeOf(shape.slice(2));
+  return { fanIn: shape[1]! * field, fanOut: shape[0]! * field };
+}

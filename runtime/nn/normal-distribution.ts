@@ -1,0 +1,35 @@
+/** The standard normal distribution, in double precision. */
+
+/** The share below x: by the series of the error function near 0, by its continued fraction outside. */
+export function normalShare(x: number): number {
+  if (x > 0) return 1 - normalShare(-x);
+  if (x < -38) return 0;
+  const density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+  if (x > -3) {
+    // ½ + φ(x)(x + x³/3 + x⁵/15 + …)
+    let [term, total] = [x, x];
+    for (let k = 3; Math.abs(term) > 1e-17; k += 2) {
+      term *= (x * x) / k;
+      total += term;
+    }
+    return 0.5 + density * total;
+  }
+  // φ(x) / (|x| + 1/(|x| + 2/(|x| + 3/…)))
+  let fraction = -x;
+  for (let k = 60; k > 0; k--) fraction = -x + k / fraction;
+  return density / fraction;
+}
+
+/** Where the share below is `share`: Newton's steps from 0, none longer than 1. */
+export function normalQuantile(share: number): number {
+  if (share <= 0) return Number.NEGATIVE_INFINITY;
+  if (share >= 1) return Number.POSITIVE_INFINITY;
+  let x = 0;
+  for (let i = 0; i < 100; i++) {
+    const density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+    const step = (normalShare(x) - share) / density;
+    x -= Math.max(-1, Math.min(1, step));
+    if (Math.abs(step) < 1e-12 * (1 + Math.abs(x))) break;
+  }
+  return x;
+}
