@@ -43,3 +43,11 @@ export {
   type Parameter,
   parameter,
 } from './parameter.ts';
+export { GRU, LSTM, type RecurrentOptions, RNN } from './recurrent.ts';
+export {
+  type CellOptions,
+  GRUCell,
+  LSTMCell,
+  RNNCell,
+  type RNNCellOptions,
+} from './recurrent-cells.ts';

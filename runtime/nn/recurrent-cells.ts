@@ -1,0 +1,151 @@
+import { deviceGuard } from '../device/current.ts';
+import { zeros } from '../ops/create.ts';
+import { linear } from '../ops/matmul.ts';
+import { narrow } from '../ops/movement.ts';
+import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+import { kaimingUniform, type Parameter } from './parameter.ts';
+
+export interface CellOptions {
+  /** True when left out. */
+  readonly bias?: boolean;
+}
+
+/** The state of a cell between two steps: the hidden vector first, which is also its output. */
+export type CellState = readonly [hidden: Tensor, ...others: Tensor[]];
+
+/**
+ * Weights of a recurrent cell, for all gates below each other: weightIh [gates · hidden, input],
+ * weightHh [gates · hidden, hidden].
+ */
+export abstract class RecurrentCell extends Module {
+  readonly inputSize: number;
+  readonly hiddenSize: number;
+  /** Tensors of its state. */
+  abstract readonly stateSize: number;
+  weightIh: Parameter;
+  weightHh: Parameter;
+  biasIh: Parameter | null;
+  biasHh: Parameter | null;
+
+  constructor(inputSize: number, hiddenSize: number, gates: number, options: CellOptions) {
+    super();
+    this.inputSize = inputSize;
+    this.hiddenSize = hiddenSize;
+    const rows = gates * hiddenSize;
+    this.weightIh = kaimingUniform([rows, inputSize], hiddenSize);
+    this.weightHh = kaimingUniform([rows, hiddenSize], hiddenSize);
+    const bias = () => ((options.bias ?? true) ? kaimingUniform([rows], hiddenSize) : null);
+    this.biasIh = bias();
+    this.biasHh = bias();
+  }
+
+  /** What the input gives to the gates; of many steps at once: [steps, batch, input]. */
+  project(input: Tensor): Tensor {
+    return linear(input, this.weightIh, this.biasIh);
+  }
+
+  /** One step, from the projected input [batch, gates · hidden]. */
+  abstract step(projected: Tensor, state: CellState): CellState;
+
+  /** A state of zeros for a batch. */
+  zeroState(batch: number): CellState {
+    const make = () => zeros([batch, this.hiddenSize]);
+    return deviceGuard(this.weightHh.device, (): CellState => {
+      return this.stateSize === 1 ? [make()] : [make(), make()];
+    });
+  }
+
+  protected recur(hidden: Tensor): Tensor {
+    return linear(hidden, this.weightHh, this.biasHh);
+  }
+
+  /** The part of gate number `index`. */
+  protected gate(gates: Tensor, index: number): Tensor {
+    return narrow(gates, -1, index * this.hiddenSize, this.hiddenSize);
+  }
+}
+
+export interface RNNCellOptions extends CellOptions {
+  readonly nonlinearity?: 'tanh' | 'relu';
+}
+
+/** h ← tanh(Wx + b + Uh + c): input [batch, in] → hidden [batch, hidden]. */
+export class RNNCell extends RecurrentCell {
+  override readonly stateSize = 1;
+  readonly nonlinearity: 'tanh' | 'relu';
+
+  constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
+    super(inputSize, hiddenSize, 1, options);
+    this.nonlinearity = options.nonlinearity ?? 'tanh';
+  }
+
+  override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
+    return tidy(() => {
+      const state = hidden ? ([hidden] as const) : this.zeroState(input.shape[0]!);
+      return this.step(this.project(input), state)[0];
+    });
+  }
+
+  override step(projected: Tensor, [hidden]: CellState): CellState {
+    const sum = add(projected, this.recur(hidden));
+    return [this.nonlinearity === 'relu' ? relu(sum) : tanh(sum)];
+  }
+}
+
+/** Hochreiter and Schmidhuber's cell; gates in the order input, forget, candidate, output. */
+export class LSTMCell extends RecurrentCell {
+  override readonly stateSize = 2;
+
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    super(inputSize, hiddenSize, 4, options);
+  }
+
+  /** The new hidden and cell state. */
+  override forward(
+    input: Tensor,
+    state: readonly [hidden: Tensor, cell: Tensor] | null = null,
+  ): [hidden: Tensor, cell: Tensor] {
+    return tidy(() => {
+      const before = state ?? this.zeroState(input.shape[0]!);
+      const [hidden, cell] = this.step(this.project(input), before);
+      return [hidden, cell!];
+    });
+  }
+
+  override step(projected: Tensor, [hidden, cell]: CellState): CellState {
+    const gates = add(projected, this.recur(hidden));
+    const kept = mul(sigmoid(this.gate(gates, 1)), cell!);
+    const added = mul(sigmoid(this.gate(gates, 0)), tanh(this.gate(gates, 2)));
+    const next = add(kept, added);
+    return [mul(sigmoid(this.gate(gates, 3)), tanh(next)), next];
+  }
+}
+
+/** Cho and others' cell; gates in the order reset, update, candidate. */
+export class GRUCell extends RecurrentCell {
+  override readonly stateSize = 1;
+
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    super(inputSize, hiddenSize, 3, options);
+  }
+
+  override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
+    return tidy(() => {
+      const state = hidden ? ([hidden] as const) : this.zeroState(input.shape[0]!);
+      return this.step(this.project(input), state)[0];
+    });
+  }
+
+  override step(projected: Tensor, [hidden]: CellState): CellState {
+    const recurrent = this.recur(hidden);
+    const gateOf = (index: number) =>
+      sigmoid(add(this.gate(projected, index), this.gate(recurrent, index)));
+    const [reset, update] = [gateOf(0), gateOf(1)];
+    const candidate = tanh(add(this.gate(projected, 2), mul(reset, this.gate(recurrent, 2))));
+    // (1 − z)·n + z·h
+    return [add(candidate, mul(update, sub(hidden, candidate)))];
+  }
+}
