@@ -1,5 +1,6 @@
 import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
+import { needsArguments } from '../bytecode/call-inputs.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
@@ -61,6 +62,7 @@ export class Reconstruction {
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
     ];
+    const args = needsArguments(closure.code, pc) ? frame.args : [];
     return {
       call:
         entry !== null
@@ -70,7 +72,7 @@ export class Reconstruction {
               closure,
               cells: cells.map((cell) => this.recipe(cell)),
               thisValue: this.recipe(frame.thisVariable),
-              args: frame.args.map((arg) => this.recipe(arg)),
+              args: args.map((arg) => this.recipe(arg)),
             },
       pc,
       registers: live.flatMap((reg) => {

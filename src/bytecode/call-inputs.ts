@@ -1,0 +1,41 @@
+import type { Code } from './code.ts';
+import { successors } from './effects.ts';
+import type { Opcode, Pc } from './instructions.ts';
+import { protectionAt } from './protection.ts';
+
+const readsArguments: ReadonlySet<Opcode> = new Set<Opcode>(['arg', 'restArgs', 'arguments']);
+
+const known = new WeakMap<Code, Map<Pc, boolean>>();
+
+/**
+ * Whether an activation that stands at `pc` may still ask for what it was called with. Usually not, since
+ * parameters are taken into registers at the start; then nobody has to keep the arguments.
+ */
+export function needsArguments(code: Code, pc: Pc): boolean {
+  let byPc = known.get(code);
+  if (!byPc) {
+    byPc = new Map();
+    known.set(code, byPc);
+  }
+  let needs = byPc.get(pc);
+  if (needs === undefined) {
+    needs = reachable(code, pc).some((opcode) => readsArguments.has(opcode));
+    byPc.set(pc, needs);
+  }
+  return needs;
+}
+
+/** By jumps and by throws, also of the call before `pc` that the activation may be waiting for. */
+function reachable(code: Code, from: Pc): Opcode[] {
+  const seen = new Set<Pc>([from]);
+  const handler = (pc: Pc) => {
+    const region = protectionAt(code, pc);
+    if (region) seen.add(region.target);
+  };
+  if (from > 0) handler(from - 1);
+  for (const pc of seen) {
+    handler(pc);
+    for (const next of successors(code, pc)) seen.add(next);
+  }
+  return [...seen].map((pc) => code.instructions[pc]!.op);
+}
