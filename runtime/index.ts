@@ -51,15 +51,9 @@ export { cast } from './ops/cast.ts';
 export { type Conv2dOptions, conv2d, maxPool2d, type Pool2dOptions } from './ops/conv.ts';
 export { type CreateOptions, full, ones, rand, randn, zeros } from './ops/create.ts';
 export { maskedSelect, nonzero } from './ops/data-dependent.ts';
+export { type EmbeddingOptions, embedding, oneHot } from './ops/embedding.ts';
 export { gather, scatter, scatterAdd, takeAlongDim } from './ops/gather.ts';
-export {
-  embedding,
-  indexAdd,
-  indexCopy,
-  indexFill,
-  indexSelect,
-  take,
-} from './ops/indexing.ts';
+export { indexAdd, indexCopy, indexFill, indexSelect, take } from './ops/indexing.ts';
 export { cat, dstack, hstack, stack, vstack } from './ops/joining.ts';
 export { crossEntropy, logSoftmax, mseLoss, nllLoss, softmax } from './ops/loss.ts';
 export { linear, matmul } from './ops/matmul.ts';

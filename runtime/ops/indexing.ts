@@ -157,12 +157,3 @@ export function take(x: Tensor, index: Tensor): Tensor {
     return indexed(reshape(x, [sizeOf(x.shape)]), places, { dim: 0, wraps: true });
   });
 }
-
-/** Rows of `weight` [n, size] for every index: the gradient adds up what each row is used for. */
-export function embedding(weight: Tensor, indices: Tensor): Tensor {
-  expectIndices('embedding', indices);
-  if (weight.rank !== 2) throw mismatch('embedding', [weight], 'a matrix [entries, size]');
-  return tidy(() =>
-    indexed(weight, reshape(indices, [1, ...indices.shape]), { dim: 0, wraps: false }),
-  );
-}

@@ -1,6 +1,7 @@
 /** The methods that move, join, choose and order elements. */
 
 import * as advancedIndex from '../ops/advanced-index.ts';
+import * as inPlace from '../ops/arranging-in-place.ts';
 import * as broadcast from '../ops/broadcast.ts';
 import * as dataDependent from '../ops/data-dependent.ts';
 import * as gather from '../ops/gather.ts';
@@ -67,6 +68,12 @@ export const arrangementMethods = {
   index: advancedIndex.index,
   indexPut: advancedIndex.indexPut,
   indexPut_: advancedIndex.indexPut_,
+  scatter_: inPlace.scatter_,
+  scatterAdd_: inPlace.scatterAdd_,
+  indexAdd_: inPlace.indexAdd_,
+  indexCopy_: inPlace.indexCopy_,
+  indexFill_: inPlace.indexFill_,
+  maskedFill_: inPlace.maskedFill_,
   nonzero: dataDependent.nonzero,
   maskedSelect: dataDependent.maskedSelect,
   sort: order.sort,

@@ -6,6 +6,7 @@ import { cast } from '../../runtime/ops/cast.ts';
 import * as conv from '../../runtime/ops/conv.ts';
 import { full, ones, zeros } from '../../runtime/ops/create.ts';
 import * as dataDependent from '../../runtime/ops/data-dependent.ts';
+import * as embedding from '../../runtime/ops/embedding.ts';
 import * as gather from '../../runtime/ops/gather.ts';
 import * as indexing from '../../runtime/ops/indexing.ts';
 import * as joining from '../../runtime/ops/joining.ts';
@@ -42,6 +43,7 @@ function functionsOf(module: object): Callable[] {
 const arranging = [
   advancedIndex,
   dataDependent,
+  embedding,
   gather,
   indexing,
   joining,

@@ -4,7 +4,7 @@ import { indexPut } from '../../runtime/ops/advanced-index.ts';
 import { bind, bind1 } from '../../runtime/ops/bind.ts';
 import { rand } from '../../runtime/ops/create.ts';
 import { opNamed } from '../../runtime/ops/define-op.ts';
-import { embedding } from '../../runtime/ops/indexing.ts';
+import { embedding } from '../../runtime/ops/embedding.ts';
 import { cat, stack } from '../../runtime/ops/joining.ts';
 import { pad } from '../../runtime/ops/padding.ts';
 import { bernoulli, multinomial, randint, randperm } from '../../runtime/ops/random.ts';

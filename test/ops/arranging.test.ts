@@ -3,7 +3,7 @@ import { deviceGuard } from '../../runtime/device/current.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { indexPut, slice } from '../../runtime/ops/advanced-index.ts';
 import { zeros } from '../../runtime/ops/create.ts';
-import { embedding } from '../../runtime/ops/indexing.ts';
+import { embedding } from '../../runtime/ops/embedding.ts';
 import { cat, dstack, hstack, stack, vstack } from '../../runtime/ops/joining.ts';
 import { pad } from '../../runtime/ops/padding.ts';
 import { arange, eye, linspace, onesLike } from '../../runtime/ops/ranges.ts';

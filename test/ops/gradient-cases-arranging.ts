@@ -2,7 +2,7 @@ import { indexPut } from '../../runtime/ops/advanced-index.ts';
 import { bind1 } from '../../runtime/ops/bind.ts';
 import { maskedSelect } from '../../runtime/ops/data-dependent.ts';
 import { type Attrs, opNamed } from '../../runtime/ops/define-op.ts';
-import { embedding } from '../../runtime/ops/indexing.ts';
+import { embedding } from '../../runtime/ops/embedding.ts';
 import { cat, stack } from '../../runtime/ops/joining.ts';
 import { pad } from '../../runtime/ops/padding.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';

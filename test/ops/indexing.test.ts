@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { type IndexItem, indexPut, slice } from '../../runtime/ops/advanced-index.ts';
 import { maskedSelect, nonzero } from '../../runtime/ops/data-dependent.ts';
+import { embedding, oneHot } from '../../runtime/ops/embedding.ts';
 import { where } from '../../runtime/ops/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
@@ -307,6 +308,55 @@ describe('an index out of range is refused, and nothing stays allocated', () => 
       expect(() => x.index(tensor([true, false, true]))).toThrow("the mask doesn't fit");
       expect(() => x.index(0, 0, 0)).toThrow('more indices than dimensions');
       expect(() => x.gather(0, int(0))).toThrow("the shapes don't fit together");
+    });
+  });
+});
+
+describe('embedding and oneHot', () => {
+  it('a padding row gets no gradient', () => {
+    tidy(() => {
+      const weight = counting(3, 2).requiresGrad_();
+      const rows = embedding(weight, int(1, 2, 1, 0), { paddingIdx: -2 });
+      expect(list(rows)).toEqual([2, 3, 4, 5, 2, 3, 0, 1]);
+      rows.sum().backward();
+      expect(list(weight.grad!)).toEqual([1, 1, 0, 0, 1, 1]);
+      weight.grad!.dispose();
+      expect(() => embedding(weight, int(0), { paddingIdx: 3 })).toThrow('no such row for padding');
+    });
+  });
+
+  it('oneHot has a 1 at each index', () => {
+    tidy(() => {
+      const hot = oneHot(int(2, 0), 3);
+      expect([hot.dtype, hot.shape, list(hot)]).toEqual(['int32', [2, 3], [0, 0, 1, 1, 0, 0]]);
+      expect(() => oneHot(int(3), 3)).toThrow('index 3 in dimension 1 of size 3');
+    });
+  });
+});
+
+describe('forms in place', () => {
+  it('write over their first operand, also through a view', () => {
+    tidy(() => {
+      const x = counting(2, 3);
+      const column = int(2, 0).reshape([2, 1]);
+      expect(list(x.scatter_(1, column, -1))).toEqual([0, 1, -1, -1, 4, 5]);
+      x.select(0, 1).scatterAdd_(0, int(0, 0), tensor([1, 2]));
+      expect(list(x)).toEqual([0, 1, -1, 2, 4, 5]);
+      expect(list(x.indexAdd_(1, int(1), tensor([[10], [20]])))).toEqual([0, 11, -1, 2, 24, 5]);
+      expect(list(x.indexCopy_(0, int(0), tensor([[7, 8, 9]])))).toEqual([7, 8, 9, 2, 24, 5]);
+      expect(list(x.indexFill_(1, int(1), 0))).toEqual([7, 0, 9, 2, 0, 5]);
+      expect(list(x.maskedFill_(x.eq(0), -5))).toEqual([7, -5, 9, 2, -5, 5]);
+    });
+  });
+
+  it('are part of the graph for results, and refused for leaves', () => {
+    tidy(() => {
+      const x = counting(3).requiresGrad_();
+      expect(() => x.indexFill_(0, int(1), 0)).toThrow('a write in place to a leaf');
+      const y = x.mul(2);
+      y.indexFill_(0, int(1), 0).sum().backward();
+      expect(list(x.grad!)).toEqual([2, 0, 2]);
+      x.grad!.dispose();
     });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { indexPut } from '../../runtime/ops/advanced-index.ts';
 import { maskedSelect } from '../../runtime/ops/data-dependent.ts';
-import { embedding } from '../../runtime/ops/indexing.ts';
+import { embedding } from '../../runtime/ops/embedding.ts';
 import { cat, dstack, hstack, stack, vstack } from '../../runtime/ops/joining.ts';
 import { type PadMode, pad } from '../../runtime/ops/padding.ts';
 import { arange, eye, fullLike, linspace, onesLike, zerosLike } from '../../runtime/ops/ranges.ts';

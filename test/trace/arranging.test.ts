@@ -33,6 +33,7 @@ describe('ops that depend on their arguments alone are one graph, with their gra
     'gather and scatter': (x, places) =>
       x.scatterAdd(0, places.unsqueeze(0), x.gather(1, places.unsqueeze(0))),
     embedding: (x, places) => embedding(x, places).mul(2),
+    'embedding with padding': (x, places) => embedding(x, places, { paddingIdx: 1 }).mul(x),
     'masked triangles, diagonals, windows': (x) =>
       x
         .tril(1)
