@@ -23,7 +23,7 @@ type ReaderOf = Place['readerOf'];
 
 /**
  * Any graph: `for (;;) switch (pc) { case 0: … case 7: if (!r3) { pc = 12; continue; } … }`, with a
- * case for each block. Every jump goes through the switch; with handlers, every throw as well:
+ * case for each block, which falls into the next one. Every jump goes through the switch; with handlers, every throw as well:
  * `for (;;) try { … } catch (e) { switch (pc) { case 7: r4 = e; pc = 20; continue; default: throw e } }`
  */
 export function switchBody(code: Code, graph: ControlGraph, readerOf: ReaderOf): Statement[] {
@@ -36,7 +36,7 @@ export function switchBody(code: Code, graph: ControlGraph, readerOf: ReaderOf):
     (each): SwitchCase => ({
       type: 'SwitchCase',
       test: literal(each.start),
-      consequent: blockStatements(code, each, readerOf, go),
+      consequent: blockStatements(code, each, readerOf, go, (target) => go(target).slice(0, 1)),
     }),
   );
   const body = loop(undefined, [{ type: 'SwitchStatement', discriminant: id('pc'), cases }]);
@@ -122,12 +122,14 @@ function blockStatements(
   at: Block,
   readerOf: ReaderOf,
   go: (target: Pc) => Statement[],
+  /** To the block that stands next in the code. */
+  fall = go,
 ): Statement[] {
   const statements: Statement[] = [];
   for (let pc = at.start; pc <= at.last; pc++) {
     statements.push(...statementsOf({ code, pc, readerOf, go }));
   }
   const { flow } = effectOf(code.instructions[at.last]!);
-  if (flow === 'next' || flow === 'branch') statements.push(...go(at.last + 1));
+  if (flow === 'next' || flow === 'branch') statements.push(...fall(at.last + 1));
   return statements;
 }

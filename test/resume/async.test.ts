@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/bytecode/frame.ts';
 import { drive, resumeWith } from '../../src/resume/async-frame.ts';
 import { interpret } from '../../src/resume/interpret.ts';
-import { activate, step } from '../../src/resume/interpreter.ts';
+import { step } from '../../src/resume/interpreter.ts';
 import { executeFrame, machineFor } from '../../src/resume/machine.ts';
 import { catchIn } from '../../src/resume/unwind.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
-import { type Example, show, World } from './world.ts';
+import { bytecodeTurns, nativeTurns } from './async-world.ts';
+import type { Example } from './world.ts';
 
 const env = `
   const t = (x) => { log.push(x); return x; };
@@ -125,48 +126,6 @@ const examples: readonly Omit<Example, 'env'>[] = [
 
 const spy = `const spy = () => { let i = 0; return { [Symbol.iterator]() { return this; }, next() { return i < 3 ? { value: ++i, done: false } : { value: undefined, done: true }; }, return() { t('return'); return {}; } }; };`;
 
-type Call = (thisValue: unknown, args: readonly unknown[]) => unknown;
-
-/** Each call's result, and what happened in which turn of the microtask queue. */
-async function outcomeOf(example: Example, makeCall: (world: World) => Call): Promise<string> {
-  const world = new World(example);
-  const call = makeCall(world);
-  const log = world.evaluate('log') as unknown[];
-  const results: string[] = [];
-  for (const list of example.calls ?? ['']) {
-    const args = world.evaluate(`[${list}]`) as unknown[];
-    const self = example.self === undefined ? undefined : world.evaluate(example.self);
-    let settled = false;
-    const ticks = (async () => {
-      for (let i = 0; !settled; i++) {
-        log.push(`turn ${i}`);
-        await null;
-      }
-    })();
-    try {
-      results.push(show(await call(self, args)));
-    } catch (error) {
-      results.push(`throws ${error instanceof Error ? error.message : show(error)}`);
-    }
-    settled = true;
-    await ticks;
-  }
-  return `${results.join('\n')}\n${log.map(show).join('\n')}`;
-}
-
-const native = (example: Example): Promise<string> =>
-  outcomeOf(example, (world) => {
-    const fn = world.evaluate(`(${example.fn})`) as (...args: unknown[]) => unknown;
-    return (self, args) => Reflect.apply(fn, self, args);
-  });
-
-const bytecode = (example: Example, runner: (frame: Frame) => unknown): Promise<string> =>
-  outcomeOf(example, (world) => {
-    const code = lowerChecked(example.fn, world.strict);
-    const closure = { code, scope: world.scope, cells: [] };
-    return (self, args) => runner(activate(closure, self, args));
-  });
-
 /** Interprets `steps` instructions, awaits included, then goes on in the machine. */
 async function switchAfter(frame: Frame, steps: number, seen: { finished: boolean }) {
   for (let i = 0; i < steps; i++) {
@@ -191,16 +150,16 @@ describe('async functions', () => {
     const example: Example = { ...each, env: env + spy };
     const { isAsync } = lowerChecked(example.fn);
     it(example.name, async () => {
-      const expected = await native(example);
+      const expected = await nativeTurns(example);
       const run = (frame: Frame) => (isAsync ? drive(frame, executeFrame) : executeFrame(frame));
-      expect(await bytecode(example, run), 'machine').toBe(expected);
+      expect(await bytecodeTurns(example, run), 'machine').toBe(expected);
       if (!isAsync) return;
       const interpreted = (frame: Frame) => drive(frame, (each) => interpret(each, machineFor));
-      expect(await bytecode(example, interpreted), 'interpreter').toBe(expected);
+      expect(await bytecodeTurns(example, interpreted), 'interpreter').toBe(expected);
       const results = (outcome: string): string => outcome.replaceAll(/^'turn \d+'\n?/gm, '');
       for (let steps = 1; ; steps++) {
         const seen = { finished: true };
-        const outcome = await bytecode(example, (frame) => switchAfter(frame, steps, seen));
+        const outcome = await bytecodeTurns(example, (frame) => switchAfter(frame, steps, seen));
         // Going over to the machine takes turns of its own.
         expect(results(outcome), `machine after ${steps} instructions`).toBe(results(expected));
         if (seen.finished || steps > 200) break;
