@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import * as nodeModule from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { inlineMap } from './inline-map.ts';
 import { isIncluded } from './options.ts';
@@ -11,21 +12,27 @@ export interface LoadedModule {
   readonly source?: string | ArrayBuffer | NodeJS.TypedArray | null | undefined;
 }
 
+/** Node 22.13 and later run TypeScript by taking the types out. */
+const { stripTypeScriptTypes } = nodeModule as {
+  stripTypeScriptTypes?: (code: string) => string;
+};
+
 /** A module with probes in it, as its source map says where everything was; others as they are. */
 export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M): M {
   // CommonJS can't import the probe; Node's own inspector serves its functions.
-  if (loaded.format !== 'module' || loaded.source == null || !url.startsWith('file:')) {
-    return loaded;
-  }
+  const { format, source } = loaded;
+  const typed = format === 'module-typescript' && stripTypeScriptTypes !== undefined;
+  if ((format !== 'module' && !typed) || source == null || !url.startsWith('file:')) return loaded;
   const path = fileURLToPath(url);
   if (!isIncluded(path, {})) return loaded;
-  const { source } = loaded;
-  const code = typeof source === 'string' ? source : new TextDecoder().decode(source);
-  const found = takeInlineMap(code, path);
+  const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
   try {
+    // Node puts spaces in the place of types, so nothing moves and no map is needed.
+    const found = takeInlineMap(typed ? stripTypeScriptTypes(text) : text, path);
     // Absolute files: where the process was started says nothing about a module.
     const done = transform(found.code, path, { root: null, probe: probeFile.href }, found.map);
-    return done ? { ...loaded, source: done.code + inlineMap(done.map) } : loaded;
+    const instrumented = done && { source: done.code + inlineMap(done.map), format: 'module' };
+    return instrumented ? { ...loaded, ...instrumented } : loaded;
   } catch (error) {
     process.emitWarning(`${path} is left as it is: ${String(error)}`, 'tostatic');
     return loaded;

@@ -6,6 +6,7 @@ import {
   type CapturedFunction,
   captureFunction,
   isRefusal,
+  printRefusal,
   withCaptureSession,
 } from '../../src/1-capture/capture.ts';
 import { isLowerRefusal, lowerFunction } from '../../src/2-lower/lower.ts';
@@ -172,6 +173,8 @@ test('refusals name the variables, the plugin and the option', async () => {
   const refusal = captureFunction(f as AnyFunction);
   if (!isRefusal(refusal)) throw new Error('captured');
   expect(refusal).toMatchObject({ reason: 'no-scope', names: ['a', 'b'] });
+  const text = printRefusal(refusal);
+  for (const part of ['a, b', "'tostatic/plugin'", 'scope: {']) expect(text).toContain(part);
 });
 
 test('an explicit scope comes before the marker, and its source is the original', async () => {

@@ -49,7 +49,7 @@ describe('node --import tostatic/plugin/node', () => {
     const project = join(root, 'tsconfig.build.json');
     spawnSync(process.execPath, [compiler, '-p', project, '--outDir', built]);
     expect(existsSync(join(built, 'src/plugin/node-hooks.js'))).toBe(true);
-  });
+  }, 120_000);
   afterAll(() => {
     rmSync(home, { recursive: true, force: true });
     rmSync(user, { recursive: true, force: true });
