@@ -52,6 +52,7 @@ export { type Conv2dOptions, conv2d, maxPool2d, type Pool2dOptions } from './ops
 export { type CreateOptions, full, ones, rand, randn, zeros } from './ops/create.ts';
 export { maskedSelect, nonzero } from './ops/data-dependent.ts';
 export { type EmbeddingOptions, embedding, oneHot } from './ops/embedding.ts';
+export { amax, amin, argmax, argmin, max, min } from './ops/extremes.ts';
 export { gather, scatter, scatterAdd, takeAlongDim } from './ops/gather.ts';
 export { indexAdd, indexCopy, indexFill, indexSelect, take } from './ops/indexing.ts';
 export { cat, dstack, hstack, stack, vstack } from './ops/joining.ts';

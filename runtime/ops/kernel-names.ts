@@ -18,8 +18,17 @@ export type KernelName =
   /** (x, any strides; like: shape) → sum over the dimensions that broadcasting `like` to x repeats. */
   | 'sumTo'
   | 'max'
+  | 'min'
+  | 'prod'
   /** (x) → int32 index of the first maximum along attr `dim`. */
   | 'argmax'
+  | 'argmin'
+  /** (x) → partial sums along attr `dim`, from its end if attr `reverse`. */
+  | 'cumsum'
+  /** (x) → partial products along attr `dim`. */
+  | 'cumprod'
+  /** (dy, x) → dx of cumprod along attr `dim`; zeros in x need no care. */
+  | 'cumprodGrad'
   /** (dy, x: shape) → zeros of x's shape with dy at attrs `dim`, `start`. */
   | 'narrowGrad'
   /** () → out; attrs `count`, `start`, `step`. */

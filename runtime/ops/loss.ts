@@ -2,9 +2,11 @@ import { DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import { normalizeDim } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { transpose } from './movement.ts';
 import { exp, mul, neg, sub } from './pointwise.ts';
 import { mean, sum } from './reduce.ts';
 
@@ -65,10 +67,17 @@ const logSoftmaxOp = alongLast('logSoftmax', {
   out: (dy, out, g) => neg(mul(mul(g, exp(out)), rowSum(dy))),
 });
 
-/** Along the last dimension. */
-export const softmax = (x: Tensor): Tensor => bind1(softmaxOp, [x]);
-/** Along the last dimension. */
-export const logSoftmax = (x: Tensor): Tensor => bind1(logSoftmaxOp, [x]);
+/** The kernels run along the last dimension: another one is brought there and back. */
+function alongDim(op: OpRecord, x: Tensor, dim: number): Tensor {
+  const at = normalizeDim(dim, x.rank, op.name);
+  if (at >= x.rank - 1) return bind1(op, [x]);
+  return tidy(() => transpose(bind1(op, [transpose(x, at, -1)]), at, -1));
+}
+
+/** e^x over its sum along `dim`. */
+export const softmax = (x: Tensor, dim = -1): Tensor => alongDim(softmaxOp, x, dim);
+/** The logarithm of softmax along `dim`. */
+export const logSoftmax = (x: Tensor, dim = -1): Tensor => alongDim(logSoftmaxOp, x, dim);
 
 const nllLossGradOp = defineOp({
   name: 'nllLossGrad',

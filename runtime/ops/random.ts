@@ -12,11 +12,11 @@ import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { cast } from './cast.ts';
 import { rand, randn } from './create.ts';
+import { argmax } from './extremes.ts';
 import { unsqueeze } from './movement.ts';
 import { argsort, topk } from './order.ts';
 import { add, div, gt, log, lt, mul, neg, where } from './pointwise.ts';
 import { fullLike } from './ranges.ts';
-import { argmax } from './reduce.ts';
 
 /** A float32 in [0, 1) has 24 random bits. */
 const most = 2 ** 24;

@@ -3,6 +3,7 @@
 import { type BackwardOptions, backward } from '../autograd/backward.ts';
 import { type HookHandle, registerHook, retainGrad } from '../autograd/hooks.ts';
 import type { GradHook } from '../autograd/node.ts';
+import * as extremes from '../ops/extremes.ts';
 import * as inPlace from '../ops/in-place.ts';
 import * as loss from '../ops/loss.ts';
 import * as matrix from '../ops/matmul.ts';
@@ -10,6 +11,8 @@ import * as movement from '../ops/movement.ts';
 import * as pointwise from '../ops/pointwise.ts';
 import { bernoulli, multinomial } from '../ops/random.ts';
 import * as reduce from '../ops/reduce.ts';
+import * as scans from '../ops/scans.ts';
+import * as statistics from '../ops/statistics.ts';
 import { arrangementMethods, transposes } from './arrangement-methods.ts';
 import type { TypedArray } from './dtype.ts';
 import { formatTensor } from './format.ts';
@@ -29,8 +32,6 @@ const unaryMethods = {
   tanh: pointwise.tanh,
   sigmoid: pointwise.sigmoid,
   relu: pointwise.relu,
-  softmax: loss.softmax,
-  logSoftmax: loss.logSoftmax,
   contiguous: movement.contiguous,
 } as const;
 
@@ -114,8 +115,22 @@ const methods = {
   ge: pointwise.ge,
   sum: reduce.sum,
   mean: reduce.mean,
-  max: reduce.max,
-  argmax: reduce.argmax,
+  amax: extremes.amax,
+  amin: extremes.amin,
+  argmax: extremes.argmax,
+  argmin: extremes.argmin,
+  prod: scans.prod,
+  cumsum: scans.cumsum,
+  cumprod: scans.cumprod,
+  var: statistics.variance,
+  std: statistics.std,
+  norm: statistics.norm,
+  logsumexp: statistics.logsumexp,
+  any: statistics.any,
+  all: statistics.all,
+  countNonzero: statistics.countNonzero,
+  softmax: loss.softmax,
+  logSoftmax: loss.logSoftmax,
   matmul: matrix.matmul,
   ...arrangementMethods,
   add_: inPlace.add_,
@@ -125,6 +140,9 @@ const methods = {
   addcmul_: inPlace.addcmul_,
   addcdiv_: inPlace.addcdiv_,
 } as const;
+
+/** Typed in `TensorMethods`. */
+const overloaded = { max: extremes.max, min: extremes.min } as const;
 
 type OpMethods = {
   [N in keyof typeof methods]: (
@@ -155,6 +173,13 @@ interface TensorMethods extends OpMethods {
   readonly T: Tensor;
   /** The last two dimensions swapped. */
   readonly mT: Tensor;
+  /** Of a whole tensor, of two tensors, or `[values, indices]` along a dimension. */
+  max(): Tensor;
+  max(other: Tensor): Tensor;
+  max(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
+  min(): Tensor;
+  min(other: Tensor): Tensor;
+  min(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
   /** A copy with memory of its own. */
   clone(): Tensor;
   /** Another dtype or device; the tensor itself when it is there already. */
@@ -213,7 +238,7 @@ export const tensorMethods: {
   /** Read data. */
   readonly reads: readonly AnyMethod[];
 } = {
-  traced: [...defineAll({ ...methods, clone: movement.clone, to: moveTo })],
+  traced: [...defineAll({ ...methods, ...overloaded, clone: movement.clone, to: moveTo })],
   properties: new Map(Object.entries(transposes).map(([name, fn]) => defineProperty(name, fn))),
   reads: [...defineAll({ ...readers, toString: formatTensor })],
 };

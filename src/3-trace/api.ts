@@ -7,6 +7,7 @@ import * as conv from '../../runtime/ops/conv.ts';
 import { full, ones, zeros } from '../../runtime/ops/create.ts';
 import * as dataDependent from '../../runtime/ops/data-dependent.ts';
 import * as embedding from '../../runtime/ops/embedding.ts';
+import * as extremes from '../../runtime/ops/extremes.ts';
 import * as gather from '../../runtime/ops/gather.ts';
 import * as indexing from '../../runtime/ops/indexing.ts';
 import * as joining from '../../runtime/ops/joining.ts';

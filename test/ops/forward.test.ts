@@ -9,6 +9,7 @@ import type { Shape } from '../../runtime/tensor/shape.ts';
 import { expectClose, spread, type Tensor, tensor } from './eager.ts';
 import { arrangingReferences } from './forward-arranging.ts';
 import { pointwiseReferences } from './forward-pointwise.ts';
+import { reductionReferences } from './forward-reductions.ts';
 import { gradientCases } from './gradient-cases.ts';
 import * as reference from './reference.ts';
 
@@ -106,6 +107,7 @@ const cases: Readonly<Record<string, readonly ForwardCase[]>> = {
   ...arrangingReferences,
   ...comparisons,
   ...pointwiseReferences,
+  ...reductionReferences,
   add: binary(([a, b]) => a! + b!),
   sub: binary(([a, b]) => a! - b!),
   mul: binary(([a, b]) => a! * b!),

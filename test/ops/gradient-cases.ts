@@ -8,6 +8,7 @@ import type { Shape } from '../../runtime/tensor/shape.ts';
 import { spread, type Tensor, tensor } from './eager.ts';
 import { arrangingCases } from './gradient-cases-arranging.ts';
 import { pointwiseCases } from './gradient-cases-pointwise.ts';
+import { reductionCases } from './gradient-cases-reductions.ts';
 
 /** A differentiable function and where to try it. */
 export interface GradientCase {
@@ -88,10 +89,9 @@ const reductions = (run: (x: Tensor, dims?: number | number[], keep?: boolean) =
   },
 ];
 
-/** For every op with a gradient, the places where it is compared with differences. */
-export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = {
-  ...arrangingCases,
-  ...pointwiseCases,
+type GradientCases = Readonly<Record<string, readonly GradientCase[]>>;
+
+const basicCases: GradientCases = {
   contiguous: unary((x) => x.clone()),
   toFloat32: unary((x) => bind1(opNamed('toFloat32'), [x])),
   expand: [
@@ -140,7 +140,6 @@ export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = 
   keepWhere: [{ name: '[2,3]', shapes: [[2, 3]], run: (x) => direct('keepWhere')(x, mask()) }],
   dropWhere: [{ name: '[2,3]', shapes: [[2, 3]], run: (x) => direct('dropWhere')(x, mask()) }],
   where: [
-    ...pointwiseCases.where!,
     {
       name: 'equal shapes',
       shapes: [
@@ -191,7 +190,7 @@ export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = 
     },
   ],
   sum: reductions((x, dims, keepDim) => x.sum(dims, { keepDim: keepDim ?? false })),
-  max: reductions((x, dims, keepDim) => x.max(dims, { keepDim: keepDim ?? false })),
+  max: reductions((x, dims, keepDim) => x.amax(dims, { keepDim: keepDim ?? false })),
   softmax: unary((x) => x.softmax(), [-2, 2]),
   logSoftmax: unary((x) => x.logSoftmax(), [-2, 2]),
   softmaxGrad: pair('softmaxGrad'),
@@ -302,3 +301,22 @@ export const gradientCases: Readonly<Record<string, readonly GradientCase[]>> = 
     },
   ],
 };
+
+/** For every op with a gradient, the places where it is compared with differences. */
+export const gradientCases: GradientCases = merged(
+  basicCases,
+  arrangingCases,
+  pointwiseCases,
+  reductionCases,
+);
+
+/** An op may have cases in several tables. */
+function merged(...tables: readonly GradientCases[]): GradientCases {
+  const all: Record<string, GradientCase[]> = {};
+  for (const table of tables) {
+    for (const [op, cases] of Object.entries(table)) {
+      all[op] = [...(all[op] ?? []), ...cases];
+    }
+  }
+  return all;
+}

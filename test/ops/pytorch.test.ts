@@ -36,7 +36,7 @@ const method =
     (x as unknown as Record<string, (...rest: readonly unknown[]) => Tensor>)[name]!(...args);
 
 const reduction =
-  (name: 'sum' | 'mean' | 'max'): Call =>
+  (name: 'sum' | 'mean' | 'amax'): Call =>
   (x, _args, { dim, keepdim }) =>
     x[name](dim as number | undefined, { keepDim: (keepdim as boolean) ?? false });
 
@@ -56,8 +56,8 @@ const calls: Readonly<Record<string, Call>> = {
   dot: method('matmul'),
   sum: reduction('sum'),
   mean: reduction('mean'),
-  max: reduction('max'),
-  amax: reduction('max'),
+  max: reduction('amax'),
+  amax: reduction('amax'),
   argmax: (x, _args, { dim }) => x.argmax(dim as number),
   softmax: (x) => x.softmax(),
   log_softmax: (x) => x.logSoftmax(),

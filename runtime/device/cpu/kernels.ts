@@ -6,7 +6,7 @@ import { matmul } from './matmul.ts';
 import { maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
 import { cat, flip, place, unfoldGrad } from './rearrange.ts';
-import { max, sum, sumTo } from './reduce.ts';
+import { max, min, prod, sum, sumTo } from './reduce.ts';
 import { arange, fill } from './scalar/fill.ts';
 import {
   gather,
@@ -20,7 +20,8 @@ import {
 } from './scalar/indexing.ts';
 import { nllLoss, nllLossGrad } from './scalar/loss.ts';
 import { sort } from './scalar/order.ts';
-import { argmax } from './scalar/reduce.ts';
+import { argmax, argmin } from './scalar/reduce.ts';
+import { cumprod, cumprodGrad, cumsum } from './scalar/scan.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
 export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
@@ -32,7 +33,13 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   sum,
   sumTo,
   max,
+  min,
+  prod,
   argmax,
+  argmin,
+  cumsum,
+  cumprod,
+  cumprodGrad,
   narrowGrad,
   arange,
   cat,

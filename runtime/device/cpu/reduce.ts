@@ -3,7 +3,7 @@ import { sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
 import { addressOf, type KernelFactory } from './kernel.ts';
 import type { Loops } from './loops.ts';
-import { broadcastDims, type Reduction, reductionOver } from './reduction.ts';
+import { broadcastDims, type Reduction, type ReductionKind, reductionOver } from './reduction.ts';
 import * as scalar from './scalar/reduce.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 import { reduceKernels } from './wasm/reduce-kernels.ts';
@@ -32,7 +32,7 @@ function takeInner(loops: Loops): Inner {
   };
 }
 
-function bindReduction({ kept, reduced }: Reduction, kind: 'sum' | 'max'): Launch {
+function bindReduction({ kept, reduced }: Reduction, kind: ReductionKind): Launch {
   const kernel = reduceKernels()[kind];
   const rows = takeInner(kept);
   const columns = takeInner(reduced);
@@ -69,7 +69,7 @@ function bindReduction({ kept, reduced }: Reduction, kind: 'sum' | 'max'): Launc
 }
 
 function reduction(
-  kind: 'sum' | 'max',
+  kind: ReductionKind,
   fallback: KernelFactory,
   dimsOf: (inputs: readonly TensorMeta[], dims: readonly number[]) => readonly number[],
 ): KernelFactory {
@@ -85,5 +85,7 @@ function reduction(
 const attrDims = (_inputs: readonly TensorMeta[], dims: readonly number[]) => dims;
 
 export const sum = reduction('sum', scalar.sum, attrDims);
+export const prod = reduction('prod', scalar.prod, attrDims);
 export const max = reduction('max', scalar.max, attrDims);
+export const min = reduction('min', scalar.min, attrDims);
 export const sumTo = reduction('sum', scalar.sumTo, ([x, like]) => broadcastDims(x!, like!));

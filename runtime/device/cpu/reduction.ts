@@ -1,5 +1,8 @@
 import type { TensorMeta } from '../../tensor/meta.ts';
+import { type Shape, sizeOf } from '../../tensor/shape.ts';
 import { collapse, type Loops } from './loops.ts';
+
+export type ReductionKind = 'sum' | 'prod' | 'max' | 'min';
 
 /** Dimensions that stay and dimensions that are summed, each as a loop nest over the input. */
 export interface Reduction {
@@ -37,4 +40,13 @@ export function broadcastDims(x: TensorMeta, like: TensorMeta): number[] {
     if (d < lead || (like.shape[d - lead] === 1 && size !== 1)) dims.push(d);
   });
   return dims;
+}
+
+/** A contiguous tensor as rows along one dimension: `outer` × `size` × `stride` elements. */
+export function alongDim(shape: Shape, dim: number) {
+  return {
+    size: shape[dim]!,
+    stride: sizeOf(shape.slice(dim + 1)),
+    outer: sizeOf(shape.slice(0, dim)),
+  };
 }

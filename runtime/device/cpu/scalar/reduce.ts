@@ -3,7 +3,7 @@ import type { Launch } from '../../device.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { walk } from '../loops.ts';
-import { broadcastDims, reductionOver } from '../reduction.ts';
+import { alongDim, broadcastDims, type ReductionKind, reductionOver } from '../reduction.ts';
 
 /**
  * float32 sum by pairs: like a binary counter, slot `level` holds the sum of 2^level blocks, so the
@@ -39,34 +39,45 @@ class PairwiseSum {
   }
 }
 
-/** The largest so far; NaN wins, as in PyTorch. */
-function larger(a: number, b: number): number {
-  return b > a || Number.isNaN(b) ? b : a;
+interface Fold {
+  readonly start: number;
+  readonly step: (result: number, value: number) => number;
 }
+
+/** NaN wins over the largest and the smallest, as in PyTorch. */
+const folds: { readonly [K in ReductionKind]: Fold } = {
+  sum: { start: 0, step: (a, b) => (a + b) | 0 },
+  prod: { start: 1, step: Math.imul },
+  max: { start: -Infinity, step: (a, b) => (b > a || Number.isNaN(b) ? b : a) },
+  min: { start: Infinity, step: (a, b) => (b < a || Number.isNaN(b) ? b : a) },
+};
+
+const floatProduct: Fold = { start: 1, step: (a, b) => Math.fround(a * b) };
 
 function reduction(
   x: TensorMeta,
   out: TensorMeta,
   dims: readonly number[],
-  kind: 'sum' | 'max',
+  kind: ReductionKind,
 ): Launch {
   const { kept, reduced } = reductionOver(x, dims);
   const isFloat = x.dtype === 'float32';
+  const { start, step } = kind === 'prod' && isFloat ? floatProduct : folds[kind];
+  const pairwise = kind === 'sum' && isFloat;
   return ([source], [target]) => {
     const data = heap.view(x.dtype);
     const results = heap.view(out.dtype);
     const at = [indexOf(source!, x.dtype), indexOf(target!, out.dtype)];
     walk(kept, at, () => {
       const sum = new PairwiseSum();
-      let result = kind === 'max' ? Number.NEGATIVE_INFINITY : 0;
+      let result = start;
       const from = [at[0]!];
       walk(reduced, from, () => {
         const value = data[from[0]!]!;
-        if (kind === 'max') result = larger(result, value);
-        else if (isFloat) sum.add(value);
-        else result = (result + value) | 0;
+        if (pairwise) sum.add(value);
+        else result = step(result, value);
       });
-      results[at[1]!] = kind === 'sum' && isFloat ? sum.total() : result;
+      results[at[1]!] = pairwise ? sum.total() : result;
     });
   };
 }
@@ -77,31 +88,40 @@ export const sum: KernelFactory = ([x], [out], { dims }) =>
 export const sumTo: KernelFactory = ([x, like], [out]) =>
   reduction(x!, out!, broadcastDims(x!, like!), 'sum');
 
+export const prod: KernelFactory = ([x], [out], { dims }) =>
+  reduction(x!, out!, dims as readonly number[], 'prod');
+
 export const max: KernelFactory = ([x], [out], { dims }) =>
   reduction(x!, out!, dims as readonly number[], 'max');
 
-export const argmax: KernelFactory = ([x], [out], { dim }) => {
-  expectContiguous(x!, out!);
-  const at = dim as number;
-  const size = x!.shape[at]!;
-  const stride = x!.shape.slice(at + 1).reduce((a, b) => a * b, 1);
-  const outer = x!.shape.slice(0, at).reduce((a, b) => a * b, 1);
-  return ([source], [target]) => {
-    const data = heap.view(x!.dtype);
-    const from = indexOf(source!, x!.dtype);
-    let to = indexOf(target!, 'int32');
-    for (let o = 0; o < outer; o++) {
-      for (let i = 0; i < stride; i++) {
-        const first = from + o * size * stride + i;
-        let best = 0;
-        for (let k = 1; k < size; k++) {
-          const value = data[first + k * stride]!;
-          const top = data[first + best * stride]!;
-          // The first NaN counts as the maximum.
-          if (value > top || (Number.isNaN(value) && !Number.isNaN(top))) best = k;
+export const min: KernelFactory = ([x], [out], { dims }) =>
+  reduction(x!, out!, dims as readonly number[], 'min');
+
+/** The place of the first of the largest (sign 1) or smallest (sign −1); NaN counts as that. */
+function placeOf(sign: 1 | -1): KernelFactory {
+  return ([x], [out], { dim }) => {
+    expectContiguous(x!, out!);
+    const { size, stride, outer } = alongDim(x!.shape, dim as number);
+    return ([source], [target]) => {
+      const data = heap.view(x!.dtype);
+      const from = indexOf(source!, x!.dtype);
+      let to = indexOf(target!, 'int32');
+      for (let o = 0; o < outer; o++) {
+        for (let i = 0; i < stride; i++) {
+          const first = from + o * size * stride + i;
+          let best = 0;
+          for (let k = 1; k < size; k++) {
+            const value = data[first + k * stride]!;
+            const top = data[first + best * stride]!;
+            const isFirstNaN = Number.isNaN(value) && !Number.isNaN(top);
+            if (sign * value > sign * top || isFirstNaN) best = k;
+          }
+          heap.i32[to++] = best;
         }
-        heap.i32[to++] = best;
       }
-    }
+    };
   };
-};
+}
+
+export const argmax = placeOf(1);
+export const argmin = placeOf(-1);

@@ -38,6 +38,7 @@ export const plainOpcodes = {
   'f32.sub': 0x93,
   'f32.mul': 0x94,
   'f32.div': 0x95,
+  'f32.min': 0x96,
   'f32.max': 0x97,
   'i32.wrap_i64': 0xa7,
   'i64.extend_i32_u': 0xad,

@@ -3,15 +3,17 @@ import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { compile, lazily } from './module-builder.ts';
 
 interface Reducer {
-  readonly vector: 'f32x4.add' | 'f32x4.max';
-  readonly scalar: 'f32.add' | 'f32.max';
+  readonly vector: 'f32x4.add' | 'f32x4.mul' | 'f32x4.max' | 'f32x4.min';
+  readonly scalar: 'f32.add' | 'f32.mul' | 'f32.max' | 'f32.min';
   readonly identity: number;
 }
 
-/** WebAssembly's max propagates NaN, as PyTorch's does. */
+/** WebAssembly's max and min propagate NaN, as PyTorch's do. */
 const reducers = {
   sum: { vector: 'f32x4.add', scalar: 'f32.add', identity: 0 },
+  prod: { vector: 'f32x4.mul', scalar: 'f32.mul', identity: 1 },
   max: { vector: 'f32x4.max', scalar: 'f32.max', identity: Number.NEGATIVE_INFINITY },
+  min: { vector: 'f32x4.min', scalar: 'f32.min', identity: Number.POSITIVE_INFINITY },
 } as const satisfies Record<string, Reducer>;
 
 /**
@@ -219,5 +221,10 @@ function oneByOne(f: FunctionBuilder, reducer: Reducer, p: Params): void {
 }
 
 export const reduceKernels = lazily(() =>
-  compile({ sum: reduceMatrix(reducers.sum), max: reduceMatrix(reducers.max) }),
+  compile({
+    sum: reduceMatrix(reducers.sum),
+    prod: reduceMatrix(reducers.prod),
+    max: reduceMatrix(reducers.max),
+    min: reduceMatrix(reducers.min),
+  }),
 );

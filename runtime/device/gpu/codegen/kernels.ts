@@ -17,7 +17,8 @@ import type { NamedPlan } from './named-plan.ts';
 import { sort } from './order.ts';
 import { maxPool2d, maxPool2dGrad } from './pool.ts';
 import { arange, cat, flip, place, unfoldGrad } from './rearrange.ts';
-import { argmax, max, sum, sumTo } from './reduce.ts';
+import { argmax, argmin, max, min, prod, sum, sumTo } from './reduce.ts';
+import { cumprod, cumprodGrad, cumsum } from './scan.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
 /** Drawn on the CPU and uploaded: gpu.js computes in float32, the generator needs whole 32-bit words. */
@@ -34,7 +35,13 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, RandomKernel>]: Na
   sum,
   sumTo,
   max,
+  min,
+  prod,
   argmax,
+  argmin,
+  cumsum,
+  cumprod,
+  cumprodGrad,
   narrowGrad,
   arange,
   cat,

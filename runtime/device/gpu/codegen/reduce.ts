@@ -15,12 +15,21 @@ interface Fold {
 
 const addition: Fold = { start: () => '0.0', step: (sum, value) => `${sum}=${sum}+${value};` };
 
+const product: Fold = { start: () => '1.0', step: (prod, value) => `${prod}=${prod}*${value};` };
+
 /** NaN wins, as in PyTorch; comparisons with NaN are false. */
-const largest: Fold = {
-  start: (w) => `(-${w.infinity})`,
-  step: (best, v) =>
-    `if(!(${v}<=${best})){if(${v}>${best}){${best}=${v};}else{${best}=${best}+${v};}}`,
-};
+function extreme(sign: '>' | '<'): Fold {
+  return {
+    start: (w) => (sign === '>' ? `(-${w.infinity})` : w.infinity),
+    step: (best, v) => {
+      const worse = sign === '>' ? '<=' : '>=';
+      return `if(!(${v}${worse}${best})){if(${v}${sign}${best}){${best}=${v};}else{${best}=${best}+${v};}}`;
+    },
+  };
+}
+
+const largest = extreme('>');
+const smallest = extreme('<');
 
 /** From this many elements on, and with few outputs, one thread per output leaves the GPU idle. */
 const longReduction = 1024;
@@ -116,6 +125,12 @@ export const sum: NamedPlan = ([x], [out], { dims }) =>
 export const max: NamedPlan = ([x], [out], { dims }) =>
   reducePlan(x!, dims as readonly number[], out!, largest);
 
+export const min: NamedPlan = ([x], [out], { dims }) =>
+  reducePlan(x!, dims as readonly number[], out!, smallest);
+
+export const prod: NamedPlan = ([x], [out], { dims }) =>
+  reducePlan(x!, dims as readonly number[], out!, product);
+
 /** Dimensions of `x` that broadcasting `like` to it repeats. */
 export const sumTo: NamedPlan = ([x, like], [out]) => {
   const lead = x!.shape.length - like!.shape.length;
@@ -125,24 +140,32 @@ export const sumTo: NamedPlan = ([x, like], [out]) => {
   return reducePlan(x!, dims, out!, addition);
 };
 
-/** The first of the largest; NaN counts as larger than all. */
-export const argmax: NamedPlan = ([x], [out], attrs) => {
-  const dim = attrs.dim as number;
-  const w = new StageWriter();
-  const ref = w.array(input(0));
-  const others = (list: readonly number[]) => list.filter((_, d) => d !== dim);
-  const [base] = w.indices(others(x!.shape), [others(x!.strides)]);
-  const best = w.let(`(-${w.infinity})`);
-  const place = w.let('0.0');
-  // A tensor without dimensions has one element.
-  w.loop(x!.shape[dim] ?? 1, (k) => {
-    const value = w.let(ref.at(`${base}+${k}*${x!.strides[dim] ?? 0}`));
-    const take = `${best}=${value};${place}=${k};`;
-    const takeFirstNaN = `if(${best}>0.0||${best}<=0.0){${take}}`;
-    w.line(`if(!(${value}<=${best})){if(${value}>${best}){${take}}else{${takeFirstNaN}}}`);
-  });
-  return singleStage(w.into(output(0), out!, place));
-};
+/** The first of the largest or smallest; NaN counts as that. */
+function placePlan(sign: '>' | '<'): NamedPlan {
+  const worse = sign === '>' ? '<=' : '>=';
+  return ([x], [out], attrs) => {
+    const dim = attrs.dim as number;
+    const w = new StageWriter();
+    const ref = w.array(input(0));
+    const others = (list: readonly number[]) => list.filter((_, d) => d !== dim);
+    const [base] = w.indices(others(x!.shape), [others(x!.strides)]);
+    const best = w.let(extreme(sign).start(w));
+    const place = w.let('0.0');
+    // A tensor without dimensions has one element.
+    w.loop(x!.shape[dim] ?? 1, (k) => {
+      const value = w.let(ref.at(`${base}+${k}*${x!.strides[dim] ?? 0}`));
+      const take = `${best}=${value};${place}=${k};`;
+      const takeFirstNaN = `if(${best}>0.0||${best}<=0.0){${take}}`;
+      w.line(
+        `if(!(${value}${worse}${best})){if(${value}${sign}${best}){${take}}else{${takeFirstNaN}}}`,
+      );
+    });
+    return singleStage(w.into(output(0), out!, place));
+  };
+}
+
+export const argmax = placePlan('>');
+export const argmin = placePlan('<');
 
 /** Folds many values of one row, given by source text, in one or two stages. */
 export function sumOfLoop(w: StageWriter, count: number, value: (k: string) => string): string {

@@ -1,0 +1,69 @@
+import type { TypedArray } from '../../../tensor/dtype.ts';
+import { heap } from '../heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { alongDim } from '../reduction.ts';
+
+/** A scan is a chain of operations: no vector form runs it faster along one row. */
+type Row = (data: readonly TypedArray[], at: readonly number[], size: number, step: number) => void;
+
+/** Calls `row` with the places of the first element of each row; the last operand is the output. */
+function alongRows(rowFor: (integers: boolean, reverse: boolean) => Row): KernelFactory {
+  return (inputs, [out], { dim, reverse }) => {
+    expectContiguous(...inputs, out!);
+    const { size, stride, outer } = alongDim(out!.shape, dim as number);
+    const row = rowFor(out!.dtype !== 'float32', Boolean(reverse));
+    const kinds = [...inputs, out!].map(({ dtype }) => dtype);
+    return (sources, [target]) => {
+      const data = kinds.map((dtype) => heap.view(dtype));
+      const first = [...sources, target!].map((operand, k) => indexOf(operand, kinds[k]!));
+      for (let o = 0; o < outer; o++) {
+        for (let i = 0; i < stride; i++) {
+          const start = o * size * stride + i;
+          row(
+            data,
+            first.map((place) => place + start),
+            size,
+            stride,
+          );
+        }
+      }
+    };
+  };
+}
+
+/** float32 is added up in double precision, so that errors don't grow along the row. */
+export const cumsum = alongRows((integers, reverse) => ([x, out], [from, to], size, step) => {
+  let sum = 0;
+  for (let n = 0; n < size; n++) {
+    const at = (reverse ? size - 1 - n : n) * step;
+    sum = integers ? (sum + x![from! + at]!) | 0 : sum + x![from! + at]!;
+    out![to! + at] = sum;
+  }
+});
+
+export const cumprod = alongRows((integers) => ([x, out], [from, to], size, step) => {
+  let product = 1;
+  for (let n = 0; n < size; n++) {
+    const value = x![from! + n * step]!;
+    product = integers ? Math.imul(product, value) : product * value;
+    out![to! + n * step] = product;
+  }
+});
+
+/**
+ * dx[i] is the product before i times rest[i], with rest[i] = dy[i] + x[i + 1] · rest[i + 1]: no
+ * division, so zeros need no care.
+ */
+export const cumprodGrad = alongRows(() => ([dy, x, out], [fromDy, fromX, to], size, step) => {
+  let rest = 0;
+  for (let n = size - 1; n >= 0; n--) {
+    const next = n + 1 < size ? x![fromX! + (n + 1) * step]! : 0;
+    rest = dy![fromDy! + n * step]! + next * rest;
+    out![to! + n * step] = rest;
+  }
+  let before = 1;
+  for (let n = 0; n < size; n++) {
+    out![to! + n * step]! *= before;
+    before *= x![fromX! + n * step]!;
+  }
+});
