@@ -198,8 +198,8 @@ export {
   swapaxes,
   t,
   unflatten,
-  unfold,
 } from './ops/views.ts';
+export { unfold } from './ops/windows.ts';
 export * as optim from './optim/index.ts';
 export { printProgram } from './program/print.ts';
 export type { Program } from './program/program.ts';

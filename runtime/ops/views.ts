@@ -1,4 +1,4 @@
-/** More views: strided slices, diagonals, windows, and reorderings of dimensions by name. */
+/** More views: strided slices, diagonals, and reorderings of dimensions by name. */
 
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -13,11 +13,12 @@ import {
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
-import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
+import { type Attrs, defineOp, saving } from './define-op.ts';
 import { permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
-function replaced<T>(list: readonly T[], at: number, value: T): T[] {
+/** The list with another value at one place. */
+export function replaced<T>(list: readonly T[], at: number, value: T): T[] {
   return list.map((own, i) => (i === at ? value : own));
 }
 
@@ -145,73 +146,6 @@ export function diag(x: Tensor, offset = 0): Tensor {
     expected: 'one or two dimensions',
     remedy: 'use diagonal() or diagEmbed() for batches',
   });
-}
-
-// Windows
-
-const unfoldOp: OpRecord = defineOp({
-  name: 'unfold',
-  operands: { x: 'data' },
-  infer: ([x], { dim, size, count }) => ({
-    dtype: x!.dtype,
-    shape: [...replaced(x!.shape, dim as number, count as number), size as number],
-  }),
-  kernel: {
-    kind: 'view',
-    view: ([x], { dim, size, step, count }) => {
-      const at = dim as number;
-      const { dtype, shape, strides, offset, device } = x!;
-      return {
-        dtype,
-        shape: [...replaced(shape, at, count as number), size as number],
-        strides: [...replaced(strides, at, strides[at]! * (step as number)), strides[at]!],
-        offset,
-        device,
-      };
-    },
-  },
-  vjp: {
-    x: saving({ x: 'shape' }, ({ x }, dy, { dim, step }) =>
-      bind1(unfoldGradOp, [dy, x as Tensor], { dim: dim!, step: step! }),
-    ),
-  },
-});
-
-const unfoldGradOp: OpRecord = defineOp({
-  name: 'unfoldGrad',
-  operands: { dy: 'data', x: 'shape' },
-  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'unfoldGrad' },
-  vjp: {
-    dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, step }) => {
-      const size = dy.shape.at(-1)!;
-      return bind1(unfoldOp, [g], {
-        dim: dim!,
-        step: step!,
-        size,
-        count: dy.shape[dim as number]!,
-      });
-    }),
-  },
-});
-
-/** Windows of `size` entries of a dimension, `step` apart; the window becomes the last dimension. */
-export function unfold(x: Tensor, dim: number, size: number, step: number): Tensor {
-  const at = normalizeDim(dim, x.rank, 'unfold');
-  const entries = x.shape[at] ?? 1;
-  const whole = [size, step].every(Number.isInteger);
-  if (!whole || size < 0 || size > entries || step < 1) {
-    throw new ArgumentError({
-      what: 'unfold: no such windows',
-      given: `size ${size}, step ${step} in dimension ${at} of ${formatSpec(x)}`,
-      expected: `a size from 0 to ${entries}, and a step from 1 on`,
-      remedy: 'pad() the dimension, or use smaller windows',
-    });
-  }
-  // A scalar counts as one entry, in one window.
-  if (x.rank === 0) return reshape(x, [size]);
-  const count = Math.floor((entries - size) / step) + 1;
-  return bind1(unfoldOp, [x], { dim: at, size, step, count });
 }
 
 // Other names and other orders

@@ -13,6 +13,7 @@ import * as rearrange from '../ops/rearrange.ts';
 import * as splitting from '../ops/splitting.ts';
 import * as triangles from '../ops/triangles.ts';
 import * as views from '../ops/views.ts';
+import * as windows from '../ops/windows.ts';
 
 /** Properties that are ops of the tensor alone. */
 export const transposes = {
@@ -37,7 +38,7 @@ export const arrangementMethods = {
   narrow: movement.narrow,
   select: movement.select,
   slice: views.sliceOf,
-  unfold: views.unfold,
+  unfold: windows.unfold,
   diagonal: views.diagonal,
   diag: views.diag,
   diagEmbed: place.diagEmbed,

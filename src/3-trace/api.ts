@@ -24,6 +24,7 @@ import * as reduce from '../../runtime/ops/reduce.ts';
 import * as splitting from '../../runtime/ops/splitting.ts';
 import * as triangles from '../../runtime/ops/triangles.ts';
 import * as views from '../../runtime/ops/views.ts';
+import * as windows from '../../runtime/ops/windows.ts';
 import { InPlaceWhileTracing } from '../../runtime/program/builder.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -56,6 +57,7 @@ const arranging = [
   splitting,
   triangles,
   views,
+  windows,
 ];
 
 /** Functions of tensors and plain values alone: each call can be appended to a program. */
