@@ -186,7 +186,18 @@ export {
   rot90,
   tile,
 } from './ops/rearrange.ts';
-export { argmax, max, mean, type ReduceOptions, sum } from './ops/reduce.ts';
+export { mean, type ReduceOptions, sum } from './ops/reduce.ts';
+export { cumprod, cumsum, prod } from './ops/scans.ts';
+export {
+  all,
+  any,
+  countNonzero,
+  logsumexp,
+  norm,
+  std,
+  type VarianceOptions,
+  variance,
+} from './ops/statistics.ts';
 export { chunk, split, tensorSplit, unbind } from './ops/splitting.ts';
 export { trace, tril, triu } from './ops/triangles.ts';
 export {

@@ -21,7 +21,9 @@ import * as pointwise from '../../runtime/ops/pointwise.ts';
 import * as ranges from '../../runtime/ops/ranges.ts';
 import * as rearrange from '../../runtime/ops/rearrange.ts';
 import * as reduce from '../../runtime/ops/reduce.ts';
+import * as scans from '../../runtime/ops/scans.ts';
 import * as splitting from '../../runtime/ops/splitting.ts';
+import * as statistics from '../../runtime/ops/statistics.ts';
 import * as triangles from '../../runtime/ops/triangles.ts';
 import * as views from '../../runtime/ops/views.ts';
 import * as windows from '../../runtime/ops/windows.ts';
@@ -62,7 +64,18 @@ const arranging = [
 
 /** Functions of tensors and plain values alone: each call can be appended to a program. */
 const traced: ReadonlySet<unknown> = new Set<unknown>([
-  ...[broadcast, conv, loss, matmul, movement, pointwise, reduce].flatMap(functionsOf),
+  ...[
+    broadcast,
+    conv,
+    loss,
+    matmul,
+    movement,
+    pointwise,
+    extremes,
+    reduce,
+    scans,
+    statistics,
+  ].flatMap(functionsOf),
   ...arranging.flatMap(functionsOf),
   cast,
   full,
