@@ -25,7 +25,7 @@ beforeAll(async () => {
       rollupOptions: { output: { entryFileNames: 'capture.mjs' } },
     },
   });
-});
+}, 120_000); // other test files share the machine
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const node = (...args: string[]): Record<string, unknown> =>
