@@ -48,6 +48,7 @@ it('switch and conditional', () => {
   expectSameAsEager(() => ({
     fn: (x: Tensor, k: string) => {
       switch (k) {
+        // @ts-expect-error: that is the point.
         // biome-ignore lint/suspicious/noFallthroughSwitchClause: that is the point.
         case 'a':
           x = x.add(1);
