@@ -82,7 +82,11 @@ const statements = (expression: fc.Arbitrary<string>) =>
           return `for (const x of [1, 2]) { try { ${n} = x; ${b} ${leave}; } finally ${b} }`;
         }),
       expression.map((e) => `if (t(${e})) return b;`),
-      fc.constantFrom('xs.push(a);', 'xs.length = 0;', 'fs.forEach((f) => t(f()));'),
+      fc.constantFrom(
+        'if (xs.length < 6) xs.push(a);',
+        'xs.length = 0;',
+        'fs.forEach((f) => t(f()));',
+      ),
       fc.constantFrom(
         'l: { if (a) break l; b = 1; }',
         '{ const { length: c, 0: d = a } = xs; t(d); }',
