@@ -188,6 +188,7 @@ export {
 } from './ops/rearrange.ts';
 export { mean, type ReduceOptions, sum } from './ops/reduce.ts';
 export { cumprod, cumsum, prod } from './ops/scans.ts';
+export { chunk, split, tensorSplit, unbind } from './ops/splitting.ts';
 export {
   all,
   any,
@@ -198,7 +199,6 @@ export {
   type VarianceOptions,
   variance,
 } from './ops/statistics.ts';
-export { chunk, split, tensorSplit, unbind } from './ops/splitting.ts';
 export { trace, tril, triu } from './ops/triangles.ts';
 export {
   broadcastTo,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import { textOf } from '../../runtime/ops/expr-nodes.ts';
 import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
 import { E, type Expr } from '../../runtime/ops/expr.ts';
+import { textOf } from '../../runtime/ops/expr-nodes.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import { blank, layouts, noise, release, run, type Sample, sample, shapes } from './samples.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { philox } from '../../runtime/random/philox.ts';
 import * as scalar from '../../runtime/device/cpu/scalar/fill.ts';
+import { philox } from '../../runtime/random/philox.ts';
 import { compute } from '../cpu/samples.ts';
 
 type Words = [number, number, number, number];
