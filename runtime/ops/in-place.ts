@@ -25,7 +25,7 @@ const z = E.input(2);
 const value = E.attr('value');
 
 /** The others must broadcast into the target, whose shape can't grow. */
-function inferTarget(name: string) {
+export function inferTarget(name: string) {
   return ([target, ...others]: readonly TensorMeta[]) => {
     const empty = sizeOf(target!.shape) === 0;
     if (!empty && target!.shape.some((size, d) => size > 1 && target!.strides[d] === 0)) {
@@ -161,7 +161,7 @@ const addcdivInto = defineOp({
 });
 
 /** Runs the op on the target and the other operand in the target's dtype. */
-function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = {}): Tensor {
+export function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = {}): Tensor {
   expectTensor(op, other);
   if (dtypes[other.dtype].rank > dtypes[target.dtype].rank) {
     throw lossy(op.name, formatSpec(target), formatSpec(other));
@@ -169,7 +169,7 @@ function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = 
   return casting([other], target.dtype, ([operand]) => bind1(op, [target, operand!], attrs));
 }
 
-function numberIntoTarget(op: OpRecord, target: Tensor, value: number): Tensor {
+export function numberIntoTarget(op: OpRecord, target: Tensor, value: number): Tensor {
   expectHolds(op, target, value);
   return bind1(op, [target], { value });
 }

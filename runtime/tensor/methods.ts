@@ -9,6 +9,7 @@ import * as loss from '../ops/loss.ts';
 import * as matrix from '../ops/matmul.ts';
 import * as movement from '../ops/movement.ts';
 import * as pointwise from '../ops/pointwise.ts';
+import * as pointwiseInPlace from '../ops/pointwise-in-place.ts';
 import { bernoulli, multinomial } from '../ops/random.ts';
 import * as reduce from '../ops/reduce.ts';
 import * as scans from '../ops/scans.ts';
@@ -139,6 +140,14 @@ const methods = {
   copy_: inPlace.copy_,
   addcmul_: inPlace.addcmul_,
   addcdiv_: inPlace.addcdiv_,
+  ...pointwiseInPlace.unaryInPlace,
+  sub_: pointwiseInPlace.sub_,
+  div_: pointwiseInPlace.div_,
+  pow_: pointwiseInPlace.pow_,
+  clamp_: pointwiseInPlace.clamp_,
+  minimum_: pointwiseInPlace.minimum_,
+  maximum_: pointwiseInPlace.maximum_,
+  zero_: pointwiseInPlace.zero_,
 } as const;
 
 /** Typed in `TensorMethods`. */

@@ -103,7 +103,7 @@ const convAttrs = (groups: number): Attrs =>
 /** The output of 6×7 under a 3×2 kernel with these attributes. */
 const convOutput = [2, 4, 3, 9];
 
-const cases: Readonly<Record<string, readonly ForwardCase[]>> = {
+const outOfPlace: Readonly<Record<string, readonly ForwardCase[]>> = {
   ...arrangingReferences,
   ...comparisons,
   ...pointwiseReferences,
@@ -271,6 +271,21 @@ const cases: Readonly<Record<string, readonly ForwardCase[]>> = {
     },
   ],
 };
+
+/** In-place forms of ops give what the op gives, where the first operand has the result's shape. */
+const cases: Readonly<Record<string, readonly ForwardCase[]>> = {
+  ...Object.fromEntries(
+    [...opTable.values()].flatMap(({ name, inPlace }) => {
+      const own = inPlace ? outOfPlace[name.slice(0, -1)] : undefined;
+      return own ? [[name, own.filter(holdsResult)]] : [];
+    }),
+  ),
+  ...outOfPlace,
+};
+
+function holdsResult({ inputs: [target, ...others] }: ForwardCase): boolean {
+  return others.every(({ shape }) => shape.join() === target!.shape.join());
+}
 
 /** A gradient from the gradient and the value of an output. */
 function fromOutput(fn: (dy: number, out: number) => number): ForwardCase[] {
