@@ -1,6 +1,7 @@
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { markedScope } from './marked-scope.ts';
+import type { PrivateFunctions, ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
 
 /** The route through the build plugin: the module's source as it was, scope by getters and setters. */
@@ -18,6 +19,7 @@ export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction
     ...(self && { thisValue: thisOf(self) }),
     ...(homeObject && { homeObject }),
     strict: facts.strict,
+    privateName: (name: string) => privateAccess(marked.table, name),
   };
 }
 
@@ -27,6 +29,17 @@ function thisOf(self: () => unknown): { value: unknown } {
   } catch {
     return { value: undefined }; // an arrow in a derived constructor, before `super()`
   }
+}
+
+function privateAccess(table: ScopeTable, name: string) {
+  const functions = (table as Record<string, PrivateFunctions | undefined>)[`#${name}`];
+  if (!functions) throw new SyntaxError(`#${name} is not used in the function`);
+  const [get, has, write] = functions;
+  const set = (object: object, value: unknown): void => {
+    if (!write) throw new TypeError(`#${name} can't be written`);
+    write(object, value);
+  };
+  return { get, has, set };
 }
 
 function homeObjectOf(fn: AnyFunction, { facts, script, table }: Marked): object | undefined {

@@ -12,8 +12,17 @@ export interface EmbeddedSource {
   readonly map?: string;
 }
 
-/** Getters for the outer variables of a function, and setters for those it assigns. */
+/**
+ * Getters for the outer variables of a function, and setters for those it assigns. For private names,
+ * under `#name`, functions that read, test (`in`) and, where it can be, write it.
+ */
 export type ScopeTable = object;
+
+export type PrivateFunctions = readonly [
+  read: (object: object) => unknown,
+  test: (object: object) => boolean,
+  write?: (object: object, value: unknown) => void,
+];
 
 export interface Probe {
   /** True only while a capture calls a function for its scope. Its name is the marker. */

@@ -25,6 +25,7 @@ export function probeText(facts: FunctionFacts, script: ScriptFacts, added: Adde
   );
   const home = homeClassOf(facts, script);
   if (home !== undefined && !facts.free.has(home)) table.push(...accessorsOf(home, false));
+  table.push(...privateNamesOf(facts, script));
   const needsThis = facts.kind === 'arrow' && facts.usesThis;
   const args = [added.source, String(facts.node.start)];
   if (table.length > 0) args.push(`()=>({${table.join()}})`);
@@ -57,6 +58,33 @@ function accessorsOf(name: string, writable: boolean): string[] {
   const value = name === '$' ? '$1' : '$';
   return writable ? [getter, `set ${name}(${value}){${name}=${value}}`] : [getter];
 }
+
+/** `"#x": [read, test, write]` for each private name that the function uses and may use at its entry. */
+function privateNamesOf({ privateNames, node }: FunctionFacts, { classes }: ScriptFacts): string[] {
+  const around = [...classes.keys()].filter(
+    ({ body }) => body.start < node.start && node.end < body.end,
+  );
+  return [...privateNames].flatMap((name) => {
+    const members = around.findLast((owner) => declares(owner, name))?.body.body;
+    if (!members) return []; // of a class inside the function
+    const isWritable = members.some(
+      (member) =>
+        isPrivate(member, name) &&
+        (member.type === 'PropertyDefinition' ||
+          (member.type === 'MethodDefinition' && member.kind === 'set')),
+    );
+    const write = isWritable ? `,(o,v)=>{o.#${name}=v}` : '';
+    return [`"#${name}":[o=>o.#${name},o=>#${name} in o${write}]`];
+  });
+}
+
+type Member = ClassNode['body']['body'][number];
+
+const declares = (owner: ClassNode, name: string): boolean =>
+  owner.body.body.some((member) => isPrivate(member, name));
+
+const isPrivate = (member: Member, name: string): boolean =>
+  'key' in member && member.key.type === 'PrivateIdentifier' && member.key.name === name;
 
 /** The name of the class whose method uses `super`, to find the method's home object by. */
 function homeClassOf(facts: FunctionFacts, { classes }: ScriptFacts): string | undefined {

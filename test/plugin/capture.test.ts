@@ -132,6 +132,28 @@ describe('the scope behind a marker', () => {
   });
 });
 
+test('private names, with the rights of the function', async () => {
+  const { read, make } = await marked(`
+    class Secret {
+      #value = 1;
+      #twice() { return this.#value * 2 }
+      get #half() { return this.#value / 2 }
+      read() { class Inner { #own = 1; m(o) { return o.#own } } return [this.#value, this.#twice(), this.#half] }
+    }
+    export const make = () => new Secret();
+    export const read = Secret.prototype.read;`);
+  const secret = make!() as object;
+  const { privateName } = captured(read!);
+  const [value, twice, half] = ['value', 'twice', 'half'].map((name) => privateName!(name));
+  value!.set(secret, 8);
+  expect([value!.get(secret), value!.has(secret), value!.has({})]).toEqual([8, true, false]);
+  expect((twice!.get(secret) as () => number).call(secret)).toBe(16);
+  expect(half!.get(secret)).toBe(4);
+  expect(() => value!.get({})).toThrow(TypeError);
+  expect(() => twice!.set(secret, 1)).toThrow(TypeError);
+  expect(() => privateName!('own')).toThrow(SyntaxError);
+});
+
 describe('nothing of a function runs', () => {
   test('with awkward parameters', async () => {
     const module = await loadModule(
