@@ -256,6 +256,20 @@ describe('order', () => {
     }
   });
 
+  it('is the same whether the first values are kept or all are sorted', () => {
+    tidy(() => {
+      const x = int(...Array.from({ length: 200 }, (_, i) => (i * 37) % 53)).reshape([2, 100]);
+      for (const largest of [false, true]) {
+        const [values, places] = x.sort(1, largest);
+        for (const k of [0, 1, 5, 31, 32, 100]) {
+          const [some, at] = x.topk(k, 1, largest);
+          expect(list(some)).toEqual(list(values.narrow(1, 0, k)));
+          expect(list(at)).toEqual(list(places.narrow(1, 0, k)));
+        }
+      }
+    });
+  });
+
   it('of bool values puts false first', () => {
     tidy(() => expect(list(tensor([true, false, true, false]).argsort())).toEqual([1, 3, 0, 2]));
   });

@@ -19,18 +19,34 @@ const rankOfInteger = (value: number): number => value + 2 ** 31;
 /** A double holds a rank of 32 bits and a place of 21. */
 const places = 2 ** 21;
 
-/** Puts the places of the ranks in their order into `order`; equal ranks keep theirs. */
-function orderInto(order: Int32Array, ranks: Float64Array): void {
+/** From this many on, sorting everything is as fast as keeping the first ones. */
+const few = 32;
+
+/** Puts the places of the first ranks in their order into `order`; equal ranks keep theirs. */
+function orderInto(order: Int32Array, ranks: Float64Array, count: number): void {
   const { length } = ranks;
   if (length > places) {
-    for (let k = 0; k < length; k++) order[k] = k;
-    order.sort((a, b) => ranks[a]! - ranks[b]!);
+    const all = Int32Array.from(ranks, (_, k) => k).sort((a, b) => ranks[a]! - ranks[b]!);
+    order.set(all.subarray(0, count));
     return;
   }
-  // Sorting numbers without a comparison of ours is many times as fast.
+  // Comparing numbers that hold rank and place is many times as fast as a comparison of ours.
   for (let k = 0; k < length; k++) ranks[k] = ranks[k]! * places + k;
-  ranks.sort();
-  for (let k = 0; k < length; k++) order[k] = ranks[k]! % places;
+  const first = count < few ? smallest(ranks, count) : ranks.sort();
+  for (let k = 0; k < count; k++) order[k] = first[k]! % places;
+}
+
+/** The `count` smallest numbers in order. */
+function smallest(numbers: Float64Array, count: number): Float64Array {
+  const kept = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
+  for (let i = 0; i < numbers.length; i++) {
+    const number = numbers[i]!;
+    let at = count - 1;
+    if (at < 0 || number >= kept[at]!) continue;
+    for (; at > 0 && kept[at - 1]! > number; at--) kept[at] = kept[at - 1]!;
+    kept[at] = number;
+  }
+  return kept;
 }
 
 /** The first `count` of each row along `dim`, and their places. */
@@ -47,7 +63,7 @@ export const sort: KernelFactory = ([x], [out], attrs) => {
   return ([source], [values, indices]) => {
     const data = heap.view(x!.dtype);
     const ranks = new Float64Array(size);
-    const order = new Int32Array(size);
+    const order = new Int32Array(count);
     const from = indexOf(source!, x!.dtype);
     const toValues = indexOf(values!, out!.dtype);
     const toIndices = indexOf(indices!, 'int32');
@@ -55,7 +71,7 @@ export const sort: KernelFactory = ([x], [out], attrs) => {
       for (let i = 0; i < inner; i++) {
         const first = from + o * size * inner + i;
         for (let k = 0; k < size; k++) ranks[k] = start + sign * rankOf(data[first + k * inner]!);
-        orderInto(order, ranks);
+        orderInto(order, ranks, count);
         const to = o * count * inner + i;
         for (let k = 0; k < count; k++) {
           data[toValues + to + k * inner] = data[first + order[k]! * inner]!;
