@@ -12,7 +12,6 @@ export type {
   CapturedFunction,
   ClassNode,
   FunctionNode,
-  PrivateAccess,
 } from './captured-function.ts';
 export { withCaptureSession } from './debugger-session.ts';
 export { findHomeObject } from './home-object.ts';

@@ -8,7 +8,7 @@ import type {
   FunctionExpression,
 } from 'acorn';
 import type { SourceText } from '../bytecode/code.ts';
-import type { Scope } from '../bytecode/frame.ts';
+import type { PrivateAccess, Scope } from '../bytecode/frame.ts';
 
 /** `AnonymousFunctionDeclaration` is `export default function () {}`: a declaration with `id: null`. */
 export type FunctionNode =
@@ -21,13 +21,6 @@ export type ClassNode = ClassDeclaration | AnonymousClassDeclaration | ClassExpr
 
 /** biome-ignore lint/complexity/noBannedTypes: a capture takes whatever can be called. */
 export type AnyFunction = Function;
-
-/** Access to `#name` of an object, with the rights of the captured function. */
-export interface PrivateAccess {
-  get(object: object): unknown;
-  set(object: object, value: unknown): void;
-  has(object: object): boolean;
-}
 
 /** A function as the compiler sees it: what it says, and the variables that surround it, live. */
 export interface CapturedFunction {
@@ -51,6 +44,6 @@ export interface CapturedFunction {
   readonly homeObject?: object;
   readonly bound?: { readonly thisValue: unknown; readonly args: readonly unknown[] };
   readonly strict: boolean;
-  /** `name` without `#`. Only on the route through the inspector. */
+  /** `name` without `#`. Undefined where only the printed text is known. */
   privateName?(name: string): PrivateAccess;
 }

@@ -1,6 +1,5 @@
-import type { Scope } from '../bytecode/frame.ts';
+import type { PrivateAccess, Scope } from '../bytecode/frame.ts';
 import { type Binding, type FunctionFacts, isNeverReassigned } from './binding.ts';
-import type { PrivateAccess } from './captured-function.ts';
 import type { Evaluate } from './entry-probe.ts';
 import type { Script } from './script.ts';
 import { frozenGlobals } from './standard-globals.ts';

@@ -23,6 +23,7 @@ export interface Scope {
   privateName?(name: string): PrivateAccess;
 }
 
+/** Access to `#name` of an object, with the rights of the captured function. */
 export interface PrivateAccess {
   get(object: object): unknown;
   set(object: object, value: unknown): void;

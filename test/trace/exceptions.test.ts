@@ -167,4 +167,43 @@ describe('try in a captured function', () => {
       };
     });
   });
+
+  it('keeps the pending completion over breaks in every part', () => {
+    const { stats, translations } = expectSameAsEager(
+      () => {
+        const log: unknown[] = [];
+        const note = log.push.bind(log) as (...notes: unknown[]) => number;
+        return {
+          fn: (x: Tensor, mode: number) => {
+            let y = x.mul(2);
+            for (const round of [0, 1, 2]) {
+              try {
+                y = y.add(1);
+                note('try', round);
+                if (mode === 1 && round === 1) return y;
+                if (mode === 2 && round === 1) break;
+                if (mode === 3) continue;
+                if (mode === 4 && round === 2) throw new Error('four');
+                if (mode === 5) (null as unknown as Tensor).relu();
+                y = y.mul(2);
+              } catch (e) {
+                note((e as Error).message);
+                if (round === 2) throw e;
+              } finally {
+                y = y.neg();
+                note('finally', round);
+                y = y.mul(3);
+              }
+            }
+            return [y, mode];
+          },
+          args: (call) => [values([3]), call % 6],
+          state: () => log,
+        };
+      },
+      { calls: 18 },
+    );
+    expect(stats.fallbacks).toEqual([]);
+    expect(translations[17]).toBe(translations[11]);
+  });
 });
