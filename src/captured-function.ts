@@ -222,32 +222,29 @@ function natively(frames: readonly Frame[], owned: OwnedTensors): Way {
   return { kind: 'break', entry: undefined, frames: [frames[0]!] };
 }
 
-/** Undefined when a kernel refused the values that it got; nothing has happened then. */
+/** Undefined when a kernel refused the values that it got and nothing of the user's was written yet. */
 function runOrFail(
   entry: Entry,
   frames: readonly Frame[],
   owned: OwnedTensors,
 ): EntryOutcome | undefined {
+  const written = entry.writes(frames);
+  const versions = written.map((holder) => holder.version);
   try {
     return entry.run(frames, owned);
   } catch (error) {
-    if (error instanceof ArgumentError || error instanceof DataError) return undefined;
+    const refused = error instanceof ArgumentError || error instanceof DataError;
+    // Once a tensor was written in place, running it all again would write twice.
+    if (refused && written.every((holder, i) => holder.version === versions[i])) return undefined;
     throw error;
   }
 }
 
 /** Phases 4 to 7; null when there is nothing to run. */
-function compileOps(
-  { program, needsGrad, guards }: TraceResult,
-  memory: MemoryOptions,
-): SubgraphStages | null {
-  if (program.outputs.length === 0) return null;
-  const recorded = guards.some((guard) => guard.kind === 'gradMode' && guard.enabled);
-  return compileSubgraph(
-    program,
-    needsGrad.map((needed) => needed && recorded),
-    memory,
-  );
+function compileOps(result: TraceResult, memory: MemoryOptions): SubgraphStages | null {
+  const { program } = result;
+  const writes = program.ops.some(({ op }) => op.inPlace);
+  return program.outputs.length === 0 && !writes ? null : compileSubgraph(program, result, memory);
 }
 
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {

@@ -11,20 +11,29 @@ import { planProgram } from './7-plan/plan.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 
+/** What a program is differentiated for. */
+export interface Differentiation {
+  /** Per input: a gradient may flow there. */
+  readonly needsGrad: readonly boolean[];
+  /** Per output: a gradient may come from there. */
+  readonly differentiable: readonly boolean[];
+}
+
 /**
- * Phases 4 to 7 for one traced program: differentiate, optimize, split, plan. `needsGrad` says per input
- * whether the run records for backward; without any the forward program alone is planned.
+ * Phases 4 to 7 for one traced program: differentiate, optimize, split, plan. Where no gradient can come
+ * from any output, or flow to any input, the forward program alone is planned.
  */
 export function compileSubgraph(
   tracedProgram: Program,
-  needsGrad: readonly boolean[],
+  { needsGrad, differentiable }: Differentiation,
   memory: MemoryOptions = memoryOptions(),
 ): SubgraphStages {
   const traced = normalize(tracedProgram);
   verifyProgram(traced);
-  if (!needsGrad.includes(true)) return planInference(traced, memory);
-
-  const joint = eliminateDeadBackward(differentiate(traced, needsGrad));
+  if (!needsGrad.includes(true) || !differentiable.includes(true)) {
+    return planInference(traced, memory);
+  }
+  const joint = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
   if (joint.gradOutputs.every((id) => id === null)) return planInference(traced, memory);
   const parts = split(joint);
   const values: TensorMeta[] = [...joint.program.values];

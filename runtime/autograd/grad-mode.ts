@@ -23,3 +23,8 @@ export function noGrad<T>(body: () => T): T {
 export function enableGrad<T>(body: () => T): T {
   return withGrad(true, body);
 }
+
+/** Inside `body`, the mode is `mode`; undefined leaves it as it is. */
+export function withGradMode<T>(mode: boolean | undefined, body: () => T): T {
+  return mode === undefined ? body() : withGrad(mode, body);
+}

@@ -37,6 +37,8 @@ export class SavedValue {
   readonly #meta: TensorMeta;
   readonly #traced: TracedValue | null;
   readonly #version: number;
+  /** Only data can be changed under a saved value; its meta can't. */
+  readonly #checked: boolean;
   readonly #deferred: Deferred | null;
   #holder: Holder | null;
 
@@ -48,7 +50,8 @@ export class SavedValue {
     const data = kind === 'value' ? value.holder : null;
     this.#deferred = data ? (listener?.(value) ?? null) : null;
     this.#holder = this.#deferred ? null : (data?.retain() ?? null);
-    this.#version = this.#holder?.version ?? 0;
+    this.#checked = kind === 'value';
+    this.#version = this.#currentVersion();
   }
 
   get holder(): Holder | null {
@@ -67,16 +70,20 @@ export class SavedValue {
   read(op: string, target: Target): Tensor {
     if (this.#deferred) return this.#deferred.get().read(op, target);
     const holder = this.#holder;
-    if (holder && holder.version !== this.#version) {
+    if (this.#checked && this.#currentVersion() !== this.#version) {
       throw new AutogradError({
         what: `backward of ${op}: a value that it needs was changed in place`,
-        given: `a ${formatSpec(this.#meta)} tensor, saved at version ${this.#version}, now at version ${holder.version}`,
+        given: `a ${formatSpec(this.#meta)} tensor, saved at version ${this.#version}, now at version ${this.#currentVersion()}`,
         expected: 'the data that the forward pass saw',
         remedy: 'use the out-of-place form of the op that changed it, or change a clone()',
       });
     }
     const value = new Tensor(this.#meta, holder?.retain() ?? null, this.#traced);
     return holder && gradEnabled() ? attach(value, target) : value;
+  }
+
+  #currentVersion(): number {
+    return this.#holder?.version ?? this.#traced?.version() ?? 0;
   }
 
   release(): void {

@@ -79,13 +79,14 @@ export abstract class Optimizer {
       let index = 0;
       for (const group of this.groups) {
         for (const target of group.parameters) {
-          this.#stepOne(target, group, index++);
+          this.stepOne(target, group, index++);
         }
       }
     });
   }
 
-  #stepOne(target: Tensor, group: ParameterGroup, index: number): void {
+  /** An ordinary method, so that a captured step is followed into it. */
+  protected stepOne(target: Tensor, group: ParameterGroup, index: number): void {
     const { grad } = target;
     if (!grad) return;
     const count = this.counts[index]! + 1;

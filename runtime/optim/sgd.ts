@@ -49,7 +49,9 @@ export class SGD extends Optimizer {
       return;
     }
     mul_(velocity, this.momentum);
-    add_(velocity, slope, count === 1 ? 1 : 1 - this.dampening);
+    // The count is asked for only where it matters: a captured step would depend on it.
+    const damped = this.dampening !== 0 && count > 1;
+    add_(velocity, slope, damped ? 1 - this.dampening : 1);
     const direction = this.nesterov ? add(slope, mul(velocity, this.momentum)) : velocity;
     add_(target, direction, -group.lr);
   }

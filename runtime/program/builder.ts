@@ -4,8 +4,9 @@ import { AutogradError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { UserPosition } from '../errors/position.ts';
 import type { Interceptor } from '../ops/bind.ts';
-import type { Attrs, OpRecord } from '../ops/define-op.ts';
+import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 
@@ -14,16 +15,22 @@ export interface Checkpoint {
   readonly values: number;
   readonly ops: number;
   readonly inputs: number;
+  readonly versions: ReadonlyMap<ValueId, number>;
 }
 
 /**
  * Appends every op that is bound to a program instead of running it. Its tensors have meta and a value
- * id, no data.
+ * id, no data. A write in place is an op without output: what it wrote is seen through every value that
+ * shows the same memory, by the order of the ops alone.
  */
 export class ProgramBuilder implements Interceptor {
   readonly #values: TensorMeta[] = [];
   readonly #inputs: ValueId[] = [];
   readonly #ops: ProgramOp[] = [];
+  /** Of a view: the value whose memory it shows. */
+  readonly #bases = new Map<ValueId, ValueId>();
+  /** Writes in place so far, per root. */
+  #versions: ReadonlyMap<ValueId, number> = new Map();
   readonly #onForeign: (tensor: Tensor) => Tensor;
   /** The user's position that the next ops belong to. */
   at: UserPosition | undefined;
@@ -48,6 +55,15 @@ export class ProgramBuilder implements Interceptor {
     return tensor;
   }
 
+  isInput(id: ValueId): boolean {
+    return this.#inputs.includes(id);
+  }
+
+  /** Number of elements. */
+  sizeOf(id: ValueId): number {
+    return sizeOf(this.#values[id]!.shape);
+  }
+
   valueOf(tensor: Tensor): ValueId {
     const { traced } = tensor;
     if (traced) {
@@ -58,8 +74,16 @@ export class ProgramBuilder implements Interceptor {
   }
 
   execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[] {
-    if (op.inPlace) throw new InPlaceWhileTracing(op.name);
     const ids = inputs.map((input) => this.valueOf(input));
+    if (op.inPlace) {
+      if (gradEnabled() && inputs.some((input) => input.requiresGrad)) {
+        throw new RecordedWriteInPlace(userName(op));
+      }
+      this.#append(op, ids, [], attrs);
+      const root = this.#root(ids[0]!);
+      this.#versions = new Map(this.#versions).set(root, this.#versionOf(root) + 1);
+      return [inputs[0]!];
+    }
     const metas = ids.map((id) => this.#values[id]!);
     const { kernel } = op;
     const specs =
@@ -67,15 +91,15 @@ export class ProgramBuilder implements Interceptor {
         ? [kernel.view(metas, attrs)]
         : op.infer(metas, attrs).map((spec) => contiguousMeta(spec, device));
     const outputs = specs.map((meta) => this.#newValue(meta));
-    this.#ops.push({
-      op,
-      inputs: ids,
-      outputs: outputs.map((output) => this.valueOf(output)),
-      attrs,
-      recordsGrad: gradEnabled(),
-      at: this.at,
-    });
+    const made = outputs.map((output) => this.valueOf(output));
+    if (kernel.kind === 'view') this.#bases.set(made[0]!, ids[0]!);
+    this.#append(op, ids, made, attrs);
     return outputs;
+  }
+
+  /** The value whose memory this one shows: itself, unless it is a view. */
+  rootOf(tensor: Tensor): ValueId {
+    return this.#root(this.valueOf(tensor));
   }
 
   checkpoint(): Checkpoint {
@@ -83,6 +107,7 @@ export class ProgramBuilder implements Interceptor {
       values: this.#values.length,
       ops: this.#ops.length,
       inputs: this.#inputs.length,
+      versions: this.#versions,
     };
   }
 
@@ -90,6 +115,7 @@ export class ProgramBuilder implements Interceptor {
     this.#values.length = to.values;
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
+    this.#versions = to.versions;
   }
 
   finish(outputs: readonly ValueId[]): Program {
@@ -97,21 +123,43 @@ export class ProgramBuilder implements Interceptor {
     return { values: [...values], inputs: [...inputs], ops: [...ops], outputs };
   }
 
+  #append(
+    op: OpRecord,
+    inputs: readonly ValueId[],
+    outputs: readonly ValueId[],
+    attrs: Attrs,
+  ): void {
+    this.#ops.push({ op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at: this.at });
+  }
+
+  #root(id: ValueId): ValueId {
+    let root = id;
+    for (let base = this.#bases.get(root); base !== undefined; base = this.#bases.get(root)) {
+      root = base;
+    }
+    return root;
+  }
+
+  #versionOf(id: ValueId): number {
+    return this.#versions.get(this.#root(id)) ?? 0;
+  }
+
   #newValue(meta: TensorMeta): Tensor {
-    const value = this.#values.push(meta) - 1;
-    return new Tensor(meta, null, { builder: this, value });
+    const value = (this.#values.push(meta) - 1) as ValueId;
+    const version = () => this.#versionOf(value);
+    return new Tensor(meta, null, { builder: this, value, version });
   }
 }
 
-/** A write in place can't be part of a program yet; whoever traces breaks the graph there. */
-export class InPlaceWhileTracing extends AutogradError {
+/** A write in place that gradients flow through has no place in a program; who traces breaks there. */
+export class RecordedWriteInPlace extends AutogradError {
   readonly op: string;
   constructor(op: string) {
     super({
-      what: `${op}: a write in place inside a captured function`,
-      given: `${op} while a program is being built`,
-      expected: 'out-of-place ops',
-      remedy: `use the form without underscore, or leave it to the graph break`,
+      what: `${op}: a write in place through which gradients flow, inside a captured function`,
+      given: `${op} while a program is being built and gradients are recorded`,
+      expected: 'no operand that requires a gradient, or gradients switched off',
+      remedy: 'use the form without underscore, or leave it to the graph break',
     });
     this.op = op;
   }

@@ -9,7 +9,7 @@ import type { Program, ProgramOp, ValueId } from './program.ts';
  *
  *   program = header op* return
  *   header  = "(" [value ":" spec {"," value ":" spec}] ")"
- *   op      = outs "=" name operands [attrs] ["# " file ":" line ":" column]
+ *   op      = [outs "="] name operands [attrs] ["# " file ":" line ":" column]
  *   outs    = value ":" spec {"," value ":" spec}
  *   spec    = dtype "[" dims "]" ["strided"]
  *   return  = "return" values
@@ -49,7 +49,7 @@ function printOp(program: Program, op: ProgramOp, options: PrintOptions): string
   const outputs = op.outputs.map((id) => printDefinition(program, id)).join(', ');
   const attrs = Object.entries(op.attrs).map(([key, value]) => `${key}=${printAttr(value)}`);
   const call = [`${op.op.name} ${op.inputs.map(printValue).join(', ')}`.trimEnd(), ...attrs];
-  const text = `  ${outputs} = ${call.join(' ')}`;
+  const text = outputs === '' ? `  ${call.join(' ')}` : `  ${outputs} = ${call.join(' ')}`;
   if (!op.at || options.positions === 'none') return text;
   return `${text.padEnd(56)}  # ${printPosition(op.at)}`;
 }

@@ -57,18 +57,21 @@ function compileView({ op }: Step, values: ValueTable): Action {
 
 function compileKernel({ op, reuses }: Step, values: ValueTable): Action {
   const metas = (ids: readonly number[]): TensorMeta[] => ids.map((id) => values[id]!);
-  const outputMetas = metas(op.outputs);
+  // A write in place puts its result where its first operand is.
+  const written = op.op.inPlace ? op.inputs.slice(0, 1) : op.outputs;
+  const outputMetas = metas(written);
   const { device } = outputMetas[0]!;
   const launch: Launch = device.prepare(op.op, metas(op.inputs), outputMetas, op.attrs);
   const place = op.outputs.map((id, i) => placeOutput(device, values[id]!, id, reuses[i] ?? null));
   // The operand lists are made once per step and filled per run: a launch keeps neither.
   const inputs = new Array<Slot>(op.inputs.length);
-  const outputs = new Array<Slot>(op.outputs.length);
+  const outputs = new Array<Slot>(written.length);
   return (slots) => {
     for (let i = 0; i < inputs.length; i++) inputs[i] = slots[op.inputs[i]!]!;
-    for (let i = 0; i < outputs.length; i++) outputs[i] = slots[op.outputs[i]!]!;
+    for (let i = 0; i < outputs.length; i++) outputs[i] = slots[written[i]!]!;
     for (let i = 0; i < place.length; i++) place[i]!(slots);
     launch(inputs, outputs);
+    if (op.op.inPlace) outputs[0]!.holder!.version++;
     events.kernel(device.name, op.op.name);
   };
 }

@@ -30,6 +30,8 @@ const collected = new FinalizationRegistry<Lease>(releaseLease);
 export interface TracedValue {
   readonly builder: object;
   readonly value: number;
+  /** Number of writes in place to its memory so far. */
+  readonly version: () => number;
 }
 
 /**

@@ -9,6 +9,7 @@ import * as dataDependent from '../../runtime/ops/data-dependent.ts';
 import * as embedding from '../../runtime/ops/embedding.ts';
 import * as extremes from '../../runtime/ops/extremes.ts';
 import * as gather from '../../runtime/ops/gather.ts';
+import * as inPlace from '../../runtime/ops/in-place.ts';
 import * as indexing from '../../runtime/ops/indexing.ts';
 import * as joining from '../../runtime/ops/joining.ts';
 import * as loss from '../../runtime/ops/loss.ts';
@@ -27,7 +28,7 @@ import * as statistics from '../../runtime/ops/statistics.ts';
 import * as triangles from '../../runtime/ops/triangles.ts';
 import * as views from '../../runtime/ops/views.ts';
 import * as windows from '../../runtime/ops/windows.ts';
-import { InPlaceWhileTracing } from '../../runtime/program/builder.ts';
+import { RecordedWriteInPlace } from '../../runtime/program/builder.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
@@ -67,6 +68,7 @@ const traced: ReadonlySet<unknown> = new Set<unknown>([
   ...[
     broadcast,
     conv,
+    inPlace,
     loss,
     matmul,
     movement,
@@ -127,7 +129,7 @@ export function callApi(
     );
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
-    if (error instanceof InPlaceWhileTracing) throw new GraphBreak('in-place', error.op);
+    if (error instanceof RecordedWriteInPlace) throw new GraphBreak('in-place', error.op);
     if (error instanceof dataDependent.ShapeDependsOnData) {
       throw new GraphBreak('data-read', error.op);
     }
@@ -138,7 +140,7 @@ export function callApi(
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
 function apiValue(t: Tracer, variable: Variable): unknown {
   if (variable.kind === 'tensor') return t.use(variable);
-  if (variable.kind === 'constant') return constantOf(t, variable);
+  if (variable.kind === 'constant' || variable.kind === 'counter') return constantOf(t, variable);
   const array = asArray(t, variable);
   if (array) return arrayElements(t, array).map((element) => apiValue(t, element));
   if (variable.kind === 'newObject' || variable.kind === 'object') {

@@ -55,6 +55,8 @@ export function arrayLength(t: Tracer, array: ArrayVariable): number {
 export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Variable {
   if (array.kind === 'newArray') return array.elements[index] ?? undefinedVariable;
   const key = String(index);
+  const written = t.effects.written(array.value, array.source, key);
+  if (written) return written;
   if (!readsPlainly(array.value, key)) throw new GraphBreak('getter', `reading element ${key}`);
   const value = (array.value as readonly unknown[])[index];
   return t.read({ kind: 'property', base: array.source, key }, value);

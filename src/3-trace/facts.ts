@@ -9,6 +9,10 @@ import type { ConstantVariable, Variable } from './variable.ts';
 
 /** The value of a primitive. */
 export function constantOf(t: Tracer, variable: Variable): Primitive | symbol {
+  if (variable.kind === 'counter') {
+    const base = constantOf(t, variable.base) as number;
+    return variable.plus.reduce((sum, each) => sum + each, base);
+  }
   if (variable.kind !== 'constant') {
     throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
   }
@@ -26,6 +30,7 @@ export function constantOf(t: Tracer, variable: Variable): Primitive | symbol {
 
 /** Whether the value counts as true. */
 export function truthiness(t: Tracer, variable: Variable): boolean {
+  if (variable.kind === 'counter') return Boolean(constantOf(t, variable));
   const source = sourceOf(variable);
   const truthy = variable.kind !== 'constant' || Boolean(variable.value);
   if (source) t.guard(`truthy ${sourceKey(source)}`, { kind: 'truthy', source, truthy });
@@ -43,6 +48,8 @@ function typeName(variable: Variable): string {
   switch (variable.kind) {
     case 'constant':
       return typeof variable.value;
+    case 'counter':
+      return 'number';
     case 'function':
     case 'closure':
       return 'function';
@@ -53,6 +60,7 @@ function typeName(variable: Variable): string {
 
 /** Null or undefined; when it is neither, which value it is doesn't matter yet. */
 export function isNullish(t: Tracer, variable: Variable): boolean {
+  if (variable.kind === 'counter') return false;
   if (variable.kind !== 'constant') {
     truthiness(t, variable);
     return false;
@@ -127,4 +135,14 @@ function nameOf(value: object): string {
 
 export function sourceOf(variable: Variable): Source | null {
   return 'source' in variable ? variable.source : null;
+}
+
+/** `variable + number` without asking for the value; undefined where that can't be put off. */
+export function countedOn(t: Tracer, variable: Variable, plus: number): Variable | undefined {
+  if (variable.kind === 'counter') return { ...variable, plus: [...variable.plus, plus] };
+  if (variable.kind !== 'constant' || typeof variable.value !== 'number') return undefined;
+  const { source } = variable;
+  if (source?.kind !== 'property') return undefined;
+  t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
+  return { kind: 'counter', base: { ...variable, source }, plus: [plus] };
 }

@@ -6,7 +6,7 @@ export function isFrameworkFile(file: string): boolean {
   return file.startsWith(`${root}runtime/`) || file.startsWith(`${root}src/`);
 }
 
-/** Modules are ordinary functions and are inlined; the rest of the package is not looked into. */
+/** Modules and optimizers are ordinary code and are inlined; the rest of the package is not looked into. */
 export function isInlinedFrameworkFile(file: string): boolean {
-  return file.startsWith(`${root}runtime/nn/`);
+  return file.startsWith(`${root}runtime/nn/`) || file.startsWith(`${root}runtime/optim/`);
 }

@@ -68,6 +68,8 @@ function readOuterProperty(
 ): Variable {
   const { value: object } = base;
   const source = base.source ?? heldFunction(base);
+  const written = t.effects.written(object, source, key);
+  if (written) return written;
   if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${key}`);
   const value: unknown = (object as unknown as Record<string, unknown>)[key];
   return t.read({ kind: 'property', base: source, key }, value);
@@ -85,6 +87,9 @@ export function plainEntries(t: Tracer, base: Variable): [string, Variable][] {
     throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are copied`);
   }
   const { source, value } = base;
+  if (t.effects.touches(value)) {
+    throw new GraphBreak('object-write', 'an object is listed that was changed before');
+  }
   const keys = Object.keys(value);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
   return keys.map((key) => [key, readOuterProperty(t, base, key)]);

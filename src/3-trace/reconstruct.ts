@@ -1,10 +1,11 @@
 import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { needsArguments } from '../bytecode/call-inputs.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
-import type { FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
+import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import type { TraceFrame, Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
 
@@ -16,6 +17,7 @@ export class Reconstruction {
   readonly makes: Make[] = [];
   /** Program values that the recipes need, as the subgraph's outputs. */
   readonly outputs: ValueId[] = [];
+  readonly #outputTensors: Tensor[] = [];
   readonly #tracer: Tracer;
   readonly #made = new Map<Variable, number>();
 
@@ -29,6 +31,8 @@ export class Reconstruction {
         return variable.source
           ? { kind: 'source', source: variable.source }
           : { kind: 'constant', value: variable.value };
+      case 'counter':
+        return { kind: 'sum', source: variable.base.source, plus: variable.plus };
       case 'object':
         return { kind: 'source', source: variable.source };
       case 'function':
@@ -39,7 +43,7 @@ export class Reconstruction {
         // An outer tensor is that very tensor again.
         return variable.source
           ? { kind: 'source', source: variable.source }
-          : { kind: 'output', index: this.#output(this.#tracer.builder.valueOf(variable.traced!)) };
+          : { kind: 'output', index: this.#output(variable.traced!) };
       case 'uninitialized':
         return variable.source
           ? { kind: 'source', source: variable.source }
@@ -53,6 +57,23 @@ export class Reconstruction {
       default:
         return assertNever(variable, 'variable');
     }
+  }
+
+  /** The changes to make after the run. */
+  effects(): Effect[] {
+    const { effects } = this.#tracer;
+    const writes = Array.from(effects.writes(), ({ object, key, value }): Effect => {
+      return { kind: 'setProperty', object, key, value: this.recipe(value) };
+    });
+    return [
+      ...writes,
+      ...Array.from(effects.disposed, (tensor): Effect => ({ kind: 'dispose', tensor })),
+    ];
+  }
+
+  /** Per output: its graph is there and no backward has used it up. */
+  differentiable(): boolean[] {
+    return this.#outputTensors.map(({ gradEdge }) => gradEdge !== null && !gradEdge.node.consumed);
   }
 
   /** The frame at its present instruction, with the registers that are read from there on. */
@@ -75,6 +96,7 @@ export class Reconstruction {
               args: args.map((arg) => this.recipe(arg)),
             },
       pc,
+      gradMode: frame.gradMode,
       registers: live.flatMap((reg) => {
         const variable = frame.registers[reg];
         return variable ? [[reg, this.recipe(variable)] as const] : [];
@@ -83,9 +105,12 @@ export class Reconstruction {
     };
   }
 
-  #output(id: ValueId): number {
+  #output(tensor: Tensor): number {
+    const id = this.#tracer.builder.valueOf(tensor);
     const existing = this.outputs.indexOf(id);
-    return existing < 0 ? this.outputs.push(id) - 1 : existing;
+    if (existing >= 0) return existing;
+    this.#outputTensors.push(tensor);
+    return this.outputs.push(id) - 1;
   }
 
   #make(variable: Variable): number {

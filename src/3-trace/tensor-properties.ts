@@ -29,6 +29,12 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
     const value: unknown = t.use(variable)[key as keyof Tensor];
     return known(value as string | number | boolean);
   }
+  if (key === 'grad' && variable.source && variable.actual) {
+    const written = t.effects.written(variable.actual, variable.source, key);
+    if (written) return written;
+    const source = { kind: 'property', base: variable.source, key } as const;
+    return t.read(source, variable.actual.grad);
+  }
   const computed = tensorMethods.properties.get(key);
   if (computed && !isShadowed(variable, key)) {
     const x = t.use(variable);
@@ -45,4 +51,14 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
 /** A property of the user's own hides the method of the same name. */
 function isShadowed({ actual }: TensorVariable, key: string): boolean {
   return actual !== null && Object.hasOwn(actual, key);
+}
+
+/** `x.grad = value` for a tensor from outside. */
+export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Variable): void {
+  const { actual, source } = variable;
+  const isNull = value.kind === 'constant' && value.value === null;
+  if (!actual || !source || !(value.kind === 'tensor' || isNull)) {
+    throw new GraphBreak('object-write', 'the gradient of a tensor is assigned');
+  }
+  t.effects.write(actual, source, 'grad', value);
 }

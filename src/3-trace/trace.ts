@@ -3,6 +3,7 @@ import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction, Opcode } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
+import type { Source } from '../guards/source.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { CodeOf } from './code-of.ts';
@@ -55,13 +56,20 @@ export function trace(
             reconstruction.frame(frame, frame.pc, tracer.frames[depth + 1]?.returnTo),
           ),
         };
+  const effects = reconstruction.effects();
   const program = tracer.builder.finish(reconstruction.outputs);
   return {
-    guards: [...tracer.guards.values(), ...distinctInputs(tracer, program)],
+    guards: [
+      ...tracer.guards.values(),
+      ...distinctInputs(tracer, program),
+      ...[...tracer.effects.distinct()].flatMap(allDistinct),
+    ],
     inputs: tracer.inputs.map(({ source }) => source),
     needsGrad: tracer.inputs.map(({ tensor }) => tensor.requiresGrad),
+    differentiable: reconstruction.differentiable(),
     program,
     makes: reconstruction.makes,
+    effects,
     outcome,
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
@@ -83,6 +91,12 @@ function distinctInputs({ inputs }: Tracer, { inputs: ids, ops }: Program): Guar
     const others = differentiable.filter((other) => other.id !== id);
     return { kind: 'distinct', source, others: others.map((other) => other.source) };
   });
+}
+
+function allDistinct(sources: readonly Source[]): Guard[] {
+  return sources
+    .slice(0, -1)
+    .map((source, i) => ({ kind: 'distinct', source, others: sources.slice(i + 1) }));
 }
 
 type End =

@@ -1,10 +1,11 @@
-import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { gradEnabled, withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice } from '../../runtime/device/current.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
@@ -15,6 +16,7 @@ import { isProxy } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { EffectLog } from './effects.ts';
 import { isFrameworkFile } from './framework-files.ts';
 import {
   type CellReference,
@@ -34,6 +36,8 @@ export interface TraceFrame {
   readonly args: readonly Variable[];
   readonly registers: (Variable | undefined)[];
   readonly returnTo: Reg | undefined;
+  /** Inside `noGrad` or `enableGrad`; undefined: what held at the entry. */
+  readonly gradMode: boolean | undefined;
   pc: Pc;
 }
 
@@ -49,6 +53,10 @@ export class Tracer {
   readonly frames: TraceFrame[];
   readonly builder: ProgramBuilder;
   readonly guards = new Map<string, Guard>();
+  /** What is changed after the run. */
+  readonly effects = new EffectLog();
+  /** Values whose memory is some tensor's `.grad`. */
+  readonly gradients = new Set<ValueId>();
   /** In the order of the program's inputs. */
   readonly inputs: { readonly source: Source; readonly tensor: Tensor }[] = [];
   readonly #entryFrames: readonly Frame[];
@@ -110,7 +118,9 @@ export class Tracer {
     if (variable.traced) return variable.traced;
     const { actual, source } = variable;
     invariant(actual && source, 'a tensor is traced or has a source');
-    if (!actual.holder) throw new GraphBreak('op-error', 'a disposed tensor is used');
+    if (!actual.holder || this.effects.disposed.has(source)) {
+      throw new GraphBreak('op-error', 'a disposed tensor is used');
+    }
     const known = this.#inputOf.get(actual);
     if (known) {
       // One tensor is one input, so that its gradient is summed as eager execution sums it.
@@ -148,7 +158,7 @@ export class Tracer {
     try {
       return withPositionProvider(
         () => this.builder.at,
-        () => withInterceptor(this.builder, body),
+        () => withInterceptor(this.builder, () => withGradMode(this.top.gradMode, body)),
       );
     } catch (error) {
       this.builder.rollback(checkpoint);
@@ -186,7 +196,7 @@ export class Tracer {
   }
 
   #entryFrame(frame: Frame, entry: number): TraceFrame {
-    const { closure, pc, registers, returnTo } = frame;
+    const { closure, pc, registers, returnTo, gradMode } = frame;
     const source = (reg: number): Source => ({ kind: 'register', frame: entry, reg: reg as Reg });
     return {
       closure,
@@ -203,6 +213,7 @@ export class Tracer {
       registers:
         pc === 0 ? new Array(registers.length) : registers.map((v, r) => this.read(source(r), v)),
       returnTo,
+      gradMode,
       pc,
     };
   }

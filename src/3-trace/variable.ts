@@ -11,6 +11,7 @@ import type { Source } from '../guards/source.ts';
 export type Variable =
   | TensorVariable
   | ConstantVariable
+  | CounterVariable
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
@@ -37,6 +38,17 @@ export interface ConstantVariable {
   readonly value: Primitive | symbol;
   /** Null when it follows from what is guarded already. */
   readonly source: Source | null;
+}
+
+/**
+ * A number from an outer property, plus known ones, on whose value nothing depends yet: a count of calls
+ * changes with every call, and must not make another entry each time.
+ */
+export interface CounterVariable {
+  readonly kind: 'counter';
+  readonly base: ConstantVariable & { readonly source: Source };
+  /** Added one after the other. */
+  readonly plus: readonly number[];
 }
 
 /** An object that existed before: read through its source, never changed by the tracer. */

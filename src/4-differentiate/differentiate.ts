@@ -11,7 +11,8 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { JointProgram } from '../programs/joint-program.ts';
 
 /**
- * In: a verified forward program, and which of its inputs need a gradient.
+ * In: a verified forward program, which of its inputs need a gradient, and which of its outputs anybody
+ * may still ask for one (not those whose graph a backward inside the program has used up).
  * Out: the joint program. Guarantees: its forward part is the program itself, op by op, with the same
  * value ids; gradients are summed in the same order as eager backward sums them.
  *
@@ -19,7 +20,11 @@ import type { JointProgram } from '../programs/joint-program.ts';
  * engine runs backward over them. So there is one set of vjp rules and one engine, and a difference
  * between eager and static gradients has no place to come from.
  */
-export function differentiate(forward: Program, needsGrad: readonly boolean[]): JointProgram {
+export function differentiate(
+  forward: Program,
+  needsGrad: readonly boolean[],
+  differentiable: readonly boolean[],
+): JointProgram {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
   });
@@ -27,8 +32,10 @@ export function differentiate(forward: Program, needsGrad: readonly boolean[]): 
     const { tensors, positions } = replay(forward, needsGrad, builder);
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
-    const gradients = outputs.map((output) =>
-      output.gradEdge ? builder.input(contiguousMeta(output, output.device)) : null,
+    const gradients = outputs.map((output, i) =>
+      output.gradEdge && differentiable[i]
+        ? builder.input(contiguousMeta(output, output.device))
+        : null,
     );
     const found = new Map<Tensor, ValueId>();
     const roots = outputs.flatMap((tensor, i) => {
@@ -72,8 +79,9 @@ function replay(forward: Program, needsGrad: readonly boolean[], builder: Progra
     const inputs = op.inputs.map((id) => tensors[id]!);
     const mode = op.recordsGrad ? enableGrad : noGrad;
     const outputs = mode(() => bind(op.op, inputs, op.attrs));
-    outputs.forEach((output, i) => {
-      define(op.outputs[i]!, output);
+    op.outputs.forEach((id, i) => {
+      const output = outputs[i]!;
+      define(id, output);
       if (output.gradEdge) positions.set(output.gradEdge.node, op.at);
     });
   }

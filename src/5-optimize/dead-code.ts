@@ -1,7 +1,10 @@
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { JointProgram } from '../programs/joint-program.ts';
 
-/** Drops ops whose outputs nobody reads. Ops are pure: only `needed` values and their sources count. */
+/**
+ * Drops ops whose outputs nobody reads. Ops are pure, so only `needed` values and their sources count;
+ * writes in place stay, since others may see what they write.
+ */
 export function eliminateDeadCode(
   ops: readonly ProgramOp[],
   needed: Iterable<ValueId>,
@@ -10,7 +13,7 @@ export function eliminateDeadCode(
   const kept: ProgramOp[] = [];
   for (let i = ops.length - 1; i >= 0; i--) {
     const op = ops[i]!;
-    if (!op.outputs.some((id) => live.has(id))) continue;
+    if (!op.op.inPlace && !op.outputs.some((id) => live.has(id))) continue;
     for (const id of op.inputs) live.add(id);
     kept.push(op);
   }

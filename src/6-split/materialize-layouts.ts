@@ -26,5 +26,7 @@ export function materializeLayouts(program: Program, values: TensorMeta[]): Prog
 
 function needsCopy(op: OpRecord, index: number, meta: TensorMeta): boolean {
   if (op.layout === 'any' || op.kernel.kind === 'view') return false;
+  // A copy of the target would take the write for itself.
+  if (op.inPlace && index === 0) return false;
   return operandUse(op, index) === 'data' && !isContiguousMeta(meta);
 }

@@ -114,7 +114,7 @@ function dyingAt(
 function scratchOf(program: Program, { op, inputs, outputs, attrs }: ProgramOp): number {
   if (op.kernel.kind === 'view') return 0;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => program.values[id]!);
-  const made = metas(outputs);
+  const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
   return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);
 }
 

@@ -50,6 +50,8 @@ export interface Frame {
   readonly thisValue: unknown;
   readonly args: readonly unknown[];
   readonly newTarget: unknown;
+  /** Set in a frame that `noGrad` or `enableGrad` called, and in those that it calls. */
+  readonly gradMode?: boolean | undefined;
   /** The caller's register that gets the result; undefined in the outermost frame. */
   readonly returnTo?: Reg | undefined;
 }

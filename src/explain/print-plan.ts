@@ -5,12 +5,13 @@ import { printValue } from '../../runtime/program/print.ts';
  * The printed plan, deterministic:
  *
  *   plan  = step* "hands out" values ["then frees" values] memory
- *   step  = values "=" name operands ["in the memory of" value] ["frees" values]
+ *   step  = [values "="] name operands ["in the memory of" value] ["frees" values]
  */
 export function printPlan(plan: Plan): string {
   const lines = plan.steps.map(({ op, reuses, frees }) => {
     const outputs = op.outputs.map(printValue).join(', ');
-    const call = `${outputs} = ${op.op.name} ${op.inputs.map(printValue).join(', ')}`.trimEnd();
+    const name = outputs === '' ? op.op.name : `${outputs} = ${op.op.name}`;
+    const call = `${name} ${op.inputs.map(printValue).join(', ')}`.trimEnd();
     const reused = reuses.flatMap((id) => (id === null ? [] : [printValue(id)]));
     const notes = [
       ...(reused.length > 0 ? [`in the memory of ${reused.join(', ')}`] : []),

@@ -33,6 +33,23 @@ export function readsPlainly(object: object, key: string): boolean {
   return true;
 }
 
+/** True when assigning the property runs no user code and changes nothing but it. */
+export function writesPlainly(object: object, key: string): boolean {
+  if (isProxy(object) || ArrayBuffer.isView(object)) return false;
+  const own = Object.getOwnPropertyDescriptor(object, key);
+  if (own) return own.writable === true && !(Array.isArray(object) && key === 'length');
+  // Appending to an array changes its length as well.
+  if (Array.isArray(object) || !Object.isExtensible(object)) return false;
+  let holder: object | null = Object.getPrototypeOf(object) as object | null;
+  for (; holder; holder = Object.getPrototypeOf(holder) as object | null) {
+    if (isProxy(holder)) return false;
+    const inherited = Object.getOwnPropertyDescriptor(holder, key);
+    // A setter would run, a read-only property refuses.
+    if (inherited) return inherited.writable === true;
+  }
+  return true;
+}
+
 /** Bundlers and test runners make module namespaces of getters that only return a variable. */
 function isModuleNamespace(object: object): boolean {
   const tag = Object.getOwnPropertyDescriptor(object, Symbol.toStringTag);

@@ -1,10 +1,12 @@
 import { events } from '../../runtime/memory/events.ts';
+import type { Holder } from '../../runtime/memory/holder.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { GuardSet } from '../guards/guard.ts';
 import { compileReader, type Reader } from '../guards/source.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
+import { compileEffects } from './apply-effects.ts';
 import {
   compileFrame,
   compileMakes,
@@ -25,7 +27,12 @@ export class Entry {
   /** Null when there is no tensor op before the break or return. */
   readonly subgraph: Subgraph | null;
   readonly #inputs: readonly Reader[];
+  /** Inputs that the program writes in place. */
+  readonly #written: readonly Reader[];
   readonly #make: (values: RunValues) => void;
+  readonly #effects: ReturnType<typeof compileEffects>;
+  /** Outputs that an effect puts into an object: nobody's to give back. */
+  readonly #stored: ReadonlySet<number>;
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
@@ -34,10 +41,23 @@ export class Entry {
     this.subgraph = subgraph;
     this.guards = new GuardSet(result.guards);
     this.#inputs = subgraph ? result.inputs.map(compileReader) : [];
+    this.#written = subgraph ? writtenInputs(subgraph).map((i) => this.#inputs[i]!) : [];
     this.#make = compileMakes(result.makes);
+    this.#effects = compileEffects(result.effects);
+    this.#stored = new Set(
+      result.effects.flatMap((effect) =>
+        effect.kind === 'setProperty' && effect.value.kind === 'output' ? [effect.value.index] : [],
+      ),
+    );
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
     this.#frames = outcome.kind === 'break' ? outcome.frames.map(compileFrame) : [];
+  }
+
+  /** The memory of tensors from outside that a run writes in place. */
+  writes(frames: readonly Frame[]): readonly Holder[] {
+    if (this.#written.length === 0) return nothing;
+    return this.#written.map((read) => (read(frames) as Tensor).holderFor('a captured function'));
   }
 
   /** The guards must hold. `owned` are tensors that only the frames hold; dead ones are given back. */
@@ -46,15 +66,39 @@ export class Entry {
     const outputs = this.subgraph ? runMarked(this.subgraph, inputs) : [];
     const values: RunValues = { frames, outputs, made: [] };
     this.#make(values);
+    // Everything is read before anything changes.
+    const applyEffects = this.#effects(values, owned);
     if (this.#returns) {
       const value = this.#returns(values);
+      applyEffects();
       owned.leave(value, values.made);
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));
-    owned.moveTo(next, outputs, values.made);
+    applyEffects();
+    owned.moveTo(
+      next,
+      outputs.filter((_, i) => !this.#stored.has(i)),
+      values.made,
+    );
     return { kind: 'break', frames: next };
   }
+}
+
+const nothing: readonly Holder[] = [];
+
+/** Numbers of the inputs whose memory some op of the program writes, also through views. */
+function writtenInputs({ planned }: Subgraph): number[] {
+  const bases = new Map<number, number>();
+  const written = new Set<number>();
+  for (const { op } of planned.forward.steps) {
+    const [first] = op.inputs;
+    if (first === undefined) continue;
+    const root = bases.get(first) ?? first;
+    if (op.op.kernel.kind === 'view') bases.set(op.outputs[0]!, root);
+    if (op.op.inPlace) written.add(root);
+  }
+  return planned.forward.inputs.flatMap((id, i) => (written.has(id) ? [i] : []));
 }
 
 let calls = 0;

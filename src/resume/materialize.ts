@@ -28,6 +28,11 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
       const read = compileReader(recipe.source);
       return ({ frames }) => read(frames);
     }
+    case 'sum': {
+      const read = compileReader(recipe.source);
+      const { plus } = recipe;
+      return ({ frames }) => plus.reduce((sum, each) => sum + each, read(frames) as number);
+    }
     case 'output': {
       const { index } = recipe;
       return ({ outputs }) => outputs[index];
@@ -119,7 +124,7 @@ function compileMake(make: Make): CompiledMake {
 export function compileFrame(recipe: FrameRecipe): (values: RunValues) => Frame {
   const callOf = compileCall(recipe.call);
   const registers = recipe.registers.map(([reg, value]) => [reg, compileRecipe(value)] as const);
-  const { pc, returnTo } = recipe;
+  const { pc, returnTo, gradMode } = recipe;
   return (values) => {
     const call = callOf(values);
     const { registerCount } = call.closure.code;
@@ -127,6 +132,7 @@ export function compileFrame(recipe: FrameRecipe): (values: RunValues) => Frame 
       ...call,
       pc,
       registers: new Array<unknown>(registerCount).fill(undefined),
+      gradMode,
       returnTo,
     };
     for (const [reg, read] of registers) frame.registers[reg] = read(values);

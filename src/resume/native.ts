@@ -1,5 +1,6 @@
 /** Going on as ordinary JavaScript: one instruction after a break, or all the rest. */
 
+import { withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { reads } from '../bytecode/effects.ts';
@@ -23,7 +24,7 @@ export function stepNatively(frames: Frame[], owned: OwnedTensors): void {
     () => positionOf(frames),
     () => {
       try {
-        step(frame);
+        withGradMode(frame.gradMode, () => step(frame));
       } catch (error) {
         if (!unwindTo(frames, top, error)) throw error;
       }
@@ -57,7 +58,7 @@ export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): u
 function runToEnd(stack: Frame[]): unknown {
   for (;;) {
     const frame = stack[stack.length - 1]!;
-    const value = executeFrame(frame);
+    const value = withGradMode(frame.gradMode, () => executeFrame(frame));
     if (value instanceof Suspended) return value;
     stack.pop();
     const caller = stack[stack.length - 1];

@@ -36,7 +36,7 @@ export const breakReasons = {
     limitation: true,
   },
   'in-place': {
-    explanation: 'A tensor is written in place.',
+    explanation: 'A tensor is written in place where gradients are recorded.',
     hint: 'Use the form without underscore.',
     limitation: true,
   },

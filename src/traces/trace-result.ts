@@ -11,6 +11,8 @@ export type Recipe =
   | { readonly kind: 'constant'; readonly value: Primitive | symbol }
   | { readonly kind: 'held'; readonly value: object }
   | { readonly kind: 'source'; readonly source: Source }
+  /** The number there, and the others added one after the other. */
+  | { readonly kind: 'sum'; readonly source: Source; readonly plus: readonly number[] }
   /** Output number `index` of the subgraph. */
   | { readonly kind: 'output'; readonly index: number }
   /** Object number `index` of those made after the run. */
@@ -46,6 +48,8 @@ export interface FrameRecipe {
         readonly args: readonly Recipe[];
       };
   readonly pc: Pc;
+  /** Inside `noGrad` or `enableGrad`: what holds in this frame; undefined: what holds outside. */
+  readonly gradMode: boolean | undefined;
   /** The live registers. */
   readonly registers: readonly (readonly [Reg, Recipe])[];
   readonly returnTo: Reg | undefined;
@@ -60,14 +64,27 @@ export type Outcome =
       readonly frames: readonly FrameRecipe[];
     };
 
+/** A change to something that existed before, made after the run, in the order of the user's code. */
+export type Effect =
+  | {
+      readonly kind: 'setProperty';
+      readonly object: Source;
+      readonly key: string;
+      readonly value: Recipe;
+    }
+  | { readonly kind: 'dispose'; readonly tensor: Source };
+
 /** What the tracer found out about the code from one entry point on. */
 export interface TraceResult {
   readonly guards: readonly Guard[];
   /** Where each input of the program comes from. */
   readonly inputs: readonly Source[];
   readonly needsGrad: readonly boolean[];
+  /** Per output of the program: the caller may ask for its gradient. */
+  readonly differentiable: readonly boolean[];
   readonly program: Program;
   readonly makes: readonly Make[];
+  readonly effects: readonly Effect[];
   readonly outcome: Outcome;
   /** Code and place of each entry frame, for names. */
   readonly codes: readonly Code[];

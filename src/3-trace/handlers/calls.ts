@@ -9,6 +9,7 @@ import { callApi, isDataRead, isTracedApi } from '../api.ts';
 import { arrayElements, iterableArray } from '../arrays.ts';
 import { callBuiltin } from '../builtins.ts';
 import { type CodeOf, isRefused } from '../code-of.ts';
+import { callFramework, scopedMode } from '../framework-calls.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../framework-files.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import {
@@ -28,6 +29,8 @@ interface Call {
   readonly dst: Reg;
   readonly receiver: Variable;
   readonly args: readonly Variable[];
+  /** The gradient mode of the callee; null: the caller's. */
+  readonly gradMode: boolean | null;
 }
 
 /** Calls: the tensor API is appended, user functions are inlined, everything else runs natively. */
@@ -45,6 +48,11 @@ export function callHandlers(
     const made = callee.source && closureOf(callee.value);
     if (made) return inlineMadeClosure(t, callee, made, call);
     guardIdentity(t, callee);
+    const gradMode = scopedMode(callee.value);
+    const [body] = call.args;
+    if (gradMode !== undefined && body) {
+      return perform(t, body, { ...call, receiver: undefinedVariable, args: [], gradMode });
+    }
     const result = callKnown(t, callee, call);
     if (!result) return inlineFunction(t, callee, call, codeOf);
     set(call.caller, call.dst, result);
@@ -58,6 +66,7 @@ export function callHandlers(
         dst,
         receiver: receiverOf(frame, receiver),
         args: args.map((reg) => get(frame, reg)),
+        gradMode: null,
       }),
     callSpread: (t, frame, { dst, callee, receiver, args }) =>
       perform(t, get(frame, callee), {
@@ -65,6 +74,7 @@ export function callHandlers(
         dst,
         receiver: receiverOf(frame, receiver),
         args: arrayElements(t, iterableArray(t, get(frame, args))),
+        gradMode: null,
       }),
     construct: (_t, frame) => refuseConstruct(frame),
     constructSpread: (_t, frame) => refuseConstruct(frame),
@@ -91,7 +101,10 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
   if (isDataRead(value)) {
     throw new GraphBreak('data-read', `${nameAt(call.caller, callee)}() reads values`);
   }
-  return callBuiltin(t, value, call.receiver, call.args);
+  return (
+    callFramework(t, value, call.receiver, call.args) ??
+    callBuiltin(t, value, call.receiver, call.args)
+  );
 }
 
 function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call, codeOf: CodeOf): number {
@@ -174,13 +187,14 @@ function inlineMadeClosure(t: Tracer, callee: FunctionVariable, made: Closure, c
 /** Pushes the callee; the caller goes on after its call, with the result in `dst`. */
 function enterCall(
   t: Tracer,
-  { caller, dst }: Call,
+  { caller, dst, gradMode }: Call,
   callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args'>,
 ): number {
   if (callee.closure.code.isAsync) {
     throw new GraphBreak('native-call', `${callee.closure.code.name || 'a function'} is async`);
   }
   const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);
-  t.push({ ...callee, entry: null, registers, returnTo: dst, pc: 0 });
+  const mode = gradMode ?? caller.gradMode;
+  t.push({ ...callee, entry: null, registers, returnTo: dst, gradMode: mode, pc: 0 });
   return caller.pc + 1;
 }

@@ -1,7 +1,9 @@
+import { writesPlainly } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElements, isIndex, iterableArray } from '../arrays.ts';
 import { constantOf, isNullish } from '../facts.ts';
 import { plainEntries, readProperty } from '../properties.ts';
+import { writeTensorGrad } from '../tensor-properties.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import { newArray, type Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -114,13 +116,21 @@ function madeArray(variable: Variable): Variable[] {
   throw new GraphBreak('object-write', 'an array from outside is appended to');
 }
 
-function writeProperty(_t: Tracer, object: Variable, key: string, value: Variable): void {
+function writeProperty(t: Tracer, object: Variable, key: string, value: Variable): void {
   if (object.kind === 'newObject' && key !== '__proto__') {
     object.entries.set(key, value);
     return;
   }
   if (object.kind === 'newArray' && isIndex(key) && Number(key) <= object.elements.length) {
     object.elements[Number(key)] = value;
+    return;
+  }
+  if (object.kind === 'tensor' && key === 'grad') {
+    writeTensorGrad(t, object, value);
+    return;
+  }
+  if (object.kind === 'object' && writesPlainly(object.value, key)) {
+    t.effects.write(object.value, object.source, key, value);
     return;
   }
   throw new GraphBreak('object-write', `the property ${key} is assigned`);

@@ -1,7 +1,7 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf, isSame, sourceOf, truthiness, typeOf } from '../facts.ts';
+import { constantOf, countedOn, isSame, sourceOf, truthiness, typeOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -31,6 +31,8 @@ export const operatorHandlers: Handlers<
   },
   binary: (t, frame, { dst, operator, left, right }) => {
     const [a, b] = [get(frame, left), get(frame, right)];
+    const counted = operator === '+' || operator === '-' ? count(t, operator, a, b) : undefined;
+    if (counted) return set(frame, dst, counted);
     const result = isEquality(operator)
       ? equality(t, operator, a, b)
       : arithmetic(t, operator, a, b);
@@ -41,6 +43,8 @@ export const operatorHandlers: Handlers<
     set(frame, dst, known(typeof value === 'bigint' ? value : Number(value)));
   },
   increment: (t, frame, { dst, src, by }) => {
+    const counted = countedOn(t, get(frame, src), by);
+    if (counted) return set(frame, dst, counted);
     const value = hostNumber(t, get(frame, src));
     set(frame, dst, known(typeof value === 'bigint' ? value + BigInt(by) : Number(value) + by));
   },
@@ -69,13 +73,20 @@ function hostNumber(t: Tracer, variable: Variable): Primitive {
   return constantOf(t, variable) as Primitive;
 }
 
+/** A count goes up or down by a known number: its value isn't needed for that. */
+function count(t: Tracer, operator: '+' | '-', a: Variable, b: Variable): Variable | undefined {
+  if (b.kind !== 'constant' || b.source || typeof b.value !== 'number') return undefined;
+  return countedOn(t, a, operator === '+' ? b.value : -b.value);
+}
+
 type Equality = '==' | '!=' | '===' | '!==';
 
 function isEquality(operator: BinaryOperator): operator is Equality {
   return operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
 }
 
-function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): boolean {
+function equality(t: Tracer, operator: Equality, x: Variable, y: Variable): boolean {
+  const [a, b] = [settled(t, x), settled(t, y)];
   const negated = operator === '!=' || operator === '!==';
   if (a.kind === 'constant' && b.kind === 'constant')
     return arithmetic(t, operator, a, b) as boolean;
@@ -92,6 +103,10 @@ function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): bool
   }
   typeOf(t, other);
   return negated;
+}
+
+function settled(t: Tracer, variable: Variable): Variable {
+  return variable.kind === 'counter' ? known(constantOf(t, variable)) : variable;
 }
 
 function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {

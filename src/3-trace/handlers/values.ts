@@ -81,10 +81,10 @@ export const valueHandlers: Handlers<
   newCell: (_t, frame, { dst }) =>
     set(frame, dst, { kind: 'cell', content: uninitializedVariable }),
   loadCell: (t, frame, { dst, cell }) => set(frame, dst, cellContent(t, cellIn(frame, cell))),
-  storeCell: (_t, frame, { cell, src, name }) => {
+  storeCell: (t, frame, { cell, src }) => {
     const target = cellIn(frame, cell);
-    if (target.kind !== 'cell') throw new GraphBreak('variable-write', `${name} is assigned`);
-    target.content = get(frame, src);
+    if (target.kind === 'cell') target.content = get(frame, src);
+    else t.effects.write(target.value, target.source, 'value', get(frame, src));
   },
   outerCell: (_t, frame, { dst, index }) => set(frame, dst, frame.cells[index]!),
   closure: (_t, frame, { dst, code, cells, nameFrom }) => {
@@ -140,6 +140,8 @@ function cellIn(frame: TraceFrame, reg: Parameters<typeof get>[1]): CellReferenc
 
 function cellContent(t: Tracer, cell: CellReference): Variable {
   if (cell.kind === 'cell') return cell.content;
+  const written = t.effects.written(cell.value, cell.source, 'value');
+  if (written) return written;
   const { value } = cell.value as { readonly value: unknown };
   return t.read({ kind: 'property', base: cell.source, key: 'value' }, value);
 }

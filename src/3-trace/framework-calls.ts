@@ -1,0 +1,118 @@
+/** Functions of tostatic that act on more than their arguments, as the tracer performs them. */
+
+import { runBackward } from '../../runtime/autograd/engine.ts';
+import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { seedGradient } from '../../runtime/autograd/seed-gradient.ts';
+import { bind1 } from '../../runtime/ops/bind.ts';
+import { copy } from '../../runtime/ops/copy.ts';
+import { add_ } from '../../runtime/ops/in-place.ts';
+import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
+import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { constantOf } from './facts.ts';
+import { readProperty } from './properties.ts';
+import { readTensorProperty, writeTensorGrad } from './tensor-properties.ts';
+import type { Tracer } from './tracer.ts';
+import { type TensorVariable, undefinedVariable, type Variable } from './variable.ts';
+
+type Callable = (...args: never[]) => unknown;
+
+/** Functions that call their argument at once, and what gradient mode holds in it (null: as outside). */
+const scoped = new Map<unknown, boolean | null>([
+  [noGrad, false],
+  [enableGrad, true],
+  // Inside captured code lifetimes come from liveness: there is nothing to tidy.
+  [tidy, null],
+]);
+
+/** The gradient mode in which `fn` calls its argument; undefined when it does no such thing. */
+export function scopedMode(fn: Callable): boolean | null | undefined {
+  return scoped.get(fn);
+}
+
+/** The result of a framework call that the tracer performs itself; undefined for any other function. */
+export function callFramework(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
+  const called: unknown = fn;
+  if (called === keep) return args[0];
+  if (called === Tensor.prototype.backward) return traceBackward(t, receiver, args);
+  if (called === Tensor.prototype.dispose) return traceDispose(t, receiver);
+  return undefined;
+}
+
+/** A value of the program dies by itself; a tensor from outside is given back after the run. */
+function traceDispose(t: Tracer, receiver: Variable): Variable {
+  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
+  if (receiver.source) t.effects.disposed.add(receiver.source);
+  return undefinedVariable;
+}
+
+/**
+ * `loss.backward()`: the engine runs over the traced graph, so the backward ops become part of the
+ * program, and `.grad` of the leaves is written after the run.
+ */
+function traceBackward(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
+  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'backward() of no tensor');
+  const [gradient, options] = args;
+  const retainGraph = options ? constantOf(t, readProperty(t, options, 'retainGraph')) : false;
+  if (options && constantOf(t, readProperty(t, options, 'createGraph'))) {
+    throw new GraphBreak('framework-call', 'backward() with createGraph');
+  }
+  refuseOuterGraph(t);
+  const output = t.use(receiver);
+  const given = gradient?.kind === 'tensor' ? t.use(gradient) : null;
+  const found: { readonly leaf: TensorVariable; readonly gradient: Tensor }[] = [];
+  t.runApi(() => {
+    if (!output.requiresGrad) throw new GraphBreak('op-error', 'backward() without a graph');
+    runBackward([{ tensor: output, gradient: seedGradient('backward', output, given) }], {
+      retainGraph: Boolean(retainGraph),
+      sink: (place, sum) => {
+        if ('leaf' in place) found.push({ leaf: t.result(place.leaf), gradient: sum });
+      },
+    });
+  });
+  for (const { leaf, gradient: sum } of found) accumulate(t, leaf, sum);
+  return undefinedVariable;
+}
+
+/** Gradients would flow on into a graph that was recorded before, or call the user's hooks. */
+function refuseOuterGraph(t: Tracer): void {
+  for (const { tensor } of t.inputs) {
+    const { actual } = t.result(tensor);
+    if (!actual?.requiresGrad) continue;
+    if (!actual.isLeaf) {
+      throw new GraphBreak('framework-call', 'backward() into a graph from outside the function');
+    }
+    if (actual.hooks?.length || actual.retainsGrad)
+      throw new GraphBreak('framework-call', 'backward() with hooks');
+  }
+}
+
+function accumulate(t: Tracer, leaf: TensorVariable, gradient: Tensor): void {
+  const earlier = readTensorProperty(t, leaf, 'grad');
+  if (earlier.kind === 'tensor') {
+    const target = t.use(earlier);
+    t.runApi(() => noGrad(() => add_(target, gradient)));
+    return;
+  }
+  constantOf(t, earlier);
+  writeTensorGrad(t, leaf, t.result(ownMemory(t, gradient)));
+}
+
+/** `.grad` is written in place later: its memory must be its own, as in eager execution. */
+function ownMemory(t: Tracer, gradient: Tensor): Tensor {
+  const root = t.builder.rootOf(gradient);
+  const whole = gradient.size === t.builder.sizeOf(root) && isContiguousMeta(gradient);
+  if (whole && !t.builder.isInput(root) && !t.gradients.has(root)) {
+    t.gradients.add(root);
+    return gradient;
+  }
+  const copied = t.runApi(() => noGrad(() => bind1(copy, [gradient])));
+  t.gradients.add(t.builder.rootOf(copied));
+  return copied;
+}
