@@ -40,9 +40,8 @@ export const lowerRefusals = {
     remedy: 'Leave the variable to the memory planner: inside captured code it needs no disposal.',
   },
   'private-name': {
-    explanation:
-      'A private name can only be reached from inside its class, by the inspector of Node.',
-    remedy: 'Use an ordinary property, or move the access to a small method.',
+    explanation: 'The capture could not reach into the class for its private names.',
+    remedy: 'Run it under Node or through the build plugin, or use an ordinary property.',
   },
   super: {
     explanation: 'Only reads of super in a method and in its arrows are followed.',
