@@ -85,3 +85,26 @@ describe('a graph break', () => {
     });
   }
 });
+
+describe('writes in place, without gradients, are part of the graph', () => {
+  const writes: Readonly<Record<string, (y: Tensor, places: Tensor) => Tensor>> = {
+    'by index tensors': (y, places) => y.indexPut_([places], 5),
+    'by a mask': (y) => y.indexPut_([y.gt(0)], 5),
+    'through a slice': (y, places) => y.indexPut_([[], places], 7),
+    'through a view': (y) => y.index(0).fill_(3),
+    'of scattered elements': (y, places) => y.scatter_(0, places.unsqueeze(0), 1),
+  };
+  for (const [name, write] of Object.entries(writes)) {
+    it(name, () => {
+      const { graphs, breaks } = expectSameAsEager(() => ({
+        fn: (x: Tensor, places: Tensor) => {
+          const y = x.mul(2);
+          write(y, places);
+          return y.add(x);
+        },
+        args: () => [values([2, 4]), int(1, 0)],
+      }));
+      expect([graphs, breaks]).toEqual([1, 0]);
+    });
+  }
+});
