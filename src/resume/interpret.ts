@@ -1,6 +1,7 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
+import { binary, unary } from '../bytecode/operators.ts';
 import { templateObject } from '../bytecode/template-object.ts';
 import { functionOf, type MachineFor } from './function-of.ts';
 import { keyIterator } from './iterator-record.ts';
@@ -86,10 +87,10 @@ const handlers: Handlers = {
     frame.registers[dst] = functionOf(closure, machineFor, name);
   },
   unary(frame, { dst, operator, src }) {
-    frame.registers[dst] = semantics.unary(operator, get(frame, src));
+    frame.registers[dst] = unary(operator, get(frame, src));
   },
   binary(frame, { dst, operator, left, right }) {
-    frame.registers[dst] = semantics.binary(operator, get(frame, left), get(frame, right));
+    frame.registers[dst] = binary(operator, get(frame, left), get(frame, right));
   },
   toNumeric(frame, { dst, src }) {
     frame.registers[dst] = semantics.toNumeric(get(frame, src));

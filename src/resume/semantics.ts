@@ -1,7 +1,7 @@
-import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
+import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import { type Frame, type PrivateAccess, type Scope, uninitialized } from '../bytecode/frame.ts';
-import type { BinaryOperator, Pc, UnaryOperator } from '../bytecode/instructions.ts';
+import type { Pc } from '../bytecode/instructions.ts';
 import { functionName } from './function-of.ts';
 import { IteratorRecord, openIterator } from './iterator-record.ts';
 import { notCallable, notIterable } from './native-errors.ts';
@@ -13,81 +13,6 @@ import { notCallable, notIterable } from './native-errors.ts';
 
 /** Anything that code can ask a property of; null and undefined throw the native error. */
 type Properties = Record<PropertyKey, unknown>;
-
-export function unary(operator: UnaryOperator, value: unknown): unknown {
-  switch (operator) {
-    case '-':
-      return -(value as number);
-    case '+':
-      return +(value as number);
-    case '!':
-      return !value;
-    case '~':
-      return ~(value as number);
-    case 'typeof':
-      return typeof value;
-    case 'void':
-      return undefined;
-    default:
-      return assertNever(operator, 'unary operator');
-  }
-}
-
-export function binary(operator: BinaryOperator, left: unknown, right: unknown): unknown {
-  // Any value may stand on either side: these are the language's own operators.
-  const a = left as number;
-  const b = right as number;
-  switch (operator) {
-    case '==':
-      // biome-ignore lint/suspicious/noDoubleEquals: it is the user's operator
-      return a == b;
-    case '!=':
-      // biome-ignore lint/suspicious/noDoubleEquals: it is the user's operator
-      return a != b;
-    case '===':
-      return a === b;
-    case '!==':
-      return a !== b;
-    case '<':
-      return a < b;
-    case '<=':
-      return a <= b;
-    case '>':
-      return a > b;
-    case '>=':
-      return a >= b;
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    case '/':
-      return a / b;
-    case '%':
-      return a % b;
-    case '**':
-      return a ** b;
-    case '<<':
-      return a << b;
-    case '>>':
-      return a >> b;
-    case '>>>':
-      return a >>> b;
-    case '|':
-      return a | b;
-    case '^':
-      return a ^ b;
-    case '&':
-      return a & b;
-    case 'in':
-      return (left as PropertyKey) in (right as object);
-    case 'instanceof':
-      return left instanceof (right as new () => unknown);
-    default:
-      return assertNever(operator, 'binary operator');
-  }
-}
 
 /** ToNumeric: the value of `x++`. */
 export function toNumeric(value: unknown): unknown {

@@ -1,5 +1,6 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
+import { binary, unary } from '../../bytecode/operators.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf, countedOn, isSame, sourceOf, truthiness, typeOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
@@ -23,7 +24,7 @@ export const operatorHandlers: Handlers<
       case '+':
       case '~': {
         const value = hostNumber(t, operand) as number;
-        return set(frame, dst, known(orBreak(() => signed(operator, value))));
+        return set(frame, dst, known(orBreak(() => unary(operator, value) as number)));
       }
       default:
         return assertNever(operator, 'unary operator');
@@ -124,61 +125,10 @@ function orBreak<T>(body: () => T): T {
   }
 }
 
-function signed(operator: '-' | '+' | '~', value: number): number {
-  if (operator === '~') return ~value;
-  return operator === '-' ? -value : +value;
-}
-
+/** Of primitives: `in` and `instanceof` ask objects, and run natively. */
 function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitive {
-  // The operands are primitives: the host's own operators give the language's own results.
-  const [a, b] = [x as number, y as number];
-  switch (operator) {
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    case '/':
-      return a / b;
-    case '%':
-      return a % b;
-    case '**':
-      return a ** b;
-    case '<<':
-      return a << b;
-    case '>>':
-      return a >> b;
-    case '>>>':
-      return a >>> b;
-    case '|':
-      return a | b;
-    case '^':
-      return a ^ b;
-    case '&':
-      return a & b;
-    case '<':
-      return a < b;
-    case '<=':
-      return a <= b;
-    case '>':
-      return a > b;
-    case '>=':
-      return a >= b;
-    case '===':
-      return a === b;
-    case '!==':
-      return a !== b;
-    case '==':
-      // biome-ignore lint/suspicious/noDoubleEquals: the user's operator.
-      return a == b;
-    case '!=':
-      // biome-ignore lint/suspicious/noDoubleEquals: the user's operator.
-      return a != b;
-    case 'in':
-    case 'instanceof':
-      throw new GraphBreak('unsupported-value', `the operator ${operator}`);
-    default:
-      return assertNever(operator, 'binary operator');
+  if (operator === 'in' || operator === 'instanceof') {
+    throw new GraphBreak('unsupported-value', `the operator ${operator}`);
   }
+  return binary(operator, x, y) as Primitive;
 }
