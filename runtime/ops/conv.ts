@@ -4,7 +4,8 @@ import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind, bind1 } from './bind.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
-import { reshape } from './movement.ts';
+import { gather } from './gather.ts';
+import { flatten, reshape } from './movement.ts';
 import { add } from './pointwise.ts';
 
 type Pair = readonly [number, number];
@@ -125,6 +126,13 @@ const maxPool2dGradOp = defineOp({
   operands: { dy: 'data', indices: 'data', x: 'shape' },
   infer: ([, , x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'maxPool2dGrad' },
+  // Indices count within one plane.
+  vjp: {
+    dy: saving({ indices: 'value' }, ({ indices }, g) => {
+      const chosen = gather(flatten(g, 2), 2, flatten(indices, 2));
+      return reshape(chosen, indices.shape);
+    }),
+  },
 });
 
 const maxPool2dOp = defineOp({

@@ -292,6 +292,16 @@ const basicCases: GradientCases = {
       run: (dy, x) => direct('conv2dWeightGrad', windows)(dy, x, ones([4, 1, 2, 3])),
     },
   ],
+  maxPool2dGrad: [
+    {
+      name: 'overlapping',
+      shapes: [[1, 2, 1, 2]],
+      run: (x) => {
+        const places = tensor(Int32Array.of(4, 4, 0, 5), { shape: [1, 2, 1, 2] });
+        return direct('maxPool2dGrad')(x, places, ones([1, 2, 2, 3]));
+      },
+    },
+  ],
   maxPool2d: [
     { name: 'plain', shapes: [[1, 2, 4, 6]], run: (x) => maxPool2d(x, 2) },
     {
