@@ -1,8 +1,8 @@
 import type { AnyNode, Class, Pattern, Program, VariableDeclaration } from 'acorn';
+import { childrenOf } from '../syntax/children.ts';
 import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { declareVariables, hoistLexical, hoistVars, patternNames } from './hoist.ts';
-import { childrenOf } from './node-children.ts';
 import {
   childScope,
   declareLocal,

@@ -1,21 +1,9 @@
-import type {
-  AnonymousClassDeclaration,
-  AnonymousFunctionDeclaration,
-  ArrowFunctionExpression,
-  ClassDeclaration,
-  ClassExpression,
-  FunctionDeclaration,
-  FunctionExpression,
-} from 'acorn';
+import type { AnonymousClassDeclaration, ClassDeclaration, ClassExpression } from 'acorn';
 import type { SourceText } from '../bytecode/code.ts';
 import type { PrivateAccess, Scope } from '../bytecode/frame.ts';
+import type { FunctionNode } from '../syntax/function-node.ts';
 
-/** `AnonymousFunctionDeclaration` is `export default function () {}`: a declaration with `id: null`. */
-export type FunctionNode =
-  | FunctionDeclaration
-  | AnonymousFunctionDeclaration
-  | FunctionExpression
-  | ArrowFunctionExpression;
+export type { FunctionNode } from '../syntax/function-node.ts';
 
 export type ClassNode = ClassDeclaration | AnonymousClassDeclaration | ClassExpression;
 

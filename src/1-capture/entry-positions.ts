@@ -1,7 +1,7 @@
 import type { AnyNode, Expression, MemberExpression, Statement } from 'acorn';
+import { childrenOf } from '../syntax/children.ts';
 import type { FunctionFacts } from './binding.ts';
 import { isFunctionNode } from './hoist.ts';
-import { childrenOf } from './node-children.ts';
 
 export interface OffsetRange {
   readonly from: number;

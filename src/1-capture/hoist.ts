@@ -1,6 +1,6 @@
 import type { AnyNode, Node, Pattern } from 'acorn';
+import { childrenOf } from '../syntax/children.ts';
 import type { LexicalScope } from './binding.ts';
-import { childrenOf } from './node-children.ts';
 
 /** Names that a pattern binds, in order. */
 export function patternNames(pattern: Pattern | AnyNode): string[] {

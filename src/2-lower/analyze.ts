@@ -1,7 +1,7 @@
 import type { AnyNode, Identifier, Node, Statement, VariableDeclaration } from 'acorn';
+import { childrenOf } from '../syntax/children.ts';
 import type { BindingKind, Use } from './bindings.ts';
 import { type Analysis, Binding, FunctionScope, LexicalScope, type Range } from './bindings.ts';
-import { childNodes } from './child-nodes.ts';
 import { type BoundName, boundNames, varNames } from './declarations.ts';
 import { type FunctionNode, hasParameterExpressions, spanOf } from './nodes.ts';
 import { type LowerRefusal, refuse } from './refusal.ts';
@@ -249,7 +249,7 @@ export function analyze(root: FunctionNode): Analysis {
         return;
       }
       default:
-        for (const child of childNodes(node)) visit(child, scope);
+        for (const child of childrenOf(node)) visit(child, scope);
     }
   }
 

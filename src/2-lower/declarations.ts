@@ -1,6 +1,6 @@
 import type { AnyNode, Identifier, Pattern } from 'acorn';
+import { childrenOf } from '../syntax/children.ts';
 import type { Range } from './bindings.ts';
-import { childNodes } from './child-nodes.ts';
 import { isFunctionNode, spanOf } from './nodes.ts';
 
 /** A name that a pattern binds, and where in the text it can't be initialised yet. */
@@ -47,7 +47,7 @@ export function varNames(body: readonly AnyNode[]): VarName[] {
         for (const name of boundNames(id, except)) names.push({ ...name, topLevel: initialized });
       }
     }
-    for (const child of childNodes(node)) visit(child, false);
+    for (const child of childrenOf(node)) visit(child, false);
   };
   for (const statement of body) visit(statement, true);
   return names;

@@ -1,5 +1,5 @@
 import type { AnyNode } from 'acorn';
-import { childNodes } from './child-nodes.ts';
+import { childrenOf } from '../syntax/children.ts';
 import { type FunctionNode, isFunctionNode } from './nodes.ts';
 import { type LowerRefusal, type LowerRefusalReason, refuse } from './refusal.ts';
 
@@ -70,7 +70,7 @@ function expressionChildren(node: AnyNode): Iterable<AnyNode> {
   }
   if (node.type === 'Property' && !node.computed) return [node.value];
   if (node.type === 'MetaProperty') return [];
-  return childNodes(node);
+  return childrenOf(node);
 }
 
 function surroundingsIn(fn: FunctionNode, place: Surroundings): Surroundings {

@@ -1,21 +1,16 @@
 import type {
-  AnonymousFunctionDeclaration,
   AnyNode,
   ArrowFunctionExpression,
   Expression,
-  FunctionDeclaration,
   FunctionExpression,
   Node,
   Pattern,
   SpreadElement,
 } from 'acorn';
 import type { Span } from '../bytecode/instructions.ts';
+import type { FunctionNode } from '../syntax/function-node.ts';
 
-export type FunctionNode =
-  | FunctionDeclaration
-  | AnonymousFunctionDeclaration
-  | FunctionExpression
-  | ArrowFunctionExpression;
+export type { FunctionNode } from '../syntax/function-node.ts';
 
 export type Argument = Expression | SpreadElement;
 

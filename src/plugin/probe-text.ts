@@ -4,8 +4,8 @@ import type { Binding, FunctionFacts } from '../1-capture/binding.ts';
 import type { ClassNode } from '../1-capture/captured-function.ts';
 import { markerProperty } from '../1-capture/entry-marker.ts';
 import { isFunctionNode } from '../1-capture/hoist.ts';
-import { childrenOf } from '../1-capture/node-children.ts';
 import { standardGlobals } from '../1-capture/standard-globals.ts';
+import { childrenOf } from '../syntax/children.ts';
 
 /** The names that the plugin adds to a module. */
 export interface AddedNames {
