@@ -1,6 +1,7 @@
 import type { PrivateAccess, Scope } from '../bytecode/frame.ts';
 import { type Binding, type FunctionFacts, isNeverReassigned } from './binding.ts';
 import type { Evaluate } from './entry-probe.ts';
+import { scopeReads } from './scope-reads.ts';
 import type { Script } from './script.ts';
 import { frozenGlobals } from './standard-globals.ts';
 
@@ -45,18 +46,9 @@ export function liveScope(
     return read;
   };
 
-  const isReadable = (name: string): boolean => {
-    try {
-      reader(name)();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-
+  const { isReadable, ...reads } = scopeReads(reader, facts);
   return {
-    has: (name) => facts.free.get(name) !== undefined || isReadable(name),
-    get: (name) => reader(name)(),
+    ...reads,
     set(name, value) {
       let write = writers.get(name);
       if (write === undefined) {
@@ -69,7 +61,6 @@ export function liveScope(
       }
       write(value);
     },
-    reader,
     isConstant(name) {
       const binding = facts.free.get(name);
       if (binding === undefined) return frozenGlobals.has(name);

@@ -2,6 +2,7 @@ import type { Scope } from '../bytecode/frame.ts';
 import { type FunctionFacts, isNeverReassigned } from './binding.ts';
 import { guardUninitialized } from './live-scope.ts';
 import type { ScopeTable } from './probe.ts';
+import { scopeReads } from './scope-reads.ts';
 import { frozenGlobals } from './standard-globals.ts';
 
 /**
@@ -24,18 +25,9 @@ export function markedScope(table: ScopeTable, facts: FunctionFacts): Scope {
     return read;
   };
 
-  const isReadable = (name: string): boolean => {
-    try {
-      reader(name)();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-
+  const { isReadable, ...reads } = scopeReads(reader, facts);
   return {
-    has: (name) => facts.free.get(name) !== undefined || isReadable(name),
-    get: (name) => reader(name)(),
+    ...reads,
     set(name, value) {
       const write = Object.getOwnPropertyDescriptor(table, name)?.set;
       if (write) write(value);
@@ -43,7 +35,6 @@ export function markedScope(table: ScopeTable, facts: FunctionFacts): Scope {
       else if (name in globals) globals[name] = value;
       else throw new ReferenceError(`${name} is not defined`);
     },
-    reader,
     isConstant(name) {
       const binding = facts.free.get(name);
       if (binding === undefined) return frozenGlobals.has(name);

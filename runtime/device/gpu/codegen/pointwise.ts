@@ -1,6 +1,7 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../../ops/define-op.ts';
 import type { Expr } from '../../../ops/expr.ts';
+import { operandsOf } from '../../../ops/expr-nodes.ts';
 import { arithmeticOf } from '../../../ops/expr-type.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
@@ -8,14 +9,14 @@ import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
 import { input, type KernelPlan, output, type Slot, type Stage, scratch } from '../kernel-plan.ts';
 import { maxArrays } from '../limits.ts';
 import { binaryCode, compareCode, numberCode, powerCode, unaryCode } from './math-code.ts';
-import { childrenOf, inputsOf, splitExpr } from './split-expr.ts';
+import { inputsOf, splitExpr } from './split-expr.ts';
 import { StageWriter } from './stage-writer.ts';
 
 /** Attributes that decide the source itself: exponents. All others are arguments of the kernel. */
 export function attrsInSource(expr: Expr): readonly string[] {
   const own =
     expr.kind === 'binary' && expr.fn === 'pow' && expr.y.kind === 'attr' ? [expr.y.name] : [];
-  return [...own, ...childrenOf(expr).flatMap(attrsInSource)];
+  return [...own, ...operandsOf(expr).flatMap(attrsInSource)];
 }
 
 /** What stands for an input of the expression. */

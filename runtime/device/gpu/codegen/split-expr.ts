@@ -1,29 +1,10 @@
 import { E, type Expr } from '../../../ops/expr.ts';
-
-export function childrenOf(expr: Expr): readonly Expr[] {
-  switch (expr.kind) {
-    case 'input':
-    case 'const':
-    case 'attr':
-      return [];
-    case 'unary':
-      return [expr.x];
-    case 'binary':
-    case 'compare':
-      return [expr.x, expr.y];
-    case 'select':
-      return [expr.test, expr.then, expr.otherwise];
-  }
-}
+import { nodesOf, operandsOf } from '../../../ops/expr-nodes.ts';
 
 /** Inputs that an expression reads, ascending. */
 export function inputsOf(expr: Expr): readonly number[] {
   const found = new Set<number>();
-  const visit = (node: Expr) => {
-    if (node.kind === 'input') found.add(node.index);
-    childrenOf(node).forEach(visit);
-  };
-  visit(expr);
+  for (const node of nodesOf(expr)) if (node.kind === 'input') found.add(node.index);
   return [...found].sort((a, b) => a - b);
 }
 
@@ -61,7 +42,7 @@ export function splitExpr(expr: Expr, limit: number, replacement: number): Split
  * third of them, so that every split makes the rest smaller.
  */
 function largestPart(expr: Expr, limit: number): Expr {
-  const children = childrenOf(expr);
+  const children = operandsOf(expr);
   const tooLarge = children.find((child) => inputsOf(child).length > limit);
   if (tooLarge) return largestPart(tooLarge, limit);
   return children.reduce((a, b) => (inputsOf(b).length > inputsOf(a).length ? b : a));
