@@ -103,4 +103,39 @@ describe.skipIf(skipGpu)('gpu/mlp-static', () => {
     // Momentum buffers come with the first step; afterwards nothing grows.
     expect(new Set(growth.slice(1)).size).toBe(1);
   });
+
+  it('a whole step, update included, is one graph that equals eager on the GPU', async () => {
+    const run = async (capture: boolean) => {
+      const start = gpu().allocator.counter.allocated;
+      seed(11);
+      const [x, target, model] = deviceGuard(
+        gpu(),
+        () => [randn([8, 6]), tensor(labels), new Mlp()] as const,
+      );
+      const optimizer = new optim.SGD(model.parameters(), { lr: 0.3, momentum: 0.9 });
+      const step = (input: Tensor, classes: Tensor) => {
+        const loss = crossEntropy(model.forward(input), classes);
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      };
+      const captured = toStatic(step);
+      const losses: number[] = [];
+      for (let i = 0; i < 4; i++) {
+        const loss = capture ? captured(x, target) : tidy(() => step(x, target));
+        losses.push(await loss.item());
+        loss.dispose();
+      }
+      optimizer.dispose();
+      model.dispose();
+      for (const t of [x, target]) t.dispose();
+      expect(gpu().allocator.counter.allocated).toBe(start);
+      return { losses, stats: captured.stats() };
+    };
+    const eager = await run(false);
+    const { losses, stats } = await run(true);
+    expect(losses).toEqual(eager.losses);
+    expect(stats).toMatchObject({ graphs: 1, breaks: [], fallbacks: [] });
+  });
 });
