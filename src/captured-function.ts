@@ -21,6 +21,7 @@ import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
 import { Suspended } from './resume/suspended.ts';
 import { catchIn } from './resume/unwind.ts';
 import { type CapturedStats, StatsCounter } from './stats.ts';
+import { isNotToStatic, toStaticEnabled } from './traces/policy.ts';
 import type { TraceResult } from './traces/trace-result.ts';
 
 export interface ToStaticOptions {
@@ -63,6 +64,7 @@ export class Captured {
 
   call(thisValue: unknown, args: readonly unknown[]): unknown {
     this.#stats.calls++;
+    if (!toStaticEnabled()) return Reflect.apply(this.fn, thisValue, args);
     this.#code ??= this.#capture();
     const code = this.#code && this.#withHomeObject(this.#code, thisValue);
     // Inside another captured function's trace or without code the function is what it always was.
@@ -88,6 +90,10 @@ export class Captured {
   }
 
   #capture(): CapturedCode | null {
+    if (isNotToStatic(this.fn)) {
+      this.#fallBack(`${this.fn.name || 'the function'} is marked with notToStatic()`, undefined);
+      return null;
+    }
     const found = codeOf(this.fn, this.options);
     if (!isRefused(found)) return found;
     this.#fallBack(`${this.fn.name || 'the function'} is not captured: ${found.why}`, undefined);

@@ -12,3 +12,4 @@ export {
 export type { CapturedStats, FallbackRecord } from './stats.ts';
 export { type StaticFunction, toStatic } from './to-static.ts';
 export type { BreakReason, BreakRecord } from './traces/graph-break.ts';
+export { breakGraph, enableToStatic, notToStatic } from './traces/policy.ts';

@@ -90,6 +90,10 @@ export const breakReasons = {
     hint: 'None needed: it costs no graph.',
     limitation: true,
   },
+  'not-to-static': {
+    explanation: 'The called function is marked with notToStatic().',
+    hint: 'Remove the mark.',
+  },
   forced: {
     explanation: 'breakGraph() was called.',
     hint: 'Remove the call.',

@@ -5,6 +5,7 @@ import { usesSuper } from '../../bytecode/uses-super.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { closureOf } from '../../resume/function-of.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { breakGraph, isNotToStatic } from '../../traces/policy.ts';
 import { callApi, isDataRead, isTracedApi } from '../api.ts';
 import { arrayElements, iterableArray } from '../arrays.ts';
 import { callBuiltin } from '../builtins.ts';
@@ -97,6 +98,10 @@ function guardIdentity(t: Tracer, { source, value }: FunctionVariable): void {
 /** Functions that need no source: those of the tensor API, and pure ones of the host. */
 function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
   const { value } = callee;
+  if (value === breakGraph) throw new GraphBreak('forced', 'breakGraph()');
+  if (isNotToStatic(value)) {
+    throw new GraphBreak('not-to-static', `${nameAt(call.caller, callee)}() is not to be captured`);
+  }
   if (isTracedApi(value)) return callApi(t, value, call.receiver, call.args);
   if (isDataRead(value)) {
     throw new GraphBreak('data-read', `${nameAt(call.caller, callee)}() reads values`);
