@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -23,6 +23,21 @@ describe('README', () => {
     const expected = before + block + after;
     if (process.env.UPDATE_FIXTURES) writeFileSync(readme, expected);
     expect(readFileSync(readme, 'utf8')).toBe(expected);
+  });
+
+  it('its first example runs as it stands', () => {
+    const text = readFileSync(readme, 'utf8');
+    const example = /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
+    const folder = join(root, 'node_modules/.tostatic-readme-test');
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, 'example.ts');
+    writeFileSync(file, example.replace("'tostatic'", "'../../src/index.ts'"));
+    const printed = execFileSync(process.execPath, ['--import', 'tsx', file], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    rmSync(folder, { recursive: true });
+    expect(printed).toContain('1 call, 1 trace, 1 subgraph with 9 ops, 0 graph breaks');
   });
 
   it('names every folder of the package', () => {
