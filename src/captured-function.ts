@@ -1,4 +1,4 @@
-import { ArgumentError, CaptureError, DataError } from '../runtime/errors/errors.ts';
+import { ArgumentError, AutogradError, CaptureError, DataError } from '../runtime/errors/errors.ts';
 import type { UserPosition } from '../runtime/errors/position.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
 import { Subgraph } from '../runtime/run-program/run-program.ts';
@@ -190,16 +190,21 @@ export class Captured {
   #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     if (point.native !== null) return undefined;
     if (point.entries.length >= recompileLimit) {
-      const at = positionOf(frames);
-      point.native = `${recompileLimit} different entries were compiled here and none fits`;
-      this.#fallBack(`${point.native}; what the guards rely on changes with every call`, at);
-      return undefined;
+      const why = `${recompileLimit} different entries were compiled here and none fits`;
+      return this.#runNatively(
+        point,
+        frames,
+        `${why}; what the guards rely on changes with every call`,
+      );
     }
     const numbersAreVolatile = point.entries.length >= volatileAfter;
     const result = withCaptureSession(() => trace(frames, codeOf, { numbersAreVolatile }));
     this.#stats.translations++;
-    if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
     const stages = compileOps(result, this.#memory);
+    if (stages === 'overwritten') {
+      return this.#runNatively(point, frames, 'a value that backward needs is written in place');
+    }
+    if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
     const subgraph = stages && new Subgraph(stages.planned);
     if (stages) {
       this.#stats.graphs++;
@@ -209,6 +214,11 @@ export class Captured {
     this.#parts.push({ trace: entry.result, stages });
     point.add(entry);
     return entry;
+  }
+
+  #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {
+    point.native = why;
+    this.#fallBack(why, positionOf(frames));
   }
 }
 
@@ -246,11 +256,23 @@ function runOrFail(
   }
 }
 
-/** Phases 4 to 7; null when there is nothing to run. */
-function compileOps(result: TraceResult, memory: MemoryOptions): SubgraphStages | null {
+/**
+ * Phases 4 to 7; null when there is nothing to run. `overwritten`: the program writes over a value that
+ * its own backward would need, which is a mistake only once somebody asks for that backward.
+ */
+function compileOps(
+  result: TraceResult,
+  memory: MemoryOptions,
+): SubgraphStages | 'overwritten' | null {
   const { program } = result;
   const writes = program.ops.some(({ op }) => op.inPlace);
-  return program.outputs.length === 0 && !writes ? null : compileSubgraph(program, result, memory);
+  if (program.outputs.length === 0 && !writes) return null;
+  try {
+    return compileSubgraph(program, result, memory);
+  } catch (error) {
+    if (writes && error instanceof AutogradError) return 'overwritten';
+    throw error;
+  }
 }
 
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {

@@ -52,9 +52,8 @@ export class RunProgramNode extends GradNode {
   ): (Tensor | null)[] {
     const { slots } = this.#scope;
     const { gradInputs } = this.#backward;
-    const unused = new Set(plan.unusedInputs);
     this.#backward.gradOutputs.forEach((id, i) => {
-      if (id === null || unused.has(id)) return;
+      if (id === null || plan.unusedInputs.includes(id)) return;
       const gradient = gradOutputs[i] ?? this.#zeros(id);
       enter(slots[id]!, gradient, this.#subgraph.planned.values[id]!);
       // The scope is the only owner now: the gradient dies at its last use in the program.

@@ -14,6 +14,8 @@ export class Subgraph {
   readonly scopes: ScopePool;
   readonly #forward: Executable;
   readonly #enters: readonly boolean[];
+  /** Outputs that lead to the node. */
+  readonly #differentiable: number;
 
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
@@ -21,13 +23,14 @@ export class Subgraph {
     this.#forward = new Executable(planned.forward, planned.values);
     const unused = new Set(planned.forward.unusedInputs);
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
+    this.#differentiable = planned.backward?.gradOutputs.filter((id) => id !== null).length ?? 0;
   }
 
   /**
    * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter
    * the scope as further owners of their holders; one with other strides than planned as a copy that
    * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
-   * After an exception everything is as before.
+   * After an exception everything is as before, but for writes in place that were made already.
    */
   run(inputs: readonly Tensor[]): Tensor[] {
     const { forward, backward } = this.planned;
@@ -59,8 +62,7 @@ export class Subgraph {
   #record(scope: Scope, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
     const { gradInputs, gradOutputs } = this.planned.backward!;
     const targets = inputs.map((input, i) => (gradInputs[i] === null ? null : targetOf(input)));
-    const owners = gradOutputs.filter((id) => id !== null).length;
-    const node = new RunProgramNode(this, scope, targets, owners);
+    const node = new RunProgramNode(this, scope, targets, this.#differentiable);
     outputs.forEach((output, index) => {
       if (gradOutputs[index] !== null) output.setGradEdge({ node, index });
     });

@@ -32,13 +32,13 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       const read = compileRecipe(effect.value);
       const { key } = effect;
       return (values, owned) => {
-        const object = objectOf(values.frames) as Record<string, unknown>;
+        const object = objectOf(values.frames) as object;
         const value = read(values);
-        // What an object holds outlives the call, whatever tidy it is in.
         owned.escape(value);
-        if (value instanceof Tensor) keep(value);
+        // As in eager execution a gradient outlives any tidy, and what else is stored does not.
+        if (object instanceof Tensor && value instanceof Tensor) keep(value);
         return () => {
-          object[key] = value;
+          (object as Record<string, unknown>)[key] = value;
         };
       };
     }

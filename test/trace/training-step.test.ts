@@ -184,6 +184,40 @@ describe('trace/training-step', () => {
     expect(f.stats()).toMatchObject({ graphs: 1, breaks: [] });
   });
 
+  it('a saved value that is written in place matters only to a backward, as in eager execution', () => {
+    const w = ones([3]).requiresGrad_();
+    const fn = (x: Tensor) => {
+      const y = x.mul(w);
+      noGrad(() => x.add_(1));
+      return y.sum();
+    };
+    const f = toStatic(fn);
+    for (const run of [fn, f]) {
+      const x = ones([3]);
+      const total = run(x);
+      expect(total.itemSync()).toBe(3);
+      expect([...x.dataSync()]).toEqual([2, 2, 2]);
+      expect(() => total.backward()).toThrow(AutogradError);
+    }
+    expect(f.stats().fallbacks).toHaveLength(1);
+  });
+
+  it('what is stored inside a tidy around the call goes with it, but for gradients', () => {
+    const w = ones([3]).requiresGrad_();
+    const state = { last: null as Tensor | null };
+    const fn = () => {
+      const y = w.mul(2);
+      y.sum().backward();
+      state.last = y;
+    };
+    for (const run of [fn, toStatic(fn)]) {
+      tidy(run);
+      expect(state.last!.disposed).toBe(true);
+      expect([...w.grad!.dataSync()]).toEqual([2, 2, 2]);
+      w.grad = null;
+    }
+  });
+
   it('a saved value that is written in place makes backward fail as in eager execution', () => {
     const w = ones([3]).requiresGrad_();
     const step = (x: Tensor) => {
