@@ -51,6 +51,7 @@ export { cast } from './ops/cast.ts';
 export { type Conv2dOptions, conv2d, maxPool2d, type Pool2dOptions } from './ops/conv.ts';
 export { type CreateOptions, full, ones, rand, randn, zeros } from './ops/create.ts';
 export { maskedSelect, nonzero } from './ops/data-dependent.ts';
+export { alphaDropout, dropout, featureDropout } from './ops/dropout.ts';
 export { type EmbeddingOptions, embedding, oneHot } from './ops/embedding.ts';
 export { amax, amin, argmax, argmin, max, min } from './ops/extremes.ts';
 export { gather, scatter, scatterAdd, takeAlongDim } from './ops/gather.ts';

@@ -29,6 +29,13 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { type Parameter, parameter } from './parameter.ts';
 
+/** max(x, 0), any shape. */
+export class ReLU extends Module {
+  override forward(input: Tensor): Tensor {
+    return relu(input);
+  }
+}
+
 /** tanh(x), any shape. */
 export class Tanh extends Module {
   override forward(input: Tensor): Tensor {
@@ -50,17 +57,38 @@ export class LogSigmoid extends Module {
   }
 }
 
-/** Along the last dimension. */
+/** eˣ over its sum along `dim`, the last one when left out. */
 export class Softmax extends Module {
+  readonly dim: number;
+
+  constructor(dim = -1) {
+    super();
+    this.dim = dim;
+  }
+
   override forward(input: Tensor): Tensor {
-    return softmax(input);
+    return softmax(input, this.dim);
   }
 }
 
-/** Along the last dimension. */
-export class LogSoftmax extends Module {
+/** The softmax of −x. */
+export class Softmin extends Softmax {
   override forward(input: Tensor): Tensor {
-    return logSoftmax(input);
+    return tidy(() => softmax(neg(input), this.dim));
+  }
+}
+
+/** Over the channels of [n, c, h, w] or [c, h, w]. */
+export class Softmax2d extends Softmax {
+  constructor() {
+    super(-3);
+  }
+}
+
+/** The logarithm of the softmax. */
+export class LogSoftmax extends Softmax {
+  override forward(input: Tensor): Tensor {
+    return logSoftmax(input, this.dim);
   }
 }
 

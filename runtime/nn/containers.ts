@@ -1,6 +1,45 @@
 import { ArgumentError } from '../errors/errors.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { type Parameter, parameter } from './parameter.ts';
+
+/** A module from one tensor to one tensor. */
+export interface Layer extends Module {
+  forward(input: Tensor): Tensor;
+}
+
+/** Its layers one after the other, named by position. */
+export class Sequential extends Module {
+  readonly layers: readonly Layer[];
+
+  constructor(...layers: Layer[]) {
+    super();
+    this.layers = layers;
+  }
+
+  get length(): number {
+    return this.layers.length;
+  }
+
+  /** Counted from the end when negative. */
+  at(index: number): Layer | undefined {
+    return this.layers.at(index);
+  }
+
+  [Symbol.iterator](): Iterator<Layer> {
+    return this.layers[Symbol.iterator]();
+  }
+
+  override stateName(path: string): string {
+    return path.replace(/^layers\./, '');
+  }
+
+  override forward(input: Tensor): Tensor {
+    let output = input;
+    for (const layer of this.layers) output = layer.forward(output);
+    return output;
+  }
+}
 
 /** A list of modules, named by position. It has no `forward`: its owner decides what runs when. */
 export class ModuleList<M extends Module = Module> extends Module {
@@ -81,11 +120,83 @@ export class ModuleDict<M extends Module = Module> extends Module {
   }
 }
 
-/** The input itself. */
-export class Identity extends Module {
-  override forward(input: Tensor): Tensor {
-    return input;
+/** A list of parameters, named by position; tensors without gradient become parameters. */
+export class ParameterList extends Module {
+  readonly items: Parameter[];
+
+  constructor(tensors: Iterable<Tensor> = []) {
+    super();
+    this.items = Array.from(tensors, asParameter);
   }
+
+  get length(): number {
+    return this.items.length;
+  }
+
+  /** Counted from the end when negative. */
+  at(index: number): Parameter | undefined {
+    return this.items.at(index);
+  }
+
+  push(...tensors: Tensor[]): this {
+    this.items.push(...tensors.map(asParameter));
+    return this;
+  }
+
+  [Symbol.iterator](): Iterator<Parameter> {
+    return this.items[Symbol.iterator]();
+  }
+
+  override stateName(path: string): string {
+    return path.replace(/^items\./, '');
+  }
+
+  override forward(): never {
+    throw notCallable('ParameterList');
+  }
+}
+
+/** Parameters by name; tensors without gradient become parameters. */
+export class ParameterDict extends Module {
+  readonly items: Record<string, Parameter> = {};
+
+  constructor(tensors: Readonly<Record<string, Tensor>> = {}) {
+    super();
+    for (const [name, tensor] of Object.entries(tensors)) this.items[name] = asParameter(tensor);
+  }
+
+  get(name: string): Parameter | undefined {
+    return this.items[name];
+  }
+
+  set(name: string, tensor: Tensor): this {
+    this.items[name] = asParameter(tensor);
+    return this;
+  }
+
+  keys(): Iterable<string> {
+    return Object.keys(this.items);
+  }
+
+  [Symbol.iterator](): Iterator<[string, Parameter]> {
+    return Object.entries(this.items)[Symbol.iterator]();
+  }
+
+  protected override ownValues(): Iterable<[string, unknown]> {
+    return Object.entries(this.items);
+  }
+
+  override *tensorHolders(): Generator<object> {
+    yield this.items;
+  }
+
+  override forward(): never {
+    throw notCallable('ParameterDict');
+  }
+}
+
+function asParameter(tensor: Tensor): Parameter {
+  return tensor.requiresGrad && tensor.isLeaf ? tensor : parameter(tensor);
 }
 
 function notCallable(name: string): ArgumentError {

@@ -1,7 +1,8 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import type { HookHandle } from '../autograd/hooks.ts';
-import type { Device } from '../device/device.ts';
-import { Tensor } from '../tensor/tensor.ts';
+import { type DType, dtypes } from '../tensor/dtype.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { TransferTarget } from '../tensor/transfer.ts';
 import {
   addHook,
   type BackwardHook,
@@ -9,7 +10,8 @@ import {
   type ForwardPreHook,
 } from './module-hooks.ts';
 import { type LoadOptions, type LoadResult, loadInto, type StateDict } from './module-state.ts';
-import { isBuffer, isState, type Parameter, sameRole } from './parameter.ts';
+import { isModule, namedModules, namedTensors, replaceTensors, stateOf } from './module-walk.ts';
+import { isBuffer, type Parameter, sameRole } from './parameter.ts';
 
 /**
  * Part of a model: `forward` and the tensors and modules that it uses, which are found by walking the
@@ -34,20 +36,43 @@ export abstract class Module {
     }
   }
 
+  /** The objects that may hold tensors of this module as their properties: itself and its arrays. */
+  *tensorHolders(): Generator<object> {
+    yield this;
+    for (const value of Object.values(this)) if (Array.isArray(value)) yield value;
+  }
+
+  /**
+   * The name of what lies at a path below. The path itself, unless a class holds its parts in another
+   * way than it names them: the layers of `Sequential` are `0`, `1`, ….
+   */
+  stateName(path: string): string {
+    return path;
+  }
+
   /** Direct submodules. */
   *children(): Generator<Module> {
-    for (const [, value] of this.ownEntries()) if (value instanceof Module) yield value;
+    for (const [, child] of this.namedChildren()) yield child;
+  }
+
+  /** Direct submodules with their names. */
+  *namedChildren(): Generator<[name: string, child: Module]> {
+    for (const [path, value] of this.ownEntries()) {
+      if (isModule(value)) yield [this.stateName(path), value];
+    }
   }
 
   /** This module and all below it, each once. */
-  *modules(seen = new Set<Module>()): Generator<Module> {
-    if (seen.has(this)) return;
-    seen.add(this);
-    yield this;
-    for (const child of this.children()) yield* child.modules(seen);
+  *modules(): Generator<Module> {
+    for (const [, module] of namedModules(this)) yield module;
   }
 
-  /** Leaves that require a gradient, each once, with their paths: `layers.0.weight`. */
+  /** This module, by the name '', and all below it, each once, with their paths. */
+  *namedModules(): Generator<[name: string, module: Module]> {
+    yield* namedModules(this);
+  }
+
+  /** Leaves that require a gradient, each once, with their names: `layers.0.weight`. */
   *namedParameters(): Generator<[name: string, parameter: Parameter]> {
     for (const [name, tensor] of namedTensors(this)) {
       if (tensor.requiresGrad && tensor.isLeaf) yield [name, tensor];
@@ -72,7 +97,7 @@ export abstract class Module {
    * module's own: `clone()` them to keep a moment.
    */
   stateDict(): StateDict {
-    return Object.fromEntries(stateOf(this, '', new Set()));
+    return Object.fromEntries(stateOf(this));
   }
 
   /** Copies values by name into the parameters and buffers; throws for other names and shapes. */
@@ -119,15 +144,23 @@ export abstract class Module {
     for (const tensor of this.parameters()) dropGrad(tensor);
   }
 
+  /** Freezes every parameter below, or lets gradients reach it again. */
+  requiresGrad_(requiresGrad = true): this {
+    for (const [, tensor] of stateOf(this)) {
+      if (!isBuffer(tensor)) tensor.requiresGrad_(requiresGrad);
+    }
+    return this;
+  }
+
   /**
-   * Moves every tensor to the device. The properties hold new tensors afterwards: make the optimizer
-   * after the move. Gradients are given back.
+   * Moves every tensor to a device, or casts every floating-point one to a dtype. The properties hold new
+   * tensors afterwards: make the optimizer after the move. Gradients are given back.
    */
-  to(device: Device | string): this {
+  to(target: TransferTarget): this {
     const moved = new Map<Tensor, Tensor>();
     for (const module of this.modules()) {
       replaceTensors(module, (tensor) => {
-        const result = moved.get(tensor) ?? movedTo(tensor, device);
+        const result = moved.get(tensor) ?? movedTo(tensor, target);
         moved.set(tensor, result);
         return result;
       });
@@ -146,46 +179,11 @@ export abstract class Module {
   }
 }
 
-function* namedTensors(
-  module: Module,
-  prefix = '',
-  seen = new Set<object>(),
-): Generator<[name: string, tensor: Tensor]> {
-  seen.add(module);
-  for (const [path, value] of module.ownEntries()) {
-    if (value instanceof Tensor && !seen.has(value)) {
-      seen.add(value);
-      yield [prefix + path, value];
-    } else if (value instanceof Module && !seen.has(value)) {
-      yield* namedTensors(value, `${prefix + path}.`, seen);
-    }
-  }
-}
-
-/** Also what was seen before: a saved file has shared tensors under all names. */
-function* stateOf(
-  module: Module,
-  prefix: string,
-  above: ReadonlySet<Module>,
-): Generator<[name: string, tensor: Tensor]> {
-  if (above.has(module)) return;
-  const path = new Set([...above, module]);
-  for (const [key, value] of module.ownEntries()) {
-    if (value instanceof Tensor && isState(value)) yield [prefix + key, value];
-    else if (value instanceof Module) yield* stateOf(value, `${prefix + key}.`, path);
-  }
-}
-
-function replaceTensors(module: Module, replace: (tensor: Tensor) => Tensor): void {
-  for (const [key, value] of Object.entries(module)) {
-    if (value instanceof Tensor) Object.assign(module, { [key]: replace(value) });
-    if (!Array.isArray(value)) continue;
-    for (const [i, item] of value.entries()) if (item instanceof Tensor) value[i] = replace(item);
-  }
-}
-
-function movedTo(tensor: Tensor, device: Device | string): Tensor {
-  const result = noGrad(() => tensor.to(device));
+function movedTo(tensor: Tensor, target: TransferTarget): Tensor {
+  const casts = typeof target === 'string' && target in dtypes;
+  // Counters, masks and indices stay what they are.
+  if (casts && !(dtypes[tensor.dtype].floating && dtypes[target as DType].floating)) return tensor;
+  const result = noGrad(() => tensor.to(target));
   if (result === tensor) return tensor;
   return sameRole(tensor, result).requiresGrad_(tensor.requiresGrad);
 }

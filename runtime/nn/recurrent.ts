@@ -1,6 +1,8 @@
 import { ShapeError } from '../errors/errors.ts';
+import { dropout } from '../ops/dropout.ts';
 import { cat, stack } from '../ops/joining.ts';
-import { select, transpose } from '../ops/movement.ts';
+import { select, transpose, unsqueeze } from '../ops/movement.ts';
+import { gt, where } from '../ops/pointwise.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -22,6 +24,8 @@ export interface RecurrentOptions extends CellOptions {
   readonly bidirectional?: boolean;
   /** [batch, steps, …] instead of [steps, batch, …]. */
   readonly batchFirst?: boolean;
+  /** While training, zeroes this part of what a layer gives to the next; 0 when left out. */
+  readonly dropout?: number;
 }
 
 /** Outputs of all steps, and of each kind of state the last one: [layers · directions, batch, hidden]. */
@@ -35,6 +39,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   readonly numLayers: number;
   readonly bidirectional: boolean;
   readonly batchFirst: boolean;
+  readonly dropout: number;
   /** Layer by layer; in two directions, forward and then backward of each. */
   readonly cells: readonly Cell[];
 
@@ -43,26 +48,41 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     this.numLayers = options.numLayers ?? 1;
     this.bidirectional = options.bidirectional ?? false;
     this.batchFirst = options.batchFirst ?? false;
+    this.dropout = options.dropout ?? 0;
     const directions = this.bidirectional ? 2 : 1;
     this.cells = Array.from({ length: this.numLayers * directions }, (_, i) =>
       this.newCell(i < directions ? inputSize : directions * hiddenSize, hiddenSize, options),
     );
   }
 
+  /** `cells.3.weightIh` of a network in two directions is `weightIhL1Reverse`. */
+  override stateName(path: string): string {
+    const [, cell, tensor] = /^cells\.(\d+)\.(\w+)$/.exec(path) ?? [];
+    if (!tensor) return path;
+    const directions = this.bidirectional ? 2 : 1;
+    const layer = Math.floor(Number(cell) / directions);
+    return `${tensor}L${layer}${Number(cell) % directions === 1 ? 'Reverse' : ''}`;
+  }
+
   protected abstract newCell(input: number, hidden: number, options: RecurrentOptions): Cell;
 
-  /** `states`: of each kind the first, [layers · directions, batch, hidden]; zeros when null. */
-  protected run(input: Tensor, states: readonly Tensor[] | null): Run {
+  /**
+   * `states`: of each kind the first, [layers · directions, batch, hidden]; zeros when null. `lengths`
+   * int32 [batch]: steps from there on leave the state as it is, and give zeros.
+   */
+  protected run(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
     this.#check(input);
     const directions = this.bidirectional ? 2 : 1;
     let sequence = this.batchFirst ? transpose(input, 0, 1) : input;
     const last: CellState[] = [];
+    const masks = lengths && stepMasks(lengths, sequence.shape[0]!);
     for (let layer = 0; layer < this.numLayers; layer++) {
+      if (layer > 0 && this.dropout > 0) sequence = dropout(sequence, this.dropout, this.training);
       const parts: Tensor[] = [];
       for (let direction = 0; direction < directions; direction++) {
         const index = layer * directions + direction;
         const first = states && firstOf(states, index);
-        const { outputs, state } = this.#runCell(index, sequence, first, direction === 1);
+        const { outputs, state } = this.#runCell(index, sequence, first, masks, direction === 1);
         parts.push(outputs);
         last.push(state);
       }
@@ -75,7 +95,13 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     };
   }
 
-  #runCell(index: number, sequence: Tensor, first: CellState | null, backwards: boolean) {
+  #runCell(
+    index: number,
+    sequence: Tensor,
+    first: CellState | null,
+    masks: readonly Tensor[] | null,
+    backwards: boolean,
+  ) {
     const cell = this.cells[index]!;
     // All steps at once: one large product instead of many.
     const projected = cell.project(sequence);
@@ -84,8 +110,10 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     const outputs = new Array<Tensor>(steps);
     for (let i = 0; i < steps; i++) {
       const at = backwards ? steps - 1 - i : i;
-      state = cell.step(select(projected, 0, at), state);
-      outputs[at] = state[0];
+      const next = cell.step(select(projected, 0, at), state);
+      const mask = masks?.[at];
+      outputs[at] = mask ? where(mask, next[0], 0) : next[0];
+      state = mask ? stepped(mask, next, state) : next;
     }
     return { outputs: stack(outputs), state };
   }
@@ -100,6 +128,18 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
       remedy: 'add the missing dimension with unsqueeze, or set batchFirst',
     });
   }
+}
+
+/** Per step, bool [batch, 1]: which sequences have it. */
+function stepMasks(lengths: Tensor, steps: number): Tensor[] {
+  const column = unsqueeze(lengths, -1);
+  return Array.from({ length: steps }, (_, step) => gt(column, step));
+}
+
+/** Where the mask holds the next state, elsewhere the one before. */
+function stepped(mask: Tensor, next: CellState, before: CellState): CellState {
+  const [hidden, ...others] = next.map((own, i) => where(mask, own, before[i]!));
+  return [hidden!, ...others];
 }
 
 function firstOf(states: readonly Tensor[], index: number): CellState {
@@ -119,9 +159,13 @@ export class RNN extends Recurrent<RNNCell> {
     return new RNNCell(input, hidden, options);
   }
 
-  override forward(input: Tensor, hidden: Tensor | null = null): [outputs: Tensor, hidden: Tensor] {
+  override forward(
+    input: Tensor,
+    hidden: Tensor | null = null,
+    lengths: Tensor | null = null,
+  ): [outputs: Tensor, hidden: Tensor] {
     return tidy(() => {
-      const { outputs, states } = this.run(input, hidden && [hidden]);
+      const { outputs, states } = this.run(input, hidden && [hidden], lengths);
       return [outputs, states[0]!];
     });
   }
@@ -137,9 +181,13 @@ export class GRU extends Recurrent<GRUCell> {
     return new GRUCell(input, hidden, options);
   }
 
-  override forward(input: Tensor, hidden: Tensor | null = null): [outputs: Tensor, hidden: Tensor] {
+  override forward(
+    input: Tensor,
+    hidden: Tensor | null = null,
+    lengths: Tensor | null = null,
+  ): [outputs: Tensor, hidden: Tensor] {
     return tidy(() => {
-      const { outputs, states } = this.run(input, hidden && [hidden]);
+      const { outputs, states } = this.run(input, hidden && [hidden], lengths);
       return [outputs, states[0]!];
     });
   }
@@ -158,9 +206,10 @@ export class LSTM extends Recurrent<LSTMCell> {
   override forward(
     input: Tensor,
     state: readonly [hidden: Tensor, cell: Tensor] | null = null,
+    lengths: Tensor | null = null,
   ): [outputs: Tensor, state: [hidden: Tensor, cell: Tensor]] {
     return tidy(() => {
-      const { outputs, states } = this.run(input, state);
+      const { outputs, states } = this.run(input, state, lengths);
       return [outputs, [states[0]!, states[1]!]];
     });
   }

@@ -86,9 +86,24 @@ function resolveShape(x: Tensor, shape: Shape): Shape {
   });
 }
 
-export function flatten(x: Tensor, startDim = 0): Tensor {
+/** The dimensions from `startDim` to `endDim` as one. */
+export function flatten(x: Tensor, startDim = 0, endDim = -1): Tensor {
   const start = normalizeDim(startDim, x.rank, 'flatten');
-  return reshape(x, [...x.shape.slice(0, start), sizeOf(x.shape.slice(start))]);
+  const end = x.rank === 0 ? 0 : normalizeDim(endDim, x.rank, 'flatten') + 1;
+  if (x.rank > 0 && end <= start) {
+    throw new ArgumentError({
+      what: 'flatten: the dimensions are in the wrong order',
+      given: `startDim ${startDim}, endDim ${endDim} for ${formatSpec(x)}`,
+      expected: 'startDim before endDim, or the same',
+      remedy: 'swap them',
+    });
+  }
+  const [before, joined, after] = [
+    x.shape.slice(0, start),
+    x.shape.slice(start, end),
+    x.shape.slice(end),
+  ];
+  return reshape(x, [...before, sizeOf(joined), ...after]);
 }
 
 export function unsqueeze(x: Tensor, dim: number): Tensor {

@@ -72,7 +72,7 @@ describe('stateDict', () => {
     const [first, second] = tied.layers as [Linear, Linear];
     second.weight.dispose();
     second.weight = first.weight;
-    expect(keys(tied)).toContain('layers.1.weight');
+    expect(keys(tied)).toContain('1.weight');
     expect(tied.parameters().length).toBe(3);
     tied.loadStateDict(tied.stateDict());
     tied.dispose();

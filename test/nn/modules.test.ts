@@ -50,13 +50,13 @@ describe('Module', () => {
   it('lists a shared parameter or module once', () => {
     using shared = new Linear(2, 2);
     const model = new Sequential(shared, new ReLU(), shared);
-    expect(names(model)).toEqual(['layers.0.weight', 'layers.0.bias']);
+    expect(names(model)).toEqual(['0.weight', '0.bias']);
     expect([...model.modules()].length).toBe(3);
     const tied = new Sequential(new Linear(2, 2), new Linear(2, 2));
     const [first, second] = tied.layers as [Linear, Linear];
     second.weight.dispose();
     second.weight = first.weight;
-    expect(names(tied)).toEqual(['layers.0.weight', 'layers.0.bias', 'layers.1.bias']);
+    expect(names(tied)).toEqual(['0.weight', '0.bias', '1.bias']);
     tied.dispose();
   });
 
@@ -153,8 +153,8 @@ describe('layers', () => {
     using x = zeros([5, 1, 16, 16]);
     using scores = tidy(() => model.forward(x));
     expect(scores.shape).toEqual([5, 10]);
-    expect(names(model)).toContain('layers.0.bias');
-    expect(names(model)).not.toContain('layers.3.bias');
+    expect(names(model)).toContain('0.bias');
+    expect(names(model)).not.toContain('3.bias');
   });
 
   it('Linear takes any number of leading dimensions', () => {

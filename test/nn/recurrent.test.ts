@@ -12,7 +12,7 @@ import {
 import { randn, zeros } from '../../runtime/ops/create.ts';
 import { add, mul } from '../../runtime/ops/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { allocated, expectClose, type Tensor } from '../ops/eager.ts';
+import { allocated, expectClose, type Tensor, tensor } from '../ops/eager.ts';
 import { expectRecorded, type RecordedTensor, readRecords, toTensor } from '../ops/recorded.ts';
 
 interface RecurrentRecord {
@@ -34,11 +34,9 @@ interface RecurrentRecord {
 const classes = { RNN, GRU, LSTM } as const;
 const tolerance = { relative: 5e-5, absolute: 1e-5 };
 
-/** `weight_ih_l1_reverse` of two directions is that of cell 3. */
-function ownName(name: string, bidirectional: boolean): string {
-  const [, kind, part, layer, reverse] = /^(\w+)_([ih]h)_l(\d)(_reverse)?$/.exec(name)!;
-  const cell = Number(layer) * (bidirectional ? 2 : 1) + (reverse ? 1 : 0);
-  return `cells.${cell}.${kind}${part === 'ih' ? 'Ih' : 'Hh'}`;
+/** PyTorch's names, in camel case. */
+function ownName(name: string): string {
+  return name.replace(/_(\w)/g, (_match, first: string) => first.toUpperCase());
 }
 
 describe("recurrent modules give PyTorch's recorded outputs and gradients", () => {
@@ -58,7 +56,7 @@ describe("recurrent modules give PyTorch's recorded outputs and gradients", () =
           bias,
         });
         const named = Object.entries(record.state).map(([name, own]) => [
-          ownName(name, bidirectional),
+          ownName(name),
           toTensor(own),
         ]);
         module.loadStateDict(Object.fromEntries(named) as StateDict);
@@ -73,7 +71,7 @@ describe("recurrent modules give PyTorch's recorded outputs and gradients", () =
         weighed.reduce((all, next) => add(all, next)).backward();
         expectRecorded(input.grad!, record.inputGrads[0], "input's gradient", tolerance);
         for (const [name, expected] of Object.entries(record.paramGrads)) {
-          const own = module.stateDict()[ownName(name, bidirectional)]!;
+          const own = module.stateDict()[ownName(name)]!;
           expectRecorded(own.grad!, expected, `gradient of ${name}`, tolerance);
         }
         input.grad!.dispose();
@@ -82,6 +80,8 @@ describe("recurrent modules give PyTorch's recorded outputs and gradients", () =
     });
   }
 });
+
+const both = { numLayers: 2, bidirectional: true } as const;
 
 describe('recurrent modules', () => {
   it('go on from a state: two halves are the whole', () => {
@@ -110,7 +110,7 @@ describe('recurrent modules', () => {
         new RNNCell(3, 4, { nonlinearity: 'relu' }),
       ];
       const load = (cell: Module, layer: { readonly cells: readonly Module[] }) =>
-        cell.loadStateDict(layer.cells[0]!.stateDict());
+        cell.loadStateDict((layer.cells[0] as Module).stateDict());
       load(rnnCell, rnn);
       check(rnn, rnn.forward(x)[0], rnnCell, rnnCell.forward(x.select(0, 0)));
       const [gru, gruCell] = [new GRU(3, 4), new GRUCell(3, 4)];
@@ -121,6 +121,47 @@ describe('recurrent modules', () => {
       const [lstm, lstmCell] = [new LSTM(3, 4), new LSTMCell(3, 4)];
       load(lstmCell, lstm);
       check(lstm, lstm.forward(x)[1][1], lstmCell, lstmCell.forward(x.select(0, 0))[1]);
+    });
+  });
+
+  it('sequences of their own lengths run as if each were alone', () => {
+    tidy(() => {
+      const x = randn([5, 3, 3]);
+      const steps = [5, 2, 3];
+      const lengths = tensor(Int32Array.from(steps));
+      for (const layer of [new GRU(3, 4, both), new RNN(3, 4, both), new LSTM(3, 4, both)]) {
+        const [outputs, state] = layer.forward(x, null, lengths);
+        steps.forEach((length, i) => {
+          const [alone, own] = layer.forward(x.narrow(0, 0, length).narrow(1, i, 1));
+          const part = outputs.narrow(1, i, 1);
+          expectClose(part.narrow(0, 0, length).dataSync(), alone.dataSync(), 'outputs');
+          expect(
+            part
+              .narrow(0, length, 5 - length)
+              .abs()
+              .sum()
+              .itemSync(),
+          ).toBe(0);
+          [own].flat().forEach((last, kind) => {
+            const batch = [state].flat()[kind]!;
+            expectClose(batch.narrow(1, i, 1).dataSync(), last.dataSync(), 'state');
+          });
+        });
+        layer.dispose();
+      }
+    });
+  });
+
+  it('dropout lies between the layers, while training', () => {
+    tidy(() => {
+      const x = randn([2, 3, 4]);
+      using gru = new GRU(4, 4, { numLayers: 2, dropout: 0.5 });
+      using plain = new GRU(4, 4, { numLayers: 2 });
+      plain.loadStateDict(gru.stateDict());
+      const run = (layer: GRU) => [...layer.forward(x)[0].dataSync()];
+      expect(run(gru)).not.toEqual(run(plain));
+      gru.eval();
+      expect(run(gru)).toEqual(run(plain));
     });
   });
 

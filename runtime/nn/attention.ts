@@ -1,0 +1,180 @@
+import { deviceGuard } from '../device/current.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { zeros } from '../ops/create.ts';
+import { dropout } from '../ops/dropout.ts';
+import { cat } from '../ops/joining.ts';
+import { softmax } from '../ops/loss.ts';
+import { linear, matmul } from '../ops/matmul.ts';
+import { narrow, reshape, transpose, unsqueeze } from '../ops/movement.ts';
+import { add, maskedFill, mul } from '../ops/pointwise.ts';
+import { mean } from '../ops/reduce.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { xavierNormal_, xavierUniform_ } from './init.ts';
+import { Linear } from './linear.ts';
+import { Module } from './module.ts';
+import { type Parameter, parameter } from './parameter.ts';
+
+export interface MultiheadAttentionOptions {
+  /** While training, zeroes this part of the weights; 0 when left out. */
+  readonly dropout?: number;
+  /** True when left out. */
+  readonly bias?: boolean;
+  /** Adds a learned key and value to every sequence. */
+  readonly addBiasKv?: boolean;
+  /** Adds a key and value of zeros to every sequence. */
+  readonly addZeroAttn?: boolean;
+  /** Features of keys and values; as many as the queries' when left out. */
+  readonly kdim?: number;
+  readonly vdim?: number;
+  /** [batch, steps, features] instead of [steps, batch, features]. */
+  readonly batchFirst?: boolean;
+}
+
+export interface AttentionCall {
+  /** bool [batch, keys]: true where a key is padding. Numbers are added to the scores. */
+  readonly keyPaddingMask?: Tensor | null;
+  /** Answers the weights too; true when left out. */
+  readonly needWeights?: boolean;
+  /** [queries, keys] or [batch · heads, queries, keys]: true where not to look; numbers are added. */
+  readonly attnMask?: Tensor | null;
+  /** Weights as the mean of all heads; true when left out. */
+  readonly averageAttnWeights?: boolean;
+}
+
+/**
+ * Vaswani and others' attention: [queries, batch, features], keys and values [keys, batch, …] → outputs
+ * like the queries, and weights [batch, queries, keys], or [batch, heads, queries, keys].
+ */
+export class MultiheadAttention extends Module {
+  readonly embedDim: number;
+  readonly numHeads: number;
+  readonly dropout: number;
+  readonly addZeroAttn: boolean;
+  readonly batchFirst: boolean;
+  /** [3 · features, features], of queries, keys and values; null where keys or values have other sizes. */
+  inProjWeight: Parameter | null;
+  qProjWeight: Parameter | null;
+  kProjWeight: Parameter | null;
+  vProjWeight: Parameter | null;
+  inProjBias: Parameter | null;
+  outProj: Linear;
+  /** [1, 1, features] */
+  biasK: Parameter | null;
+  biasV: Parameter | null;
+
+  constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {
+    super();
+    if (!Number.isInteger(embedDim / numHeads)) {
+      throw new ArgumentError({
+        what: "MultiheadAttention: the features can't be divided among the heads",
+        given: `${embedDim} features, ${numHeads} heads`,
+        expected: 'a number of features that is a multiple of the heads',
+        remedy: 'change one of them',
+      });
+    }
+    this.embedDim = embedDim;
+    this.numHeads = numHeads;
+    this.dropout = options.dropout ?? 0;
+    this.addZeroAttn = options.addZeroAttn ?? false;
+    this.batchFirst = options.batchFirst ?? false;
+    const { bias = true, kdim = embedDim, vdim = embedDim } = options;
+    const same = kdim === embedDim && vdim === embedDim;
+    const weight = (rows: number, columns: number) =>
+      parameter(xavierUniform_(zeros([rows, columns])));
+    this.inProjWeight = same ? weight(3 * embedDim, embedDim) : null;
+    this.qProjWeight = same ? null : weight(embedDim, embedDim);
+    this.kProjWeight = same ? null : weight(embedDim, kdim);
+    this.vProjWeight = same ? null : weight(embedDim, vdim);
+    this.inProjBias = bias ? parameter(zeros([3 * embedDim])) : null;
+    this.outProj = new Linear(embedDim, embedDim, { bias });
+    if (this.outProj.bias) this.outProj.bias.detach().fill_(0);
+    const extra = () => parameter(xavierNormal_(zeros([1, 1, embedDim])));
+    this.biasK = options.addBiasKv ? extra() : null;
+    this.biasV = options.addBiasKv ? extra() : null;
+  }
+
+  override forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    call: AttentionCall = {},
+  ): [output: Tensor, weights: Tensor | null] {
+    return tidy(() => {
+      const batched = (x: Tensor) => (this.batchFirst ? x : transpose(x, 0, 1));
+      const [q, k, v] = this.#project(query, key, value);
+      const [keys, values] = [
+        this.#withExtra(batched(k), this.biasK),
+        this.#withExtra(batched(v), this.biasV),
+      ];
+      const weights = this.#weights(batched(q), keys, call, key.shape[this.batchFirst ? 1 : 0]!);
+      const heads = matmul(dropout(weights, this.dropout, this.training), this.#heads(values));
+      const [batch, , queries] = heads.shape as [number, number, number];
+      const joined = reshape(transpose(heads, 1, 2), [batch, queries, this.embedDim]);
+      const output = batched(this.outProj.forward(joined));
+      if (!(call.needWeights ?? true)) return [output, null];
+      return [output, (call.averageAttnWeights ?? true) ? mean(weights, 1) : weights];
+    });
+  }
+
+  /** Each in the layout that it came in. */
+  #project(query: Tensor, key: Tensor, value: Tensor): [Tensor, Tensor, Tensor] {
+    const size = this.embedDim;
+    const bias = (i: number) => this.inProjBias && narrow(this.inProjBias, 0, i * size, size);
+    const joint = this.inProjWeight;
+    if (joint && query === key && key === value) {
+      // One large product instead of three.
+      const all = linear(query, joint, this.inProjBias);
+      return [
+        narrow(all, -1, 0, size),
+        narrow(all, -1, size, size),
+        narrow(all, -1, 2 * size, size),
+      ];
+    }
+    const weight = (own: Parameter | null, i: number) => own ?? narrow(joint!, 0, i * size, size);
+    return [
+      linear(query, weight(this.qProjWeight, 0), bias(0)),
+      linear(key, weight(this.kProjWeight, 1), bias(1)),
+      linear(value, weight(this.vProjWeight, 2), bias(2)),
+    ];
+  }
+
+  /** [batch, keys, features] with the learned key and the one of zeros at the end. */
+  #withExtra(x: Tensor, learned: Parameter | null): Tensor {
+    const [batch] = x.shape as [number];
+    const extra = learned ? [learned.expand([batch, 1, this.embedDim])] : [];
+    if (this.addZeroAttn) {
+      extra.push(deviceGuard(x.device, () => zeros([batch, 1, this.embedDim], { dtype: x.dtype })));
+    }
+    return extra.length > 0 ? cat([x, ...extra], 1) : x;
+  }
+
+  /** [batch, steps, features] → [batch, heads, steps, features / heads] */
+  #heads(x: Tensor): Tensor {
+    const [batch, steps] = x.shape as [number, number];
+    const size = this.embedDim / this.numHeads;
+    return transpose(reshape(x, [batch, steps, this.numHeads, size]), 1, 2);
+  }
+
+  /** [batch, heads, queries, keys]; the masks speak of the first `given` keys. */
+  #weights(q: Tensor, k: Tensor, call: AttentionCall, given: number): Tensor {
+    const scale = Math.sqrt(this.numHeads / this.embedDim);
+    const scores = matmul(mul(this.#heads(q), scale), transpose(this.#heads(k), -1, -2));
+    const [batch, , queries] = scores.shape as [number, number, number];
+    const { attnMask = null, keyPaddingMask = null } = call;
+    const perHead =
+      attnMask?.rank === 3 ? reshape(attnMask, [batch, this.numHeads, queries, given]) : attnMask;
+    const padding = keyPaddingMask && unsqueeze(unsqueeze(keyPaddingMask, 1), 1);
+    return softmax(masked(masked(scores, perHead, given), padding, given));
+  }
+}
+
+/** Scores of keys that the mask takes out become −∞; the keys behind its last are open. */
+function masked(scores: Tensor, mask: Tensor | null, given: number): Tensor {
+  if (!mask) return scores;
+  const keys = scores.shape.at(-1)!;
+  const part = keys === given ? scores : narrow(scores, -1, 0, given);
+  const closed =
+    mask.dtype === 'bool' ? maskedFill(part, mask, Number.NEGATIVE_INFINITY) : add(part, mask);
+  return keys === given ? closed : cat([closed, narrow(scores, -1, given, keys - given)], -1);
+}

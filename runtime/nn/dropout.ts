@@ -1,0 +1,37 @@
+import { alphaDropout, dropout, featureDropout } from '../ops/dropout.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+
+/** While training, zeroes each element with probability `p` and enlarges the rest; else the input itself. */
+export class Dropout extends Module {
+  readonly p: number;
+
+  constructor(p = 0.5) {
+    super();
+    this.p = p;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return dropout(input, this.p, this.training);
+  }
+}
+
+/** Zeroes whole channels: [n, c, l]. */
+export class Dropout1d extends Dropout {
+  override forward(input: Tensor): Tensor {
+    return featureDropout(input, this.p, this.training);
+  }
+}
+
+/** Zeroes whole channels: [n, c, h, w]. */
+export class Dropout2d extends Dropout1d {}
+
+/** Zeroes whole channels: [n, c, d, h, w]. */
+export class Dropout3d extends Dropout1d {}
+
+/** Keeps mean and variance of what SELU gives. */
+export class AlphaDropout extends Dropout {
+  override forward(input: Tensor): Tensor {
+    return alphaDropout(input, this.p, this.training);
+  }
+}

@@ -1,0 +1,88 @@
+import { noGrad } from '../autograd/grad-mode.ts';
+import { deviceGuard } from '../device/current.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { randn, zeros } from '../ops/create.ts';
+import { embedding } from '../ops/embedding.ts';
+import { mul_ } from '../ops/in-place.ts';
+import { indexFill } from '../ops/indexing.ts';
+import { narrow, reshape } from '../ops/movement.ts';
+import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise.ts';
+import { norm } from '../ops/statistics.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+import { type Parameter, parameter } from './parameter.ts';
+
+export interface EmbeddingLayerOptions {
+  /** The row of this index starts as zeros and gets no gradient; a negative one counts from the last. */
+  readonly paddingIdx?: number | null;
+  /** Rows that are used and longer than this are shortened to it, in place, before they are read. */
+  readonly maxNorm?: number | null;
+  /** Of the length; 2 when left out. */
+  readonly normType?: number;
+}
+
+/** A row of `weight` [entries, size] for every index: int32 [...] → [..., size]. Starts standard normal. */
+export class Embedding extends Module {
+  weight: Parameter;
+  readonly paddingIdx: number | null;
+  readonly maxNorm: number | null;
+  readonly normType: number;
+
+  constructor(entries: number, size: number, options: EmbeddingLayerOptions = {}) {
+    super();
+    this.paddingIdx = rowOf(entries, options.paddingIdx ?? null);
+    this.maxNorm = options.maxNorm ?? null;
+    this.normType = options.normType ?? 2;
+    const weight = randn([entries, size]);
+    if (this.paddingIdx !== null) {
+      const at = this.paddingIdx;
+      noGrad(() => tidy(() => void narrow(weight, 0, at, 1).fill_(0)));
+    }
+    this.weight = parameter(weight);
+  }
+
+  /** Starts from rows that exist already; frozen unless told otherwise. */
+  static fromPretrained(
+    rows: Tensor,
+    options: EmbeddingLayerOptions & { readonly freeze?: boolean } = {},
+  ): Embedding {
+    const [entries, size] = rows.shape as [number, number];
+    const module = new Embedding(entries, size, options);
+    module.weight.detach().copy_(rows);
+    module.weight.requiresGrad_(!(options.freeze ?? true));
+    return module;
+  }
+
+  override forward(indices: Tensor): Tensor {
+    if (this.maxNorm !== null) this.#shorten(indices, this.maxNorm);
+    return embedding(this.weight, indices, { paddingIdx: this.paddingIdx });
+  }
+
+  #shorten(indices: Tensor, maxNorm: number): void {
+    noGrad(() =>
+      tidy(() => {
+        const [entries] = this.weight.shape as [number, number];
+        const none = deviceGuard(this.weight.device, () => zeros([entries]));
+        const used = gt(indexFill(none, 0, reshape(indices, [-1]), 1), 0);
+        const lengths = norm(this.weight, this.normType, -1);
+        // PyTorch's guard against a division by nothing.
+        const factors = mul(reciprocal(add(lengths, 1e-7)), maxNorm);
+        const longer = logicalAnd(used, gt(lengths, maxNorm));
+        mul_(this.weight, reshape(where(longer, factors, 1), [entries, 1]));
+      }),
+    );
+  }
+}
+
+function rowOf(entries: number, index: number | null): number | null {
+  if (index === null) return null;
+  const row = index < 0 ? index + entries : index;
+  if (Number.isInteger(row) && row >= 0 && row < entries) return row;
+  throw new ArgumentError({
+    what: 'Embedding: no such row for padding',
+    given: `paddingIdx ${index} of ${entries} rows`,
+    expected: `an integer from ${-entries} to ${entries - 1}`,
+    remedy: 'leave it out when no row is for padding',
+  });
+}

@@ -1,0 +1,52 @@
+import { linear, matmul } from '../ops/matmul.ts';
+import { reshape } from '../ops/movement.ts';
+import { add } from '../ops/pointwise.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+import { kaimingUniform, type Parameter } from './parameter.ts';
+
+export interface LinearOptions {
+  /** True when left out. */
+  readonly bias?: boolean;
+}
+
+/** `x · weightᵀ + bias`: [..., in] → [..., out]; weight [out, in], bias [out]. */
+export class Linear extends Module {
+  weight: Parameter;
+  bias: Parameter | null;
+
+  constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
+    super();
+    this.weight = kaimingUniform([outFeatures, inFeatures], inFeatures);
+    this.bias = (options.bias ?? true) ? kaimingUniform([outFeatures], inFeatures) : null;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return linear(input, this.weight, this.bias);
+  }
+}
+
+/** Each output is x₁ᵀ · A · x₂ + b: [..., in1] and [..., in2] → [..., out]; weight [out, in1, in2]. */
+export class Bilinear extends Module {
+  weight: Parameter;
+  bias: Parameter | null;
+
+  constructor(in1: number, in2: number, outFeatures: number, options: LinearOptions = {}) {
+    super();
+    this.weight = kaimingUniform([outFeatures, in1, in2], in1);
+    this.bias = (options.bias ?? true) ? kaimingUniform([outFeatures], in1) : null;
+  }
+
+  override forward(first: Tensor, second: Tensor): Tensor {
+    return tidy(() => {
+      // [n, 1, 1, in1] · [out, in1, in2] · [n, 1, in2, 1] → [n, out, 1, 1]
+      const [in1, in2] = [first.shape.at(-1)!, second.shape.at(-1)!];
+      const left = reshape(first, [-1, 1, 1, in1]);
+      const right = reshape(second, [-1, 1, in2, 1]);
+      const products = matmul(matmul(left, this.weight), right);
+      const output = reshape(products, [...first.shape.slice(0, -1), this.weight.shape[0]!]);
+      return this.bias ? add(output, this.bias) : output;
+    });
+  }
+}

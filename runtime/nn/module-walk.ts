@@ -1,0 +1,69 @@
+/** Walks over a module: what it holds, under which names. */
+
+import { Tensor } from '../tensor/tensor.ts';
+import type { Module } from './module.ts';
+import { isState } from './parameter.ts';
+
+/** By what the walk needs: the class itself is built on this file. */
+export function isModule(value: unknown): value is Module {
+  return typeof value === 'object' && value !== null && 'ownEntries' in value;
+}
+
+/** Tensors of this module and all below it, each once, with their names. */
+export function* namedTensors(
+  module: Module,
+  seen = new Set<object>(),
+): Generator<[name: string, tensor: Tensor]> {
+  seen.add(module);
+  for (const [path, value] of module.ownEntries()) {
+    if (value instanceof Tensor && !seen.has(value)) {
+      seen.add(value);
+      yield [module.stateName(path), value];
+    } else if (isModule(value) && !seen.has(value)) {
+      for (const [name, tensor] of namedTensors(value, seen)) {
+        yield [module.stateName(`${path}.${name}`), tensor];
+      }
+    }
+  }
+}
+
+/** This module, by the name '', and all below it, each once. */
+export function* namedModules(
+  module: Module,
+  seen = new Set<Module>(),
+): Generator<[name: string, module: Module]> {
+  if (seen.has(module)) return;
+  seen.add(module);
+  yield ['', module];
+  for (const [path, child] of module.ownEntries()) {
+    if (!isModule(child)) continue;
+    for (const [name, below] of namedModules(child, seen)) {
+      yield [module.stateName(name === '' ? path : `${path}.${name}`), below];
+    }
+  }
+}
+
+/** Also what was seen before: a saved file has shared tensors under all names. */
+export function* stateOf(
+  module: Module,
+  above: ReadonlySet<Module> = new Set(),
+): Generator<[name: string, tensor: Tensor]> {
+  if (above.has(module)) return;
+  const path = new Set([...above, module]);
+  for (const [key, value] of module.ownEntries()) {
+    if (value instanceof Tensor && isState(value)) yield [module.stateName(key), value];
+    if (!isModule(value)) continue;
+    for (const [name, tensor] of stateOf(value, path)) {
+      yield [module.stateName(`${key}.${name}`), tensor];
+    }
+  }
+}
+
+/** Puts other tensors in the place of a module's own. */
+export function replaceTensors(module: Module, replace: (tensor: Tensor) => Tensor): void {
+  for (const holder of module.tensorHolders()) {
+    for (const [key, value] of Object.entries(holder)) {
+      if (value instanceof Tensor) Object.assign(holder, { [key]: replace(value) });
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/** Borders around the last dimensions; amounts in PyTorch's order: [left, right, top, bottom, front, back]. */
+
+import { type PadMode, pad } from '../ops/padding.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+
+/** One number for every side, or one per side. */
+export type PadAmounts = number | readonly number[];
+
+abstract class Pad extends Module {
+  readonly padding: readonly number[];
+  readonly mode: PadMode;
+  readonly value: number;
+
+  constructor(dims: number, padding: PadAmounts, mode: PadMode, value = 0) {
+    super();
+    this.padding = typeof padding === 'number' ? Array(2 * dims).fill(padding) : padding;
+    this.mode = mode;
+    this.value = value;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return pad(input, this.padding, this.mode, this.value);
+  }
+}
+
+export class ConstantPad1d extends Pad {
+  constructor(padding: PadAmounts, value: number) {
+    super(1, padding, 'constant', value);
+  }
+}
+
+export class ConstantPad2d extends Pad {
+  constructor(padding: PadAmounts, value: number) {
+    super(2, padding, 'constant', value);
+  }
+}
+
+export class ConstantPad3d extends Pad {
+  constructor(padding: PadAmounts, value: number) {
+    super(3, padding, 'constant', value);
+  }
+}
+
+export class ZeroPad1d extends ConstantPad1d {
+  constructor(padding: PadAmounts) {
+    super(padding, 0);
+  }
+}
+
+export class ZeroPad2d extends ConstantPad2d {
+  constructor(padding: PadAmounts) {
+    super(padding, 0);
+  }
+}
+
+/** Mirrors at the outermost entries. */
+export class ReflectionPad1d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(1, padding, 'reflect');
+  }
+}
+
+export class ReflectionPad2d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(2, padding, 'reflect');
+  }
+}
+
+/** Repeats the outermost entries. */
+export class ReplicationPad1d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(1, padding, 'replicate');
+  }
+}
+
+export class ReplicationPad2d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(2, padding, 'replicate');
+  }
+}
+
+/** Goes on at the other end. */
+export class CircularPad1d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(1, padding, 'circular');
+  }
+}
+
+export class CircularPad2d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(2, padding, 'circular');
+  }
+}

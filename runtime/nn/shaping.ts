@@ -1,0 +1,104 @@
+/** Modules that only arrange what they are given. */
+
+import { flatten, permute, reshape } from '../ops/movement.ts';
+import { unflatten } from '../ops/views.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+
+/** The input itself. */
+export class Identity extends Module {
+  override forward(input: Tensor): Tensor {
+    return input;
+  }
+}
+
+/** [n, a, b, …] → [n, a·b·…]: the dimensions from `startDim` (1) to `endDim` (the last) become one. */
+export class Flatten extends Module {
+  readonly startDim: number;
+  readonly endDim: number;
+
+  constructor(startDim = 1, endDim = -1) {
+    super();
+    this.startDim = startDim;
+    this.endDim = endDim;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return flatten(input, this.startDim, this.endDim);
+  }
+}
+
+/** One dimension becomes several, of the given sizes; one of them may be −1. */
+export class Unflatten extends Module {
+  readonly dim: number;
+  readonly sizes: Shape;
+
+  constructor(dim: number, sizes: Shape) {
+    super();
+    this.dim = dim;
+    this.sizes = sizes;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return unflatten(input, this.dim, this.sizes);
+  }
+}
+
+/** Channels become pixels: [n, c·r², h, w] → [n, c, h·r, w·r]. */
+export class PixelShuffle extends Module {
+  readonly factor: number;
+
+  constructor(factor: number) {
+    super();
+    this.factor = factor;
+  }
+
+  override forward(input: Tensor): Tensor {
+    const r = this.factor;
+    const [n, c, h, w] = input.shape as [number, number, number, number];
+    return tidy(() => {
+      const parts = reshape(input, [n, c / (r * r), r, r, h, w]);
+      return reshape(permute(parts, [0, 1, 4, 2, 5, 3]), [n, c / (r * r), h * r, w * r]);
+    });
+  }
+}
+
+/** Pixels become channels: [n, c, h·r, w·r] → [n, c·r², h, w]. */
+export class PixelUnshuffle extends Module {
+  readonly factor: number;
+
+  constructor(factor: number) {
+    super();
+    this.factor = factor;
+  }
+
+  override forward(input: Tensor): Tensor {
+    const r = this.factor;
+    const [n, c, h, w] = input.shape as [number, number, number, number];
+    return tidy(() => {
+      const parts = reshape(input, [n, c, h / r, r, w / r, r]);
+      return reshape(permute(parts, [0, 1, 3, 5, 2, 4]), [n, c * r * r, h / r, w / r]);
+    });
+  }
+}
+
+/** Channels of `groups` groups take turns: [n, g·c, …] is read as [n, g, c, …] and written as [n, c, g, …]. */
+export class ChannelShuffle extends Module {
+  readonly groups: number;
+
+  constructor(groups: number) {
+    super();
+    this.groups = groups;
+  }
+
+  override forward(input: Tensor): Tensor {
+    const [n, channels, ...spatial] = input.shape as [number, number, ...number[]];
+    return tidy(() => {
+      const parts = reshape(input, [n, this.groups, channels / this.groups, ...spatial]);
+      const rest = spatial.map((_, i) => i + 3);
+      return reshape(permute(parts, [0, 2, 1, ...rest]), input.shape);
+    });
+  }
+}
