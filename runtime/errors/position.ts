@@ -24,8 +24,9 @@ export function withPositionProvider<T>(provider: Provider, body: () => T): T {
   }
 }
 
+const here = import.meta.url; // webpack takes `new URL` with it for the name of an asset
 /** Folder of this package: `…/runtime/errors/position.ts` two levels up. */
-const packageRoot = new URL('../../', import.meta.url).href;
+const packageRoot = new URL('../../', here).href;
 const ownFolders = ['runtime/', 'src/'].map((folder) => packageRoot + folder);
 
 const frameLocation = /\(?((?:file:\/\/|[a-z]:[\\/]|\/)[^()]*?):(\d+):(\d+)\)?$/i;

@@ -1,7 +1,10 @@
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 
 export type BindingKind =
+  /** Shows a variable of another module, which that module may assign. */
   | 'import'
+  /** `import * as name` */
+  | 'namespace'
   | 'const'
   | 'let'
   | 'var'
@@ -17,6 +20,8 @@ export interface Binding {
   readonly name: string;
   readonly kind: BindingKind;
   readonly scope: LexicalScope;
+  /** Only for imports: the module, as the import names it. */
+  from?: string;
   /** Declarations with a value; one that is repeated by a loop counts twice for `var`. */
   initializations: number;
   assignments: number;
@@ -72,7 +77,8 @@ export interface FunctionFacts {
  */
 export function isNeverReassigned(binding: Binding): boolean {
   const { kind, scope } = binding;
-  if (kind === 'import' || kind === 'const' || kind === 'self') return true;
+  if (kind === 'import') return false;
+  if (kind === 'namespace' || kind === 'const' || kind === 'self') return true;
   if (binding.assignments > 0 || scope.seesEval) return false;
   switch (kind) {
     case 'let':

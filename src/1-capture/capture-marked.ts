@@ -14,7 +14,7 @@ export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),
     source: script.text,
-    scope: markedScope(marked.table, facts),
+    scope: markedScope(marked.table, marked),
     freeNames: [...facts.free.keys()],
     ...(self && { thisValue: thisOf(self) }),
     ...(homeObject && { homeObject }),

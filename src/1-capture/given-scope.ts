@@ -22,6 +22,10 @@ export function givenScope(values: Readonly<Record<string, unknown>>): Scope {
       found[name] = value;
     },
     reader: (name) => () => get(name),
+    place(name) {
+      const own = Object.getOwnPropertyDescriptor(values, name);
+      return own?.writable ? { object: values, key: name } : undefined;
+    },
     isConstant: (name) => !Object.hasOwn(values, name) && frozenGlobals.has(name),
   };
 }

@@ -77,7 +77,10 @@ export function hoistLexical(statements: readonly AnyNode[], scope: LexicalScope
         if (node.id) scope.declare(node.id.name, 'class');
         break;
       case 'ImportDeclaration':
-        for (const { local } of node.specifiers) scope.declare(local.name, 'import');
+        for (const { type, local } of node.specifiers) {
+          const kind = type === 'ImportNamespaceSpecifier' ? 'namespace' : 'import';
+          scope.declare(local.name, kind).from = String(node.source.value);
+        }
         break;
       default:
     }

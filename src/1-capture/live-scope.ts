@@ -1,7 +1,7 @@
 import type { PrivateAccess, Scope } from '../bytecode/frame.ts';
 import { type Binding, type FunctionFacts, isNeverReassigned } from './binding.ts';
 import type { Evaluate } from './entry-probe.ts';
-import { scopeReads } from './scope-reads.ts';
+import { isOwnFunction, placesOf, scopeReads } from './scope-reads.ts';
 import type { Script } from './script.ts';
 import { frozenGlobals } from './standard-globals.ts';
 
@@ -47,7 +47,7 @@ export function liveScope(
   };
 
   const { isReadable, ...reads } = scopeReads(reader, facts);
-  return {
+  const scope: Scope = {
     ...reads,
     set(name, value) {
       let write = writers.get(name);
@@ -64,11 +64,15 @@ export function liveScope(
     isConstant(name) {
       const binding = facts.free.get(name);
       if (binding === undefined) return frozenGlobals.has(name);
+      if (isOwnFunction(binding, script, reader)) return true;
       if (!isNeverReassigned(binding) || isExposed(binding, script)) return false;
       // Before its initialisation a variable is about to change.
       return isReadable(name) && (binding.kind !== 'var' || reader(name)() !== undefined);
     },
   };
+  const exposed = (binding: Binding): boolean =>
+    hidden.has(binding.name) || isExposed(binding, script);
+  return { ...scope, place: placesOf(scope, facts, exposed) };
 }
 
 /** Inside the debugger an uninitialised variable looks like a missing one; the user's code differs. */

@@ -1,15 +1,19 @@
 import type { Scope } from '../bytecode/frame.ts';
-import { type FunctionFacts, isNeverReassigned } from './binding.ts';
+import { isNeverReassigned } from './binding.ts';
 import { guardUninitialized } from './live-scope.ts';
 import type { ScopeTable } from './probe.ts';
-import { scopeReads } from './scope-reads.ts';
+import type { Marked } from './read-marker.ts';
+import { isOwnFunction, placesOf, scopeReads } from './scope-reads.ts';
 import { frozenGlobals } from './standard-globals.ts';
 
 /**
  * The variables around an instrumented function: the getters and setters that stand inside its
  * scope. Names without one are globals. Setters exist only for what the function itself assigns.
  */
-export function markedScope(table: ScopeTable, facts: FunctionFacts): Scope {
+export function markedScope(
+  table: ScopeTable,
+  { facts, script }: Pick<Marked, 'facts' | 'script'>,
+): Scope {
   const globals = globalThis as unknown as Record<string, unknown>;
   const readers = new Map<string, () => unknown>();
 
@@ -26,7 +30,7 @@ export function markedScope(table: ScopeTable, facts: FunctionFacts): Scope {
   };
 
   const { isReadable, ...reads } = scopeReads(reader, facts);
-  return {
+  const scope: Scope = {
     ...reads,
     set(name, value) {
       const write = Object.getOwnPropertyDescriptor(table, name)?.set;
@@ -38,11 +42,13 @@ export function markedScope(table: ScopeTable, facts: FunctionFacts): Scope {
     isConstant(name) {
       const binding = facts.free.get(name);
       if (binding === undefined) return frozenGlobals.has(name);
+      if (isOwnFunction(binding, script, reader)) return true;
       if (!isNeverReassigned(binding)) return false;
       // Before its initialisation a variable is about to change. Bundlers turn `const` into `var`.
       return isReadable(name) && reader(name)() !== undefined;
     },
   };
+  return { ...scope, place: placesOf(scope, facts, () => false) };
 }
 
 function readGlobal(globals: Record<string, unknown>, name: string): unknown {

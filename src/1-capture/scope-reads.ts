@@ -1,5 +1,8 @@
-import type { Scope } from '../bytecode/frame.ts';
-import type { FunctionFacts } from './binding.ts';
+import type { Scope, VariablePlace } from '../bytecode/frame.ts';
+import type { Binding, FunctionFacts } from './binding.ts';
+import { knownVariable, writtenVariable } from './outer-variables.ts';
+import { isOwnModule } from './own-modules.ts';
+import type { Script } from './script.ts';
 
 interface ScopeReads extends Pick<Scope, 'has' | 'get' | 'reader'> {
   /** False before the initialisation of the variable, and where there is none of the name. */
@@ -21,5 +24,35 @@ export function scopeReads(reader: Scope['reader'], { free }: FunctionFacts): Sc
     has: (name) => free.get(name) !== undefined || isReadable(name),
     get: (name) => reader(name)(),
     reader,
+  };
+}
+
+/** An import of a function of this package: other modules may assign what they export. */
+export function isOwnFunction(
+  { name, kind, from }: Binding,
+  script: Script,
+  reader: Scope['reader'],
+): boolean {
+  if (kind !== 'import' || from === undefined || !isOwnModule(from, script.text.file)) return false;
+  return typeof reader(name)() === 'function';
+}
+
+/** `Scope.place` of live scopes. `isExposed`: the variable is a property of the global object, too. */
+export function placesOf(
+  { reader, set }: Pick<Scope, 'reader' | 'set'>,
+  { free }: FunctionFacts,
+  isExposed: (binding: Binding) => boolean,
+): NonNullable<Scope['place']> {
+  // The places live as long as a scope that knows them.
+  const places = new Map<string, VariablePlace>();
+  return (name, write) => {
+    const binding = free.get(name);
+    let place = places.get(name);
+    if (place || binding === undefined || isExposed(binding)) return place;
+    place = write
+      ? writtenVariable(binding, reader(name), (value) => set(name, value))
+      : knownVariable(reader(name));
+    if (place) places.set(name, place);
+    return place;
   };
 }

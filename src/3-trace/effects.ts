@@ -17,6 +17,8 @@ export class EffectLog {
   readonly #writes = new Map<object, Map<string, Write>>();
   /** Per key, the objects of which it was read or written. */
   readonly #touched = new Map<string, Map<object, Source>>();
+  /** Whether any variable around a function was assigned: module namespaces show them as properties. */
+  hasVariables = false;
   /** Tensors from outside that are given back at the end. */
   readonly disposed = new Set<Source>();
 

@@ -142,7 +142,7 @@ export function countedOn(t: Tracer, variable: Variable, plus: number): Variable
   if (variable.kind === 'counter') return { ...variable, plus: [...variable.plus, plus] };
   if (variable.kind !== 'constant' || typeof variable.value !== 'number') return undefined;
   const { source } = variable;
-  if (source?.kind !== 'property') return undefined;
+  if (source?.kind !== 'property' && source?.kind !== 'free') return undefined;
   t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
   return { kind: 'counter', base: { ...variable, source }, plus: [plus] };
 }

@@ -1,5 +1,6 @@
+const here = import.meta.url; // apart from `new URL`, which bundlers take for the name of an asset
 /** Path of the folder that holds `runtime/` and `src/`. */
-const root = decodeURIComponent(new URL('../../', import.meta.url).pathname);
+const root = decodeURIComponent(new URL('../../', here).pathname);
 
 /** Files of this package itself. */
 export function isFrameworkFile(file: string): boolean {

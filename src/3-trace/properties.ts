@@ -1,6 +1,6 @@
 /** Reading properties of what the tracer knows, without running user code. */
 
-import { isPlainObject, isProxy, readsPlainly } from '../guards/plain.ts';
+import { isModuleNamespace, isPlainObject, isProxy, readsPlainly } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
@@ -70,6 +70,9 @@ function readOuterProperty(
   const source = base.source ?? heldFunction(base);
   const written = t.effects.written(object, source, key);
   if (written) return written;
+  if (t.effects.hasVariables && isModuleNamespace(object)) {
+    throw new GraphBreak('variable-write', `${key} of a module is read after an assignment`);
+  }
   if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${key}`);
   const value: unknown = (object as unknown as Record<string, unknown>)[key];
   return t.read({ kind: 'property', base: source, key }, value);

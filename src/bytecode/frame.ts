@@ -19,8 +19,20 @@ export interface Scope {
   reader(name: string): () => unknown;
   /** True when the name can't change any more: const, import, function or class that is never assigned. */
   isConstant(name: string): boolean;
+  /**
+   * Where a variable that traced code writes is kept: two scopes answer the same object exactly when they
+   * show the same variable. `write`: whether it is about to be written; for reads only the places of
+   * variables that were written are of interest. Undefined: not such a variable, or it can't be told.
+   */
+  place?(name: string, write: boolean): VariablePlace | undefined;
   /** `#name` with the rights of the function; only where lowering was told that it is there. */
   privateName?(name: string): PrivateAccess;
+}
+
+/** A variable as a property: reading and writing it goes to the variable. */
+export interface VariablePlace {
+  readonly object: object;
+  readonly key: string;
 }
 
 /** Access to `#name` of an object, with the rights of the captured function. */

@@ -51,7 +51,7 @@ export function writesPlainly(object: object, key: string): boolean {
 }
 
 /** Bundlers and test runners make module namespaces of getters that only return a variable. */
-function isModuleNamespace(object: object): boolean {
+export function isModuleNamespace(object: object): boolean {
   const tag = Object.getOwnPropertyDescriptor(object, Symbol.toStringTag);
   return tag?.value === 'Module' || Object.hasOwn(object, '__esModule');
 }

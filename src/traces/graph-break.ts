@@ -50,7 +50,8 @@ export const breakReasons = {
     limitation: true,
   },
   'variable-write': {
-    explanation: 'A variable outside the captured function is assigned.',
+    explanation:
+      'A variable around the function is assigned, and whether others see it as well is not known.',
     hint: 'Return the new value and let the caller assign it.',
     limitation: true,
   },

@@ -44,7 +44,7 @@ test('environments/plain ESM', () => {
     counter: 3,
     strict: true,
     import: true,
-    constant: ['fixed', 'join'],
+    constant: ['fixed'],
     missing: false,
     position: place(file),
     file,

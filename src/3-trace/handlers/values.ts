@@ -2,6 +2,7 @@ import { templateObject } from '../../bytecode/template-object.ts';
 import { isGetterGlobal } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf, isInitialized, typeOf } from '../facts.ts';
+import { isFrameworkFile } from '../framework-files.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import {
   type CellReference,
@@ -68,8 +69,12 @@ export const valueHandlers: Handlers<
   },
 
   loadFree: (t, frame, { dst, name }) => set(frame, dst, readFree(t, frame, name)),
-  storeFree: (_t, _frame, { name }) => {
-    throw new GraphBreak('variable-write', `${name} is assigned`);
+  storeFree: (t, frame, { name, src }) => {
+    const place = frame.closure.scope.place?.(name, true);
+    if (!place) throw new GraphBreak('variable-write', `${name} is assigned`);
+    const { object, key } = place;
+    t.effects.hasVariables = true;
+    t.effects.write(object, { kind: 'held', value: object, name }, key, get(frame, src));
   },
   typeofFree: (t, frame, { dst, name }) => {
     const { scope } = frame.closure;
@@ -117,6 +122,13 @@ function guardArgumentCount(t: Tracer, frame: TraceFrame): void {
 function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
   const { scope, code } = frame.closure;
   if (isGetterGlobal(name)) throw new GraphBreak('getter', `reading ${name}`);
+  const constant = scope.isConstant(name);
+  const place = constant ? undefined : scope.place?.(name, false);
+  if (place) {
+    const { object, key } = place;
+    const written = t.effects.written(object, { kind: 'held', value: object, name }, key);
+    if (written) return written;
+  }
   let value: unknown;
   try {
     value = scope.get(name);
@@ -124,7 +136,10 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
     throw new GraphBreak('throw', `${name} can't be read`);
   }
   const variable = t.read({ kind: 'free', scope, name, owner: code.name }, value);
-  if (!scope.isConstant(name)) return variable;
+  // This package assigns none of the functions that its modules share.
+  if (!constant && !(variable.kind === 'function' && isFrameworkFile(code.source.file))) {
+    return variable;
+  }
   // Never reassigned: nothing to guard. Objects keep their source, since their content may change.
   if (variable.kind === 'constant' || variable.kind === 'function') {
     return { ...variable, source: null };
