@@ -1,5 +1,11 @@
-import type { BackwardPart, SavedValues } from '../runtime/program/plan.ts';
-import type { Program, ValueId } from '../runtime/program/program.ts';
+import type { BackwardPart, PlannedSubgraph, SavedValues } from '../runtime/program/plan.ts';
+import type {
+  JointProgram,
+  Program,
+  ProgramOp,
+  Region,
+  ValueId,
+} from '../runtime/program/program.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
@@ -7,7 +13,7 @@ import { eliminateDeadBackward } from './5-optimize/dead-code.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
-import { planProgram } from './7-plan/plan.ts';
+import { type PlanRegions, planProgram } from './7-plan/plan.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 
@@ -30,35 +36,115 @@ export function compileSubgraph(
 ): SubgraphStages {
   const traced = normalize(tracedProgram);
   verifyProgram(traced);
+  const planner = new SubgraphPlanner(memory);
   if (!needsGrad.includes(true) || !differentiable.includes(true)) {
-    return planInference(traced, memory);
+    return planner.inference(traced);
   }
   const joint = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
-  if (joint.gradOutputs.every((id) => id === null)) return planInference(traced, memory);
-  const parts = split(joint);
-  const values: TensorMeta[] = [...joint.program.values];
-  const forward = materializeLayouts(parts.forward, values);
-  const backward = materializeLayouts(parts.backward, values);
-  verifyProgram(forward);
-  verifyProgram(backward, parts.saved.withData.concat(parts.saved.noNeedBuffer));
+  if (joint.gradOutputs.every((id) => id === null)) return planner.inference(traced);
+  return planner.training(traced, joint);
+}
 
-  const keep = keptValues(forward, parts.saved, memory);
-  const plannedForward = planProgram(forward, { keep, memory });
-  const carried = plannedForward.kept;
-  const part: BackwardPart = {
-    plan: planProgram(backward, { keep: [], carried, inputsEnterAlone: true, memory }).plan,
-    retainingPlan: planProgram(backward, { keep, carried, inputsEnterAlone: true, memory }).plan,
-    saved: parts.saved,
-    gradOutputs: joint.gradOutputs,
-    gradInputs: joint.gradInputs,
+/** Which of the values that enter a program nobody else holds. */
+interface Ownership {
+  readonly inputs?: (index: number) => boolean;
+  readonly gradients: boolean;
+}
+
+/** Phases 6 and 7, for a subgraph and for the regions of its control ops. */
+class SubgraphPlanner {
+  readonly #memory: MemoryOptions;
+  /** A forward op and the op that undoes it run the same planned regions. */
+  readonly #recorded = new Map<Region, PlannedSubgraph>();
+
+  constructor(memory: MemoryOptions) {
+    this.#memory = memory;
+  }
+
+  inference(traced: Program, inputsEnterAlone?: Ownership['inputs']): SubgraphStages {
+    const values: TensorMeta[] = [...traced.values];
+    const forward = materializeLayouts(traced, values);
+    verifyProgram(forward);
+    const { plan } = this.#plan(forward, {
+      keep: [],
+      ...(inputsEnterAlone && { inputsEnterAlone }),
+    });
+    const planned = { values, forward: plan, backward: null };
+    return { traced, joint: null, forward, backward: null, planned };
+  }
+
+  training(
+    traced: Program,
+    joint: JointProgram,
+    { inputs, gradients }: Ownership = { gradients: true },
+  ): SubgraphStages {
+    const parts = split(joint);
+    const values: TensorMeta[] = [...joint.program.values];
+    const forward = materializeLayouts(parts.forward, values);
+    const backward = materializeLayouts(parts.backward, values);
+    verifyProgram(forward);
+    verifyProgram(backward, parts.saved.withData.concat(parts.saved.noNeedBuffer));
+
+    const keep = keptValues(forward, parts.saved, this.#memory);
+    const entering = inputs ? { inputsEnterAlone: inputs } : {};
+    const plannedForward = this.#plan(forward, { keep, ...entering });
+    const after = { carried: plannedForward.kept, inputsEnterAlone: gradients };
+    const part: BackwardPart = {
+      plan: this.#plan(backward, { keep: [], ...after }).plan,
+      retainingPlan: this.#plan(backward, { keep, ...after }).plan,
+      saved: parts.saved,
+      gradOutputs: joint.gradOutputs,
+      gradInputs: joint.gradInputs,
+    };
+    const planned = { values, forward: plannedForward.plan, backward: part };
+    return { traced, joint: joint.program, forward, backward, planned };
+  }
+
+  #plan(
+    program: Program,
+    options: Omit<Parameters<typeof planProgram>[1], 'memory' | 'planRegions'>,
+  ): ReturnType<typeof planProgram> {
+    return planProgram(program, {
+      ...options,
+      memory: this.#memory,
+      planRegions: this.#planRegions,
+    });
+  }
+
+  readonly #planRegions: PlanRegions = ({ op, inputs, outputs, regions = [] }, recorded) => {
+    const loops = op.name === 'while' || op.name === 'whileBackward';
+    const carried = op.name === 'while' ? outputs.length - 1 : 0;
+    return regions.map((region, i) => {
+      // The body of a loop alone holds what is carried to it.
+      const isBody = loops && i === 1;
+      const count = isBody && inputs.length > 0 ? carried : 0;
+      const records = recorded || op.name.endsWith('Backward');
+      const alone = (index: number) => index < count;
+      if (records && region.joint) return this.#trainingRegion(region, region.joint, isBody, alone);
+      return this.inference(region.program, isBody ? alone : undefined).planned;
+    });
   };
-  const planned = { values, forward: plannedForward.plan, backward: part };
-  return { traced, joint: joint.program, forward, backward, planned };
+
+  #trainingRegion(
+    region: Region,
+    joint: JointProgram,
+    isBody: boolean,
+    inputs: (index: number) => boolean,
+  ): PlannedSubgraph {
+    const existing = this.#recorded.get(region);
+    if (existing) return existing;
+    const { planned } = this.training(region.program, eliminateDeadBackward(joint), {
+      inputs,
+      gradients: isBody,
+    });
+    this.#recorded.set(region, planned);
+    return planned;
+  }
 }
 
 /** What stays in the scope between forward and backward: what backward reads, and what is not cleaned up. */
 function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions): ValueId[] {
-  const made = forward.ops.flatMap((op) => op.outputs);
+  const made = forward.ops.flatMap((op: ProgramOp) => op.outputs);
   return [
     ...new Set([
       ...saved.withData,
@@ -68,13 +154,4 @@ function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions)
       ...(memory.skipSet ? [] : made),
     ]),
   ].sort((a, b) => a - b);
-}
-
-function planInference(traced: Program, memory: MemoryOptions): SubgraphStages {
-  const values: TensorMeta[] = [...traced.values];
-  const forward = materializeLayouts(traced, values);
-  verifyProgram(forward);
-  const { plan } = planProgram(forward, { keep: [], memory });
-  const planned = { values, forward: plan, backward: null };
-  return { traced, joint: null, forward, backward: null, planned };
 }

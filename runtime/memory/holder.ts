@@ -36,6 +36,11 @@ export class Holder {
 
   release(): void {
     invariant(this.#owners > 0, 'release of a freed holder');
-    if (--this.#owners === 0) this.device.allocator.free(this.ptr, this.bytes);
+    if (--this.#owners === 0) this.freed();
+  }
+
+  /** The last owner is gone. */
+  protected freed(): void {
+    this.device.allocator.free(this.ptr, this.bytes);
   }
 }

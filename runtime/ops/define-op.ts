@@ -23,7 +23,11 @@ export type Kernel =
       readonly view: (inputs: readonly TensorMeta[], attrs: Attrs) => TensorMeta;
     }
   /** A kernel that each device writes by hand, found in its table by name. */
-  | { readonly kind: 'named'; readonly name: KernelName };
+  | { readonly kind: 'named'; readonly name: KernelName }
+  /** No kernel: run_program runs the programs inside the op. */
+  | { readonly kind: 'control'; readonly form: ControlForm };
+
+export type ControlForm = 'cond' | 'while' | 'condBackward' | 'whileBackward';
 
 /** What backward keeps of a forward value: its data, or only dtype, shape and device. */
 export type SaveKind = 'value' | 'shape';
@@ -75,6 +79,8 @@ export interface OpRecord {
   readonly vjp: Readonly<Record<string, Gradient>> | undefined;
   /** Constant in pieces: without `vjp` because its gradient is 0 wherever there is one. */
   readonly flat?: boolean;
+  /** Running it is seen from outside: it runs even if nobody reads its results. */
+  readonly effect?: boolean;
 }
 
 interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {

@@ -8,7 +8,7 @@ import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import type { Program, ProgramOp, ValueId } from './program.ts';
+import type { Program, ProgramOp, Region, ValueId } from './program.ts';
 
 /** Where a builder stood; everything appended since can be taken back. */
 export interface Checkpoint {
@@ -35,9 +35,15 @@ export class ProgramBuilder implements Interceptor {
   /** The user's position that the next ops belong to. */
   at: UserPosition | undefined;
 
-  /** `onForeign` answers for a tensor with data that meets traced ones: it may become an input. */
-  constructor(onForeign: (tensor: Tensor) => Tensor) {
+  readonly #isRegion: boolean;
+
+  /**
+   * `onForeign` answers for a tensor with data that meets traced ones: it may become an input. In a
+   * region it answers for the values of the surrounding programs, too.
+   */
+  constructor(onForeign: (tensor: Tensor) => Tensor, { region = false } = {}) {
     this.#onForeign = onForeign;
+    this.#isRegion = region;
   }
 
   get opCount(): number {
@@ -66,10 +72,8 @@ export class ProgramBuilder implements Interceptor {
 
   valueOf(tensor: Tensor): ValueId {
     const { traced } = tensor;
-    if (traced) {
-      invariant(traced.builder === this, 'a tensor of another program under construction');
-      return traced.value as ValueId;
-    }
+    if (traced?.builder === this) return traced.value as ValueId;
+    invariant(!traced || this.#isRegion, 'a tensor of another program under construction');
     return this.valueOf(this.#onForeign(tensor));
   }
 
@@ -78,6 +82,9 @@ export class ProgramBuilder implements Interceptor {
     if (op.inPlace) {
       if (gradEnabled() && inputs.some((input) => input.requiresGrad)) {
         throw new RecordedWriteInPlace(userName(op));
+      }
+      if (this.#isRegion && this.isInput(this.#root(ids[0]!))) {
+        throw new WriteOutOfRegion(userName(op));
       }
       this.#append(op, ids, [], attrs);
       const root = this.#root(ids[0]!);
@@ -95,6 +102,25 @@ export class ProgramBuilder implements Interceptor {
     if (kernel.kind === 'view') this.#bases.set(made[0]!, ids[0]!);
     this.#append(op, ids, made, attrs);
     return outputs;
+  }
+
+  /** Appends a control op; its results are contiguous, and follow from the regions. */
+  control(
+    op: OpRecord,
+    inputs: readonly Tensor[],
+    attrs: Attrs,
+    regions: readonly Region[],
+    results: readonly TensorMeta[],
+  ): Tensor[] {
+    const ids = inputs.map((input) => this.valueOf(input));
+    const outputs = results.map((meta) => this.#newValue(contiguousMeta(meta, meta.device)));
+    const made = outputs.map((output) => this.valueOf(output));
+    this.#append(op, ids, made, attrs, regions);
+    return outputs;
+  }
+
+  metaOf(id: ValueId): TensorMeta {
+    return this.#values[id]!;
   }
 
   /** The value whose memory this one shows: itself, unless it is a view. */
@@ -128,8 +154,11 @@ export class ProgramBuilder implements Interceptor {
     inputs: readonly ValueId[],
     outputs: readonly ValueId[],
     attrs: Attrs,
+    regions?: readonly Region[],
   ): void {
-    this.#ops.push({ op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at: this.at });
+    const { at } = this;
+    const appended = { op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at };
+    this.#ops.push(regions ? { ...appended, regions } : appended);
   }
 
   #root(id: ValueId): ValueId {
@@ -160,6 +189,20 @@ export class RecordedWriteInPlace extends AutogradError {
       given: `${op} while a program is being built and gradients are recorded`,
       expected: 'no operand that requires a gradient, or gradients switched off',
       remedy: 'use the form without underscore, or leave it to the graph break',
+    });
+    this.op = op;
+  }
+}
+
+/** A branch or loop body may run any number of times, so it writes only what it made itself. */
+export class WriteOutOfRegion extends AutogradError {
+  readonly op: string;
+  constructor(op: string) {
+    super({
+      what: `${op}: a write in place to a tensor from outside, inside a branch or loop of a program`,
+      given: `${op} on a tensor that was there before the branch or loop began`,
+      expected: 'a tensor made inside',
+      remedy: 'use the form without underscore and carry the result',
     });
     this.op = op;
   }

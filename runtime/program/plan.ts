@@ -10,6 +10,8 @@ export interface Step {
   readonly reuses: readonly (ValueId | null)[];
   /** Values whose last use this is: they leave the scope after the op. */
   readonly frees: readonly ValueId[];
+  /** Of a control op: its regions, planned. A forward op and the op that undoes it share them. */
+  readonly regions?: readonly PlannedSubgraph[];
 }
 
 /** Bytes that a program allocates itself, alignment included; its inputs are not counted. */

@@ -2,14 +2,15 @@ import { formatPosition, type UserPosition } from '../errors/position.ts';
 import type { AttrValue } from '../ops/define-op.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { isContiguous } from '../tensor/shape.ts';
-import type { Program, ProgramOp, ValueId } from './program.ts';
+import type { Program, ProgramOp, Region, ValueId } from './program.ts';
 
 /**
  * The printed form, deterministic: no addresses, counters or times.
  *
  *   program = header op* return
  *   header  = "(" [value ":" spec {"," value ":" spec}] ")"
- *   op      = [outs "="] name operands [attrs] ["# " file ":" line ":" column]
+ *   op      = [outs "="] name operands [attrs] ["# " file ":" line ":" column] {region}
+ *   region  = "{" program "}", indented; its values are numbered on their own
  *   outs    = value ":" spec {"," value ":" spec}
  *   spec    = dtype "[" dims "]" ["strided"]
  *   return  = "return" values
@@ -50,6 +51,13 @@ function printOp(program: Program, op: ProgramOp, options: PrintOptions): string
   const attrs = Object.entries(op.attrs).map(([key, value]) => `${key}=${printAttr(value)}`);
   const call = [`${op.op.name} ${op.inputs.map(printValue).join(', ')}`.trimEnd(), ...attrs];
   const text = outputs === '' ? `  ${call.join(' ')}` : `  ${outputs} = ${call.join(' ')}`;
-  if (!op.at || options.positions === 'none') return text;
-  return `${text.padEnd(56)}  # ${printPosition(op.at)}`;
+  const regions = (op.regions ?? []).map((region) => printRegion(region, options));
+  const placed =
+    op.at && options.positions !== 'none' ? `${text.padEnd(56)}  # ${printPosition(op.at)}` : text;
+  return [placed, ...regions].join('\n');
+}
+
+function printRegion({ program }: Region, options: PrintOptions): string {
+  const lines = printProgram(program, options).trimEnd().split('\n');
+  return ['  {', ...lines.map((line) => `    ${line}`), '  }'].join('\n');
 }

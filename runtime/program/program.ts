@@ -16,6 +16,15 @@ export interface ProgramOp {
   readonly recordsGrad: boolean;
   /** The user's line that asked for it; backward ops have the position of the op that they undo. */
   readonly at: UserPosition | undefined;
+  /** Of a control op: the programs in it. What they read of the outside are inputs of the op. */
+  readonly regions?: readonly Region[];
+}
+
+/** A program inside an op, with values of its own. Outputs are contiguous. */
+export interface Region {
+  readonly program: Program;
+  /** Set where gradients flow through the op. */
+  readonly joint: JointProgram | null;
 }
 
 /** Metas of all values, by id; forward and backward of one subgraph share one table. */
@@ -27,4 +36,18 @@ export interface Program {
   readonly inputs: readonly ValueId[];
   readonly ops: readonly ProgramOp[];
   readonly outputs: readonly ValueId[];
+}
+
+/** Forward and backward in one straight line, before they are split. */
+export interface JointProgram {
+  /** Inputs: those of forward, then one gradient per differentiable output. Outputs: all gradients. */
+  readonly program: Program;
+  /** The first ops are the forward program. */
+  readonly forwardOps: number;
+  readonly forwardInputs: readonly ValueId[];
+  readonly forwardOutputs: readonly ValueId[];
+  /** Per forward output: the input that takes its gradient; null when it is not differentiable. */
+  readonly gradOutputs: readonly (ValueId | null)[];
+  /** Per forward input: its gradient; null when none is needed or none flows there. */
+  readonly gradInputs: readonly (ValueId | null)[];
 }

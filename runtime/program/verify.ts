@@ -1,5 +1,6 @@
 import { invariant } from '../errors/invariant.ts';
-import type { Program, ValueId } from './program.ts';
+import { isContiguousMeta } from '../tensor/meta.ts';
+import type { Program, Region, ValueId } from './program.ts';
 
 /**
  * Holds what every phase relies on: each value is defined once and before its uses, operand counts fit
@@ -14,7 +15,8 @@ export function verifyProgram(program: Program, available: Iterable<ValueId> = [
     defined.add(id);
   };
   for (const id of program.inputs) define(id, 'the input list');
-  for (const { op, inputs, outputs } of program.ops) {
+  for (const { op, inputs, outputs, regions } of program.ops) {
+    for (const region of regions ?? []) verifyRegion(op.name, region);
     invariant(
       op.variadic || inputs.length === op.operands.length,
       `${op.name} has ${inputs.length} operands instead of ${op.operands.length}`,
@@ -25,4 +27,12 @@ export function verifyProgram(program: Program, available: Iterable<ValueId> = [
   }
   for (const id of program.outputs)
     invariant(defined.has(id), `the program returns undefined %${id}`);
+}
+
+function verifyRegion(name: string, { program, joint }: Region): void {
+  verifyProgram(program);
+  for (const id of program.outputs) {
+    invariant(isContiguousMeta(program.values[id]!), `a region of ${name} returns strided %${id}`);
+  }
+  if (joint) verifyProgram(joint.program);
 }

@@ -5,10 +5,9 @@ import type { Plan, Step } from '../program/plan.ts';
 import type { ValueTable } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
+import type { Action, BindPlan } from './action.ts';
+import { compileControl } from './control/compile-control.ts';
 import type { Slot } from './scope.ts';
-
-/** What runs for one step, over the slots of a scope. */
-type Action = (slots: readonly Slot[]) => void;
 
 /**
  * A plan bound to the kernels of its device. All that can be known before a run is decided here once:
@@ -36,13 +35,21 @@ export class Executable {
 
 function compileStep(step: Step, values: ValueTable): Action {
   const { op } = step.op;
-  const run = op.kernel.kind === 'view' ? compileView(step, values) : compileKernel(step, values);
+  const run = compileOp(step, values);
   const { frees } = step;
   return (slots) => {
     events.op = op.name;
     run(slots);
     for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
   };
+}
+
+const bindPlan: BindPlan = (plan, values) => new Executable(plan, values);
+
+function compileOp(step: Step, values: ValueTable): Action {
+  const { kernel } = step.op.op;
+  if (kernel.kind === 'control') return compileControl(kernel.form, step, values, bindPlan);
+  return kernel.kind === 'view' ? compileView(step, values) : compileKernel(step, values);
 }
 
 /** A view shares its operand's holder; only its place in it is its own. */

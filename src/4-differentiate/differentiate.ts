@@ -3,12 +3,13 @@ import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import type { GradNode } from '../../runtime/autograd/node.ts';
 import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
-import { bind, withInterceptor } from '../../runtime/ops/bind.ts';
+import { bind, bind1, withInterceptor } from '../../runtime/ops/bind.ts';
+import { copy } from '../../runtime/ops/copy.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { Program, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta } from '../../runtime/tensor/meta.ts';
+import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { JointProgram } from '../programs/joint-program.ts';
+import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 
 /**
  * In: a verified forward program, which of its inputs need a gradient, and which of its outputs anybody
@@ -24,6 +25,7 @@ export function differentiate(
   forward: Program,
   needsGrad: readonly boolean[],
   differentiable: readonly boolean[],
+  { contiguousGradients = false }: { readonly contiguousGradients?: boolean } = {},
 ): JointProgram {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
@@ -45,7 +47,9 @@ export function differentiate(
     runBackward(roots, {
       retainGraph: false,
       sink: (place, gradient) => {
-        if ('leaf' in place) found.set(place.leaf, builder.valueOf(gradient));
+        if (!('leaf' in place)) return;
+        const strided = contiguousGradients && !isContiguousMeta(gradient);
+        found.set(place.leaf, builder.valueOf(strided ? bind1(copy, [gradient]) : gradient));
       },
       onNode: (node) => {
         builder.at = positions.get(node);
@@ -64,6 +68,10 @@ export function differentiate(
   });
 }
 
+/** The joint program of a branch or loop body: all its gradients are contiguous. */
+export const differentiateRegion: DifferentiateRegion = (program, needsGrad, differentiable) =>
+  differentiate(program, needsGrad, differentiable, { contiguousGradients: true });
+
 function replay(forward: Program, needsGrad: readonly boolean[], builder: ProgramBuilder) {
   const tensors: Tensor[] = [];
   const positions = new Map<GradNode, UserPosition | undefined>();
@@ -78,7 +86,11 @@ function replay(forward: Program, needsGrad: readonly boolean[], builder: Progra
     builder.at = op.at;
     const inputs = op.inputs.map((id) => tensors[id]!);
     const mode = op.recordsGrad ? enableGrad : noGrad;
-    const outputs = mode(() => bind(op.op, inputs, op.attrs));
+    const outputs = mode(() =>
+      op.regions
+        ? appendControl(builder, op.op, inputs, op.regions, differentiateRegion)
+        : bind(op.op, inputs, op.attrs),
+    );
     op.outputs.forEach((id, i) => {
       const output = outputs[i]!;
       define(id, output);

@@ -1,9 +1,9 @@
-import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { JointProgram } from '../programs/joint-program.ts';
+import { hasEffect } from '../../runtime/program/control-ops.ts';
+import type { JointProgram, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 /**
  * Drops ops whose outputs nobody reads. Ops are pure, so only `needed` values and their sources count;
- * writes in place stay, since others may see what they write.
+ * writes in place stay, since others may see what they write, and so does what is seen from outside.
  */
 export function eliminateDeadCode(
   ops: readonly ProgramOp[],
@@ -13,7 +13,7 @@ export function eliminateDeadCode(
   const kept: ProgramOp[] = [];
   for (let i = ops.length - 1; i >= 0; i--) {
     const op = ops[i]!;
-    if (!op.op.inPlace && !op.outputs.some((id) => live.has(id))) continue;
+    if (!hasEffect(op) && !op.outputs.some((id) => live.has(id))) continue;
     for (const id of op.inputs) live.add(id);
     kept.push(op);
   }

@@ -1,7 +1,6 @@
 import { operandUse } from '../../runtime/ops/define-op.ts';
 import type { SavedValues } from '../../runtime/program/plan.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import type { JointProgram } from '../programs/joint-program.ts';
+import type { JointProgram, Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 export interface SplitPrograms {
   readonly forward: Program;

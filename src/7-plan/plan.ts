@@ -1,10 +1,11 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { operandUse } from '../../runtime/ops/define-op.ts';
-import type { Plan, Step } from '../../runtime/program/plan.ts';
+import type { Plan, PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sameShape } from '../../runtime/tensor/shape.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
+import { enterControl } from './control.ts';
 import { bytesOf, type Storage, StorageCount } from './storages.ts';
 
 interface PlanOptions {
@@ -13,9 +14,13 @@ interface PlanOptions {
   /** Values that are in the scope already, with their storages (what forward saved). */
   readonly carried?: ReadonlyMap<ValueId, Storage>;
   /** Inputs die with the scope that they enter, as gradients do; else they are the caller's. */
-  readonly inputsEnterAlone?: boolean;
+  readonly inputsEnterAlone?: boolean | ((index: number) => boolean);
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse'>;
+  /** Plans the regions of a control op; `recorded`: somebody reads the tape. */
+  readonly planRegions: PlanRegions;
 }
+
+export type PlanRegions = (op: ProgramOp, recorded: boolean) => readonly PlannedSubgraph[];
 
 export interface Planned {
   readonly plan: Plan;
@@ -30,17 +35,29 @@ export interface Planned {
  */
 export function planProgram(program: Program, options: PlanOptions): Planned {
   const carried = options.carried ?? new Map<ValueId, Storage>();
+  const { planRegions } = options;
   const { freeAtLastUse, reuse } = options.memory;
   const staying = new Set<ValueId>([...options.keep, ...program.outputs]);
   const lastUse = lastUses(program);
   const count = new StorageCount();
   for (const [id, storage] of copied(carried)) count.carry(id, storage);
   const entering = program.inputs.filter((id) => lastUse.has(id) || staying.has(id));
-  const bytesEntering = options.inputsEnterAlone ? bytesOf.bind(null, program.values) : () => 0;
-  for (const id of entering) count.enter(id, bytesEntering(id));
+  const alone = options.inputsEnterAlone ?? false;
+  program.inputs.forEach((id, index) => {
+    if (!entering.includes(id)) return;
+    const owned = typeof alone === 'function' ? alone(index) : alone;
+    count.enter(id, owned ? bytesOf(program.values, id) : 0);
+  });
 
+  const isRead = (id: ValueId) => lastUse.has(id) || staying.has(id);
   const steps = program.ops.map((op, index): Step => {
     const dying = freeAtLastUse ? dyingAt(op, index, lastUse, staying) : [];
+    if (op.op.kernel.kind === 'control') {
+      const regions = planRegions(op, isRead(op.outputs[op.outputs.length - 1]!));
+      enterControl(program, op, regions, count);
+      for (const id of dying) count.free(id);
+      return { op, reuses: op.outputs.map(() => null), frees: dying, regions };
+    }
     const reuses = allocateOutputs(program, op, reuse ? dying : [], count);
     count.transient(scratchOf(program, op));
     for (const id of dying) count.free(id);

@@ -7,7 +7,7 @@ export interface Storage {
   /** Aligned; 0 for memory that belongs to the caller, which the program neither makes nor frees. */
   readonly bytes: number;
   /** Nobody outside the program can hold it: it may be written over when it is dead. */
-  readonly exclusive: boolean;
+  exclusive: boolean;
   /** Values in the scope that hold it. */
   owners: number;
 }
@@ -48,6 +48,12 @@ export class StorageCount {
     const storage = this.of(base);
     storage.owners++;
     this.#of.set(id, storage);
+  }
+
+  /** Somebody else may hold the memory from now on. */
+  expose(id: ValueId): void {
+    const storage = this.#of.get(id);
+    if (storage) storage.exclusive = false;
   }
 
   free(id: ValueId): void {

@@ -36,7 +36,8 @@ class CpuDevice implements Device {
       case 'named':
         return cpuKernels[kernel.name](inputs, outputs, attrs);
       case 'view':
-        throw new InvariantError(`${op.name} is a view: it has no kernel`);
+      case 'control':
+        throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);
     }
   }
 

@@ -204,7 +204,9 @@ function planFor(
   attrs: Attrs,
 ): KernelPlan {
   const { kernel } = op;
-  if (kernel.kind === 'view') throw new InvariantError(`${op.name} is a view: it has no kernel`);
+  if (kernel.kind === 'view' || kernel.kind === 'control') {
+    throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);
+  }
   if (kernel.kind === 'pointwise') return pointwisePlan(kernel.expr, inputs, outputs[0]!, attrs);
   const plan = isRandomKernel(kernel.name) ? undefined : gpuKernels[kernel.name];
   if (plan) return plan(inputs, outputs, attrs);

@@ -1,0 +1,51 @@
+import { InvariantError } from '../errors/invariant.ts';
+import type { ControlForm, OpRecord } from '../ops/define-op.ts';
+import type { Region } from './program.ts';
+
+/**
+ * Ops with programs inside. They are in no table: no function of the tensor API appends them, and their
+ * results follow from their regions.
+ */
+function controlOp(name: ControlForm): OpRecord {
+  return {
+    name,
+    operands: [{ name: 'operands', use: 'data' }],
+    variadic: true,
+    infer: () => {
+      throw new InvariantError(`the results of ${name} follow from its regions`);
+    },
+    kernel: { kind: 'control', form: name },
+    layout: 'any',
+    inPlace: false,
+    vjp: undefined,
+  };
+}
+
+/**
+ * (condition, ...captured) → (...results, tape). Regions: then, else; each takes all captured values and
+ * gives all results. The tape holds what the region that ran has saved for backward.
+ */
+export const condOp = controlOp('cond');
+
+/**
+ * (...carried, ...captured) → (...carried at the end, tape). Regions: the condition, which answers one
+ * truth value, and the body, which answers the carried values; both take all operands. The tape has one
+ * entry a turn.
+ */
+export const whileOp = controlOp('while');
+
+/** (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. */
+export const condBackwardOp = controlOp('condBackward');
+/** The same for `while`; attr `carried`: how many of the operands are. */
+export const whileBackwardOp = controlOp('whileBackward');
+
+/** Whether running the op is seen from outside even if nobody reads its results. */
+export function hasEffect({ op, regions }: EffectSite): boolean {
+  if (op.inPlace || op.effect) return true;
+  return regions?.some(({ program }) => program.ops.some(hasEffect)) ?? false;
+}
+
+interface EffectSite {
+  readonly op: OpRecord;
+  readonly regions?: readonly Region[];
+}

@@ -1,0 +1,29 @@
+import { assertNever } from '../../errors/invariant.ts';
+import type { ControlForm } from '../../ops/define-op.ts';
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { Action, BindPlan } from '../action.ts';
+import { compileCond, compileCondBackward } from './cond.ts';
+
+import { compileWhile, compileWhileBackward } from './while-loop.ts';
+
+/** Ops with programs inside. */
+export function compileControl(
+  form: ControlForm,
+  step: Step,
+  values: ValueTable,
+  bind: BindPlan,
+): Action {
+  switch (form) {
+    case 'cond':
+      return compileCond(step, values, bind);
+    case 'while':
+      return compileWhile(step, values, bind);
+    case 'condBackward':
+      return compileCondBackward(step, values, bind);
+    case 'whileBackward':
+      return compileWhileBackward(step, values, bind);
+    default:
+      return assertNever(form, 'control op');
+  }
+}

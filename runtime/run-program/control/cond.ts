@@ -1,0 +1,76 @@
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { Action, BindPlan } from '../action.ts';
+import { GradientSum } from './gradients.ts';
+import { regionRun } from './region.ts';
+import { RegionBackward } from './region-backward.ts';
+import { Tape } from './tape.ts';
+
+/** Reads the condition and runs one region. Reading waits for the device. */
+export function compileCond({ op, regions }: Step, values: ValueTable, bind: BindPlan): Action {
+  const [then, otherwise] = regions!.map((region) => regionRun(region, bind));
+  const [test, ...captured] = op.inputs;
+  const condition = values[test!]!;
+  const { device } = condition;
+  const results = op.outputs.slice(0, -1);
+  const tape = op.outputs[results.length]!;
+  return (slots) => {
+    const region = device.downloadSync(condition, slots[test!]!)[0] ? then! : otherwise!;
+    const scope = region.take();
+    try {
+      for (let i = 0; i < captured.length; i++) region.share(scope, i, slots[captured[i]!]!);
+      region.forward(scope);
+    } catch (error) {
+      region.giveBack(scope);
+      throw error;
+    }
+    for (let i = 0; i < results.length; i++) region.result(scope, i, slots[results[i]!]!);
+    region.endForward(scope);
+    const record = new Tape(device);
+    slots[tape]!.put(record, 0);
+    if (region.planned.backward) record.push(region, scope);
+    else region.giveBack(scope);
+  };
+}
+
+export function compileCondBackward(
+  { op, frees, regions }: Step,
+  values: ValueTable,
+  bind: BindPlan,
+): Action {
+  const [tape, ...given] = op.inputs;
+  const of = op.attrs.of as readonly number[];
+  const to = op.attrs.to as readonly number[];
+  const retains = !frees.includes(tape!);
+  const sums = op.outputs.map((id) => new GradientSum(values[id]!));
+  const backwards = new Map(
+    regions!.flatMap((planned) => {
+      if (!planned.backward) return [];
+      const region = regionRun(planned, bind);
+      return [[region, new RegionBackward(region, retains, false)] as const];
+    }),
+  );
+  return (slots) => {
+    const record = slots[tape!]!.holder as Tape;
+    try {
+      if (record.length > 0) {
+        const { region, scope } = retains ? record.at(0) : record.pop();
+        backwards.get(region)!.run(
+          scope,
+          (result) => {
+            const place = of.indexOf(result);
+            return place < 0 ? null : slots[given[place]!]!;
+          },
+          (operand, gradient) => {
+            // The condition is operand 0, and no region's.
+            const place = to.indexOf(operand + 1);
+            if (place >= 0) sums[place]!.add(gradient);
+          },
+        );
+      }
+      for (let k = 0; k < to.length; k++) sums[k]!.moveTo(slots[op.outputs[k]!]!);
+    } finally {
+      for (const sum of sums) sum.release();
+    }
+  };
+}

@@ -1,0 +1,76 @@
+import type { Launch } from '../../device/device.ts';
+import { events } from '../../memory/events.ts';
+import { Holder } from '../../memory/holder.ts';
+import { opNamed } from '../../ops/define-op.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import { Slot } from '../scope.ts';
+
+/** Fills slots with zeros of one meta. */
+export class Zeros {
+  readonly #meta: TensorMeta;
+  readonly #bytes: number;
+  #launch: Launch | null = null;
+
+  constructor(meta: TensorMeta) {
+    this.#meta = meta;
+    this.#bytes = sizeOf(meta.shape) * meta.device.elementBytes(meta.dtype);
+  }
+
+  /** New memory; the slot is its only owner. */
+  fill(slot: Slot): void {
+    const { shape, dtype, device } = this.#meta;
+    this.#launch ??= device.prepare(opNamed('full'), [], [this.#meta], { shape, dtype, value: 0 });
+    slot.put(new Holder(device, this.#bytes), 0);
+    this.#launch([], [slot]);
+    events.kernel(device.name, 'full');
+  }
+}
+
+/** The sum of the gradients for one operand, as they come. */
+export class GradientSum {
+  readonly #meta: TensorMeta;
+  readonly #zeros: Zeros;
+  readonly #sum = new Slot();
+  #add: Launch | null = null;
+
+  constructor(meta: TensorMeta) {
+    this.#meta = meta;
+    this.#zeros = new Zeros(meta);
+  }
+
+  /** One more part: the first is kept as it is, later ones are added. */
+  add(part: Slot): void {
+    const sum = this.#sum;
+    if (!sum.holder) {
+      sum.put(part.holder!.retain(), part.offset);
+      return;
+    }
+    const { device } = this.#meta;
+    this.#add ??= device.prepare(opNamed('add'), [this.#meta, this.#meta], [this.#meta], {});
+    // Somebody else may still read the first part: then the sum gets memory of its own.
+    const alone = sum.holder.owners === 1;
+    const target = alone ? sum : new Slot();
+    if (!alone) target.put(new Holder(device, sum.holder.bytes), 0);
+    this.#add([sum, part], [target]);
+    events.kernel(device.name, 'add');
+    if (alone) return;
+    sum.release();
+    sum.put(target.holder!, target.offset);
+  }
+
+  /** Gives the sum to a slot, zeros if nothing came. */
+  moveTo(slot: Slot): void {
+    const { holder, offset } = this.#sum;
+    if (!holder) {
+      this.#zeros.fill(slot);
+      return;
+    }
+    slot.put(holder, offset);
+    this.#sum.holder = null;
+  }
+
+  release(): void {
+    this.#sum.release();
+  }
+}

@@ -1,0 +1,73 @@
+import type { Holder } from '../../memory/holder.ts';
+import type { PlannedSubgraph } from '../../program/plan.ts';
+import type { BindPlan, Runnable } from '../action.ts';
+import { type Scope, ScopePool, type Slot } from '../scope.ts';
+
+/** A planned region with the scopes it runs in; the op that undoes it goes on in the same scopes. */
+export class RegionRun {
+  readonly planned: PlannedSubgraph;
+  readonly #scopes: ScopePool;
+  readonly #forward: Runnable;
+  readonly bind: BindPlan;
+  readonly #enters: readonly boolean[];
+
+  constructor(planned: PlannedSubgraph, bind: BindPlan) {
+    this.planned = planned;
+    this.#scopes = new ScopePool(planned.values.length);
+    this.bind = bind;
+    this.#forward = bind(planned.forward, planned.values);
+    const unused = new Set(planned.forward.unusedInputs);
+    this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
+  }
+
+  take(): Scope {
+    return this.#scopes.take();
+  }
+
+  giveBack(scope: Scope): void {
+    this.#scopes.giveBack(scope);
+  }
+
+  /** Operand number `index` enters the scope as one more owner of its holder. */
+  share({ slots }: Scope, index: number, { holder, offset }: Slot): void {
+    if (this.#enters[index]) {
+      slots[this.planned.forward.inputs[index]!]!.put(holder!.retain(), offset);
+    }
+  }
+
+  /** The same, but the slot's own share goes into the scope. */
+  move({ slots }: Scope, index: number, from: Slot): void {
+    if (this.#enters[index]) {
+      slots[this.planned.forward.inputs[index]!]!.put(from.holder!, from.offset);
+      from.holder = null;
+    } else {
+      from.release();
+    }
+  }
+
+  forward(scope: Scope): void {
+    this.#forward.run(scope.slots);
+  }
+
+  /** Result number `index` of the run goes into a slot outside. */
+  result({ slots }: Scope, index: number, to: Slot): void {
+    const { holder, offset } = slots[this.planned.forward.outputs[index]!]!;
+    to.put((holder as Holder).retain(), offset);
+  }
+
+  /** Afterwards only what backward reads is in the scope. */
+  endForward({ slots }: Scope): void {
+    for (const id of this.planned.forward.freesAtEnd) slots[id]!.release();
+  }
+}
+
+const runs = new WeakMap<PlannedSubgraph, RegionRun>();
+
+/** One per planned region, so that the forward op and the op that undoes it share scopes. */
+export function regionRun(planned: PlannedSubgraph, bind: BindPlan): RegionRun {
+  const existing = runs.get(planned);
+  if (existing) return existing;
+  const run = new RegionRun(planned, bind);
+  runs.set(planned, run);
+  return run;
+}

@@ -1,0 +1,45 @@
+import type { Device } from '../../device/device.ts';
+import { Holder } from '../../memory/holder.ts';
+import type { Scope } from '../scope.ts';
+import type { RegionRun } from './region.ts';
+
+/** One run of a region: between forward and backward its scope holds what backward reads. */
+interface Recorded {
+  readonly region: RegionRun;
+  readonly scope: Scope;
+}
+
+/**
+ * What a control op keeps for backward: one entry for the branch that ran, or one a turn. It is the holder
+ * of the op's last result, without bytes of its own, so that it lives and dies as every other value.
+ */
+export class Tape extends Holder {
+  readonly #entries: Recorded[] = [];
+
+  constructor(device: Device) {
+    super(device, 0);
+  }
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  push(region: RegionRun, scope: Scope): void {
+    this.#entries.push({ region, scope });
+  }
+
+  at(index: number): Recorded {
+    return this.#entries[index]!;
+  }
+
+  /** The youngest entry, whose scope is the caller's from now on. */
+  pop(): Recorded {
+    return this.#entries.pop()!;
+  }
+
+  protected override freed(): void {
+    for (const { region, scope } of this.#entries) region.giveBack(scope);
+    this.#entries.length = 0;
+    super.freed();
+  }
+}

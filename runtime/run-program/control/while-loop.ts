@@ -1,0 +1,140 @@
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { Action, BindPlan } from '../action.ts';
+import { Slot } from '../scope.ts';
+import { GradientSum } from './gradients.ts';
+import { type RegionRun, regionRun } from './region.ts';
+import { RegionBackward } from './region-backward.ts';
+import { Tape } from './tape.ts';
+
+/**
+ * Runs the body until the condition is false. The carried values move from turn to turn: in a turn only
+ * its scope holds them, so that each dies at its last use there.
+ */
+export function compileWhile({ op, regions }: Step, values: ValueTable, bind: BindPlan): Action {
+  const [test, body] = regions!.map((region) => regionRun(region, bind)) as [RegionRun, RegionRun];
+  const results = op.outputs.slice(0, -1);
+  const tape = op.outputs[results.length]!;
+  const { device } = values[op.inputs[0]!]!;
+  const { forward, values: testValues } = test.planned;
+  const condition = forward.outputs[0]!;
+  const conditionMeta = testValues[condition]!;
+  const captured = op.inputs.slice(results.length);
+  const recorded = body.planned.backward !== null;
+  // The state of a run that is under way; a body that runs its own loop again has another step.
+  const enter = (
+    carried: readonly Slot[],
+    slots: readonly Slot[],
+    run: RegionRun,
+    move: boolean,
+  ) => {
+    const scope = run.take();
+    for (let i = 0; i < carried.length; i++) {
+      if (move) run.move(scope, i, carried[i]!);
+      else run.share(scope, i, carried[i]!);
+    }
+    for (let i = 0; i < captured.length; i++) {
+      run.share(scope, carried.length + i, slots[captured[i]!]!);
+    }
+    return scope;
+  };
+  const holds = (carried: readonly Slot[], slots: readonly Slot[]): boolean => {
+    const scope = enter(carried, slots, test, false);
+    try {
+      test.forward(scope);
+      return Boolean(device.downloadSync(conditionMeta, scope.slots[condition]!)[0]);
+    } finally {
+      test.giveBack(scope);
+    }
+  };
+  const turn = (carried: readonly Slot[], slots: readonly Slot[], record: Tape): void => {
+    const scope = enter(carried, slots, body, true);
+    try {
+      body.forward(scope);
+    } catch (error) {
+      body.giveBack(scope);
+      throw error;
+    }
+    for (let i = 0; i < carried.length; i++) body.result(scope, i, carried[i]!);
+    body.endForward(scope);
+    if (recorded) record.push(body, scope);
+    else body.giveBack(scope);
+  };
+  return (slots) => {
+    const carried = results.map((_, i) => {
+      const { holder, offset } = slots[op.inputs[i]!]!;
+      const slot = new Slot();
+      slot.put(holder!.retain(), offset);
+      return slot;
+    });
+    const record = new Tape(device);
+    slots[tape]!.put(record, 0);
+    try {
+      while (holds(carried, slots)) turn(carried, slots, record);
+    } catch (error) {
+      for (const slot of carried) slot.release();
+      throw error;
+    }
+    carried.forEach(({ holder, offset }, i) => {
+      slots[results[i]!]!.put(holder!, offset);
+    });
+  };
+}
+
+/** Walks the tape back: the gradients of the carried values go from turn to turn, the others are summed. */
+export function compileWhileBackward(
+  { op, frees, regions }: Step,
+  values: ValueTable,
+  bind: BindPlan,
+): Action {
+  const [tape, ...given] = op.inputs;
+  const of = op.attrs.of as readonly number[];
+  const to = op.attrs.to as readonly number[];
+  const carried = op.attrs.carried as number;
+  const retains = !frees.includes(tape!);
+  const body = regionRun(regions![1]!, bind);
+  const backward = body.planned.backward ? new RegionBackward(body, retains, true) : null;
+  const sums = op.outputs.map((id) => new GradientSum(values[id]!));
+  return (slots) => {
+    const record = slots[tape!]!.holder as Tape;
+    let gradients: Slot[] = Array.from({ length: carried }, (_, i) => {
+      const slot = new Slot();
+      const place = of.indexOf(i);
+      const from = place < 0 ? null : slots[given[place]!]!;
+      if (from) slot.put(from.holder!.retain(), from.offset);
+      return slot;
+    });
+    try {
+      for (let turn = record.length - 1; backward && turn >= 0; turn--) {
+        const { scope } = retains ? record.at(turn) : record.pop();
+        const after = gradients;
+        const before = after.map(() => new Slot());
+        gradients = before;
+        try {
+          backward.run(
+            scope,
+            (result) => after[result]!,
+            (operand, gradient) => {
+              if (operand < carried) {
+                before[operand]!.put(gradient.holder!.retain(), gradient.offset);
+                return;
+              }
+              const place = to.indexOf(operand);
+              if (place >= 0) sums[place]!.add(gradient);
+            },
+          );
+        } finally {
+          for (const slot of after) slot.release();
+        }
+      }
+      to.forEach((operand, k) => {
+        const gradient = gradients[operand];
+        if (gradient?.holder) sums[k]!.add(gradient);
+        sums[k]!.moveTo(slots[op.outputs[k]!]!);
+      });
+    } finally {
+      for (const slot of gradients) slot.release();
+      for (const sum of sums) sum.release();
+    }
+  };
+}

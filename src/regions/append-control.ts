@@ -1,0 +1,112 @@
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { targetOf } from '../../runtime/autograd/node.ts';
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { OpRecord } from '../../runtime/ops/define-op.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { condOp, whileOp } from '../../runtime/program/control-ops.ts';
+import type { JointProgram, Program, Region } from '../../runtime/program/program.ts';
+import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { ControlNode } from './control-node.ts';
+
+/** Phase 4 for the program of a region. */
+export type DifferentiateRegion = (
+  program: Program,
+  needsGrad: readonly boolean[],
+  differentiable: readonly boolean[],
+) => JointProgram;
+
+/**
+ * Appends `cond` or `while` to a program under construction. Where gradients are recorded and flow into
+ * it, its regions are differentiated and one node is recorded. Answers all results; the tape is the last.
+ */
+export function appendControl(
+  builder: ProgramBuilder,
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  regions: readonly Region[],
+  differentiate: DifferentiateRegion,
+): Tensor[] {
+  const plain = regions.map(({ program }): Region => ({ program, joint: null }));
+  const metas = resultMetas(inputs[0]!, plain[plain.length - 1]!.program);
+  const recorded = gradEnabled() && inputs.some((input) => input.requiresGrad);
+  if (!recorded) return builder.control(op, inputs, {}, plain, metas);
+  const form = op === condOp ? differentiateCond : differentiateWhile;
+  const { regions: joint, differentiable } = form(inputs, plain, differentiate);
+  const outputs = builder.control(op, inputs, {}, joint, metas);
+  const count = differentiable.filter(Boolean).length;
+  if (count === 0) return outputs;
+  const carried = op === whileOp ? differentiable.length : 0;
+  const node = new ControlNode({
+    builder,
+    regions: joint,
+    carried,
+    targets: inputs.map((input) => targetOf(input)),
+    inputs: inputs.map((input) => contiguousMeta(input, input.device)),
+    results: outputs.slice(0, -1).map((output) => contiguousMeta(output, output.device)),
+    tape: outputs[outputs.length - 1]!,
+    owners: count,
+  });
+  differentiable.forEach((flows, index) => {
+    if (flows) outputs[index]!.setGradEdge({ node, index });
+  });
+  return outputs;
+}
+
+/** Those of the region's outputs, and the tape: a value without bytes. */
+function resultMetas({ device }: Tensor, { values, outputs }: Program): TensorMeta[] {
+  const tape = contiguousMeta({ dtype: 'bool', shape: [0] }, device);
+  return [...outputs.map((id) => values[id]!), tape];
+}
+
+interface Differentiated {
+  readonly regions: readonly Region[];
+  /** Per result but the tape. */
+  readonly differentiable: readonly boolean[];
+}
+
+function isFloating(program: Program): boolean[] {
+  return program.outputs.map((id) => dtypes[program.values[id]!.dtype].floating);
+}
+
+/** A result depends on an operand if it does in one of the branches. */
+function differentiateCond(
+  inputs: readonly Tensor[],
+  regions: readonly Region[],
+  differentiate: DifferentiateRegion,
+): Differentiated {
+  const needs = inputs.slice(1).map((input) => input.requiresGrad);
+  const joints = regions.map(({ program }) => differentiate(program, needs, isFloating(program)));
+  const flows = joints.map(({ gradOutputs }) => gradOutputs.map((id) => id !== null));
+  return {
+    regions: regions.map(({ program }, i) => ({ program, joint: joints[i]! })),
+    differentiable: flows[0]!.map((_, i) => flows.some((each) => each[i])),
+  };
+}
+
+/**
+ * A carried value depends on an operand if its start does or if a turn makes it so, for which an operand
+ * may have to go through several turns: repeated until nothing is added.
+ */
+function differentiateWhile(
+  inputs: readonly Tensor[],
+  [test, body]: readonly Region[],
+  differentiate: DifferentiateRegion,
+): Differentiated {
+  invariant(test && body, 'a while op has two regions');
+  const { program } = body;
+  const needs = inputs.map((input) => input.requiresGrad);
+  const floating = isFloating(program);
+  for (;;) {
+    const joint = differentiate(program, needs, floating);
+    const added = joint.gradOutputs.flatMap((id, i) => (id !== null && !needs[i] ? [i] : []));
+    if (added.length === 0) {
+      return {
+        regions: [test, { program, joint }],
+        differentiable: floating.map((_, i) => needs[i]!),
+      };
+    }
+    for (const i of added) needs[i] = true;
+  }
+}

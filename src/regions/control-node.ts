@@ -1,0 +1,63 @@
+import { GradNode, type Target } from '../../runtime/autograd/node.ts';
+import { contiguous } from '../../runtime/ops/movement.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { condBackwardOp, whileBackwardOp } from '../../runtime/program/control-ops.ts';
+import type { Region } from '../../runtime/program/program.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+
+interface ControlRecord {
+  readonly builder: ProgramBuilder;
+  /** With their joint programs. */
+  readonly regions: readonly Region[];
+  /** How many operands are carried; 0 for `cond`. */
+  readonly carried: number;
+  /** Per operand. */
+  readonly targets: readonly Target[];
+  readonly inputs: readonly TensorMeta[];
+  /** Per result but the tape. */
+  readonly results: readonly TensorMeta[];
+  readonly tape: Tensor;
+  readonly owners: number;
+}
+
+/**
+ * Undoes a control op of a program under construction, by appending the op that walks its tape back. What
+ * backward needs is on the tape, so nothing else is saved.
+ */
+export class ControlNode extends GradNode {
+  override readonly name: string;
+  readonly #record: ControlRecord;
+
+  constructor(record: ControlRecord) {
+    super(record.targets, record.owners);
+    this.name = record.carried > 0 ? 'while' : 'cond';
+    this.#record = record;
+  }
+
+  override apply(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    _retainGraph: boolean,
+    wanted: readonly boolean[],
+  ): (Tensor | null)[] {
+    const { builder, regions, carried, tape, inputs } = this.#record;
+    const of = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
+    const to = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
+    const given = of.map((i) => contiguous(gradOutputs[i]!));
+    const op = carried > 0 ? whileBackwardOp : condBackwardOp;
+    const gradients = builder.control(
+      op,
+      [tape, ...given],
+      { of, to, carried },
+      regions,
+      to.map((i) => inputs[i]!),
+    );
+    const results: (Tensor | null)[] = this.targets.map(() => null);
+    to.forEach((i, k) => {
+      results[i] = gradients[k]!;
+    });
+    return results;
+  }
+
+  protected override releaseSaved(): void {}
+}
