@@ -19,7 +19,9 @@ export function seedGradient(use: string, output: Tensor, gradient: Tensor | nul
       remedy: `reduce the result first (loss.mean()), or pass ${use} a gradient`,
     });
   }
-  return keep(noGrad(() => deviceGuard(output.device, () => ones(output.shape))));
+  return keep(
+    noGrad(() => deviceGuard(output.device, () => ones(output.shape, { dtype: output.dtype }))),
+  );
 }
 
 function checked(use: string, output: Tensor, gradient: Tensor): Tensor {

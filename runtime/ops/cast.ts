@@ -7,13 +7,23 @@ import { E } from './expr.ts';
 
 const x = E.input(0);
 
+/** A gradient has the dtype of the value that it is of. */
+const backToSource = saving({ x: 'shape' }, ({ x }, dy): Tensor => cast(dy, x.dtype));
+
 const casts: { readonly [D in DType]: OpRecord } = {
   float32: defineOp({
     name: 'toFloat32',
     operands: { x: 'data' },
     infer: ([x]) => ({ dtype: 'float32', shape: x!.shape }),
     kernel: { kind: 'pointwise', expr: x },
-    vjp: { x: saving({}, (_saved, dy) => dy) },
+    vjp: { x: backToSource },
+  }),
+  float64: defineOp({
+    name: 'toFloat64',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'float64', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: x },
+    vjp: { x: backToSource },
   }),
   // Truncates towards zero, as PyTorch does.
   int32: defineOp({

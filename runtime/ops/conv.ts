@@ -1,4 +1,5 @@
 import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -24,11 +25,11 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
   const padding = attrs.padding as Pair;
   const dilation = attrs.dilation as Pair;
   const groups = attrs.groups as number;
-  if (x!.dtype !== 'float32' || w!.dtype !== 'float32') {
+  if (!dtypes[x!.dtype].floating || x!.dtype !== w!.dtype) {
     throw new DTypeError({
-      what: 'conv2d: not floating-point tensors',
+      what: 'conv2d: not floating-point tensors of one dtype',
       given: `${formatSpec(x!)} and ${formatSpec(w!)}`,
-      expected: 'float32 and float32',
+      expected: 'float32 and float32, or float64 and float64',
       remedy: "cast the input: x.to('float32')",
     });
   }
@@ -50,13 +51,13 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
       remedy: 'use a smaller kernel or more padding',
     });
   }
-  return { dtype: 'float32' as const, shape: [n!, o!, outH, outW] };
+  return { dtype: x!.dtype, shape: [n!, o!, outH, outW] };
 }
 
 const conv2dInputGradOp: OpRecord = defineOp({
   name: 'conv2dInputGrad',
   operands: { dy: 'data', w: 'data', x: 'shape' },
-  infer: ([, , x]) => ({ dtype: 'float32', shape: x!.shape }),
+  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'conv2dInputGrad' },
   vjp: {
     dy: saving({ w: 'value' }, ({ w }, g, attrs) => bind1(conv2dOp, [g, w], attrs)),
@@ -69,7 +70,7 @@ const conv2dInputGradOp: OpRecord = defineOp({
 const conv2dWeightGradOp: OpRecord = defineOp({
   name: 'conv2dWeightGrad',
   operands: { dy: 'data', x: 'data', w: 'shape' },
-  infer: ([, , w]) => ({ dtype: 'float32', shape: w!.shape }),
+  infer: ([dy, , w]) => ({ dtype: dy!.dtype, shape: w!.shape }),
   kernel: { kind: 'named', name: 'conv2dWeightGrad' },
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(conv2dOp, [x, g], attrs)),
@@ -124,7 +125,7 @@ export function conv2d(
 const maxPool2dGradOp = defineOp({
   name: 'maxPool2dGrad',
   operands: { dy: 'data', indices: 'data', x: 'shape' },
-  infer: ([, , x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'maxPool2dGrad' },
   // Indices count within one plane.
   vjp: {

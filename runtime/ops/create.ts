@@ -1,15 +1,16 @@
-import { ArgumentError } from '../errors/errors.ts';
+import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import { nextOffset } from '../random/seed.ts';
+import { type DType, dtypes } from '../tensor/dtype.ts';
 import { formatShape, type Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
-import { defineOp } from './define-op.ts';
+import { defineOp, type OpRecord } from './define-op.ts';
 
 const fullOp = defineOp({
   name: 'full',
   operands: {},
   infer: (_inputs, { shape, dtype }) => ({
-    dtype: dtype as Tensor['dtype'],
+    dtype: dtype as DType,
     shape: shape as Shape,
   }),
   kernel: { kind: 'named', name: 'fill' },
@@ -19,7 +20,7 @@ function randomOp(name: 'uniform' | 'normal') {
   return defineOp({
     name,
     operands: {},
-    infer: (_inputs, { shape }) => ({ dtype: 'float32', shape: shape as Shape }),
+    infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
     kernel: { kind: 'named', name },
   });
 }
@@ -38,7 +39,7 @@ function checkShape(shape: Shape, what: string): Shape {
 }
 
 export interface CreateOptions {
-  readonly dtype?: Tensor['dtype'];
+  readonly dtype?: DType;
 }
 
 function filled(name: string, shape: Shape, value: number, options: CreateOptions = {}): Tensor {
@@ -58,12 +59,30 @@ export const zeros = (shape: Shape, options?: CreateOptions): Tensor =>
 export const ones = (shape: Shape, options?: CreateOptions): Tensor =>
   filled('ones', shape, 1, options);
 
-/** Uniform in [0, 1). */
-export function rand(shape: Shape): Tensor {
-  return bind1(uniformOp, [], { shape: checkShape(shape, 'rand'), ...nextOffset(shape) });
+/** Uniform in [0, 1): multiples of 2^−24, in float64 of 2^−53. */
+export function rand(shape: Shape, options?: CreateOptions): Tensor {
+  return random('rand', uniformOp, shape, options);
 }
 
 /** Standard normal. */
-export function randn(shape: Shape): Tensor {
-  return bind1(normalOp, [], { shape: checkShape(shape, 'randn'), ...nextOffset(shape) });
+export function randn(shape: Shape, options?: CreateOptions): Tensor {
+  return random('randn', normalOp, shape, options);
+}
+
+function random(
+  name: string,
+  op: OpRecord,
+  shape: Shape,
+  { dtype = 'float32' }: CreateOptions = {},
+): Tensor {
+  checkShape(shape, name);
+  if (!dtypes[dtype].floating) {
+    throw new DTypeError({
+      what: `${name}: random numbers between integers`,
+      given: dtype,
+      expected: 'float32 or float64',
+      remedy: 'use randint(low, high, shape) for integers, bernoulli(p) for truth values',
+    });
+  }
+  return bind1(op, [], { shape, dtype, ...nextOffset(shape, dtype) });
 }

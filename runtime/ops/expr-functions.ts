@@ -1,8 +1,8 @@
-import { E, type Expr } from './expr.ts';
+import { type DoubleFn, E, type Expr } from './expr.ts';
 
 /**
  * Functions written with the primitives of `expr.ts`, so that every device computes them in the same
- * steps. The polynomials are those of Cephes (S. Moshier, single precision). Relative errors stay below
+ * steps. In float64 they are JavaScript's own (`DoubleFn`). The polynomials are those of Cephes (S. Moshier, single precision). Relative errors stay below
  * 1e-6, that of erfc below 5e-6 beyond 4; special values come out as in C: NaN outside the domain, ±0
  * where the function is odd.
  */
@@ -204,7 +204,7 @@ const sigmoid = (x: Expr): Expr => div(c(1), add(c(1), E.exp(neg(x))));
 
 /** ln(1 + eˣ), which neither overflows nor loses small values. */
 function softplus(x: Expr): Expr {
-  return add(E.max(x, c(0)), log1p(E.exp(neg(abs(x)))));
+  return add(E.max(x, c(0)), F.log1p(E.exp(neg(abs(x)))));
 }
 
 /** −1, 0 or 1; NaN stays. */
@@ -239,22 +239,27 @@ function floorDivideInt(x: Expr, y: Expr): Expr {
   return select(otherSign(E.rem(x, y), y), sub(quotient, c(1)), quotient);
 }
 
+const inBoth =
+  (fn: DoubleFn, single: (x: Expr) => Expr) =>
+  (x: Expr): Expr =>
+    E.precision(single(x), E.double(fn, x));
+
 export const F = {
-  tan,
-  asin,
-  acos,
-  atan,
-  atan2,
-  sinh,
-  cosh,
-  asinh,
-  acosh,
-  atanh,
-  expm1,
-  log1p,
-  log10,
-  erf,
-  erfc,
+  tan: inBoth('tan', tan),
+  asin: inBoth('asin', asin),
+  acos: inBoth('acos', acos),
+  atan: inBoth('atan', atan),
+  atan2: (y: Expr, x: Expr): Expr => E.precision(atan2(y, x), E.double('atan2', y, x)),
+  sinh: inBoth('sinh', sinh),
+  cosh: inBoth('cosh', cosh),
+  asinh: inBoth('asinh', asinh),
+  acosh: inBoth('acosh', acosh),
+  atanh: inBoth('atanh', atanh),
+  expm1: inBoth('expm1', expm1),
+  log1p: inBoth('log1p', log1p),
+  log10: inBoth('log10', log10),
+  erf: inBoth('erf', erf),
+  erfc: inBoth('erfc', erfc),
   sigmoid,
   softplus,
   sign,

@@ -1,4 +1,4 @@
-import type { Expr } from './expr.ts';
+import { E, type Expr } from './expr.ts';
 
 /**
  * Expressions are graphs as soon as a pass fuses ops: one node may be reached in exponentially many
@@ -18,6 +18,32 @@ export function operandsOf(expr: Expr): readonly Expr[] {
       return [expr.x, expr.y];
     case 'select':
       return [expr.test, expr.then, expr.otherwise];
+    case 'precision':
+      return [expr.single, expr.double];
+    case 'double':
+      return expr.operands;
+  }
+}
+
+/** The same node with other operands, in the order of `operandsOf`. */
+export function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
+  const [x, y, z] = operands as [Expr, Expr, Expr];
+  switch (expr.kind) {
+    case 'input':
+    case 'const':
+    case 'attr':
+      return expr;
+    case 'unary':
+      return { ...expr, x };
+    case 'binary':
+    case 'compare':
+      return { ...expr, x, y };
+    case 'select':
+      return E.select(x, y, z);
+    case 'precision':
+      return E.precision(x, y);
+    case 'double':
+      return { ...expr, operands };
   }
 }
 
@@ -47,7 +73,10 @@ function labelOf(expr: Expr): string {
     case 'compare':
       return expr.fn;
     case 'select':
-      return 'select';
+    case 'precision':
+      return expr.kind;
+    case 'double':
+      return `double ${expr.fn}`;
   }
 }
 

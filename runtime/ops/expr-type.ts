@@ -3,26 +3,31 @@ import { type BinaryFn, E, type Expr, type UnaryFn } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 
 /**
- * In what arithmetic a node computes. `literal`: a number that joins whatever it meets. bool operands
- * and comparisons are i32, 0 or 1.
+ * In what arithmetic a node computes. `literal` and `fraction`: numbers that join whatever they meet, a
+ * fraction only what has digits after the point. bool operands and comparisons are i32, 0 or 1.
  */
-export type Arithmetic = 'f32' | 'i32' | 'literal';
+export type Arithmetic = 'f32' | 'f64' | 'i32' | 'literal' | 'fraction';
+
+/** Functions of real numbers make float32 of integers. */
+const real = (x: Arithmetic): Arithmetic =>
+  x === 'f64' ? 'f64' : x === 'literal' || x === 'fraction' ? 'fraction' : 'f32';
+const same = (x: Arithmetic): Arithmetic => x;
 
 const unaryResult: { readonly [F in UnaryFn]: (x: Arithmetic) => Arithmetic } = {
-  neg: (x) => x,
-  abs: (x) => x,
-  floor: (x) => x,
-  ceil: (x) => x,
-  trunc: (x) => x,
-  round: (x) => x,
-  exp: () => 'f32',
-  exp2: () => 'f32',
-  log2: () => 'f32',
-  sin: () => 'f32',
-  cos: () => 'f32',
-  log: () => 'f32',
-  sqrt: () => 'f32',
-  tanh: () => 'f32',
+  neg: same,
+  abs: same,
+  floor: same,
+  ceil: same,
+  trunc: same,
+  round: same,
+  exp: real,
+  exp2: real,
+  log2: real,
+  sin: real,
+  cos: real,
+  log: real,
+  sqrt: real,
+  tanh: real,
   toInt: () => 'i32',
 };
 
@@ -32,17 +37,25 @@ const binaryResult: { readonly [F in BinaryFn]: (x: Arithmetic, y: Arithmetic) =
   mul: joined,
   max: joined,
   min: joined,
-  div: () => 'f32',
+  div: (x, y) => real(joined(x, y)),
   pow: joined,
   rem: joined,
   quotient: joined,
 };
 
-/** What two operands of one node compute in: int32 only when neither is float32. */
+/** What two operands of one node compute in: the later one of int32, float32, float64. */
 export function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
   if (x === 'literal') return y;
   if (y === 'literal') return x;
-  return x === 'i32' && y === 'i32' ? 'i32' : 'f32';
+  if (x === 'f64' || y === 'f64') return 'f64';
+  if (x === y) return x;
+  return 'f32';
+}
+
+/** What a comparison's operands are compared in. */
+export function comparedIn(x: Arithmetic, y: Arithmetic): 'f32' | 'f64' | 'i32' {
+  const common = joined(x, y);
+  return common === 'literal' || common === 'fraction' ? 'f32' : common;
 }
 
 /** Arithmetic of every node's value, given the operands' dtypes. */
@@ -57,6 +70,13 @@ export function arithmeticOf(expr: Expr, dtypes: readonly DType[]): Arithmetic {
   return arithmetics(expr, dtypes).get(expr)!;
 }
 
+const arithmeticOfInput: { readonly [D in DType]: Arithmetic } = {
+  bool: 'i32',
+  int32: 'i32',
+  float32: 'f32',
+  float64: 'f64',
+};
+
 function arithmeticOfNode(
   expr: Expr,
   dtypes: readonly DType[],
@@ -64,9 +84,9 @@ function arithmeticOfNode(
 ): Arithmetic {
   switch (expr.kind) {
     case 'input':
-      return dtypes[expr.index] === 'float32' ? 'f32' : 'i32';
+      return arithmeticOfInput[dtypes[expr.index]!];
     case 'const':
-      return Number.isInteger(expr.value) ? 'literal' : 'f32';
+      return Number.isInteger(expr.value) ? 'literal' : 'fraction';
     case 'attr':
       return 'literal';
     case 'unary':
@@ -77,6 +97,10 @@ function arithmeticOfNode(
       return 'i32';
     case 'select':
       return joined(known.get(expr.then)!, known.get(expr.otherwise)!);
+    case 'precision':
+      return known.get(expr.single)!;
+    case 'double':
+      return 'f64';
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * The scalar function of a pointwise op, as data: from one tree come the CPU kernel, the GPU kernel's
- * source and, later, fused kernels. All arithmetic is float32 (int32 for int32 operands of + - * and
- * comparisons); every node rounds on its own, so that fusing changes no bit.
+ * source and, later, fused kernels. Arithmetic is float32, float64 as soon as an operand is (int32 for
+ * int32 operands of + - * and comparisons); every node rounds on its own, so that fusing changes no bit.
  */
 export type Expr =
   | { readonly kind: 'input'; readonly index: number }
@@ -13,7 +13,11 @@ export type Expr =
   /** 1 or 0. */
   | { readonly kind: 'compare'; readonly fn: CompareFn; readonly x: Expr; readonly y: Expr }
   /** `test` is a comparison or a bool operand; not 0 chooses `then`. */
-  | { readonly kind: 'select'; readonly test: Expr; readonly then: Expr; readonly otherwise: Expr };
+  | { readonly kind: 'select'; readonly test: Expr; readonly then: Expr; readonly otherwise: Expr }
+  /** `double` where an operand or the result is float64, else `single`: a polynomial has one precision. */
+  | { readonly kind: 'precision'; readonly single: Expr; readonly double: Expr }
+  /** A function that JavaScript computes, in float64 only. */
+  | { readonly kind: 'double'; readonly fn: DoubleFn; readonly operands: readonly Expr[] };
 
 export type UnaryFn =
   | 'neg'
@@ -45,6 +49,23 @@ export type BinaryFn =
   | 'rem'
   /** Of int32, rounded towards zero; by 0: 0. */
   | 'quotient';
+/** Functions without primitive of their own; `expr-functions.ts` has them in float32. */
+export type DoubleFn =
+  | 'tan'
+  | 'asin'
+  | 'acos'
+  | 'atan'
+  | 'atan2'
+  | 'sinh'
+  | 'cosh'
+  | 'asinh'
+  | 'acosh'
+  | 'atanh'
+  | 'expm1'
+  | 'log1p'
+  | 'log10'
+  | 'erf'
+  | 'erfc';
 export type CompareFn = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
 
 const unary =
@@ -68,6 +89,8 @@ export const E = {
     then,
     otherwise,
   }),
+  precision: (single: Expr, double: Expr): Expr => ({ kind: 'precision', single, double }),
+  double: (fn: DoubleFn, ...operands: readonly Expr[]): Expr => ({ kind: 'double', fn, operands }),
   neg: unary('neg'),
   abs: unary('abs'),
   exp: unary('exp'),

@@ -36,7 +36,7 @@ function extreme(name: 'max' | 'min') {
     vjp: {
       // Shared evenly among equal ones.
       x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) => {
-        const chosen = cast(eq(x, unreduce(out, x, attrs)), 'float32');
+        const chosen = cast(eq(x, unreduce(out, x, attrs)), x.dtype);
         const count = sum(chosen, attrs.dims as readonly number[], {
           keepDim: attrs.keepDim as boolean,
         });

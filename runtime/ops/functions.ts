@@ -1,5 +1,6 @@
 /** Exponentials, logarithms, trigonometric and hyperbolic functions, erf. All make float32. */
 
+import { promote } from '../tensor/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { add, mul, neg, sub } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
@@ -9,7 +10,7 @@ import { defineOp, expectTensor, saving } from './define-op.ts';
 import { div } from './division.ts';
 import { E, type Expr } from './expr.ts';
 import { F } from './expr-functions.ts';
-import { bindFloat, inferBinary, inferFloat, pointwise } from './promotion.ts';
+import { bindFloat, floating, inferBinary, inferFloat, pointwise } from './promotion.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -113,5 +114,7 @@ function squaredLength(a: Tensor, b: Tensor): Tensor {
 /** The angle of the point (x, y), from −π to π. */
 export function atan2(y: Tensor, x: Tensor): Tensor {
   expectTensor(atan2Op, x);
-  return casting([y, x], 'float32', (operands) => bind1(atan2Op, operands));
+  return casting([y, x], floating(promote(y.dtype, x.dtype)), (operands) =>
+    bind1(atan2Op, operands),
+  );
 }

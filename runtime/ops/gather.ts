@@ -28,7 +28,7 @@ const gatherOp: OpRecord = defineOp({
 const gatherGradOp: OpRecord = defineOp({
   name: 'gatherGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
-  infer: ([, , x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'gatherGrad' },
   layout: 'any',
   vjp: {

@@ -1,7 +1,7 @@
 /** Writes over the first operand, which becomes the result where gradients are recorded. */
 
 import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
-import { dtypes } from '../tensor/dtype.ts';
+import { type DType, dtypes } from '../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { broadcastShapes, sameShape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -160,10 +160,16 @@ const addcdivInto = defineOp({
   },
 });
 
+/** Truth values, integers, floating point: a target holds what is not of a later kind, as in PyTorch. */
+function kindRank(dtype: DType): number {
+  if (dtypes[dtype].floating) return 2;
+  return dtype === 'bool' ? 0 : 1;
+}
+
 /** Runs the op on the target and the other operand in the target's dtype. */
 export function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = {}): Tensor {
   expectTensor(op, other);
-  if (dtypes[other.dtype].rank > dtypes[target.dtype].rank) {
+  if (kindRank(other.dtype) > kindRank(target.dtype)) {
     throw lossy(op.name, formatSpec(target), formatSpec(other));
   }
   return casting([other], target.dtype, ([operand]) => bind1(op, [target, operand!], attrs));

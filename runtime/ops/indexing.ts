@@ -40,7 +40,7 @@ const indexOp: OpRecord = defineOp({
 const indexGradOp: OpRecord = defineOp({
   name: 'indexGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
-  infer: ([, , x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'indexGrad' },
   vjp: {
     dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(indexOp, [g, index], attrs)),

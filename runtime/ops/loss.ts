@@ -82,7 +82,7 @@ export const logSoftmax = (x: Tensor, dim = -1): Tensor => alongDim(logSoftmaxOp
 const nllLossGradOp = defineOp({
   name: 'nllLossGrad',
   operands: { dy: 'data', target: 'data', logProbs: 'shape' },
-  infer: ([, , logProbs]) => ({ dtype: logProbs!.dtype, shape: logProbs!.shape }),
+  infer: ([dy, , logProbs]) => ({ dtype: dy!.dtype, shape: logProbs!.shape }),
   kernel: { kind: 'named', name: 'nllLossGrad' },
   // Linear in dy, with the loss's own weights.
   vjp: { dy: saving({ target: 'value' }, ({ target }, g) => nllLoss(g, target)) },

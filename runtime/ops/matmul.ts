@@ -1,4 +1,5 @@
 import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { broadcastShapes, sizeOf } from '../tensor/shape.ts';
@@ -10,11 +11,11 @@ import { reshape, transpose } from './movement.ts';
 import { add } from './pointwise.ts';
 
 function check(a: TensorMeta, b: TensorMeta): void {
-  if (a.dtype !== 'float32' || b.dtype !== 'float32') {
+  if (!dtypes[a.dtype].floating || a.dtype !== b.dtype) {
     throw new DTypeError({
-      what: 'matmul: not floating-point tensors',
+      what: 'matmul: not floating-point tensors of one dtype',
       given: `${formatSpec(a)} and ${formatSpec(b)}`,
-      expected: 'float32 and float32',
+      expected: 'float32 and float32, or float64 and float64',
       remedy: "cast them: x.to('float32')",
     });
   }
@@ -35,7 +36,7 @@ const matmulOp: OpRecord = defineOp({
   operands: { a: 'data', b: 'data' },
   infer: ([a, b]) => {
     check(a!, b!);
-    return { dtype: 'float32', shape: [...a!.shape.slice(0, -1), b!.shape.at(-1)!] };
+    return { dtype: a!.dtype, shape: [...a!.shape.slice(0, -1), b!.shape.at(-1)!] };
   },
   kernel: { kind: 'named', name: 'matmul' },
   layout: 'any',

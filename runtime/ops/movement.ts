@@ -203,7 +203,7 @@ const narrowOp = defineOp({
 const narrowGradOp = defineOp({
   name: 'narrowGrad',
   operands: { dy: 'data', x: 'shape' },
-  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'narrowGrad' },
   vjp: {
     dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, start }) =>

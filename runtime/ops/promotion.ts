@@ -9,7 +9,8 @@ import { type Attrs, expectTensor, type OpRecord } from './define-op.ts';
 import type { Expr } from './expr.ts';
 
 /**
- * The dtypes of pointwise ops, as in PyTorch: two tensors compute in the later of bool, int32, float32;
+ * The dtypes of pointwise ops, as in PyTorch: two tensors compute in the later of bool, int32, float32,
+ * float64;
  * a number joins an integer tensor as an integer when it is one, else both become float32; functions of
  * real numbers (exp, div, pow with a fraction …) make float32 of everything; comparisons answer bool.
  */
@@ -63,7 +64,7 @@ export const pointwise = (expr: Expr) => ({ kind: 'pointwise', expr }) as const;
 
 export type Operand = Tensor | number;
 
-/** Both operands in the dtype that PyTorch's rule gives (bool < int32 < float32). */
+/** Both operands in the dtype that PyTorch's rule gives (bool < int32 < float32 < float64). */
 export function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
   expectTensor(op, b);
   return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));

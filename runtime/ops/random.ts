@@ -16,6 +16,7 @@ import { argmax } from './extremes.ts';
 import { unsqueeze } from './movement.ts';
 import { argsort, topk } from './order.ts';
 import { add, div, gt, log, lt, mul, neg, where } from './pointwise.ts';
+import { floating } from './promotion.ts';
 import { fullLike } from './ranges.ts';
 
 /** A float32 in [0, 1) has 24 random bits. */
@@ -43,19 +44,21 @@ export function randint(
   });
 }
 
-/** Uniform in [0, 1), with the shape and on the device of `x`. */
+/** Uniform in [0, 1), with the shape, the dtype and on the device of `x`; float32 for integers. */
 export function randLike(x: Tensor): Tensor {
-  return deviceGuard(x.device, () => rand(x.shape));
+  return deviceGuard(x.device, () => rand(x.shape, { dtype: floating(x.dtype) }));
 }
 
-/** Standard normal, with the shape and on the device of `x`. */
+/** Standard normal, with the shape, the dtype and on the device of `x`; float32 for integers. */
 export function randnLike(x: Tensor): Tensor {
-  return deviceGuard(x.device, () => randn(x.shape));
+  return deviceGuard(x.device, () => randn(x.shape, { dtype: floating(x.dtype) }));
 }
 
 /** 1 with the probability that `probabilities` holds, else 0. One number of the stream per element. */
 export function bernoulli(probabilities: Tensor): Tensor {
-  return tidy(() => cast(lt(randLike(probabilities), probabilities), 'float32'));
+  return tidy(() =>
+    cast(lt(randLike(probabilities), probabilities), floating(probabilities.dtype)),
+  );
 }
 
 /** The numbers from 0 to n − 1 in random order, int32: where n numbers of the stream are sorted to. */
@@ -95,7 +98,9 @@ export function multinomial(weights: Tensor, draws: number, replacement = false)
 
 /** The larger, the sooner a clock of that weight rings; never for weight 0. */
 function arrivals(weights: Tensor, shape: Shape): Tensor {
-  const uniform = deviceGuard(weights.device, () => rand(shape));
+  const uniform = deviceGuard(weights.device, () =>
+    rand(shape, { dtype: floating(weights.dtype) }),
+  );
   const time = neg(log(add(neg(uniform), 1)));
   return where(gt(weights, 0), div(weights, time), fullLike(weights, -1, { shape: [] }));
 }

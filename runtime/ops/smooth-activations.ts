@@ -105,7 +105,7 @@ const hardswishOp = activation('hardswish', {
     const inside = E.add(E.div(x, c(3)), c(0.5));
     return E.select(E.lt(x, c(-3)), c(0), E.select(E.gt(x, c(3)), one, inside));
   },
-  secondDerivative: (x) => div(cast(lt(abs(x), 3), 'float32'), 3),
+  secondDerivative: (x) => div(cast(lt(abs(x), 3), x.dtype), 3),
 });
 
 /** A line from 0 at −3 to 1 at 3. */

@@ -12,6 +12,7 @@ import { exp, log } from './functions.ts';
 import { isfinite, logicalNot } from './logic.ts';
 import { reshape } from './movement.ts';
 import { pow, sqrt } from './powers.ts';
+import { floating } from './promotion.ts';
 import { type Dims, mean, type ReduceOptions, sum } from './reduce.ts';
 
 export interface VarianceOptions extends ReduceOptions {
@@ -41,7 +42,7 @@ export function norm(x: Tensor, p = 2, dims?: Dims, options: ReduceOptions = {})
     if (p === 2) return rootOfSum(sum(mul(x, x), dims, options));
     if (p === Infinity) return amax(abs(x), dims, options);
     if (p === -Infinity) return amin(abs(x), dims, options);
-    if (p === 0) return sum(cast(ne(x, 0), 'float32'), dims, options);
+    if (p === 0) return sum(cast(ne(x, 0), floating(x.dtype)), dims, options);
     if (p === 1) return sum(abs(x), dims, options);
     return pow(sum(pow(abs(x), p), dims, options), 1 / p);
   });

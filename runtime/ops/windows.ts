@@ -40,7 +40,7 @@ const unfoldOp: OpRecord = defineOp({
 const unfoldGradOp: OpRecord = defineOp({
   name: 'unfoldGrad',
   operands: { dy: 'data', x: 'shape' },
-  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'unfoldGrad' },
   vjp: {
     dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, step }) => {

@@ -62,6 +62,11 @@ export function toUniform(word: number): number {
   return (word >>> 8) / 2 ** 24;
 }
 
+/** 53 bits of two words as a float64 in [0, 1): every value is exact. */
+export function toDoubleUniform(high: number, low: number): number {
+  return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53;
+}
+
 export function toUniforms(words: Int32Array, out: Float64Array): void {
   for (let lane = 0; lane < 4; lane++) out[lane] = toUniform(words[lane]!);
 }

@@ -1,3 +1,4 @@
+import type { DType } from '../tensor/dtype.ts';
 import { type Shape, sizeOf } from '../tensor/shape.ts';
 
 let currentSeed = 0;
@@ -25,9 +26,12 @@ export function setRandomState(state: RandomState): void {
   offset = state.offset;
 }
 
-/** Attributes for the next random op; each element takes one number of the stream. */
-export function nextOffset(shape: Shape): { readonly seed: number; readonly offset: number } {
+/** Attributes for the next random op; an element takes one number of the stream, of float64 two. */
+export function nextOffset(
+  shape: Shape,
+  dtype: DType = 'float32',
+): { readonly seed: number; readonly offset: number } {
   const attrs = { seed: currentSeed, offset };
-  offset += sizeOf(shape);
+  offset += sizeOf(shape) * (dtype === 'float64' ? 2 : 1);
   return attrs;
 }

@@ -36,12 +36,14 @@ interface Contents {
 
 function dtypeOf(data: TypedArray): DType {
   if (data instanceof Float32Array) return 'float32';
+  if (data instanceof Float64Array) return 'float64';
   if (data instanceof Int32Array) return 'int32';
   if (data instanceof Uint8Array) return 'bool';
   throw new ArgumentError({
     what: 'tensor: no dtype for this kind of array',
     given: (data as ArrayBufferView).constructor.name,
-    expected: 'Float32Array (float32), Int32Array (int32) or Uint8Array (bool)',
+    expected:
+      'Float32Array, Float64Array, Int32Array (of the dtypes of these names) or Uint8Array (bool)',
     remedy: 'convert it: tensor(Float32Array.from(data))',
   });
 }
@@ -67,7 +69,7 @@ function fitting(shape: Shape, elements: number): Shape {
 
 function converted(data: TypedArray, dtype: DType): TypedArray {
   if (dtypeOf(data) === dtype && dtype !== 'bool') return data;
-  const values = newTypedArray(dtype, data.length);
+  const values: TypedArray = newTypedArray(dtype, data.length);
   if (dtype === 'bool') for (let i = 0; i < data.length; i++) values[i] = data[i] ? 1 : 0;
   else values.set(data);
   return values;
@@ -84,7 +86,7 @@ function fromNested(data: NestedArray, options: TensorOptions): Contents {
   const dtype =
     options.dtype ??
     (flat.length > 0 && flat.every((v) => typeof v === 'boolean') ? 'bool' : 'float32');
-  const values = newTypedArray(dtype, flat.length);
+  const values: TypedArray = newTypedArray(dtype, flat.length);
   flat.forEach((value, i) => {
     values[i] = dtype === 'bool' ? (value ? 1 : 0) : Number(value);
   });

@@ -3,6 +3,7 @@
 import { type BackwardOptions, backward } from '../autograd/backward.ts';
 import { type HookHandle, registerHook, retainGrad } from '../autograd/hooks.ts';
 import type { GradHook } from '../autograd/node.ts';
+import { cast } from '../ops/cast.ts';
 import * as extremes from '../ops/extremes.ts';
 import * as inPlace from '../ops/in-place.ts';
 import * as loss from '../ops/loss.ts';
@@ -99,9 +100,18 @@ const pointwiseMethods = {
   gelu: pointwise.gelu,
 } as const;
 
+/** In another dtype, by its usual name. */
+const castMethods = {
+  bool: (x: Tensor): Tensor => cast(x, 'bool'),
+  int: (x: Tensor): Tensor => cast(x, 'int32'),
+  float: (x: Tensor): Tensor => cast(x, 'float32'),
+  double: (x: Tensor): Tensor => cast(x, 'float64'),
+} as const;
+
 const methods = {
   ...unaryMethods,
   ...pointwiseMethods,
+  ...castMethods,
   add: pointwise.add,
   sub: pointwise.sub,
   mul: pointwise.mul,

@@ -106,7 +106,7 @@ describe('transcendental functions', () => {
   });
 });
 
-const dtype = fc.constantFrom<DType>('float32', 'int32', 'bool');
+const dtype = fc.constantFrom<DType>('float32', 'float64', 'int32', 'bool');
 const constant = fc.constantFrom(-2, -1, 0, 0.5, 1, 3, 1e9).map(E.const);
 
 const expressions = fc.letrec<{ node: Expr }>((tie) => ({
@@ -128,7 +128,7 @@ const expressions = fc.letrec<{ node: Expr }>((tie) => ({
 
 function valuesFor(kind: DType, seed: number): (i: number) => number {
   const random = noise(seed);
-  if (kind === 'float32') return (i) => (i % 11 === 5 ? 0 : random(i));
+  if (kind === 'float32' || kind === 'float64') return (i) => (i % 11 === 5 ? 0 : random(i));
   if (kind === 'int32') return (i) => Math.trunc(random(i) * 5);
   return (i) => Number(random(i) > 0);
 }

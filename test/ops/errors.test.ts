@@ -245,10 +245,10 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     remedy: 'convert the data',
   },
   'a typed array without dtype': {
-    make: () => tensor(new Float64Array(2) as unknown as Float32Array),
+    make: () => tensor(new Uint16Array(2) as unknown as Float32Array),
     type: 'ArgumentError',
     what: 'tensor: no dtype for this kind of array',
-    given: 'Float64Array',
+    given: 'Uint16Array',
     remedy: 'Float32Array.from',
   },
   'a shape that does not fit the data': {

@@ -127,7 +127,8 @@ const outOfPlace: Readonly<Record<string, readonly ForwardCase[]>> = {
   sigmoid: unary(([a]) => 1 / (1 + Math.exp(-a!)), [float([3, 5], -20, 20)]),
   relu: unary(([a]) => Math.max(a!, 0), anyNumber),
   contiguous: unary(([a]) => a!, [...anyNumber, bool([5])]),
-  toFloat32: unary(([a]) => a!, [int([5]), bool([5])]),
+  toFloat32: unary(([a]) => a!, [float([5]), int([5]), bool([5])]),
+  toFloat64: unary(([a]) => a!, [float([5]), int([5]), bool([5])]),
   toInt32: unary(([a]) => Math.trunc(a!), [float([9], -5, 5), bool([5])]),
   toBool: unary(([a]) => Number(a !== 0), [int([9]), float([3])]),
   tanhGrad: fromOutput((dy, out) => dy * (1 - out * out)),
@@ -302,6 +303,7 @@ const elsewhere = ['uniform', 'normal', 'maxPool2d', 'maxPool2dGrad'];
 
 function valuesOf({ shape, dtype, range: [low, high] }: Input, salt: number): number[] {
   const spreadValues = Array.from(spread(shape, salt), (x) => low + ((x + 1) / 2) * (high - low));
+  if (dtype === 'float64') return spreadValues;
   return dtype === 'float32' ? spreadValues.map(Math.fround) : spreadValues.map(Math.floor);
 }
 
@@ -317,25 +319,57 @@ function transposedLayout(x: Tensor): Tensor {
   return x.permute(order).clone().permute(order);
 }
 
-describe('forward values equal a naive reference', () => {
-  for (const [name, examples] of Object.entries(cases)) {
-    it(name, () => {
-      examples.forEach((example, i) => {
-        const values = example.inputs.map((input, k) => valuesOf(input, k));
-        const nds = example.inputs.map(({ shape }, k) => ({ shape, values: values[k]! }));
-        const expected = example.reference(nds, example.attrs ?? {});
-        for (const layout of [(x: Tensor) => x, transposedLayout]) {
-          tidy(() => {
-            const inputs = example.inputs.map((input, k) => layout(tensorOf(input, values[k]!)));
-            const output = noGrad(() => bind1(opNamed(name), inputs, example.attrs ?? {}));
-            const tolerance = { relative: 3e-6, absolute: 2e-6 };
-            expectClose(output.dataSync(), expected, `${name}, example ${i}`, tolerance);
-          });
-        }
-      });
-    });
-  }
+/** float32 becomes float64 throughout; null where there is none. */
+function inDouble(example: ForwardCase): ForwardCase | null {
+  const { inputs, attrs } = example;
+  const isFloat = inputs.some(({ dtype }) => dtype === 'float32') || attrs?.dtype === 'float32';
+  if (!isFloat) return null;
+  return {
+    ...example,
+    inputs: inputs.map((input) => ({
+      ...input,
+      dtype: input.dtype === 'float32' ? 'float64' : input.dtype,
+    })),
+    ...(attrs && { attrs: attrs.dtype ? { ...attrs, dtype: 'float64' } : attrs }),
+  };
+}
 
+/** What is compared more closely in float64 than float32 could be. */
+const precisions = {
+  float32: { example: (own: ForwardCase) => own, relative: 3e-6, absolute: 2e-6 },
+  // References of slopes are differences.
+  float64: { example: inDouble, relative: 2e-8, absolute: 1e-8 },
+};
+
+describe.each(Object.entries(precisions))(
+  'forward values equal a naive reference (%s)',
+  (_, { example: inPrecision, ...tolerance }) => {
+    for (const [name, examples] of Object.entries(cases)) {
+      it(name, () => {
+        examples
+          .flatMap((own) => inPrecision(own) ?? [])
+          .forEach((example, i) => {
+            const values = example.inputs.map((input, k) => valuesOf(input, k));
+            const nds = example.inputs.map(({ shape }, k) => ({ shape, values: values[k]! }));
+            const expected = example.reference(nds, example.attrs ?? {});
+            for (const layout of [(x: Tensor) => x, transposedLayout]) {
+              tidy(() => {
+                const inputs = example.inputs.map((input, k) =>
+                  layout(tensorOf(input, values[k]!)),
+                );
+                const output = noGrad(() => bind1(opNamed(name), inputs, example.attrs ?? {}));
+                const isDouble = example.inputs.some(({ dtype }) => dtype === 'float64');
+                if (isDouble && name !== 'toFloat32') expect(output.dtype).not.toBe('float32');
+                expectClose(output.dataSync(), expected, `${name}, example ${i}`, tolerance);
+              });
+            }
+          });
+      });
+    }
+  },
+);
+
+describe('forward values equal a naive reference', () => {
   it('maxPool2d, its indices and its gradient', () => {
     const attrs = { kernel: [3, 2], stride: [2, 1], padding: [1, 0] };
     // Few different values: equal maxima are common.

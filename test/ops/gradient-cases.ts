@@ -94,6 +94,7 @@ type GradientCases = Readonly<Record<string, readonly GradientCase[]>>;
 const basicCases: GradientCases = {
   contiguous: unary((x) => x.clone()),
   toFloat32: unary((x) => bind1(opNamed('toFloat32'), [x])),
+  toFloat64: unary((x) => bind1(opNamed('toFloat64'), [x]).to(x.dtype)),
   expand: [
     { name: 'size 1', shapes: [[2, 1]], run: (x) => x.expand([2, 3]) },
     { name: 'new leading', shapes: [[3]], run: (x) => x.expand([2, 2, 3]) },

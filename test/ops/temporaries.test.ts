@@ -59,7 +59,7 @@ const samples: Readonly<Record<string, Sample>> = {
   mseLoss: { inputs: () => [float(2, 3), float(2, 3)], run: mseLoss },
 };
 
-const elementBytes = { float32: 4, int32: 4, bool: 1 };
+const elementBytes = { float64: 8, float32: 4, int32: 4, bool: 1 };
 
 function ownBytes(output: Tensor, inputs: readonly Tensor[]): number {
   if (inputs.some(({ holder }) => holder === output.holder)) return 0;

@@ -1,3 +1,4 @@
+import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
 import { type ConvShape, convShape } from './conv-shape.ts';
 import { heap } from './heap.ts';
@@ -106,10 +107,12 @@ function forwardPatches(shape: ConvShape): Patches {
   });
 }
 
+const isGenerated = ({ dtype }: TensorMeta): boolean => hasSimd && dtype === 'float32';
+
 export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
   const [x, w] = inputs;
   const [out] = outputs;
-  if (!hasSimd) return scalar.conv2d(inputs, outputs, attrs);
+  if (!isGenerated(out!)) return scalar.conv2d(inputs, outputs, attrs);
   expectContiguous(x!, w!, out!);
   const shape = convShape(x!, w!, out!, attrs);
   const patches = forwardPatches(shape);
@@ -130,7 +133,7 @@ export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
 export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, w, x] = inputs;
   const [dx] = outputs;
-  if (!hasSimd) return scalar.conv2dInputGrad(inputs, outputs, attrs);
+  if (!isGenerated(dx!)) return scalar.conv2dInputGrad(inputs, outputs, attrs);
   expectContiguous(dy!, w!, dx!);
   const shape = convShape(x!, w!, dy!, attrs);
   const { kernel, dilation, padding, inChannels, outChannels } = shape;
@@ -165,7 +168,7 @@ export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
 export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, x, w] = inputs;
   const [dw] = outputs;
-  if (!hasSimd) return scalar.conv2dWeightGrad(inputs, outputs, attrs);
+  if (!isGenerated(dw!)) return scalar.conv2dWeightGrad(inputs, outputs, attrs);
   expectContiguous(dy!, x!, dw!);
   const shape = convShape(x!, w!, dy!, attrs);
   const patches = forwardPatches(shape);

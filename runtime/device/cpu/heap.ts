@@ -26,6 +26,7 @@ export const fixedBytes = 32 * pageBytes;
 export class Heap implements ChunkSource {
   readonly memory: WebAssembly.Memory;
   f32!: Float32Array;
+  f64!: Float64Array;
   i32!: Int32Array;
   u8!: Uint8Array;
   readonly #limit: number;
@@ -46,8 +47,16 @@ export class Heap implements ChunkSource {
 
   /** Elements of the whole memory; index 0 is address 0. */
   view(dtype: DType): TypedArray {
-    if (dtype === 'float32') return this.f32;
-    return dtype === 'int32' ? this.i32 : this.u8;
+    switch (dtype) {
+      case 'float32':
+        return this.f32;
+      case 'float64':
+        return this.f64;
+      case 'int32':
+        return this.i32;
+      case 'bool':
+        return this.u8;
+    }
   }
 
   grow(bytes: number): { readonly ptr: number; readonly bytes: number } {
@@ -68,6 +77,7 @@ export class Heap implements ChunkSource {
   #refresh(): void {
     const { buffer } = this.memory;
     this.f32 = new Float32Array(buffer);
+    this.f64 = new Float64Array(buffer);
     this.i32 = new Int32Array(buffer);
     this.u8 = new Uint8Array(buffer);
   }

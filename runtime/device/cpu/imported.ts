@@ -1,8 +1,8 @@
+import { power } from './double-functions.ts';
+
 /** Functions in JavaScript, also for generated kernels where WebAssembly has no instruction. */
 export const imported = {
-  /** 1 to any power is 1, and so is −1 to an infinite one, as in C. */
-  pow: (x: number, y: number): number =>
-    x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y,
+  pow: power,
   rem: (x: number, y: number): number => x % y,
   sin: (x: number): number => Math.sin(x),
   cos: (x: number): number => Math.cos(x),

@@ -47,7 +47,7 @@ function multiply(
 }
 
 export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
-  if (!hasSimd) return scalarMatmul(inputs, outputs, attrs);
+  if (!hasSimd || outputs[0]!.dtype !== 'float32') return scalarMatmul(inputs, outputs, attrs);
   const [a, b] = inputs;
   const [out] = outputs;
   const rank = out!.shape.length;

@@ -10,6 +10,7 @@ import { addressOf } from './kernel.ts';
 import { collapse, type Loops } from './loops.ts';
 import { scalarPointwise, toInt32 } from './scalar/pointwise.ts';
 import { argumentsAt, argumentsBytes } from './scratch.ts';
+import type { NumberForm } from './wasm/expr-emitter.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 import { compilePointwise, type PointwiseKernel, type Walk } from './wasm/pointwise-kernel.ts';
 
@@ -59,15 +60,15 @@ const kernels = new WeakMap<Expr, Map<string | number, PointwiseKernel>>();
 /** The same by structure: passes build equal expressions anew. */
 const kernelsByText = new Map<string, PointwiseKernel>();
 
-const dtypeCodes: { readonly [D in DType]: number } = { float32: 0, int32: 1, bool: 2 };
-const walkCodes: { readonly [W in Walk]: number } = { contiguous: 0, fixed: 3, strided: 6 };
+const dtypeCodes: { readonly [D in DType]: number } = { float32: 0, int32: 1, bool: 2, float64: 3 };
+const walkCodes: { readonly [W in Walk]: number } = { contiguous: 0, fixed: 8, strided: 16 };
 
-/** A digit of base 9 for each operand after a leading 1, while that fits in a number. */
+/** A digit of base 24 for each operand after a leading 1, while that fits in a number. */
 function signatureKey(kinds: readonly DType[], walks: readonly Walk[]): string | number {
-  if (kinds.length > 15) return `${kinds} ${walks}`;
+  if (kinds.length > 11) return `${kinds} ${walks}`;
   let digits = 1;
   for (let k = 0; k < kinds.length; k++) {
-    digits = digits * 9 + dtypeCodes[kinds[k]!] + walkCodes[walks[k]!];
+    digits = digits * 24 + dtypeCodes[kinds[k]!] + walkCodes[walks[k]!];
   }
   return digits;
 }
@@ -89,13 +90,19 @@ function kernelFor(expr: Expr, kinds: readonly DType[], walks: readonly Walk[]):
   return kernel;
 }
 
-const attrBits = new Int32Array(1);
+const attrBits = new Int32Array(2);
 const attrFloat = new Float32Array(attrBits.buffer);
+const attrDouble = new Float64Array(attrBits.buffer);
 
-function bitsOf(value: number, form: 'f32' | 'i32'): number {
-  if (form === 'i32') return toInt32(value);
-  attrFloat[0] = value;
-  return attrBits[0]!;
+function pushBits(words: number[], value: number, form: NumberForm): void {
+  if (form === 'i32') {
+    words.push(toInt32(value));
+    return;
+  }
+  if (form === 'f32') attrFloat[0] = value;
+  else attrDouble[0] = value;
+  words.push(attrBits[0]!);
+  if (form === 'f64') words.push(attrBits[1]!);
 }
 
 const argumentWords = argumentsAt / 4;
@@ -134,7 +141,9 @@ const noWords: readonly number[] = [];
 
 function attrWordsOf({ attrs: names }: PointwiseKernel, attrs: Attrs): readonly number[] {
   if (names.length === 0) return noWords;
-  return names.map(({ name, form }) => bitsOf(attrs[name] as number, form));
+  const words: number[] = [];
+  for (const { name, form } of names) pushBits(words, attrs[name] as number, form);
+  return words;
 }
 
 function bindKernel(

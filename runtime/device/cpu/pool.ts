@@ -39,8 +39,8 @@ export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
 };
 
 export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
-  if (!hasSimd) return scalar.maxPool2dGrad(inputs, outputs, attrs);
   const [dy, , x] = inputs;
+  if (!hasSimd || dy!.dtype !== 'float32') return scalar.maxPool2dGrad(inputs, outputs, attrs);
   const [dx] = outputs;
   expectContiguous(dy!, dx!);
   const planes = x!.shape[0]! * x!.shape[1]!;

@@ -22,8 +22,9 @@ interface Distribution {
 /** Whole blocks of four in WebAssembly; the ends, where the offset cuts a block, in JavaScript. */
 function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFactory {
   if (!hasSimd) return fallback;
-  return (_inputs, [out], attrs) => {
+  return (inputs, [out], attrs) => {
     expectContiguous(out!);
+    if (out!.dtype === 'float64') return fallback(inputs, [out!], attrs);
     const seed = attrs.seed as number;
     const start = attrs.offset as number;
     const end = start + sizeOf(out!.shape);

@@ -1,3 +1,4 @@
+import { dtypes } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
@@ -16,8 +17,8 @@ interface Inner {
 }
 
 /** Takes out the dimension whose elements are adjacent in operand 0, or else the last. */
-function takeInner(loops: Loops): Inner {
-  const bytes = loops.strides.map((strides) => strides.map((stride) => stride * 4));
+function takeInner(loops: Loops, size: number): Inner {
+  const bytes = loops.strides.map((strides) => strides.map((stride) => stride * size));
   const rank = loops.shape.length;
   if (rank === 0) {
     return { size: 1, strides: bytes.map(() => 0), outer: { shape: [], strides: bytes } };
@@ -32,10 +33,14 @@ function takeInner(loops: Loops): Inner {
   };
 }
 
-function bindReduction({ kept, reduced }: Reduction, kind: ReductionKind): Launch {
-  const kernel = reduceKernels()[kind];
-  const rows = takeInner(kept);
-  const columns = takeInner(reduced);
+function bindReduction(
+  { kept, reduced }: Reduction,
+  kind: ReductionKind,
+  dtype: 'float32' | 'float64',
+): Launch {
+  const kernel = reduceKernels[dtype]()[kind];
+  const rows = takeInner(kept, dtypes[dtype].bytes);
+  const columns = takeInner(reduced, dtypes[dtype].bytes);
   const [rowStep, outStep] = rows.strides as [number, number];
   const columnStep = columns.strides[0]!;
   const [fromSteps, toSteps] = rows.outer.strides as [number[], number[]];
@@ -64,7 +69,7 @@ function bindReduction({ kept, reduced }: Reduction, kind: ReductionKind): Launc
     }
   };
   return ([source], [target]) => {
-    overKept(0, addressOf(source!, 'float32'), addressOf(target!, 'float32'));
+    overKept(0, addressOf(source!, dtype), addressOf(target!, dtype));
   };
 }
 
@@ -75,10 +80,11 @@ function reduction(
 ): KernelFactory {
   return (inputs, outputs, attrs) => {
     const x = inputs[0]!;
-    const isEmpty = sizeOf(x.shape) === 0;
-    if (!hasSimd || x.dtype !== 'float32' || isEmpty) return fallback(inputs, outputs, attrs);
+    const { dtype } = x;
+    const isFloat = dtype === 'float32' || dtype === 'float64';
+    if (!hasSimd || !isFloat || sizeOf(x.shape) === 0) return fallback(inputs, outputs, attrs);
     const dims = dimsOf(inputs, attrs.dims as readonly number[]);
-    return bindReduction(reductionOver(x, dims), kind);
+    return bindReduction(reductionOver(x, dims), kind, dtype);
   };
 }
 

@@ -9,7 +9,8 @@ function byRow(
   fallback: KernelFactory,
 ): KernelFactory {
   if (!hasSimd) return fallback;
-  return (inputs, [out]) => {
+  return (inputs, [out], attrs) => {
+    if (out!.dtype !== 'float32') return fallback(inputs, [out!], attrs);
     expectContiguous(...inputs, out!);
     const kernel = softmaxKernels()[name];
     const length = out!.shape.at(-1) ?? 1;

@@ -4,6 +4,17 @@ import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.t
 /** Largest magnitude up to which float32 holds every integer. */
 const maxExactInteger = 2 ** 24;
 
+/** Bytes of an element on the GPU, which stores each as a float32. Throws DTypeError for float64. */
+export function elementBytes(dtype: DType): number {
+  if (dtype !== 'float64') return 4;
+  throw new DTypeError({
+    what: 'gpu: WebGPU has no float64',
+    given: 'a float64 tensor on the GPU',
+    expected: 'float32, int32 or bool',
+    remedy: "cast it first: x.to('float32'); or compute in float64 on the CPU: x.toAsync('cpu')",
+  });
+}
+
 /** Elements as the GPU stores them. A Float32Array that WebGPU can take is answered itself. */
 export function toFloats(data: TypedArray, dtype: DType): Float32Array<ArrayBuffer> {
   if (data instanceof Float32Array && data.buffer instanceof ArrayBuffer) {

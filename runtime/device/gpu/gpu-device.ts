@@ -14,7 +14,7 @@ import type { Device, Launch, Operand } from '../device.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { gpuKernels, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
-import { fromFloats, toFloats } from './element-storage.ts';
+import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
 import { GpuCore } from './gpu-core.ts';
 import type { GpuJsBackend } from './gpujs.ts';
 import type { KernelPlan } from './kernel-plan.ts';
@@ -55,8 +55,8 @@ export class GpuDevice implements Device {
     return { compiled: this.#core.kernels.compiled, cached: this.#core.kernels.size };
   }
 
-  elementBytes(_dtype: DType): number {
-    return 4;
+  elementBytes(dtype: DType): number {
+    return elementBytes(dtype);
   }
 
   prepare(

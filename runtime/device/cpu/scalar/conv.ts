@@ -2,6 +2,7 @@ import { sizeOf } from '../../../tensor/shape.ts';
 import { type ConvShape, convShape } from '../conv-shape.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { roundingOf } from './reduce.ts';
 
 /**
  * Calls `body` with the flat indices of every (output, input, weight) triple that meets in the sum;
@@ -40,45 +41,51 @@ function forEachTriple(s: ConvShape, body: (y: number, x: number, w: number) => 
 
 export const conv2d: KernelFactory = ([x, w], [out], attrs) => {
   expectContiguous(x!, w!, out!);
+  const { dtype } = out!;
+  const round = roundingOf(dtype);
   const shape = convShape(x!, w!, out!, attrs);
   const size = sizeOf(out!.shape);
   return ([image, weight], [target]) => {
-    const data = heap.f32;
-    const [xAt, wAt] = [indexOf(image!, 'float32'), indexOf(weight!, 'float32')];
-    const yAt = indexOf(target!, 'float32');
+    const data = heap.view(dtype);
+    const [xAt, wAt] = [indexOf(image!, dtype), indexOf(weight!, dtype)];
+    const yAt = indexOf(target!, dtype);
     data.fill(0, yAt, yAt + size);
     forEachTriple(shape, (yi, xi, wi) => {
-      data[yAt + yi]! += Math.fround(data[xAt + xi]! * data[wAt + wi]!);
+      data[yAt + yi] = data[yAt + yi]! + round(data[xAt + xi]! * data[wAt + wi]!);
     });
   };
 };
 
 export const conv2dInputGrad: KernelFactory = ([dy, w, x], [dx], attrs) => {
   expectContiguous(dy!, w!, dx!);
+  const { dtype } = dx!;
+  const round = roundingOf(dtype);
   const shape = convShape(x!, w!, dy!, attrs);
   const size = sizeOf(dx!.shape);
   return ([grad, weight], [target]) => {
-    const data = heap.f32;
-    const [yAt, wAt] = [indexOf(grad!, 'float32'), indexOf(weight!, 'float32')];
-    const xAt = indexOf(target!, 'float32');
+    const data = heap.view(dtype);
+    const [yAt, wAt] = [indexOf(grad!, dtype), indexOf(weight!, dtype)];
+    const xAt = indexOf(target!, dtype);
     data.fill(0, xAt, xAt + size);
     forEachTriple(shape, (yi, xi, wi) => {
-      data[xAt + xi]! += Math.fround(data[yAt + yi]! * data[wAt + wi]!);
+      data[xAt + xi] = data[xAt + xi]! + round(data[yAt + yi]! * data[wAt + wi]!);
     });
   };
 };
 
 export const conv2dWeightGrad: KernelFactory = ([dy, x, w], [dw], attrs) => {
   expectContiguous(dy!, x!, dw!);
+  const { dtype } = dw!;
+  const round = roundingOf(dtype);
   const shape = convShape(x!, w!, dy!, attrs);
   const size = sizeOf(dw!.shape);
   return ([grad, image], [target]) => {
-    const data = heap.f32;
-    const [yAt, xAt] = [indexOf(grad!, 'float32'), indexOf(image!, 'float32')];
-    const wAt = indexOf(target!, 'float32');
+    const data = heap.view(dtype);
+    const [yAt, xAt] = [indexOf(grad!, dtype), indexOf(image!, dtype)];
+    const wAt = indexOf(target!, dtype);
     data.fill(0, wAt, wAt + size);
     forEachTriple(shape, (yi, xi, wi) => {
-      data[wAt + wi]! += Math.fround(data[yAt + yi]! * data[xAt + xi]!);
+      data[wAt + wi] = data[wAt + wi]! + round(data[yAt + yi]! * data[xAt + xi]!);
     });
   };
 };

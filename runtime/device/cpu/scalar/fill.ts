@@ -1,5 +1,14 @@
-import { randomBlock, toNormals, toUniforms } from '../../../random/philox.ts';
+import type { Attrs } from '../../../ops/define-op.ts';
+import {
+  randomBlock,
+  toDoubleUniform,
+  toNormals,
+  toUniforms,
+  uniformsToNormals,
+} from '../../../random/philox.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
+import type { Launch } from '../../device.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { toInt32 } from './pointwise.ts';
@@ -9,8 +18,7 @@ export const fill: KernelFactory = (_inputs, [out], { value }) => {
   const { dtype } = out!;
   const size = sizeOf(out!.shape);
   const number = value as number;
-  const stored =
-    dtype === 'float32' ? number : dtype === 'int32' ? toInt32(number) : +(number !== 0);
+  const stored = dtype === 'bool' ? +(number !== 0) : dtype === 'int32' ? toInt32(number) : number;
   return (_sources, [target]) => {
     const start = indexOf(target!, dtype);
     heap.view(dtype).fill(stored, start, start + size);
@@ -33,6 +41,7 @@ export const arange: KernelFactory = (_inputs, [out], attrs) => {
 function random(draw: (words: Int32Array, numbers: Float64Array) => void): KernelFactory {
   return (_inputs, [out], attrs) => {
     expectContiguous(out!);
+    if (out!.dtype === 'float64') return randomDoubles(draw === toNormals, out!, attrs);
     const size = sizeOf(out!.shape);
     const seed = attrs.seed as number;
     const offset = attrs.offset as number;
@@ -49,6 +58,34 @@ function random(draw: (words: Int32Array, numbers: Float64Array) => void): Kerne
         for (let i = from; i < to; i++) heap.f32[start + i - offset] = numbers[i - block * 4]!;
       }
     };
+  };
+}
+
+/** Two words an element, and normal numbers by pairs. */
+function randomDoubles(isNormal: boolean, out: TensorMeta, attrs: Attrs): Launch {
+  const size = sizeOf(out.shape);
+  const seed = attrs.seed as number;
+  const offset = attrs.offset as number;
+  return (_sources, [target]) => {
+    const start = indexOf(target!, 'float64');
+    const words = new Int32Array(4);
+    let block = -1;
+    const wordAt = (position: number): number => {
+      if (Math.floor(position / 4) !== block) {
+        block = Math.floor(position / 4);
+        randomBlock(seed, block, words);
+      }
+      return words[position % 4]!;
+    };
+    const pair = new Float64Array(2);
+    for (let i = 0; i < size; i += 2) {
+      for (let k = 0; k < 2; k++) {
+        const at = offset + (i + k) * 2;
+        pair[k] = toDoubleUniform(wordAt(at), wordAt(at + 1));
+      }
+      if (isNormal) uniformsToNormals(pair, 0, 2);
+      for (let k = 0; k < 2 && i + k < size; k++) heap.f64[start + i + k] = pair[k]!;
+    }
   };
 }
 

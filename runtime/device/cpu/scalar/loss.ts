@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../../errors/errors.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+import { roundingOf } from './reduce.ts';
 
 function checkLabel(label: number, classes: number): void {
   if (label >= 0 && label < classes) return;
@@ -15,31 +16,37 @@ function checkLabel(label: number, classes: number): void {
 export const nllLoss: KernelFactory = ([logProbs, target], [out]) => {
   expectContiguous(logProbs!, target!, out!);
   const [n, classes] = logProbs!.shape as [number, number];
+  const { dtype } = logProbs!;
+  const round = roundingOf(dtype);
   return ([scores, labels], [loss]) => {
-    const from = indexOf(scores!, 'float32');
+    const data = heap.view(dtype);
+    const from = indexOf(scores!, dtype);
     const labelsAt = indexOf(labels!, 'int32');
     let sum = 0;
     for (let i = 0; i < n; i++) {
       const label = heap.i32[labelsAt + i]!;
       checkLabel(label, classes);
-      sum = Math.fround(sum - heap.f32[from + i * classes + label]!);
+      sum = round(sum - data[from + i * classes + label]!);
     }
-    heap.f32[indexOf(loss!, 'float32')] = sum / n;
+    data[indexOf(loss!, dtype)] = sum / n;
   };
 };
 
 export const nllLossGrad: KernelFactory = ([, target, logProbs], [dx]) => {
   expectContiguous(target!, dx!);
   const [n, classes] = logProbs!.shape as [number, number];
+  const { dtype } = dx!;
+  const round = roundingOf(dtype);
   return ([dy, labels], [out]) => {
+    const data = heap.view(dtype);
     const labelsAt = indexOf(labels!, 'int32');
-    const to = indexOf(out!, 'float32');
-    const share = Math.fround(-heap.f32[indexOf(dy!, 'float32')]! / n);
-    heap.f32.fill(0, to, to + n * classes);
+    const to = indexOf(out!, dtype);
+    const share = round(-data[indexOf(dy!, dtype)]! / n);
+    data.fill(0, to, to + n * classes);
     for (let i = 0; i < n; i++) {
       const label = heap.i32[labelsAt + i]!;
       checkLabel(label, classes);
-      heap.f32[to + i * classes + label] = share;
+      data[to + i * classes + label] = share;
     }
   };
 };

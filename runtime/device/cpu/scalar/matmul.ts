@@ -1,11 +1,12 @@
 import { heap } from '../heap.ts';
 import { indexOf, type KernelFactory } from '../kernel.ts';
 import { collapse, walk } from '../loops.ts';
+import { roundingOf } from './reduce.ts';
 
-const { fround } = Math;
-
-/** Three loops over float32 sums; any strides. */
+/** Three loops over sums in the dtype of the operands; any strides. */
 export const matmul: KernelFactory = ([a, b], [out]) => {
+  const { dtype } = out!;
+  const round = roundingOf(dtype);
   const rank = out!.shape.length;
   const [m, n] = [out!.shape[rank - 2]!, out!.shape[rank - 1]!];
   const k = a!.shape[rank - 1]!;
@@ -17,8 +18,8 @@ export const matmul: KernelFactory = ([a, b], [out]) => {
     out!.strides.slice(0, -2),
   ]);
   return ([left, right], [target]) => {
-    const data = heap.f32;
-    const at = [left!, right!, target!].map((operand) => indexOf(operand, 'float32'));
+    const data = heap.view(dtype);
+    const at = [left!, right!, target!].map((operand) => indexOf(operand, dtype));
     walk(batch, at, () => {
       const [fromA, fromB, to] = at as [number, number, number];
       for (let i = 0; i < m; i++) {
@@ -27,7 +28,7 @@ export const matmul: KernelFactory = ([a, b], [out]) => {
           let x = fromA + i * aRow;
           let y = fromB + j * bColumn;
           for (let p = 0; p < k; p++) {
-            sum = fround(sum + fround(data[x]! * data[y]!));
+            sum = round(sum + round(data[x]! * data[y]!));
             x += aColumn;
             y += bRow;
           }

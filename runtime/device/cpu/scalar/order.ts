@@ -36,6 +36,19 @@ function orderInto(order: Int32Array, ranks: Float64Array, count: number): void 
   for (let k = 0; k < count; k++) order[k] = first[k]! % places;
 }
 
+/** The same of float64, whose rank doesn't fit beside a place: equal values keep their order. */
+function orderDoubles(order: Int32Array, values: Float64Array, sign: 1 | -1, count: number): void {
+  // NaN counts as the largest.
+  const compare = (a: number, b: number): number => {
+    const [x, y] = [values[a]!, values[b]!];
+    if (x < y) return -sign;
+    if (x > y) return sign;
+    return sign * (Number(Number.isNaN(x)) - Number(Number.isNaN(y)));
+  };
+  const all = Int32Array.from(values, (_, k) => k).sort(compare);
+  order.set(all.subarray(0, count));
+}
+
 /** The `count` smallest numbers in order. */
 function smallest(numbers: Float64Array, count: number): Float64Array {
   const kept = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
@@ -57,6 +70,7 @@ export const sort: KernelFactory = ([x], [out], attrs) => {
   const size = x!.shape[dim]!;
   const inner = sizeOf(x!.shape.slice(dim + 1));
   const outer = sizeOf(x!.shape.slice(0, dim));
+  const isDouble = x!.dtype === 'float64';
   const rankOf = x!.dtype === 'float32' ? rankOfFloat : rankOfInteger;
   const sign = attrs.descending ? -1 : 1;
   const start = attrs.descending ? 0xffffffff : 0;
@@ -70,8 +84,13 @@ export const sort: KernelFactory = ([x], [out], attrs) => {
     for (let o = 0; o < outer; o++) {
       for (let i = 0; i < inner; i++) {
         const first = from + o * size * inner + i;
-        for (let k = 0; k < size; k++) ranks[k] = start + sign * rankOf(data[first + k * inner]!);
-        orderInto(order, ranks, count);
+        if (isDouble) {
+          for (let k = 0; k < size; k++) ranks[k] = data[first + k * inner]!;
+          orderDoubles(order, ranks, sign, count);
+        } else {
+          for (let k = 0; k < size; k++) ranks[k] = start + sign * rankOf(data[first + k * inner]!);
+          orderInto(order, ranks, count);
+        }
         const to = o * count * inner + i;
         for (let k = 0; k < count; k++) {
           data[toValues + to + k * inner] = data[first + order[k]! * inner]!;

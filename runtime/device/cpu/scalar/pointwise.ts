@@ -1,10 +1,13 @@
+import { InvariantError } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../../ops/define-op.ts';
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
-import { type Arithmetic, arithmetics, joined } from '../../../ops/expr-type.ts';
+import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
+import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr-type.ts';
 import type { DType, TypedArray } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
+import { doubleFunctions } from '../double-functions.ts';
 import { heap } from '../heap.ts';
 import { imported } from '../imported.ts';
 import { indexOf } from '../kernel.ts';
@@ -12,7 +15,8 @@ import { collapse, walk } from '../loops.ts';
 
 /**
  * The scalar function as nested closures: slow and simple. It is the oracle of the generated kernels
- * and runs where WebAssembly has no SIMD. Each float32 node is rounded on its own.
+ * and runs where WebAssembly has no SIMD. Each float32 node is rounded on its own;
+ * float64 is what JavaScript computes in.
  */
 
 /** The current element of one operand. */
@@ -113,9 +117,10 @@ class ClosureBuilder {
   /** `wanted` converts: f32 rounds, i32 truncates. */
   build(expr: Expr, wanted: Arithmetic): Evaluate {
     const own = this.arithmetic(expr);
-    const computed = own === 'literal' ? wanted : own;
+    const computed =
+      own === 'literal' ? wanted : own === 'fraction' ? (wanted === 'f64' ? 'f64' : 'f32') : own;
     const evaluate = this.#node(expr, computed);
-    if (computed === wanted || wanted === 'literal') return evaluate;
+    if (computed === wanted || wanted === 'literal' || wanted === 'f64') return evaluate;
     return wanted === 'f32' ? () => fround(evaluate()) : () => toInt32(evaluate());
   }
 
@@ -134,9 +139,9 @@ class ClosureBuilder {
       case 'binary':
         return this.#binary(expr.fn, expr.x, expr.y, computed);
       case 'compare': {
-        const common = joined(this.arithmetic(expr.x), this.arithmetic(expr.y));
-        const x = this.build(expr.x, common === 'literal' ? 'f32' : common);
-        const y = this.build(expr.y, common === 'literal' ? 'f32' : common);
+        const common = comparedIn(this.arithmetic(expr.x), this.arithmetic(expr.y));
+        const x = this.build(expr.x, common);
+        const y = this.build(expr.y, common);
         const test = comparisons[expr.fn];
         return () => (test(x(), y()) ? 1 : 0);
       }
@@ -146,11 +151,19 @@ class ClosureBuilder {
         const otherwise = this.build(expr.otherwise, computed);
         return () => (test() !== 0 ? then() : otherwise());
       }
+      case 'double': {
+        const [x, y] = expr.operands.map((operand) => this.build(operand, 'f64'));
+        const fn = doubleFunctions[expr.fn];
+        return () => fn(x!(), y ? y() : 0);
+      }
+      case 'precision':
+        throw new InvariantError('an expression whose precision was not chosen');
     }
   }
 
   #number(value: number, computed: Arithmetic): Evaluate {
-    const rounded = computed === 'i32' ? toInt32(value) : fround(value);
+    const rounded =
+      computed === 'f64' ? value : computed === 'i32' ? toInt32(value) : fround(value);
     return () => rounded;
   }
 
@@ -161,36 +174,45 @@ class ClosureBuilder {
       return () => int(x());
     }
     if (fn === 'toInt') return this.build(operand, 'i32');
-    const x = this.build(operand, 'f32');
     const float = floatUnary[fn];
-    return () => fround(float(x()));
+    const x = this.build(operand, computed === 'f64' ? 'f64' : 'f32');
+    return computed === 'f64' ? () => float(x()) : () => fround(float(x()));
   }
 
   #binary(fn: BinaryFn, left: Expr, right: Expr, computed: Arithmetic): Evaluate {
     const int = computed === 'i32' ? intBinary[fn] : undefined;
-    const x = this.build(left, int ? 'i32' : 'f32');
-    const y = this.build(right, int ? 'i32' : 'f32');
+    const operands = int ? 'i32' : computed === 'f64' ? 'f64' : 'f32';
+    const x = this.build(left, operands);
+    const y = this.build(right, operands);
     if (int) return () => int(x(), y());
     const float = floatBinary[fn];
-    return () => fround(float(x(), y()));
+    return computed === 'f64' ? () => float(x(), y()) : () => fround(float(x(), y()));
   }
 }
 
+const storedIn: { readonly [D in DType]: Arithmetic } = {
+  bool: 'i32',
+  int32: 'i32',
+  float32: 'f32',
+  float64: 'f64',
+};
+
 /** Runs `expr` for every element of the output. */
 export function scalarPointwise(
-  expr: Expr,
+  given: Expr,
   inputs: readonly TensorMeta[],
   output: TensorMeta,
   attrs: Attrs,
 ): Launch {
   const cursors = inputs.map((): Cursor => ({ view: heap.u8, at: 0 }));
   const dtypes = inputs.map((input) => input.dtype);
+  const expr = inPrecision(given, isDouble([...dtypes, output.dtype]) ? 'double' : 'single');
   const builder = new ClosureBuilder(expr, dtypes, cursors, attrs);
   const toBool = output.dtype === 'bool';
   const natural = builder.arithmetic(expr);
-  const stored = output.dtype === 'float32' ? 'f32' : 'i32';
   // A bool asks whether the value is 0 before anything truncates it.
-  const evaluate = builder.build(expr, toBool && natural === 'f32' ? 'f32' : stored);
+  const asked = natural === 'f64' ? 'f64' : natural === 'i32' ? 'i32' : 'f32';
+  const evaluate = builder.build(expr, toBool ? asked : storedIn[output.dtype]);
   const loops = collapse(output.shape, [
     output.strides,
     ...inputs.map((input) => broadcastStrides(input.shape, input.strides, output.shape)),

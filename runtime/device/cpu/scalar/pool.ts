@@ -51,15 +51,19 @@ export const maxPool2dGrad: KernelFactory = ([dy, , x], [dx]) => {
   const outPlane = dy!.shape[2]! * dy!.shape[3]!;
   const planes = x!.shape[0]! * x!.shape[1]!;
   const size = sizeOf(x!.shape);
+  const { dtype } = dx!;
   return ([grad, indices], [target]) => {
-    const data = heap.f32;
+    const data = heap.view(dtype);
     const places = heap.i32;
-    let from = indexOf(grad!, 'float32');
+    let from = indexOf(grad!, dtype);
     let place = indexOf(indices!, 'int32');
-    let to = indexOf(target!, 'float32');
+    let to = indexOf(target!, dtype);
     data.fill(0, to, to + size);
     for (let plane = 0; plane < planes; plane++, to += planeSize) {
-      for (let i = 0; i < outPlane; i++) data[to + places[place++]!]! += data[from++]!;
+      for (let i = 0; i < outPlane; i++) {
+        const at = to + places[place++]!;
+        data[at] = data[at]! + data[from++]!;
+      }
     }
   };
 };

@@ -1,3 +1,4 @@
+import { type DType, dtypes } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import type { Launch } from '../../device.ts';
 import { heap } from '../heap.ts';
@@ -5,18 +6,28 @@ import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { walk } from '../loops.ts';
 import { alongDim, broadcastDims, type ReductionKind, reductionOver } from '../reduction.ts';
 
+type Round = (value: number) => number;
+
+/** To the dtype that a kernel computes in; float64 is what JavaScript has. */
+export const roundingOf = (dtype: DType): Round => (dtype === 'float64' ? (x) => x : Math.fround);
+
 /**
- * float32 sum by pairs: like a binary counter, slot `level` holds the sum of 2^level blocks, so the
+ * A sum by pairs: like a binary counter, slot `level` holds the sum of 2^level blocks, so the
  * error grows with the logarithm of the length.
  */
 class PairwiseSum {
-  readonly #levels = new Float32Array(48);
+  readonly #levels = new Float64Array(48);
+  readonly #round: Round;
   #block = 0;
   #inBlock = 0;
   #blocks = 0;
 
+  constructor(round: Round) {
+    this.#round = round;
+  }
+
   add(value: number): void {
-    this.#block = Math.fround(this.#block + value);
+    this.#block = this.#round(this.#block + value);
     if (++this.#inBlock === 16) this.#carry();
   }
 
@@ -24,7 +35,7 @@ class PairwiseSum {
     let sum = this.#block;
     let level = 0;
     for (let blocks = this.#blocks++; blocks & 1; blocks >>>= 1) {
-      sum = Math.fround(this.#levels[level]! + sum);
+      sum = this.#round(this.#levels[level]! + sum);
       this.#levels[level++] = 0;
     }
     this.#levels[level] = sum;
@@ -34,7 +45,7 @@ class PairwiseSum {
 
   total(): number {
     let sum = this.#block;
-    for (const level of this.#levels) sum = Math.fround(sum + level);
+    for (const level of this.#levels) sum = this.#round(sum + level);
     return sum;
   }
 }
@@ -52,7 +63,7 @@ const folds: { readonly [K in ReductionKind]: Fold } = {
   min: { start: Infinity, step: (a, b) => (b < a || Number.isNaN(b) ? b : a) },
 };
 
-const floatProduct: Fold = { start: 1, step: (a, b) => Math.fround(a * b) };
+const productIn = (round: Round): Fold => ({ start: 1, step: (a, b) => round(a * b) });
 
 function reduction(
   x: TensorMeta,
@@ -61,15 +72,16 @@ function reduction(
   kind: ReductionKind,
 ): Launch {
   const { kept, reduced } = reductionOver(x, dims);
-  const isFloat = x.dtype === 'float32';
-  const { start, step } = kind === 'prod' && isFloat ? floatProduct : folds[kind];
+  const isFloat = dtypes[x.dtype].floating;
+  const round = roundingOf(x.dtype);
+  const { start, step } = kind === 'prod' && isFloat ? productIn(round) : folds[kind];
   const pairwise = kind === 'sum' && isFloat;
   return ([source], [target]) => {
     const data = heap.view(x.dtype);
     const results = heap.view(out.dtype);
     const at = [indexOf(source!, x.dtype), indexOf(target!, out.dtype)];
     walk(kept, at, () => {
-      const sum = new PairwiseSum();
+      const sum = new PairwiseSum(round);
       let result = start;
       const from = [at[0]!];
       walk(reduced, from, () => {

@@ -1,4 +1,4 @@
-import type { TypedArray } from '../../../tensor/dtype.ts';
+import { dtypes, type TypedArray } from '../../../tensor/dtype.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { alongDim } from '../reduction.ts';
@@ -11,7 +11,7 @@ function alongRows(rowFor: (integers: boolean, reverse: boolean) => Row): Kernel
   return (inputs, [out], { dim, reverse }) => {
     expectContiguous(...inputs, out!);
     const { size, stride, outer } = alongDim(out!.shape, dim as number);
-    const row = rowFor(out!.dtype !== 'float32', Boolean(reverse));
+    const row = rowFor(!dtypes[out!.dtype].floating, Boolean(reverse));
     const kinds = [...inputs, out!].map(({ dtype }) => dtype);
     return (sources, [target]) => {
       const data = kinds.map((dtype) => heap.view(dtype));

@@ -44,6 +44,10 @@ function floatBytes(value: number): number[] {
   return [...new Uint8Array(new Float32Array([value]).buffer)];
 }
 
+function doubleBytes(value: number): number[] {
+  return [...new Uint8Array(new Float64Array([value]).buffer)];
+}
+
 function intBytes(value: number): number[] {
   return [...new Uint8Array(new Int32Array([value]).buffer)];
 }
@@ -98,6 +102,16 @@ export function i64(value: number): Code {
 
 export function f32(value: number): Code {
   return [specialOpcodes['f32.const'], ...floatBytes(value)];
+}
+
+export function f64(value: number): Code {
+  return [specialOpcodes['f64.const'], ...doubleBytes(value)];
+}
+
+/** A vector constant with the number in both lanes. */
+export function f64x2(value: number): Code {
+  const bytes = doubleBytes(value);
+  return [...opcode(specialOpcodes['v128.const']), ...bytes, ...bytes];
 }
 
 /** A vector constant with the number in all four lanes. */

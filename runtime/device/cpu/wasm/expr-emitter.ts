@@ -1,15 +1,19 @@
+import { InvariantError } from '../../../errors/invariant.ts';
 import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
-import { type Arithmetic, arithmetics, joined } from '../../../ops/expr-type.ts';
+import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr-type.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { toInt32 } from '../scalar/pointwise.ts';
-import { type Code, f32x4, i32x4, op, type PlainOp } from './code.ts';
+import { type Code, f32x4, f64x2, i32x4, op, type PlainOp, shuffle } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { byLane } from './lanes.ts';
+import { byDoubleLane, byLane } from './lanes.ts';
 import { emitSine } from './sine.ts';
 import { emitExp, emitLog, emitTanh } from './transcendental.ts';
 
-/** How a value lies in a vector: numbers, or a mask of all ones for true. */
-export type Form = 'f32' | 'i32' | 'mask';
+/** Numbers of a vector. A kernel that has float64 works on two elements: others fill half a vector. */
+export type NumberForm = 'f32' | 'f64' | 'i32';
+
+/** How a value lies in a vector: numbers, or a mask of 32 ones for true. */
+export type Form = NumberForm | 'mask';
 
 const floatOps = {
   add: 'f32x4.add',
@@ -17,6 +21,14 @@ const floatOps = {
   mul: 'f32x4.mul',
   max: 'f32x4.max',
   min: 'f32x4.min',
+} as const;
+
+const doubleOps = {
+  add: 'f64x2.add',
+  sub: 'f64x2.sub',
+  mul: 'f64x2.mul',
+  max: 'f64x2.max',
+  min: 'f64x2.min',
 } as const;
 
 const intOps = {
@@ -36,6 +48,15 @@ const floatComparisons: { readonly [F in CompareFn]: PlainOp } = {
   ge: 'f32x4.ge',
 };
 
+const doubleComparisons: { readonly [F in CompareFn]: PlainOp } = {
+  eq: 'f64x2.eq',
+  ne: 'f64x2.ne',
+  lt: 'f64x2.lt',
+  le: 'f64x2.le',
+  gt: 'f64x2.gt',
+  ge: 'f64x2.ge',
+};
+
 const intComparisons: { readonly [F in CompareFn]: PlainOp } = {
   eq: 'i32x4.eq',
   ne: 'i32x4.ne',
@@ -48,10 +69,17 @@ const intComparisons: { readonly [F in CompareFn]: PlainOp } = {
 /** Where the emitter finds leaves: the current vector of an operand, the splat of an attribute. */
 export interface Leaves {
   readonly input: (index: number) => Local;
-  readonly attr: (name: string, form: 'f32' | 'i32') => Local;
+  readonly attr: (name: string, form: NumberForm) => Local;
 }
 
-/** Emits an expression for four elements at once; a node that occurs twice is computed once. */
+/** Masks of two float64 as masks of the first two 32-bit lanes, and back. */
+const narrowMask = (mask: Local): Code => shuffle(get(mask), get(mask), [0, 2, 0, 2]);
+const widenMask = (mask: Local): Code => shuffle(get(mask), get(mask), [0, 0, 1, 1]);
+
+/**
+ * Emits an expression, without `precision` nodes, for the elements of a vector at once; a node that
+ * occurs twice is computed once.
+ */
 export class ExprEmitter {
   readonly #f: FunctionBuilder;
   readonly #arithmetics: ReadonlyMap<Expr, Arithmetic>;
@@ -84,18 +112,34 @@ export class ExprEmitter {
     if (form === 'mask') return this.#isNotZero(value, own);
     // A mask becomes 0 or 1.
     const int = own === 'mask' ? op('v128.and', value, this.#f.constant(i32x4(1))) : value;
-    if (form === 'i32') return own === 'f32' ? op('i32x4.trunc_sat_f32x4_s', value) : int;
-    return op('f32x4.convert_i32x4_s', int);
+    switch (form) {
+      case 'i32':
+        if (own === 'f64') return op('i32x4.trunc_sat_f64x2_s_zero', value);
+        return own === 'f32' ? op('i32x4.trunc_sat_f32x4_s', value) : int;
+      case 'f32':
+        return own === 'f64'
+          ? op('f32x4.demote_f64x2_zero', value)
+          : op('f32x4.convert_i32x4_s', int);
+      case 'f64':
+        return own === 'f32'
+          ? op('f64x2.promote_low_f32x4', value)
+          : op('f64x2.convert_low_i32x4_s', int);
+    }
   }
 
   #isNotZero(value: Code, own: Form): Code {
-    return own === 'f32' ? op('f32x4.ne', value, f32x4(0)) : op('i32x4.ne', value, i32x4(0));
+    if (own === 'f32') return op('f32x4.ne', value, f32x4(0));
+    if (own === 'f64') {
+      return narrowMask(this.#f.local('v128', op('f64x2.ne', value, this.#f.constant(f64x2(0)))));
+    }
+    return op('i32x4.ne', value, i32x4(0));
   }
 
   /** The form that the node is computed in. */
   #ownForm(expr: Expr, wanted: Form): Form {
     if (expr.kind === 'compare') return 'mask';
     const own = this.#arithmetics.get(expr)!;
+    if (own === 'fraction') return wanted === 'f64' ? 'f64' : 'f32';
     if (own !== 'literal') return own;
     return wanted === 'mask' ? 'f32' : wanted;
   }
@@ -105,31 +149,40 @@ export class ExprEmitter {
       case 'input':
         return get(this.#leaves.input(expr.index));
       case 'const':
-        return this.#f.constant(form === 'i32' ? i32x4(toInt32(expr.value)) : f32x4(expr.value));
+        return this.#f.constant(numberCode(expr.value, form));
       case 'attr':
-        return get(this.#leaves.attr(expr.name, form === 'i32' ? 'i32' : 'f32'));
+        return get(this.#leaves.attr(expr.name, form === 'mask' ? 'f32' : form));
       case 'unary':
         return this.#unary(expr.fn, expr.x, form);
       case 'binary':
         return this.#binary(expr.fn, expr.x, expr.y, form);
       case 'compare': {
-        const common = joined(this.#arithmetics.get(expr.x)!, this.#arithmetics.get(expr.y)!);
-        const operands = common === 'i32' ? 'i32' : 'f32';
-        const names = operands === 'i32' ? intComparisons : floatComparisons;
-        const x = this.emit(expr.x, operands);
-        return op(names[expr.fn], get(x), get(this.emit(expr.y, operands)));
+        const { x, y } = expr;
+        const form = comparedIn(this.#arithmetics.get(x)!, this.#arithmetics.get(y)!);
+        const operands = [get(this.emit(x, form)), get(this.emit(y, form))];
+        if (form === 'i32') return op(intComparisons[expr.fn], ...operands);
+        if (form === 'f32') return op(floatComparisons[expr.fn], ...operands);
+        return narrowMask(this.#f.local('v128', op(doubleComparisons[expr.fn], ...operands)));
       }
       case 'select': {
         const test = this.emit(expr.test, 'mask');
         const then = this.emit(expr.then, form);
         const otherwise = this.emit(expr.otherwise, form);
-        return op('v128.bitselect', get(then), get(otherwise), get(test));
+        const chosen = form === 'f64' ? widenMask(test) : get(test);
+        return op('v128.bitselect', get(then), get(otherwise), chosen);
       }
+      case 'double': {
+        const operands = expr.operands.map((operand) => this.emit(operand, 'f64'));
+        return byDoubleLane(this.#f, expr.fn, ...operands);
+      }
+      case 'precision':
+        throw new InvariantError('an expression whose precision was not chosen');
     }
   }
 
   #unary(fn: UnaryFn, operand: Expr, form: Form): Code {
     if (fn === 'toInt') return get(this.emit(operand, 'i32'));
+    if (form === 'f64') return this.#doubleUnary(fn, this.emit(operand, 'f64'));
     const x = get(this.emit(operand, form === 'i32' ? 'i32' : 'f32'));
     const int = form === 'i32';
     switch (fn) {
@@ -161,7 +214,39 @@ export class ExprEmitter {
     }
   }
 
+  #doubleUnary(fn: Exclude<UnaryFn, 'toInt'>, x: Local): Code {
+    switch (fn) {
+      case 'neg':
+      case 'abs':
+      case 'floor':
+      case 'ceil':
+      case 'trunc':
+      case 'sqrt':
+        return op(`f64x2.${fn}`, get(x));
+      case 'round':
+        return op('f64x2.nearest', get(x));
+      default:
+        return byDoubleLane(this.#f, fn, x);
+    }
+  }
+
+  #doubleBinary(fn: BinaryFn, x: Local, y: Local): Code {
+    switch (fn) {
+      case 'pow':
+      case 'rem':
+        return byDoubleLane(this.#f, fn, x, y);
+      case 'quotient':
+        return op('f64x2.trunc', op('f64x2.div', get(x), get(y)));
+      case 'div':
+        return op('f64x2.div', get(x), get(y));
+      default:
+        return op(doubleOps[fn], get(x), get(y));
+    }
+  }
+
   #binary(fn: BinaryFn, left: Expr, right: Expr, form: Form): Code {
+    if (form === 'f64')
+      return this.#doubleBinary(fn, this.emit(left, form), this.emit(right, form));
     const operands = form === 'i32' ? 'i32' : 'f32';
     const x = this.emit(left, operands);
     const y = this.emit(right, operands);
@@ -192,4 +277,10 @@ export class ExprEmitter {
     );
     return get(result);
   }
+}
+
+/** A constant in every lane. */
+function numberCode(value: number, form: Form): Code {
+  if (form === 'i32') return i32x4(toInt32(value));
+  return form === 'f64' ? f64x2(value) : f32x4(value);
 }

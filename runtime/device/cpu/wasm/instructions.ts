@@ -40,6 +40,10 @@ export const plainOpcodes = {
   'f32.div': 0x95,
   'f32.min': 0x96,
   'f32.max': 0x97,
+  'f64.add': 0xa0,
+  'f64.mul': 0xa2,
+  'f64.min': 0xa4,
+  'f64.max': 0xa5,
   'i32.wrap_i64': 0xa7,
   'i64.extend_i32_u': 0xad,
   'f32.convert_i32_s': 0xb2,
@@ -93,28 +97,59 @@ export const plainOpcodes = {
   'f32x4.max': simd(233),
   'f32x4.pmin': simd(234),
   'f32x4.pmax': simd(235),
+  'f64x2.abs': simd(236),
+  'f64x2.neg': simd(237),
+  'f64x2.sqrt': simd(239),
+  'f64x2.add': simd(240),
+  'f64x2.sub': simd(241),
+  'f64x2.mul': simd(242),
+  'f64x2.div': simd(243),
+  'f64x2.min': simd(244),
+  'f64x2.max': simd(245),
   'i32x4.trunc_sat_f32x4_s': simd(248),
   'f32x4.convert_i32x4_s': simd(250),
+  'i32x4.trunc_sat_f64x2_s_zero': simd(252),
+  'f64x2.convert_low_i32x4_s': simd(254),
+  'f32x4.demote_f64x2_zero': simd(94),
+  'f64x2.promote_low_f32x4': simd(95),
+  'f64x2.ceil': simd(116),
+  'f64x2.floor': simd(117),
+  'f64x2.trunc': simd(122),
+  'f64x2.nearest': simd(148),
+  'f64x2.eq': simd(71),
+  'f64x2.ne': simd(72),
+  'f64x2.lt': simd(73),
+  'f64x2.gt': simd(74),
+  'f64x2.le': simd(75),
+  'f64x2.ge': simd(76),
 } as const;
 
 /** An address (a store: and a value) from the stack; immediates: alignment and offset. */
 export const memoryOpcodes = {
   'i32.load': 0x28,
   'f32.load': 0x2a,
+  'f64.load': 0x2b,
   'i32.load8_u': 0x2d,
   'i32.store': 0x36,
   'f32.store': 0x38,
+  'f64.store': 0x39,
   'v128.load': simd(0),
+  'v128.load16_splat': simd(8),
   'v128.load32_splat': simd(9),
+  'v128.load64_splat': simd(10),
   'v128.store': simd(11),
   'v128.load32_zero': simd(92),
+  'v128.load64_zero': simd(93),
 } as const;
 
 /** As above, with a vector operand and a lane as the last immediate. */
 export const memoryLaneOpcodes = {
   'v128.load32_lane': simd(86),
+  'v128.load64_lane': simd(87),
   'v128.store8_lane': simd(88),
+  'v128.store16_lane': simd(89),
   'v128.store32_lane': simd(90),
+  'v128.store64_lane': simd(91),
 } as const;
 
 /** A vector (a replacement: and a value) from the stack; immediate: a lane. */
@@ -123,6 +158,8 @@ export const laneOpcodes = {
   'i32x4.replace_lane': simd(28),
   'f32x4.extract_lane': simd(31),
   'f32x4.replace_lane': simd(32),
+  'f64x2.extract_lane': simd(33),
+  'f64x2.replace_lane': simd(34),
 } as const;
 
 /** Instructions with immediates of their own; see `code.ts`. */
@@ -140,16 +177,18 @@ export const specialOpcodes = {
   'i32.const': 0x41,
   'i64.const': 0x42,
   'f32.const': 0x43,
+  'f64.const': 0x44,
   'v128.const': simd(12),
   'i8x16.shuffle': simd(13),
   'memory.fill': 0xfc * 0x1000 + 11,
 } as const;
 
-export type ValueType = 'i32' | 'i64' | 'f32' | 'v128';
+export type ValueType = 'i32' | 'i64' | 'f32' | 'f64' | 'v128';
 
 export const valueTypes: { readonly [T in ValueType]: number } = {
   i32: 0x7f,
   i64: 0x7e,
   f32: 0x7d,
+  f64: 0x7c,
   v128: 0x7b,
 };

@@ -1,7 +1,8 @@
+import type { DoubleFunction } from '../double-functions.ts';
 import type { imported } from '../imported.ts';
 import { type Code, callCode, lane } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { importedIndex } from './module-builder.ts';
+import { doubleIndex, importedIndex } from './module-builder.ts';
 
 /** JavaScript's function of each lane in turn: slow, and right for every value. */
 export function byLane(
@@ -15,6 +16,21 @@ export function byLane(
     const elements = operands.map((x) => lane(`${shape}.extract_lane`, i, get(x)));
     const value = callCode(importedIndex[fn], ...elements);
     f.set(result, lane(`${shape}.replace_lane`, i, get(result), value));
+  }
+  return get(result);
+}
+
+/** The same in float64. */
+export function byDoubleLane(
+  f: FunctionBuilder,
+  fn: DoubleFunction,
+  ...operands: readonly Local[]
+): Code {
+  const result = f.local('v128');
+  for (let i = 0; i < 2; i++) {
+    const elements = operands.map((x) => lane('f64x2.extract_lane', i, get(x)));
+    const value = callCode(doubleIndex(fn), ...elements);
+    f.set(result, lane('f64x2.replace_lane', i, get(result), value));
   }
   return get(result);
 }

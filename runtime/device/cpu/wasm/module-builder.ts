@@ -1,3 +1,4 @@
+import { type DoubleFunction, doubleFunctions } from '../double-functions.ts';
 import { heap } from '../heap.ts';
 import { imported } from '../imported.ts';
 import { unsigned } from './code.ts';
@@ -18,6 +19,21 @@ const importTypes: { readonly [F in Imported]: readonly [ValueType[], ValueType]
 };
 
 const importNames = Object.keys(importTypes) as Imported[];
+const doubleNames = Object.keys(doubleFunctions) as DoubleFunction[];
+
+const doubleTypes = doubleNames.map((name): readonly [ValueType[], ValueType] => [
+  new Array<ValueType>(doubleFunctions[name].length).fill('f64'),
+  'f64',
+]);
+const importedCount = importNames.length + doubleNames.length;
+const doubleImports = Object.fromEntries(
+  doubleNames.map((name) => [`${name}64`, doubleFunctions[name]]),
+);
+
+/** Index of a function of float64, for `callCode`. */
+export function doubleIndex(name: DoubleFunction): number {
+  return importNames.length + doubleNames.indexOf(name);
+}
 
 /** Index of an imported function, for `callCode`. */
 export const importedIndex = Object.fromEntries(
@@ -50,12 +66,14 @@ function encode(functions: ReadonlyMap<string, FunctionBuilder>): Uint8Array<Arr
   const builders = [...functions.values()];
   const types = [
     ...importNames.map((name) => functionType(importTypes[name][0], [importTypes[name][1]])),
+    ...doubleTypes.map(([params, result]) => functionType(params, [result])),
     ...builders.map((builder) => functionType(builder.params, [])),
   ];
   // Limits as in `heap.ts`: at least one page, at most what the memory declares (flag 1: a maximum).
   const memory = [...text('env'), ...text('memory'), 0x02, 0x01, 1, ...unsigned(65536)];
-  const imports = importNames.map((name, i) => [...text('env'), ...text(name), 0x00, i]);
-  const first = importNames.length;
+  const names = [...importNames, ...doubleNames.map((name) => `${name}64`)];
+  const imports = names.map((name, i) => [...text('env'), ...text(name), 0x00, i]);
+  const first = importedCount;
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
     ...section(1, vector(types)),
@@ -79,7 +97,7 @@ function encode(functions: ReadonlyMap<string, FunctionBuilder>): Uint8Array<Arr
 
 /** Functions compiled together: in their code, function k (counted from 0) is `localIndex(k)`. */
 export function localIndex(position: number): number {
-  return importNames.length + position;
+  return importedCount + position;
 }
 
 /** Compiles functions over the heap; `define` writes each one's body. */
@@ -96,7 +114,7 @@ export function compile<Name extends string>(
   }
   const module = new WebAssembly.Module(encode(functions));
   const { exports } = new WebAssembly.Instance(module, {
-    env: { memory: heap.memory, ...imported },
+    env: { memory: heap.memory, ...imported, ...doubleImports },
   });
   return exports as unknown as { readonly [N in Name]: Kernel };
 }

@@ -1,9 +1,10 @@
 import type { Expr } from '../../../ops/expr.ts';
 import { nodesOf } from '../../../ops/expr-nodes.ts';
+import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
 import { type DType, dtypes } from '../../../tensor/dtype.ts';
 import { argumentsAt } from '../scratch.ts';
 import { type Code, i32, i32x4, lane, load, memoryLane, op, store } from './code.ts';
-import { ExprEmitter } from './expr-emitter.ts';
+import { ExprEmitter, type NumberForm } from './expr-emitter.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { compile } from './module-builder.ts';
 
@@ -24,7 +25,13 @@ export interface PointwiseSignature {
 export interface PointwiseKernel {
   readonly run: (n: number, rows: number) => void;
   /** Attributes in the order of their places. */
-  readonly attrs: readonly { readonly name: string; readonly form: 'f32' | 'i32' }[];
+  readonly attrs: readonly AttrPlace[];
+}
+
+interface AttrPlace {
+  readonly name: string;
+  /** float64 takes two words. */
+  readonly form: NumberForm;
 }
 
 interface Cursor {
@@ -42,26 +49,55 @@ interface Cursor {
 
 /** Loads one element of any dtype into all lanes. */
 function loadOne(dtype: DType, address: Code): Code {
-  if (dtype !== 'bool') return load('v128.load32_splat', address);
-  return op('i32x4.splat', load('i32.load8_u', address));
+  switch (dtype) {
+    case 'bool':
+      return op('i32x4.splat', load('i32.load8_u', address));
+    case 'float64':
+      return load('v128.load64_splat', address);
+    case 'int32':
+    case 'float32':
+      return load('v128.load32_splat', address);
+  }
 }
 
-function loadContiguous(dtype: DType, address: Code): Code {
-  if (dtype !== 'bool') return load('v128.load', address);
-  const bytes = load('v128.load32_zero', address);
-  return op('i32x4.extend_low_i16x8_u', op('i16x8.extend_low_i8x16_u', bytes));
+/** Two elements of float32 or int32 fill the lower half. */
+function loadContiguous(dtype: DType, address: Code, width: Width): Code {
+  if (dtype === 'bool') {
+    const bytes = load(width === 4 ? 'v128.load32_zero' : 'v128.load16_splat', address);
+    return op('i32x4.extend_low_i16x8_u', op('i16x8.extend_low_i8x16_u', bytes));
+  }
+  const whole = width === 4 || dtype === 'float64';
+  return load(whole ? 'v128.load' : 'v128.load64_zero', address);
 }
+
+/** The element as lane `index` of the vector. */
+function loadLane(dtype: DType, address: Code, vector: Code, index: number): Code {
+  switch (dtype) {
+    case 'bool':
+      return lane('i32x4.replace_lane', index, vector, load('i32.load8_u', address));
+    case 'float64':
+      return memoryLane('v128.load64_lane', address, vector, index);
+    case 'int32':
+    case 'float32':
+      return memoryLane('v128.load32_lane', address, vector, index);
+  }
+}
+
+/** Elements that a kernel computes at once: four, or two when one of its dtypes is float64. */
+type Width = 4 | 2;
 
 class PointwiseWriter {
-  readonly attrs: { name: string; form: 'f32' | 'i32' }[] = [];
+  readonly attrs: AttrPlace[] = [];
   readonly #f: FunctionBuilder;
   readonly #signature: PointwiseSignature;
   readonly #cursors: readonly Cursor[];
   readonly #attrLocals = new Map<string, Local>();
+  readonly #width: Width;
 
   constructor(f: FunctionBuilder, signature: PointwiseSignature) {
     this.#f = f;
     this.#signature = signature;
+    this.#width = isDouble(signature.dtypes) ? 2 : 4;
     const n = f.param();
     const rows = f.param();
     this.#cursors = signature.dtypes.map((dtype, k) => {
@@ -82,12 +118,14 @@ class PointwiseWriter {
 
   /** Attributes become locals before the loops; an int32 and a float32 use are two of them. */
   #loadAttrs(expr: Expr): void {
+    let place = argumentsAt + this.#cursors.length * 3 * 4;
     for (const name of attrNames(expr)) {
-      for (const form of ['f32', 'i32'] as const) {
-        const place = this.#cursors.length * 3 + this.attrs.length;
-        const value = load('v128.load32_splat', i32(argumentsAt + place * 4));
+      for (const form of this.#width === 4 ? singleForms : doubleForms) {
+        const isDouble = form === 'f64';
+        const value = load(isDouble ? 'v128.load64_splat' : 'v128.load32_splat', i32(place));
         this.#attrLocals.set(`${name} ${form}`, this.#f.local('v128', value));
         this.attrs.push({ name, form });
+        place += isDouble ? 8 : 4;
       }
     }
   }
@@ -99,17 +137,17 @@ class PointwiseWriter {
       f.set(cursor.at, get(cursor.row));
       if (cursor.walk === 'fixed') f.set(cursor.value, loadOne(cursor.dtype, get(cursor.at)));
     }
-    f.countDown(left, 4, () => {
-      for (const cursor of this.#cursors.slice(1)) this.#loadFour(cursor);
-      this.#storeFour(this.#cursors[0]!, this.#compute());
-      for (const cursor of this.#cursors) this.#advance(cursor, 4);
+    f.countDown(left, this.#width, () => {
+      for (const cursor of this.#cursors.slice(1)) this.#loadVector(cursor);
+      this.#storeVector(this.#cursors[0]!, this.#compute());
+      for (const cursor of this.#cursors) this.#advance(cursor, this.#width);
     });
     f.countDown(left, 1, () => {
       for (const cursor of this.#cursors.slice(1)) {
         if (cursor.walk === 'fixed') continue;
         f.set(cursor.value, loadOne(cursor.dtype, get(cursor.at)));
       }
-      // The same vector code on four copies of one element: tails have the same bits.
+      // The same vector code on copies of one element: tails have the same bits.
       this.#storeLane(this.#cursors[0]!, this.#compute(), 0);
       for (const cursor of this.#cursors) this.#advance(cursor, 1);
     });
@@ -123,51 +161,55 @@ class PointwiseWriter {
     for (let i = 0; i < elements; i++) this.#f.add(cursor.at, get(cursor.step));
   }
 
-  #loadFour(cursor: Cursor): void {
+  #loadVector(cursor: Cursor): void {
     const f = this.#f;
     const { dtype, walk, at, value } = cursor;
-    if (walk === 'contiguous') f.set(value, loadContiguous(dtype, get(at)));
+    if (walk === 'contiguous') f.set(value, loadContiguous(dtype, get(at), this.#width));
     if (walk !== 'strided') return;
     f.set(value, loadOne(dtype, get(at)));
     const place = f.local('i32', get(at));
-    for (let i = 1; i < 4; i++) {
+    for (let i = 1; i < this.#width; i++) {
       f.add(place, get(cursor.step));
-      const replaced =
-        dtype === 'bool'
-          ? lane('i32x4.replace_lane', i, get(value), load('i32.load8_u', get(place)))
-          : memoryLane('v128.load32_lane', get(place), get(value), i);
-      f.set(value, replaced);
+      f.set(value, loadLane(dtype, get(place), get(value), i));
     }
   }
 
   /** The result in the output's form: numbers, or 0 and 1 for bool. */
   #compute(): Local {
-    const { expr, dtypes: kinds } = this.#signature;
+    const { dtypes: kinds } = this.#signature;
+    const expr = inPrecision(this.#signature.expr, this.#width === 2 ? 'double' : 'single');
     const emitter = new ExprEmitter(this.#f, expr, kinds.slice(1), {
       input: (index) => this.#cursors[index + 1]!.value,
       attr: (name, form) => this.#attrLocals.get(`${name} ${form}`)!,
     });
     const [output] = this.#cursors;
-    if (output!.dtype === 'float32') return emitter.emit(expr, 'f32');
-    if (output!.dtype === 'int32') return emitter.emit(expr, 'i32');
+    if (output!.dtype !== 'bool') return emitter.emit(expr, formOf[output!.dtype]);
     const mask = emitter.emit(expr, 'mask');
     return this.#f.local('v128', op('v128.and', get(mask), i32x4(1)));
   }
 
-  #storeFour(cursor: Cursor, value: Local): void {
+  #storeVector(cursor: Cursor, value: Local): void {
     const f = this.#f;
-    if (cursor.walk === 'contiguous' && cursor.dtype === 'bool') {
+    const width = this.#width;
+    const { dtype } = cursor;
+    if (cursor.walk === 'contiguous' && dtype === 'bool') {
       const words = op('i16x8.narrow_i32x4_s', get(value), get(value));
       const bytes = op('i8x16.narrow_i16x8_s', words, words);
-      f.emit(memoryLane('v128.store32_lane', get(cursor.at), bytes, 0));
+      const name = width === 4 ? 'v128.store32_lane' : 'v128.store16_lane';
+      f.emit(memoryLane(name, get(cursor.at), bytes, 0));
       return;
     }
     if (cursor.walk === 'contiguous') {
-      f.emit(store('v128.store', get(cursor.at), get(value)));
+      const whole = width === 4 || dtype === 'float64';
+      f.emit(
+        whole
+          ? store('v128.store', get(cursor.at), get(value))
+          : memoryLane('v128.store64_lane', get(cursor.at), get(value), 0),
+      );
       return;
     }
     const place = f.local('i32', get(cursor.at));
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < width; i++) {
       this.#storeLane({ ...cursor, at: place }, value, i);
       f.add(place, get(cursor.step));
     }
@@ -175,13 +217,23 @@ class PointwiseWriter {
 
   /** Byte lanes count bytes: element i of an int32 vector has its low byte in lane 4·i. */
   #storeLane(cursor: Cursor, value: Local, index: number): void {
-    const code =
-      cursor.dtype === 'bool'
-        ? memoryLane('v128.store8_lane', get(cursor.at), get(value), index * 4)
-        : memoryLane('v128.store32_lane', get(cursor.at), get(value), index);
-    this.#f.emit(code);
+    const [name, byteLane] = laneStores[cursor.dtype];
+    this.#f.emit(memoryLane(name, get(cursor.at), get(value), byteLane * index));
   }
 }
+
+const singleForms: readonly NumberForm[] = ['f32', 'i32'];
+const doubleForms: readonly NumberForm[] = ['f32', 'i32', 'f64'];
+
+const formOf = { float32: 'f32', float64: 'f64', int32: 'i32' } as const;
+
+/** The instruction that stores one element, and how many of its lanes an element has. */
+const laneStores = {
+  bool: ['v128.store8_lane', 4],
+  int32: ['v128.store32_lane', 1],
+  float32: ['v128.store32_lane', 1],
+  float64: ['v128.store64_lane', 1],
+} as const satisfies { readonly [D in DType]: readonly [string, number] };
 
 function attrNames(expr: Expr): Set<string> {
   return new Set(nodesOf(expr).flatMap((node) => (node.kind === 'attr' ? [node.name] : [])));

@@ -1,20 +1,80 @@
-import { acrossLanes, type Code, f32, f32x4, i32, lane, load, op, store } from './code.ts';
+import {
+  acrossLanes,
+  type Code,
+  f32,
+  f32x4,
+  f64,
+  f64x2,
+  i32,
+  lane,
+  load,
+  op,
+  store,
+} from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { compile, lazily } from './module-builder.ts';
 
+/** How one dtype is folded: its instructions and constants. */
 interface Reducer {
-  readonly vector: 'f32x4.add' | 'f32x4.mul' | 'f32x4.max' | 'f32x4.min';
-  readonly scalar: 'f32.add' | 'f32.mul' | 'f32.max' | 'f32.min';
-  readonly identity: number;
+  readonly type: 'f32' | 'f64';
+  readonly bytes: number;
+  /** Elements of a vector. */
+  readonly lanes: number;
+  readonly vector: (a: Code, b: Code) => Code;
+  readonly scalar: (a: Code, b: Code) => Code;
+  readonly identity: Code;
+  readonly identities: Code;
+  readonly load: (address: Code) => Code;
+  readonly store: (address: Code, value: Code) => Code;
+  /** All lanes of a vector, which is repeated, in one number. */
+  readonly across: (vector: Local) => Code;
 }
 
+type FoldOp = 'add' | 'mul' | 'max' | 'min';
+
 /** WebAssembly's max and min propagate NaN, as PyTorch's do. */
-const reducers = {
-  sum: { vector: 'f32x4.add', scalar: 'f32.add', identity: 0 },
-  prod: { vector: 'f32x4.mul', scalar: 'f32.mul', identity: 1 },
-  max: { vector: 'f32x4.max', scalar: 'f32.max', identity: Number.NEGATIVE_INFINITY },
-  min: { vector: 'f32x4.min', scalar: 'f32.min', identity: Number.POSITIVE_INFINITY },
-} as const satisfies Record<string, Reducer>;
+const folds = {
+  sum: ['add', 0],
+  prod: ['mul', 1],
+  max: ['max', Number.NEGATIVE_INFINITY],
+  min: ['min', Number.POSITIVE_INFINITY],
+} as const satisfies Record<string, readonly [FoldOp, number]>;
+
+function singleReducer([fold, identity]: readonly [FoldOp, number]): Reducer {
+  const vector = (a: Code, b: Code) => op(`f32x4.${fold}`, a, b);
+  return {
+    type: 'f32',
+    bytes: 4,
+    lanes: 4,
+    vector,
+    scalar: (a, b) => op(`f32.${fold}`, a, b),
+    identity: f32(identity),
+    identities: f32x4(identity),
+    load: (address) => load('f32.load', address),
+    store: (address, value) => store('f32.store', address, value),
+    across: (values) => lane('f32x4.extract_lane', 0, acrossLanes(vector, get(values))),
+  };
+}
+
+function doubleReducer([fold, identity]: readonly [FoldOp, number]): Reducer {
+  const scalar = (a: Code, b: Code) => op(`f64.${fold}`, a, b);
+  return {
+    type: 'f64',
+    bytes: 8,
+    lanes: 2,
+    vector: (a, b) => op(`f64x2.${fold}`, a, b),
+    scalar,
+    identity: f64(identity),
+    identities: f64x2(identity),
+    load: (address) => load('f64.load', address),
+    store: (address, value) => store('f64.store', address, value),
+    across: (values) =>
+      scalar(
+        lane('f64x2.extract_lane', 0, get(values)),
+        lane('f64x2.extract_lane', 1, get(values)),
+      ),
+  };
+}
 
 /**
  * Each accumulator takes this many elements; as many of its results are added up apart from the rest,
@@ -44,21 +104,17 @@ function reduceMatrix(reducer: Reducer) {
       () => f.param(),
     ) as [Local, Local, Local, Local, Local, Local, Local, Local];
     const params = { out, outStep, from, rowStep, columnStep, rows, columns, accumulate };
-    const isAdjacent = op('i32.eq', get(columnStep), i32(4));
-    f.if(op('i32.and', isAdjacent, op('i32.ge_u', get(columns), i32(16))), () =>
+    const isAdjacent = op('i32.eq', get(columnStep), i32(reducer.bytes));
+    f.if(op('i32.and', isAdjacent, op('i32.ge_u', get(columns), i32(4 * reducer.lanes))), () =>
       alongColumns(f, reducer, params),
     );
-    const outputsAdjacent = op('i32.eq', get(outStep), i32(4));
-    f.if(op('i32.and', op('i32.eq', get(rowStep), i32(4)), outputsAdjacent), () => {
+    const outputsAdjacent = op('i32.eq', get(outStep), i32(reducer.bytes));
+    f.if(op('i32.and', op('i32.eq', get(rowStep), i32(reducer.bytes)), outputsAdjacent), () => {
       severalRows(f, reducer, params, 4);
       severalRows(f, reducer, params, 1);
     });
     oneByOne(f, reducer, params);
   };
-}
-
-function combineScalar(reducer: Reducer, a: Code, b: Code): Code {
-  return op(reducer.scalar, a, b);
 }
 
 /** Chunks of up to `size` of `left`: `body` gets a counter that it must count down to 0. */
@@ -100,18 +156,19 @@ function byLevels(
 function alongColumns(f: FunctionBuilder, reducer: Reducer, p: Params): void {
   const parts = [0, 1, 2, 3].map(() => f.local('v128'));
   const middle = f.local('v128');
-  const combine = (a: Code, b: Code) => op(reducer.vector, a, b);
-  const total = f.local('f32');
-  const rest = f.local('f32');
+  const combine = reducer.vector;
+  const total = f.local(reducer.type);
+  const rest = f.local(reducer.type);
+  const step = 4 * reducer.lanes;
   const left = f.local('i32');
   const at = f.local('i32');
   f.countDown(p.rows, 1, () => {
     f.set(at, get(p.from));
     f.set(left, get(p.columns));
-    f.set(total, f32(reducer.identity));
+    f.set(total, reducer.identity);
     const part = (chunkLeft: Local) => {
-      for (const part of parts) f.set(part, f32x4(reducer.identity));
-      f.countDown(chunkLeft, 16, () => {
+      for (const part of parts) f.set(part, reducer.identities);
+      f.countDown(chunkLeft, step, () => {
         parts.forEach((part, i) => {
           f.set(part, combine(get(part), load('v128.load', get(at), i * 16)));
         });
@@ -121,50 +178,47 @@ function alongColumns(f: FunctionBuilder, reducer: Reducer, p: Params): void {
       f.set(parts[0]!, combine(combine(a, b), combine(c, d)));
       f.set(middle, combine(get(middle), get(parts[0]!)));
     };
-    byLevels(f, left, 16, {
-      clearMiddle: () => f.set(middle, f32x4(reducer.identity)),
+    byLevels(f, left, step, {
+      clearMiddle: () => f.set(middle, reducer.identities),
       part,
       joinMiddle: () => {
-        const result = lane('f32x4.extract_lane', 0, acrossLanes(combine, get(middle)));
-        f.set(total, combineScalar(reducer, get(total), result));
+        f.set(total, reducer.scalar(get(total), reducer.across(middle)));
       },
     });
-    f.set(rest, f32(reducer.identity));
+    f.set(rest, reducer.identity);
     f.countDown(left, 1, () => {
-      f.set(rest, combineScalar(reducer, get(rest), load('f32.load', get(at))));
-      f.add(at, 4);
+      f.set(rest, reducer.scalar(get(rest), reducer.load(get(at))));
+      f.add(at, reducer.bytes);
     });
-    f.set(total, combineScalar(reducer, get(total), get(rest)));
+    f.set(total, reducer.scalar(get(total), get(rest)));
     finishRow(f, reducer, p, total);
   });
 }
 
 function finishRow(f: FunctionBuilder, reducer: Reducer, p: Params, total: Local): void {
-  f.if(get(p.accumulate), () =>
-    f.set(total, combineScalar(reducer, load('f32.load', get(p.out)), get(total))),
-  );
-  f.emit(store('f32.store', get(p.out), get(total)));
+  f.if(get(p.accumulate), () => f.set(total, reducer.scalar(reducer.load(get(p.out)), get(total))));
+  f.emit(reducer.store(get(p.out), get(total)));
   f.add(p.out, get(p.outStep));
   f.add(p.from, get(p.rowStep));
 }
 
-/** Rows are adjacent: `count` vectors of four rows go down the columns together. */
+/** Rows are adjacent: `count` vectors of rows go down the columns together. */
 function severalRows(f: FunctionBuilder, reducer: Reducer, p: Params, count: number): void {
   const indices = Array.from({ length: count }, (_, i) => i);
   const totals = indices.map(() => f.local('v128'));
   const middles = indices.map(() => f.local('v128'));
   const parts = indices.map(() => f.local('v128'));
   const clear = (vectors: readonly Local[]) => {
-    for (const vector of vectors) f.set(vector, f32x4(reducer.identity));
+    for (const vector of vectors) f.set(vector, reducer.identities);
   };
   const join = (into: readonly Local[], from: readonly Local[]) => {
     into.forEach((vector, i) => {
-      f.set(vector, op(reducer.vector, get(vector), get(from[i]!)));
+      f.set(vector, reducer.vector(get(vector), get(from[i]!)));
     });
   };
   const left = f.local('i32');
   const at = f.local('i32');
-  f.countDown(p.rows, count * 4, () => {
+  f.countDown(p.rows, count * reducer.lanes, () => {
     f.set(at, get(p.from));
     f.set(left, get(p.columns));
     clear(totals);
@@ -172,7 +226,7 @@ function severalRows(f: FunctionBuilder, reducer: Reducer, p: Params, count: num
       clear(parts);
       f.countDown(chunkLeft, 1, () => {
         parts.forEach((part, i) => {
-          f.set(part, op(reducer.vector, get(part), load('v128.load', get(at), i * 16)));
+          f.set(part, reducer.vector(get(part), load('v128.load', get(at), i * 16)));
         });
         f.add(at, get(p.columnStep));
       });
@@ -182,7 +236,7 @@ function severalRows(f: FunctionBuilder, reducer: Reducer, p: Params, count: num
     byLevels(f, left, 1, { clearMiddle, part, joinMiddle });
     f.if(get(p.accumulate), () => {
       totals.forEach((total, i) => {
-        f.set(total, op(reducer.vector, load('v128.load', get(p.out), i * 16), get(total)));
+        f.set(total, reducer.vector(load('v128.load', get(p.out), i * 16), get(total)));
       });
     });
     totals.forEach((total, i) => {
@@ -195,36 +249,41 @@ function severalRows(f: FunctionBuilder, reducer: Reducer, p: Params, count: num
 
 /** Any strides. */
 function oneByOne(f: FunctionBuilder, reducer: Reducer, p: Params): void {
-  const total = f.local('f32');
-  const middle = f.local('f32');
-  const part = f.local('f32');
+  const total = f.local(reducer.type);
+  const middle = f.local(reducer.type);
+  const part = f.local(reducer.type);
   const left = f.local('i32');
   const at = f.local('i32');
   f.countDown(p.rows, 1, () => {
     f.set(at, get(p.from));
     f.set(left, get(p.columns));
-    f.set(total, f32(reducer.identity));
+    f.set(total, reducer.identity);
     byLevels(f, left, 1, {
-      clearMiddle: () => f.set(middle, f32(reducer.identity)),
+      clearMiddle: () => f.set(middle, reducer.identity),
       part: (chunkLeft) => {
-        f.set(part, f32(reducer.identity));
+        f.set(part, reducer.identity);
         f.countDown(chunkLeft, 1, () => {
-          f.set(part, combineScalar(reducer, get(part), load('f32.load', get(at))));
+          f.set(part, reducer.scalar(get(part), reducer.load(get(at))));
           f.add(at, get(p.columnStep));
         });
-        f.set(middle, combineScalar(reducer, get(middle), get(part)));
+        f.set(middle, reducer.scalar(get(middle), get(part)));
       },
-      joinMiddle: () => f.set(total, combineScalar(reducer, get(total), get(middle))),
+      joinMiddle: () => f.set(total, reducer.scalar(get(total), get(middle))),
     });
     finishRow(f, reducer, p, total);
   });
 }
 
-export const reduceKernels = lazily(() =>
-  compile({
-    sum: reduceMatrix(reducers.sum),
-    prod: reduceMatrix(reducers.prod),
-    max: reduceMatrix(reducers.max),
-    min: reduceMatrix(reducers.min),
-  }),
-);
+function kernelsOf(reducerOf: typeof singleReducer) {
+  return compile({
+    sum: reduceMatrix(reducerOf(folds.sum)),
+    prod: reduceMatrix(reducerOf(folds.prod)),
+    max: reduceMatrix(reducerOf(folds.max)),
+    min: reduceMatrix(reducerOf(folds.min)),
+  });
+}
+
+export const reduceKernels = {
+  float32: lazily(() => kernelsOf(singleReducer)),
+  float64: lazily(() => kernelsOf(doubleReducer)),
+} as const;

@@ -1,4 +1,5 @@
 import { E } from '../../../ops/expr.ts';
+import type { DType } from '../../../tensor/dtype.ts';
 import { contiguousStrides } from '../../../tensor/shape.ts';
 import { input, output, singleStage } from '../kernel-plan.ts';
 import { compareCode, unaryCode } from './math-code.ts';
@@ -9,13 +10,13 @@ import { StageWriter } from './stage-writer.ts';
 export const fill: NamedPlan = (_inputs, [out]) => {
   const w = new StageWriter();
   const value = w.attr('value');
-  const stored = {
-    float32: () => value,
-    int32: () => unaryCode.toInt(w, value),
-    bool: () => compareCode('ne', value, '0.0'),
-  }[out!.dtype]();
-  return singleStage(w.into(output(0), out!, stored));
+  return singleStage(w.into(output(0), out!, storedNumber(w, value, out!.dtype)));
 };
+
+function storedNumber(w: StageWriter, value: string, dtype: DType): string {
+  if (dtype === 'bool') return compareCode('ne', value, '0.0');
+  return dtype === 'int32' ? unaryCode.toInt(w, value) : value;
+}
 
 export const copy: NamedPlan = (inputs, [out], attrs) =>
   pointwisePlan(E.input(0), inputs, out!, attrs);

@@ -1,7 +1,8 @@
-import { invariant } from '../../../errors/invariant.ts';
+import { InvariantError, invariant } from '../../../errors/invariant.ts';
 import type { Attrs } from '../../../ops/define-op.ts';
 import type { Expr } from '../../../ops/expr.ts';
 import { operandsOf } from '../../../ops/expr-nodes.ts';
+import { inPrecision } from '../../../ops/expr-precision.ts';
 import { arithmeticOf } from '../../../ops/expr-type.ts';
 import type { DType } from '../../../tensor/dtype.ts';
 import { contiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
@@ -35,7 +36,7 @@ export function pointwisePlan(
   const sources: Source[] = inputs.map((meta, i) => ({ slot: input(i), meta }));
   const stages: Stage[] = [];
   const sizes: number[] = [];
-  let rest = expr;
+  let rest = inPrecision(expr, 'single');
   while (inputsOf(rest).length > maxArrays) {
     const split = splitExpr(rest, maxArrays, sources.length);
     const arithmetic = arithmeticOf(split.part, dtypesOf(sources));
@@ -153,6 +154,9 @@ class ExprWriter {
         return compareCode(expr.fn, this.write(expr.x), this.write(expr.y));
       case 'select':
         return this.#select(expr);
+      case 'precision':
+      case 'double':
+        throw new InvariantError('the GPU computes in float32');
     }
   }
 

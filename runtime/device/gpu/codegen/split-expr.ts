@@ -1,5 +1,5 @@
 import { E, type Expr } from '../../../ops/expr.ts';
-import { nodesOf, operandsOf } from '../../../ops/expr-nodes.ts';
+import { nodesOf, operandsOf, withOperands } from '../../../ops/expr-nodes.ts';
 
 /** Inputs that an expression reads, ascending. */
 export function inputsOf(expr: Expr): readonly number[] {
@@ -20,19 +20,7 @@ export function splitExpr(expr: Expr, limit: number, replacement: number): Split
   const part = largestPart(expr, limit);
   const replace = (node: Expr): Expr => {
     if (node === part) return E.input(replacement);
-    switch (node.kind) {
-      case 'input':
-      case 'const':
-      case 'attr':
-        return node;
-      case 'unary':
-        return { ...node, x: replace(node.x) };
-      case 'binary':
-      case 'compare':
-        return { ...node, x: replace(node.x), y: replace(node.y) };
-      case 'select':
-        return E.select(replace(node.test), replace(node.then), replace(node.otherwise));
-    }
+    return withOperands(node, operandsOf(node).map(replace));
   };
   return { part, rest: replace(expr) };
 }
