@@ -102,13 +102,13 @@ export class MultiheadAttention extends Module {
   ): [output: Tensor, weights: Tensor | null] {
     return tidy(() => {
       const batched = (x: Tensor) => (this.batchFirst ? x : transpose(x, 0, 1));
-      const [q, k, v] = this.#project(query, key, value);
+      const [q, k, v] = this.project(query, key, value);
       const [keys, values] = [
-        this.#withExtra(batched(k), this.biasK),
-        this.#withExtra(batched(v), this.biasV),
+        this.withExtra(batched(k), this.biasK),
+        this.withExtra(batched(v), this.biasV),
       ];
-      const weights = this.#weights(batched(q), keys, call, key.shape[this.batchFirst ? 1 : 0]!);
-      const heads = matmul(dropout(weights, this.dropout, this.training), this.#heads(values));
+      const weights = this.weights(batched(q), keys, call, key.shape[this.batchFirst ? 1 : 0]!);
+      const heads = matmul(dropout(weights, this.dropout, this.training), this.heads(values));
       const [batch, , queries] = heads.shape as [number, number, number];
       const joined = reshape(transpose(heads, 1, 2), [batch, queries, this.embedDim]);
       const output = batched(this.outProj.forward(joined));
@@ -118,7 +118,7 @@ export class MultiheadAttention extends Module {
   }
 
   /** Each in the layout that it came in. */
-  #project(query: Tensor, key: Tensor, value: Tensor): [Tensor, Tensor, Tensor] {
+  protected project(query: Tensor, key: Tensor, value: Tensor): [Tensor, Tensor, Tensor] {
     const size = this.embedDim;
     const bias = (i: number) => this.inProjBias && narrow(this.inProjBias, 0, i * size, size);
     const joint = this.inProjWeight;
@@ -140,7 +140,7 @@ export class MultiheadAttention extends Module {
   }
 
   /** [batch, keys, features] with the learned key and the one of zeros at the end. */
-  #withExtra(x: Tensor, learned: Parameter | null): Tensor {
+  protected withExtra(x: Tensor, learned: Parameter | null): Tensor {
     const [batch] = x.shape as [number];
     const extra = learned ? [learned.expand([batch, 1, this.embedDim])] : [];
     if (this.addZeroAttn) {
@@ -150,16 +150,16 @@ export class MultiheadAttention extends Module {
   }
 
   /** [batch, steps, features] → [batch, heads, steps, features / heads] */
-  #heads(x: Tensor): Tensor {
+  protected heads(x: Tensor): Tensor {
     const [batch, steps] = x.shape as [number, number];
     const size = this.embedDim / this.numHeads;
     return transpose(reshape(x, [batch, steps, this.numHeads, size]), 1, 2);
   }
 
   /** [batch, heads, queries, keys]; the masks speak of the first `given` keys. */
-  #weights(q: Tensor, k: Tensor, call: AttentionCall, given: number): Tensor {
+  protected weights(q: Tensor, k: Tensor, call: AttentionCall, given: number): Tensor {
     const scale = Math.sqrt(this.numHeads / this.embedDim);
-    const scores = matmul(mul(this.#heads(q), scale), transpose(this.#heads(k), -1, -2));
+    const scores = matmul(mul(this.heads(q), scale), transpose(this.heads(k), -1, -2));
     const [batch, , queries] = scores.shape as [number, number, number];
     const { attnMask = null, keyPaddingMask = null } = call;
     const perHead =

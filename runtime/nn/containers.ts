@@ -43,33 +43,33 @@ export class Sequential extends Module {
 
 /** A list of modules, named by position. It has no `forward`: its owner decides what runs when. */
 export class ModuleList<M extends Module = Module> extends Module {
-  readonly #items: M[];
+  readonly items: M[];
 
   constructor(modules: Iterable<M> = []) {
     super();
-    this.#items = [...modules];
+    this.items = [...modules];
   }
 
   get length(): number {
-    return this.#items.length;
+    return this.items.length;
   }
 
   /** Counted from the end when negative. */
   at(index: number): M | undefined {
-    return this.#items.at(index);
+    return this.items.at(index);
   }
 
   push(...modules: M[]): this {
-    this.#items.push(...modules);
+    this.items.push(...modules);
     return this;
   }
 
   [Symbol.iterator](): Iterator<M> {
-    return this.#items[Symbol.iterator]();
+    return this.items[Symbol.iterator]();
   }
 
-  protected override ownValues(): Iterable<[string, unknown]> {
-    return this.#items.map((item, i): [string, unknown] => [String(i), item]);
+  override stateName(path: string): string {
+    return path.replace(/^items\./, '');
   }
 
   override forward(): never {
@@ -79,40 +79,40 @@ export class ModuleList<M extends Module = Module> extends Module {
 
 /** Modules by name. It has no `forward`: its owner decides what runs when. */
 export class ModuleDict<M extends Module = Module> extends Module {
-  readonly #items: Map<string, M>;
+  readonly items: Map<string, M>;
 
   constructor(modules: Readonly<Record<string, M>> = {}) {
     super();
-    this.#items = new Map(Object.entries(modules));
+    this.items = new Map(Object.entries(modules));
   }
 
   get size(): number {
-    return this.#items.size;
+    return this.items.size;
   }
 
   get(name: string): M | undefined {
-    return this.#items.get(name);
+    return this.items.get(name);
   }
 
   set(name: string, module: M): this {
-    this.#items.set(name, module);
+    this.items.set(name, module);
     return this;
   }
 
   delete(name: string): boolean {
-    return this.#items.delete(name);
+    return this.items.delete(name);
   }
 
   keys(): Iterable<string> {
-    return this.#items.keys();
+    return this.items.keys();
   }
 
   [Symbol.iterator](): Iterator<[string, M]> {
-    return this.#items[Symbol.iterator]();
+    return this.items[Symbol.iterator]();
   }
 
   protected override ownValues(): Iterable<[string, unknown]> {
-    return this.#items;
+    return this.items;
   }
 
   override forward(): never {

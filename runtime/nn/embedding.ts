@@ -55,11 +55,11 @@ export class Embedding extends Module {
   }
 
   override forward(indices: Tensor): Tensor {
-    if (this.maxNorm !== null) this.#shorten(indices, this.maxNorm);
+    if (this.maxNorm !== null) this.shorten(indices, this.maxNorm);
     return embedding(this.weight, indices, { paddingIdx: this.paddingIdx });
   }
 
-  #shorten(indices: Tensor, maxNorm: number): void {
+  protected shorten(indices: Tensor, maxNorm: number): void {
     noGrad(() =>
       tidy(() => {
         const [entries] = this.weight.shape as [number, number];

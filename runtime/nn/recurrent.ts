@@ -71,7 +71,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
    * int32 [batch]: steps from there on leave the state as it is, and give zeros.
    */
   protected run(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
-    this.#check(input);
+    this.check(input);
     const directions = this.bidirectional ? 2 : 1;
     let sequence = this.batchFirst ? transpose(input, 0, 1) : input;
     const last: CellState[] = [];
@@ -82,7 +82,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
       for (let direction = 0; direction < directions; direction++) {
         const index = layer * directions + direction;
         const first = states && firstOf(states, index);
-        const { outputs, state } = this.#runCell(index, sequence, first, masks, direction === 1);
+        const { outputs, state } = this.runCell(index, sequence, first, masks, direction === 1);
         parts.push(outputs);
         last.push(state);
       }
@@ -95,7 +95,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     };
   }
 
-  #runCell(
+  protected runCell(
     index: number,
     sequence: Tensor,
     first: CellState | null,
@@ -118,7 +118,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     return { outputs: stack(outputs), state };
   }
 
-  #check(input: Tensor): void {
+  protected check(input: Tensor): void {
     const { inputSize } = this.cells[0]!;
     if (input.rank === 3 && input.shape[2] === inputSize && input.size > 0) return;
     throw new ShapeError({

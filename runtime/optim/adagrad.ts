@@ -1,43 +1,120 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { add_, addcdiv_, addcmul_, fill_ } from '../ops/in-place.ts';
-import { sqrt } from '../ops/pointwise.ts';
+import { add_, addcdiv_, addcmul_, fill_, mul_ } from '../ops/in-place.ts';
+import { add, div, mul, sqrt } from '../ops/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { nonNegative, Optimizer, type Parameters, type Update } from './optimizer.ts';
+import {
+  fraction,
+  nonNegative,
+  Optimizer,
+  type ParameterGroup,
+  type Parameters,
+  type Rates,
+  type Update,
+} from './optimizer.ts';
 import { penalized } from './penalty.ts';
 
-export interface AdagradOptions {
-  /** 0.01 when left out. */
-  readonly lr?: number;
+interface AdagradGroup {
+  lrDecay: number;
+  eps: number;
+}
+
+export interface AdagradOptions extends Partial<Rates> {
   /** The rate is divided by 1 + (step − 1)·lrDecay. */
   readonly lrDecay?: number;
-  /** L2 penalty, added to the gradient. */
-  readonly weightDecay?: number;
   /** What the sums of squares start from; 0 when left out. */
   readonly initialAccumulator?: number;
+  /** 1e-10 when left out. */
   readonly eps?: number;
 }
 
-/** Duchi, Hazan and Singer's Adagrad: gradients divided by the root of the sum of all their squares. */
-export class Adagrad extends Optimizer {
-  readonly lrDecay: number;
-  readonly eps: number;
+/**
+ * Duchi, Hazan and Singer's Adagrad: gradients divided by the root of the sum of all their squares.
+ * lr 0.01 when left out.
+ */
+export class Adagrad extends Optimizer<AdagradGroup, number> {
   readonly sums: readonly Tensor[];
 
-  constructor(parameters: Parameters, options: AdagradOptions = {}) {
-    super(parameters, options.lr ?? 0.01, options.weightDecay);
-    this.lrDecay = nonNegative('lrDecay', options.lrDecay ?? 0);
-    this.eps = nonNegative('eps', options.eps ?? 1e-10);
+  constructor(parameters: Parameters<AdagradGroup>, options: AdagradOptions = {}) {
+    super(parameters, {
+      lr: options.lr ?? 0.01,
+      weightDecay: options.weightDecay ?? 0,
+      maximize: options.maximize ?? false,
+      lrDecay: options.lrDecay ?? 0,
+      eps: options.eps ?? 1e-10,
+    });
     this.sums = this.newState('sums');
     const start = nonNegative('initialAccumulator', options.initialAccumulator ?? 0);
     if (start > 0) noGrad(() => this.sums.forEach((sum) => void fill_(sum, start)));
   }
 
-  protected override update({ target, grad, group, index, count }: Update): void {
+  protected override check(group: ParameterGroup<AdagradGroup>): void {
+    super.check(group);
+    nonNegative('lrDecay', group.lrDecay);
+    nonNegative('eps', group.eps);
+  }
+
+  protected override factors({ lr, lrDecay }: ParameterGroup<AdagradGroup>, count: number): number {
+    // The count is asked for only where it matters.
+    return lrDecay === 0 ? -lr : -lr / (1 + (count - 1) * lrDecay);
+  }
+
+  protected override update({ target, grad, group, index }: Update<AdagradGroup>, rate: number) {
     const slope = penalized(grad, target, group);
     const sum = this.sums[index]!;
     addcmul_(sum, slope, slope);
     const denominator = sqrt(sum);
-    add_(denominator, this.eps);
-    addcdiv_(target, slope, denominator, -group.lr / (1 + (count - 1) * this.lrDecay));
+    add_(denominator, group.eps);
+    addcdiv_(target, slope, denominator, rate);
+  }
+}
+
+interface AdadeltaGroup {
+  rho: number;
+  eps: number;
+}
+
+export interface AdadeltaOptions extends Partial<Rates> {
+  /** Decay rate of both averages; 0.9 when left out. */
+  readonly rho?: number;
+  /** 1e-6 when left out. */
+  readonly eps?: number;
+}
+
+/** Zeiler's Adadelta: steps in the unit of the parameters. lr 1 when left out. */
+export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
+  /** Moving averages of squares: of the gradients, and of the steps. */
+  readonly squares: readonly Tensor[];
+  readonly steps: readonly Tensor[];
+
+  constructor(parameters: Parameters<AdadeltaGroup>, options: AdadeltaOptions = {}) {
+    super(parameters, {
+      lr: options.lr ?? 1,
+      weightDecay: options.weightDecay ?? 0,
+      maximize: options.maximize ?? false,
+      rho: options.rho ?? 0.9,
+      eps: options.eps ?? 1e-6,
+    });
+    this.squares = this.newState('squares');
+    this.steps = this.newState('steps');
+  }
+
+  protected override check(group: ParameterGroup<AdadeltaGroup>): void {
+    super.check(group);
+    fraction('rho', group.rho);
+    nonNegative('eps', group.eps);
+  }
+
+  protected override factors(): undefined {}
+
+  protected override update({ target, grad, group, index }: Update<AdadeltaGroup>): void {
+    const { rho, eps } = group;
+    const slope = penalized(grad, target, group);
+    const [square, steps] = [this.squares[index]!, this.steps[index]!];
+    mul_(square, rho);
+    addcmul_(square, slope, slope, 1 - rho);
+    const change = mul(div(sqrt(add(steps, eps)), sqrt(add(square, eps))), slope);
+    mul_(steps, rho);
+    addcmul_(steps, change, change, 1 - rho);
+    add_(target, change, -group.lr);
   }
 }

@@ -1,74 +1,126 @@
 import { add_, addcdiv_, addcmul_, copy_, mul_ } from '../ops/in-place.ts';
 import { maximum, sqrt } from '../ops/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { fraction, nonNegative, Optimizer, type Parameters, type Update } from './optimizer.ts';
+import {
+  fraction,
+  nonNegative,
+  Optimizer,
+  type ParameterGroup,
+  type Parameters,
+  type Rates,
+  type Update,
+} from './optimizer.ts';
 import { penalized } from './penalty.ts';
 
-export interface AdamOptions {
-  /** 0.001 when left out. */
-  readonly lr?: number;
-  /** Decay rates of the two moving averages; [0.9, 0.999] when left out. */
-  readonly betas?: readonly [number, number];
-  readonly eps?: number;
-  /** Adam: L2 penalty, 0 when left out. AdamW: decoupled decay, 0.01 when left out. */
-  readonly weightDecay?: number;
+export interface MomentGroup {
+  /** Decay rates of the moving averages of the gradient and of its square. */
+  betas: readonly [number, number];
+  /** Added to what is divided by. */
+  eps: number;
+}
+
+export interface AdamOptions extends Partial<Rates & Readonly<MomentGroup>> {
   /** Divides by the largest average of squares so far (Reddi, Kale and Kumar). */
   readonly amsgrad?: boolean;
 }
 
-/** Kingma and Ba's Adam, by PyTorch's formulas. */
-export class Adam extends Optimizer {
-  readonly betas: readonly [number, number];
-  readonly eps: number;
+/** How the first steps make up for averages that started from zero. */
+export interface Correction {
+  /** What the direction is multiplied by: −lr / (1 − β₁ᵗ). */
+  readonly rate: number;
+  /** What the root of the squares is multiplied by: 1 / √(1 − β₂ᵗ). */
+  readonly scale: number;
+}
+
+/** Checks for optimizers with two moving averages. */
+export function checkMoments({ betas, eps }: MomentGroup): void {
+  fraction('beta1', betas[0]);
+  fraction('beta2', betas[1]);
+  nonNegative('eps', eps);
+}
+
+/** Both averages take in a gradient. */
+export function follow(
+  average: Tensor,
+  square: Tensor,
+  slope: Tensor,
+  [beta1, beta2]: readonly [number, number],
+): void {
+  mul_(average, beta1);
+  add_(average, slope, 1 - beta1);
+  mul_(square, beta2);
+  addcmul_(square, slope, slope, 1 - beta2);
+}
+
+/**
+ * Kingma and Ba's Adam, by PyTorch's formulas. Options when left out: lr 0.001, betas [0.9, 0.999],
+ * eps 1e-8, no weight decay.
+ */
+export class Adam extends Optimizer<MomentGroup, Correction> {
   /** Moving averages of the gradient and of its square, one pair per parameter. */
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
   /** The largest squares; empty without amsgrad. */
   readonly largest: readonly Tensor[];
 
-  constructor(parameters: Parameters, options: AdamOptions = {}) {
-    super(parameters, options.lr ?? 1e-3, options.weightDecay);
-    const [beta1, beta2] = options.betas ?? [0.9, 0.999];
-    this.betas = [fraction('beta1', beta1), fraction('beta2', beta2)];
-    this.eps = nonNegative('eps', options.eps ?? 1e-8);
+  constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
+    super(parameters, {
+      lr: options.lr ?? 1e-3,
+      weightDecay: options.weightDecay ?? 0,
+      maximize: options.maximize ?? false,
+      betas: options.betas ?? [0.9, 0.999],
+      eps: options.eps ?? 1e-8,
+    });
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');
     this.largest = options.amsgrad ? this.newState('largest') : [];
   }
 
-  protected override update(update: Update): void {
-    const { target, group, index, count } = update;
-    const slope = this.slope(update);
-    const [average, square] = [this.averages[index]!, this.squares[index]!];
-    const [beta1, beta2] = this.betas;
-    mul_(average, beta1);
-    add_(average, slope, 1 - beta1);
-    mul_(square, beta2);
-    addcmul_(square, slope, slope, 1 - beta2);
-    const denominator = sqrt(this.#scale(square, index));
-    mul_(denominator, 1 / Math.sqrt(1 - beta2 ** count));
-    add_(denominator, this.eps);
-    addcdiv_(target, average, denominator, -group.lr / (1 - beta1 ** count));
+  protected override check(group: ParameterGroup<MomentGroup>): void {
+    super.check(group);
+    checkMoments(group);
   }
 
-  #scale(square: Tensor, index: number): Tensor {
+  protected override factors(group: ParameterGroup<MomentGroup>, count: number): Correction {
+    const [beta1, beta2] = group.betas;
+    return {
+      rate: -group.lr / (1 - beta1 ** count),
+      scale: 1 / Math.sqrt(1 - beta2 ** count),
+    };
+  }
+
+  protected override update(update: Update<MomentGroup>, { rate, scale }: Correction): void {
+    const { target, group, index } = update;
+    const slope = this.slope(update);
+    const [average, square] = [this.averages[index]!, this.squares[index]!];
+    follow(average, square, slope, group.betas);
+    const denominator = sqrt(this.spread(square, index));
+    mul_(denominator, scale);
+    add_(denominator, group.eps);
+    addcdiv_(target, average, denominator, rate);
+  }
+
+  protected spread(square: Tensor, index: number): Tensor {
     const largest = this.largest[index];
     return largest ? copy_(largest, maximum(largest, square)) : square;
   }
 
   /** The gradient to follow, with the penalty's part in it. */
-  protected slope({ target, grad, group }: Update): Tensor {
+  protected slope({ target, grad, group }: Update<MomentGroup>): Tensor {
     return penalized(grad, target, group);
   }
 }
 
-/** Adam with Loshchilov and Hutter's decoupled weight decay: p ← (1 − lr·decay)·p before the step. */
+/**
+ * Adam with Loshchilov and Hutter's decoupled weight decay, 0.01 when left out: p ← (1 − lr·decay)·p
+ * before the step.
+ */
 export class AdamW extends Adam {
-  constructor(parameters: Parameters, options: AdamOptions = {}) {
+  constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
     super(parameters, { ...options, weightDecay: options.weightDecay ?? 0.01 });
   }
 
-  protected override slope({ target, grad, group }: Update): Tensor {
+  protected override slope({ target, grad, group }: Update<MomentGroup>): Tensor {
     if (group.weightDecay > 0) mul_(target, 1 - group.lr * group.weightDecay);
     return grad;
   }

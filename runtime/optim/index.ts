@@ -1,24 +1,46 @@
-export { Adagrad, type AdagradOptions } from './adagrad.ts';
+export {
+  Adadelta,
+  type AdadeltaOptions,
+  Adagrad,
+  type AdagradOptions,
+} from './adagrad.ts';
 export { Adam, type AdamOptions, AdamW } from './adam.ts';
+export {
+  Adamax,
+  type AdamVariantOptions,
+  NAdam,
+  type NAdamOptions,
+  RAdam,
+} from './adam-variants.ts';
+export { ChainedScheduler, SequentialLR } from './composed-schedules.ts';
+export { CyclicLR, type CyclicLROptions, OneCycleLR, type OneCycleLROptions } from './cycles.ts';
 export {
   Optimizer,
   type ParameterGroup,
   type ParameterGroupOptions,
+  type Rates,
   type Update,
 } from './optimizer.ts';
 export type { OptimizerState } from './optimizer-state.ts';
+export {
+  type PlateauState,
+  ReduceLROnPlateau,
+  type ReduceLROnPlateauOptions,
+} from './plateau.ts';
 export { RMSprop, type RMSpropOptions } from './rmsprop.ts';
+export { ASGD, type ASGDOptions, Rprop, type RpropOptions } from './rprop.ts';
 export { LRScheduler, type SchedulerState } from './scheduler.ts';
 export {
+  ConstantLR,
   CosineAnnealingLR,
   CosineAnnealingWarmRestarts,
   ExponentialLR,
   LambdaLR,
   LinearLR,
   type LinearLROptions,
+  MultiplicativeLR,
   MultiStepLR,
-  OneCycleLR,
-  type OneCycleLROptions,
+  PolynomialLR,
   StepLR,
 } from './schedules.ts';
 export { SGD, type SGDOptions } from './sgd.ts';

@@ -7,7 +7,8 @@ import type { Tensor } from '../tensor/tensor.ts';
 
 /** What an optimizer knows beside its parameters; plain data and tensors. */
 export interface OptimizerState {
-  readonly groups: readonly { readonly lr: number; readonly weightDecay: number }[];
+  /** The options of each group: `lr`, `weightDecay` and those of the kind. */
+  readonly groups: readonly Readonly<Record<string, unknown>>[];
   /** Steps taken, per parameter. */
   readonly counts: readonly number[];
   /** By name (`averages`), one tensor per parameter. */

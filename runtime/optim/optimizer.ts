@@ -2,58 +2,77 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { zeros } from '../ops/create.ts';
+import { neg } from '../ops/pointwise.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { loadState, type OptimizerState } from './optimizer-state.ts';
 
-/** Parameters with rates of their own; what is left out is as for all. */
-export interface ParameterGroupOptions {
-  readonly parameters: Iterable<Tensor>;
-  readonly lr?: number;
-  readonly weightDecay?: number;
-}
-
-/** Schedules assign to the rates between steps. */
-export interface ParameterGroup {
-  readonly parameters: readonly Tensor[];
+/** What every kind of optimizer has; schedules assign to it between steps. */
+export interface Rates {
   lr: number;
+  /** L2 penalty, added to the gradient; what the optimizer says of it goes first. */
   weightDecay: number;
+  /** Goes along the gradient instead of against it. */
+  maximize: boolean;
 }
 
-export type Parameters = Iterable<Tensor> | Iterable<ParameterGroupOptions>;
+/** Parameters with options of their own; what is left out is as for all. */
+export type ParameterGroupOptions<H extends object = object> = {
+  readonly parameters: Iterable<Tensor>;
+} & { readonly [K in keyof (H & Rates)]?: (H & Rates)[K] | undefined };
+
+/** Parameters with the options that they follow. `H`: what the kind of optimizer has beside rates. */
+export type ParameterGroup<H extends object = object> = Rates &
+  H & {
+    readonly parameters: readonly Tensor[];
+    /** The rate that schedules start from, once there is a schedule. */
+    initialLr?: number;
+  };
+
+export type Parameters<H extends object = object> =
+  | Iterable<Tensor>
+  | Iterable<ParameterGroupOptions<H>>;
 
 /** One parameter in one step. */
-export interface Update {
+export interface Update<H extends object = object> {
   readonly target: Tensor;
+  /** To go against, also when maximizing. */
   readonly grad: Tensor;
-  readonly group: ParameterGroup;
+  readonly group: ParameterGroup<H>;
   /** Position among all parameters, which is that of its state. */
   readonly index: number;
-  /** Steps that this parameter has taken, this one included. */
-  readonly count: number;
 }
 
 /**
  * Changes parameters in place by their gradients. State is made with the optimizer, not at the first
  * step, so that every step does the same work and a captured step needs no second program.
+ *
+ * `H`: options of this kind, which groups may have of their own. `F`: numbers of a step that depend on
+ * how many were taken; they are computed once for all parameters, so that a captured step has few.
  */
-export abstract class Optimizer {
-  readonly groups: readonly ParameterGroup[];
+export abstract class Optimizer<H extends object = object, F = unknown> {
+  readonly groups: readonly ParameterGroup<H>[];
   /** Of all groups, each once. */
   readonly parameters: readonly Tensor[];
-  /** Per parameter, the steps that it has taken: steps without gradient don't count. */
-  readonly counts: number[];
+  // What `step` touches has no private name: a captured step follows ordinary fields only.
+  /** Calls of `step`, a running one included. */
+  protected stepsTaken = 0;
+  /** Per parameter, the steps at which it had no gradient: they don't count for it. */
+  protected readonly missed: number[];
+  /** No parameter has missed a step. */
+  protected complete = true;
   /** Tensors by what they are, one per parameter. */
   readonly #state = new Map<string, readonly Tensor[]>();
 
-  constructor(parameters: Parameters, lr: number, weightDecay = 0) {
-    this.groups = groupsOf(parameters).map((group) => ({
-      parameters: [...group.parameters],
-      lr: nonNegative('lr', group.lr ?? lr),
-      weightDecay: nonNegative('weightDecay', group.weightDecay ?? weightDecay),
-    }));
+  constructor(parameters: Parameters<H>, options: Rates & H) {
+    this.groups = groupsOf(parameters).map((group) => {
+      const given = Object.entries(group).filter(([, value]) => value !== undefined);
+      const own: ParameterGroup<H> = { ...options, ...Object.fromEntries(given) } as never;
+      this.check(own);
+      return own;
+    });
     this.parameters = this.groups.flatMap((group) => group.parameters);
-    this.counts = this.parameters.map(() => 0);
+    this.missed = this.parameters.map(() => 0);
     if (this.parameters.length === 0) {
       throw new ArgumentError({
         what: 'optimizer: nothing to optimize',
@@ -62,6 +81,12 @@ export abstract class Optimizer {
         remedy: 'pass model.parameters(), and wrap weights of your own modules in parameter(…)',
       });
     }
+  }
+
+  /** Refuses options of a group that are out of range. Runs before the fields of a subclass are set. */
+  protected check({ lr, weightDecay }: ParameterGroup<H>): void {
+    nonNegative('lr', lr);
+    nonNegative('weightDecay', weightDecay);
   }
 
   /** Learning rate of the first group; assigning sets that of every group. */
@@ -73,29 +98,44 @@ export abstract class Optimizer {
     for (const group of this.groups) group.lr = nonNegative('lr', value);
   }
 
+  /** Per parameter, the steps that it has taken: steps without gradient don't count. */
+  get counts(): number[] {
+    return this.missed.map((missed) => this.stepsTaken - missed);
+  }
+
   /** One update of every parameter that has a gradient. */
   step(): void {
     noGrad(() => {
+      this.stepsTaken++;
       let index = 0;
       for (const group of this.groups) {
-        for (const target of group.parameters) {
-          this.stepOne(target, group, index++);
-        }
+        const factors = this.factors(group, this.stepsTaken);
+        for (const target of group.parameters) this.stepOne(target, group, index++, factors);
       }
     });
   }
 
   /** An ordinary method, so that a captured step is followed into it. */
-  protected stepOne(target: Tensor, group: ParameterGroup, index: number): void {
-    const { grad } = target;
-    if (!grad) return;
-    const count = this.counts[index]! + 1;
-    this.counts[index] = count;
-    tidy(() => this.update({ target, grad, group, index, count }));
+  protected stepOne(target: Tensor, group: ParameterGroup<H>, index: number, factors: F): void {
+    const gradient = target.grad;
+    if (!gradient) {
+      this.missed[index] = this.missed[index]! + 1;
+      this.complete = false;
+      return;
+    }
+    const late = this.complete ? 0 : this.missed[index]!;
+    const own = late === 0 ? factors : this.factors(group, this.stepsTaken - late);
+    tidy(() => {
+      const grad = group.maximize ? neg(gradient) : gradient;
+      this.update({ target, grad, group, index }, own);
+    });
   }
 
+  /** Numbers that depend on `count`, the steps taken, this one included. */
+  protected abstract factors(group: ParameterGroup<H>, count: number): F;
+
   /** Runs without recording, inside `tidy`. */
-  protected abstract update(update: Update): void;
+  protected abstract update(update: Update<H>, factors: F): void;
 
   /** State that starts as zeros (or `value`), one tensor per parameter, on its device. */
   protected newState(name: string): readonly Tensor[] {
@@ -117,8 +157,8 @@ export abstract class Optimizer {
   /** Everything that a step depends on but the parameters. The tensors are the optimizer's own. */
   stateDict(): OptimizerState {
     return {
-      groups: this.groups.map(({ lr, weightDecay }) => ({ lr, weightDecay })),
-      counts: [...this.counts],
+      groups: this.groups.map(({ parameters, ...options }) => options),
+      counts: this.counts,
       state: Object.fromEntries(this.#state),
     };
   }
@@ -127,9 +167,13 @@ export abstract class Optimizer {
   loadStateDict(state: OptimizerState): void {
     loadState(this.stateDict(), state);
     state.groups.forEach((group, i) => {
-      Object.assign(this.groups[i]!, { lr: group.lr, weightDecay: group.weightDecay });
+      Object.assign(this.groups[i]!, group);
     });
-    this.counts.splice(0, this.counts.length, ...state.counts);
+    this.stepsTaken = Math.max(...state.counts);
+    state.counts.forEach((count, i) => {
+      this.missed[i] = this.stepsTaken - count;
+    });
+    this.complete = this.missed.every((missed) => missed === 0);
   }
 
   /** Gives back the state, not the parameters. */
@@ -143,11 +187,13 @@ export abstract class Optimizer {
 }
 
 /** A parameter given twice is updated once. */
-function groupsOf(parameters: Parameters): ParameterGroupOptions[] {
-  const given = [...parameters] as (Tensor | ParameterGroupOptions)[];
-  const groups = given.every((item) => 'parameters' in item)
+function groupsOf<H extends object>(
+  parameters: Parameters<H>,
+): (Omit<ParameterGroupOptions<H>, 'parameters'> & { readonly parameters: readonly Tensor[] })[] {
+  const given = [...parameters] as (Tensor | ParameterGroupOptions<H>)[];
+  const groups = given.every((item): item is ParameterGroupOptions<H> => 'parameters' in item)
     ? given
-    : [{ parameters: given as Tensor[] }];
+    : [{ parameters: given as Tensor[] } as unknown as ParameterGroupOptions<H>];
   const seen = new Set<Tensor>();
   return groups.map((group) => {
     const own = [...new Set(group.parameters)];

@@ -1,8 +1,8 @@
 import { add, mul } from '../ops/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { ParameterGroup } from './optimizer.ts';
+import type { Rates } from './optimizer.ts';
 
 /** The gradient to follow: with that of the L2 penalty ½·decay·‖p‖² in it. */
-export function penalized(grad: Tensor, target: Tensor, { weightDecay }: ParameterGroup): Tensor {
+export function penalized(grad: Tensor, target: Tensor, { weightDecay }: Rates): Tensor {
   return weightDecay > 0 ? add(grad, mul(target, weightDecay)) : grad;
 }

@@ -8,7 +8,7 @@ export interface SchedulerState {
 
 /**
  * Sets the learning rate of each group as a function of the epoch and of the rate that the group had
- * when the schedule was made. Making it sets the rates of epoch 0; `step()` goes on to the next.
+ * when its first schedule was made. Making it sets the rates of epoch 0; `step()` goes on to the next.
  */
 export abstract class LRScheduler {
   readonly optimizer: Optimizer;
@@ -17,7 +17,11 @@ export abstract class LRScheduler {
 
   constructor(optimizer: Optimizer) {
     this.optimizer = optimizer;
-    this.#baseRates = optimizer.groups.map(({ lr }) => lr);
+    // Schedules made later start from the same rates.
+    this.#baseRates = optimizer.groups.map((group) => {
+      group.initialLr ??= group.lr;
+      return group.initialLr;
+    });
   }
 
   /** Steps taken. */
@@ -36,7 +40,7 @@ export abstract class LRScheduler {
   }
 
   /** The rate of a group at an epoch. */
-  protected abstract rate(base: number, epoch: number, group: number): number;
+  abstract rate(base: number, epoch: number, group: number): number;
 
   /** Sets the rates of the current epoch. Constructors end with it. */
   protected apply(): void {
@@ -77,4 +81,28 @@ export function positiveInteger(name: string, value: number): number {
 /** From `start` to `end` along half a cosine, as `part` goes from 0 to 1. */
 export function cosine(start: number, end: number, part: number): number {
   return end + ((start - end) * (1 + Math.cos(Math.PI * part))) / 2;
+}
+
+/** What schedules that move the momentum too do with it. */
+export interface MomentumCycle {
+  /** Moves against the rate; true when left out, for optimizers that have a momentum. */
+  readonly cycleMomentum?: boolean;
+  readonly baseMomentum?: number;
+  readonly maxMomentum?: number;
+}
+
+/** A group's momentum, or its first beta; null when it has none. */
+export function momentumOf(group: object): number | null {
+  if ('betas' in group) return (group.betas as readonly [number, number])[0];
+  if ('momentum' in group && (group.momentum as number) > 0) return group.momentum as number;
+  return null;
+}
+
+export function setMomentum(group: object, value: number): void {
+  if ('betas' in group) {
+    const [, second] = group.betas as readonly [number, number];
+    Object.assign(group, { betas: [value, second] });
+  } else {
+    Object.assign(group, { momentum: value });
+  }
 }

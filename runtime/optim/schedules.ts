@@ -24,7 +24,7 @@ export class LambdaLR extends LRScheduler {
     this.apply();
   }
 
-  protected override rate(base: number, epoch: number, group: number): number {
+  override rate(base: number, epoch: number, group: number): number {
     return base * this.#factors[group]!(epoch);
   }
 }
@@ -41,7 +41,7 @@ export class StepLR extends LRScheduler {
     this.apply();
   }
 
-  protected override rate(base: number, epoch: number): number {
+  override rate(base: number, epoch: number): number {
     return base * this.gamma ** Math.floor(epoch / this.stepSize);
   }
 }
@@ -58,7 +58,7 @@ export class MultiStepLR extends LRScheduler {
     this.apply();
   }
 
-  protected override rate(base: number, epoch: number): number {
+  override rate(base: number, epoch: number): number {
     return base * this.gamma ** this.milestones.filter((milestone) => milestone <= epoch).length;
   }
 }
@@ -73,7 +73,7 @@ export class ExponentialLR extends LRScheduler {
     this.apply();
   }
 
-  protected override rate(base: number, epoch: number): number {
+  override rate(base: number, epoch: number): number {
     return base * this.gamma ** epoch;
   }
 }
@@ -100,9 +100,63 @@ export class LinearLR extends LRScheduler {
     this.apply();
   }
 
-  protected override rate(base: number, epoch: number): number {
+  override rate(base: number, epoch: number): number {
     const part = Math.min(epoch, this.totalIters) / this.totalIters;
     return base * (this.startFactor + (this.endFactor - this.startFactor) * part);
+  }
+}
+
+/** Times a factor until a number of epochs is over. */
+export class ConstantLR extends LRScheduler {
+  readonly factor: number;
+  readonly totalIters: number;
+
+  constructor(optimizer: Optimizer, factor = 1 / 3, totalIters = 5) {
+    super(optimizer);
+    this.factor = factor;
+    this.totalIters = positiveInteger('totalIters', totalIters);
+    this.apply();
+  }
+
+  override rate(base: number, epoch: number): number {
+    return epoch < this.totalIters ? base * this.factor : base;
+  }
+}
+
+/** Down to 0 in a number of epochs, along a power of what is left of them. */
+export class PolynomialLR extends LRScheduler {
+  readonly totalIters: number;
+  readonly power: number;
+
+  constructor(optimizer: Optimizer, totalIters = 5, power = 1) {
+    super(optimizer);
+    this.totalIters = positiveInteger('totalIters', totalIters);
+    this.power = power;
+    this.apply();
+  }
+
+  override rate(base: number, epoch: number): number {
+    return base * (1 - Math.min(epoch, this.totalIters) / this.totalIters) ** this.power;
+  }
+}
+
+/** Times the factors of all epochs so far, from the first on. */
+export class MultiplicativeLR extends LRScheduler {
+  readonly #factor: Factor;
+  /** Products up to each epoch, as far as they were asked for. */
+  readonly #products: number[] = [1];
+
+  constructor(optimizer: Optimizer, factor: Factor) {
+    super(optimizer);
+    this.#factor = factor;
+    this.apply();
+  }
+
+  override rate(base: number, epoch: number): number {
+    for (let at = this.#products.length; at <= epoch; at++) {
+      this.#products.push(this.#products[at - 1]! * this.#factor(at));
+    }
+    return base * this.#products[epoch]!;
   }
 }
 
@@ -118,7 +172,7 @@ export class CosineAnnealingLR extends LRScheduler {
     this.apply();
   }
 
-  protected override rate(base: number, epoch: number): number {
+  override rate(base: number, epoch: number): number {
     return cosine(base, this.etaMin, epoch / this.tMax);
   }
 }
@@ -137,69 +191,12 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     this.apply();
   }
 
-  protected override rate(base: number, epoch: number): number {
+  override rate(base: number, epoch: number): number {
     let [since, length] = [epoch, this.t0];
     while (since >= length) {
       since -= length;
       length *= this.tMult;
     }
     return cosine(base, this.etaMin, since / length);
-  }
-}
-
-export interface OneCycleLROptions {
-  /** The top, for all groups or one per group. */
-  readonly maxLr: number | readonly number[];
-  readonly totalSteps: number;
-  /** Part of the steps that goes up; 0.3 when left out. */
-  readonly pctStart?: number;
-  readonly annealStrategy?: 'cos' | 'linear';
-  /** Starts from maxLr / divFactor; 25 when left out. */
-  readonly divFactor?: number;
-  /** Ends at the start / finalDivFactor; 1e4 when left out. */
-  readonly finalDivFactor?: number;
-}
-
-/** Smith and Topin's cycle: up to the top, then down far below the start. Momentum stays as it is. */
-export class OneCycleLR extends LRScheduler {
-  readonly #options: Required<OneCycleLROptions>;
-
-  constructor(optimizer: Optimizer, options: OneCycleLROptions) {
-    super(optimizer);
-    positiveInteger('totalSteps', options.totalSteps);
-    this.#options = {
-      pctStart: 0.3,
-      annealStrategy: 'cos',
-      divFactor: 25,
-      finalDivFactor: 1e4,
-      ...options,
-    };
-    this.apply();
-  }
-
-  override step(): void {
-    const { totalSteps } = this.#options;
-    if (this.epoch + 1 >= totalSteps) {
-      throw new ArgumentError({
-        what: 'OneCycleLR: the cycle is over',
-        given: `step ${this.epoch + 1} of a cycle of ${totalSteps}`,
-        expected: `at most ${totalSteps - 1} calls of step()`,
-        remedy: 'pass totalSteps as epochs times steps per epoch',
-      });
-    }
-    super.step();
-  }
-
-  protected override rate(_base: number, epoch: number, group: number): number {
-    const { maxLr, totalSteps, pctStart, divFactor, finalDivFactor } = this.#options;
-    const top = typeof maxLr === 'number' ? maxLr : maxLr[group]!;
-    const start = top / divFactor;
-    const peak = pctStart * totalSteps - 1;
-    const between =
-      this.#options.annealStrategy === 'cos'
-        ? cosine
-        : (from: number, to: number, part: number) => from + (to - from) * part;
-    if (peak > 0 && epoch <= peak) return between(start, top, epoch / peak);
-    return between(top, start / finalDivFactor, (epoch - peak) / (totalSteps - 1 - peak));
   }
 }

@@ -16,6 +16,12 @@ export interface RecordedTensor {
   readonly grad?: boolean;
 }
 
+/** The record in a dtype that the library has: PyTorch computed it in float64 and counts in int64. */
+export function inDtype(record: RecordedTensor): RecordedTensor {
+  const dtypes: Readonly<Record<string, DType>> = { float64: 'float32', int64: 'int32' };
+  return { ...record, dtype: dtypes[record.dtype] ?? record.dtype };
+}
+
 /** One record per line. */
 export function readRecords<T>(file: URL): T[] {
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');

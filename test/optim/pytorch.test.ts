@@ -1,67 +1,77 @@
-import { describe, expect, it } from 'vitest';
-import { Adam, type AdamOptions, AdamW } from '../../runtime/optim/adam.ts';
-import type { Optimizer } from '../../runtime/optim/optimizer.ts';
-import { SGD } from '../../runtime/optim/sgd.ts';
-import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { allocated, type Tensor } from '../ops/eager.ts';
-import { expectRecorded, type RecordedTensor, readRecords, toTensor } from '../ops/recorded.ts';
+import { describe, it } from 'vitest';
+import * as optim from '../../runtime/optim/index.ts';
+import { optimizerRecords } from '../nn/recorded-nn.ts';
+import type { Tensor } from '../ops/eager.ts';
+import { replay } from './recorded-steps.ts';
 
-interface OptimizerRecord {
-  readonly name: 'SGD' | 'Adam' | 'AdamW';
-  readonly options: {
-    readonly lr: number;
-    readonly momentum?: number;
-    readonly nesterov?: boolean;
-    readonly weight_decay?: number;
-    readonly betas?: readonly [number, number];
+type MakeOptimizer = (parameters: Tensor[], options: never) => optim.Optimizer;
+type MakeSchedule = (
+  optimizer: optim.Optimizer,
+  ...numbers: never
+) => Pick<optim.LRScheduler, 'step'>;
+
+const optimizers: Readonly<Record<string, MakeOptimizer>> = {
+  SGD: (parameters, options) => new optim.SGD(parameters, options),
+  Adam: (parameters, options) => new optim.Adam(parameters, options),
+  AdamW: (parameters, options) => new optim.AdamW(parameters, options),
+  RMSprop: (parameters, options) => new optim.RMSprop(parameters, options),
+};
+
+const schedules: Readonly<Record<string, MakeSchedule>> = {
+  StepLR: (optimizer, size: number, gamma: number) => new optim.StepLR(optimizer, size, gamma),
+  ExponentialLR: (optimizer, gamma: number) => new optim.ExponentialLR(optimizer, gamma),
+  LinearLR: (optimizer, startFactor: number, endFactor: number, totalIters: number) =>
+    new optim.LinearLR(optimizer, { startFactor, endFactor, totalIters }),
+  CosineAnnealingWarmRestarts: (optimizer, t0: number, tMult: number) =>
+    new optim.CosineAnnealingWarmRestarts(optimizer, t0, tMult),
+};
+
+function found<T>(table: Readonly<Record<string, T>>, name: string): T {
+  const entry = table[name];
+  if (entry === undefined) throw new Error(`the adapter doesn't know ${name}`);
+  return entry;
+}
+
+interface Named {
+  readonly optimizer: string;
+  readonly options: Record<string, unknown>;
+  readonly schedule?: { readonly name: string; readonly numbers: readonly number[] };
+}
+
+/** `Adam {"lr": 0.01}`, or `SGD lr=0.1 + StepLR(3,0.5)`. */
+function parseName(name: string): Named {
+  const plain = /^(\w+) (\{.*\})$/.exec(name);
+  if (plain) return { optimizer: plain[1]!, options: camelCased(plain[2]!) };
+  const scheduled = /^(\w+) lr=([\d.]+) \+ (\w+)\(([\d.,]+)\)$/.exec(name);
+  if (!scheduled) throw new Error(`the adapter can't read ${name}`);
+  const [, optimizer, lr, schedule, numbers] = scheduled;
+  return {
+    optimizer: optimizer!,
+    options: { lr: Number(lr) },
+    schedule: { name: schedule!, numbers: numbers!.split(',').map(Number) },
   };
-  readonly init: readonly RecordedTensor[];
-  /** Per step. */
-  readonly grads: readonly (readonly RecordedTensor[])[];
-  readonly after: readonly (readonly RecordedTensor[])[];
-  /** In effect at each step: schedules change it. */
-  readonly lr: readonly number[];
 }
 
-function optimizerOf(record: OptimizerRecord, parameters: Tensor[]): Optimizer {
-  const { weight_decay: weightDecay, ...rest } = record.options;
-  const options: AdamOptions & { lr: number } =
-    weightDecay === undefined ? rest : { ...rest, weightDecay };
-  switch (record.name) {
-    case 'SGD':
-      return new SGD(parameters, options);
-    case 'Adam':
-      return new Adam(parameters, options);
-    case 'AdamW':
-      return new AdamW(parameters, options);
-  }
+function camelCased(json: string): Record<string, unknown> {
+  return JSON.parse(json.replace(/_(\w)/g, (_match, first: string) => first.toUpperCase()));
 }
 
-describe("optimizers follow PyTorch's recorded steps", () => {
-  const records = readRecords<OptimizerRecord>(
-    new URL('data/pytorch-optimizers.jsonl', import.meta.url),
-  );
-  for (const record of records) {
-    it(`${record.name} ${JSON.stringify(record.options)}, ${record.lr.length} steps`, () => {
-      const before = allocated();
-      const parameters = record.init.map((init) => toTensor({ ...init, grad: true }));
-      const optimizer = optimizerOf(record, parameters);
-      record.grads.forEach((grads, step) => {
-        optimizer.lr = record.lr[step]!;
-        grads.forEach((grad, i) => {
-          parameters[i]!.grad = toTensor(grad);
-        });
-        const withGradients = allocated();
-        tidy(() => optimizer.step());
-        expect(allocated(), 'a step leaves nothing behind').toBe(withGradients);
-        record.after[step]!.forEach((expected, i) => {
-          expectRecorded(parameters[i]!, expected, `step ${step}, parameter ${i}`);
-        });
-        optimizer.zeroGrad();
-      });
-      optimizer.dispose();
-      for (const parameter of parameters) parameter.dispose();
-      expect(allocated()).toBe(before);
+describe("optimizers and schedules follow PyTorch's recorded steps", () => {
+  for (const record of optimizerRecords) {
+    it(record.name, () => {
+      const { optimizer, options, schedule } = parseName(record.name);
+      let scheduler: { step(): void } | undefined;
+      replay(
+        record,
+        (parameters) => {
+          const made = found(optimizers, optimizer)(parameters, options as never);
+          if (schedule) {
+            scheduler = found(schedules, schedule.name)(made, ...(schedule.numbers as never));
+          }
+          return made;
+        },
+        () => scheduler?.step(),
+      );
     });
   }
 });

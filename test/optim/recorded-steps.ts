@@ -3,38 +3,29 @@
 import { expect } from 'vitest';
 import type { Optimizer } from '../../runtime/optim/optimizer.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
+import type { OptimizerRecord } from '../nn/recorded-nn.ts';
 import { allocated, type Tensor } from '../ops/eager.ts';
-import { expectRecorded, type RecordedTensor, toTensor } from '../ops/recorded.ts';
-
-export interface RecordedSteps {
-  readonly name: string;
-  readonly init: readonly RecordedTensor[];
-  /** Per step. */
-  readonly grads: readonly (readonly RecordedTensor[])[];
-  readonly after: readonly (readonly RecordedTensor[])[];
-  /** In effect at each step. */
-  readonly lr: readonly number[];
-}
+import { expectRecorded, inDtype, toTensor } from '../ops/recorded.ts';
 
 /** Takes the recorded steps; `onStep` comes after each. */
 export function replay<O extends Optimizer>(
-  record: RecordedSteps,
+  record: OptimizerRecord,
   make: (parameters: Tensor[]) => O,
   onStep: (optimizer: O, step: number) => void = () => {},
 ): void {
   const before = allocated();
-  const parameters = record.init.map((init) => toTensor({ ...init, grad: true }));
+  const parameters = record.init.map((init) => toTensor({ ...inDtype(init), grad: true }));
   const optimizer = make(parameters);
   record.grads.forEach((grads, step) => {
     expect(optimizer.lr, `rate of step ${step}`).toBeCloseTo(record.lr[step]!, 12);
     grads.forEach((grad, i) => {
-      parameters[i]!.grad = toTensor(grad);
+      parameters[i]!.grad = toTensor(inDtype(grad));
     });
     const withGradients = allocated();
     tidy(() => optimizer.step());
     expect(allocated(), 'a step leaves nothing behind').toBe(withGradients);
     record.after[step]!.forEach((expected, i) => {
-      expectRecorded(parameters[i]!, expected, `step ${step}, parameter ${i}`, {
+      expectRecorded(parameters[i]!, inDtype(expected), `step ${step}, parameter ${i}`, {
         relative: 2e-5,
         absolute: 2e-6,
       });

@@ -2,49 +2,6 @@ import { describe, expect, it } from 'vitest';
 import * as optim from '../../runtime/optim/index.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { tensor } from '../ops/eager.ts';
-import { readRecords } from '../ops/recorded.ts';
-import { type RecordedSteps, replay } from './recorded-steps.ts';
-
-type Make = (optimizer: optim.Optimizer, args: readonly number[]) => optim.LRScheduler;
-
-const makers: Readonly<Record<string, Make>> = {
-  StepLR: (optimizer, [size, gamma]) => new optim.StepLR(optimizer, size!, gamma),
-  ExponentialLR: (optimizer, [gamma]) => new optim.ExponentialLR(optimizer, gamma!),
-  LinearLR: (optimizer, [startFactor, endFactor, totalIters]) =>
-    new optim.LinearLR(optimizer, {
-      startFactor: startFactor!,
-      endFactor: endFactor!,
-      totalIters: totalIters!,
-    }),
-  CosineAnnealingWarmRestarts: (optimizer, [t0, tMult]) =>
-    new optim.CosineAnnealingWarmRestarts(optimizer, t0!, tMult),
-};
-
-interface ScheduleRecord extends RecordedSteps {
-  readonly options: { readonly lr: number };
-  readonly schedule: string;
-  readonly scheduleArguments: readonly number[];
-}
-
-describe("schedules follow PyTorch's recorded rates", () => {
-  const records = readRecords<ScheduleRecord>(
-    new URL('data/pytorch-schedules.jsonl', import.meta.url),
-  );
-  for (const record of records) {
-    it(`${record.schedule}(${record.scheduleArguments.join(', ')})`, () => {
-      let schedule: optim.LRScheduler | undefined;
-      replay(
-        record,
-        (parameters) => {
-          const optimizer = new optim.SGD(parameters, record.options);
-          schedule = makers[record.schedule]!(optimizer, record.scheduleArguments);
-          return optimizer;
-        },
-        () => schedule!.step(),
-      );
-    });
-  }
-});
 
 /** The rates of some epochs, for a first rate of 1. */
 function rates(make: (optimizer: optim.Optimizer) => optim.LRScheduler, epochs: number): number[] {
@@ -148,5 +105,78 @@ describe('parameter groups', () => {
     const twice = [{ parameters: [x] }, { parameters: [x] }];
     expect(() => new optim.Adam(twice)).toThrow('a parameter in two groups');
     expect(() => new optim.Adam([{ parameters: [x], lr: -1 }])).toThrow('lr = -1');
+  });
+
+  it('ConstantLR, PolynomialLR and MultiplicativeLR', () => {
+    expect(rates((own) => new optim.ConstantLR(own, 0.5, 2), 4)).toEqual([0.5, 0.5, 1, 1]);
+    const squared = (own: optim.Optimizer) => new optim.PolynomialLR(own, 4, 2);
+    expect(rates(squared, 6)).toEqual([1, 0.5625, 0.25, 0.0625, 0, 0]);
+    const growing = (own: optim.Optimizer) => new optim.MultiplicativeLR(own, (epoch) => epoch);
+    expect(rates(growing, 5)).toEqual([1, 1, 2, 6, 24]);
+  });
+
+  it('SequentialLR goes from one to the next, ChainedScheduler multiplies', () => {
+    const parts = (own: optim.Optimizer) =>
+      [new optim.ConstantLR(own, 0.1, 2), new optim.ExponentialLR(own, 0.9)] as const;
+    const sequential = (own: optim.Optimizer) => new optim.SequentialLR(own, parts(own), [2]);
+    expect(rates(sequential, 5)).toEqual([0.1, 0.1, 1, 0.9, 0.81]);
+    const chained = (own: optim.Optimizer) => new optim.ChainedScheduler(parts(own));
+    expect(rates(chained, 5)).toEqual([0.1, 0.09, 0.81, 0.729, 0.6561]);
+    expect(() => rates((own) => new optim.SequentialLR(own, parts(own), []), 1)).toThrow(
+      '0 milestones for 2 schedules',
+    );
+    expect(() => new optim.ChainedScheduler([])).toThrow('nothing to follow');
+  });
+
+  it('CyclicLR makes triangles, lower each time when asked to', () => {
+    const options = { baseLr: 0, maxLr: 1, stepSizeUp: 2 };
+    const plain = (own: optim.Optimizer) => new optim.CyclicLR(own, options);
+    expect(rates(plain, 7)).toEqual([0, 0.5, 1, 0.5, 0, 0.5, 1]);
+    const halved = (own: optim.Optimizer) =>
+      new optim.CyclicLR(own, { ...options, stepSizeDown: 4, mode: 'triangular2' });
+    expect(rates(halved, 9)).toEqual([0, 0.5, 1, 0.75, 0.5, 0.25, 0, 0.25, 0.5]);
+    const fading = (own: optim.Optimizer) =>
+      new optim.CyclicLR(own, { ...options, mode: 'exp_range', gamma: 0.5 });
+    expect(rates(fading, 4)).toEqual([0, 0.25, 0.25, 0.0625]);
+  });
+
+  it('cycles move the momentum against the rate', () => {
+    using x = tensor([1], { requiresGrad: true });
+    using sgd = new optim.SGD([x], { lr: 1, momentum: 0.5 });
+    const cyclic = new optim.CyclicLR(sgd, { baseLr: 0, maxLr: 1, stepSizeUp: 2 });
+    const momenta = [sgd.groups[0]!.momentum];
+    for (let i = 0; i < 2; i++) {
+      cyclic.step();
+      momenta.push(sgd.groups[0]!.momentum);
+    }
+    expect(momenta.map((value) => Number(value.toFixed(6)))).toEqual([0.9, 0.85, 0.8]);
+    using adam = new optim.Adam([x]);
+    const cycle = new optim.OneCycleLR(adam, { maxLr: 1, totalSteps: 10 });
+    expect(adam.groups[0]!.betas).toEqual([0.95, 0.999]);
+    cycle.step();
+    cycle.step();
+    expect(adam.groups[0]!.betas[0]).toBeCloseTo(0.85, 12);
+  });
+
+  it('ReduceLROnPlateau waits, reduces and cools down', () => {
+    using x = tensor([1], { requiresGrad: true });
+    using optimizer = new optim.SGD([x], { lr: 1 });
+    const plateau = new optim.ReduceLROnPlateau(optimizer, {
+      factor: 0.5,
+      patience: 1,
+      cooldown: 1,
+      minLr: 0.2,
+      threshold: 0.1,
+      thresholdMode: 'abs',
+    });
+    const after = [5, 4, 3.95, 3.95, 3.95, 3.95, 3.95, 1, 1, 1, 1, 1].map((loss) => {
+      plateau.step(loss);
+      return optimizer.lr;
+    });
+    expect(after).toEqual([1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.2, 0.2, 0.2]);
+    const again = new optim.ReduceLROnPlateau(optimizer);
+    again.loadStateDict(plateau.stateDict());
+    expect(again.stateDict()).toEqual(plateau.stateDict());
+    expect(() => new optim.ReduceLROnPlateau(optimizer, { factor: 1 })).toThrow('factor = 1');
   });
 });

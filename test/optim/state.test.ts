@@ -53,7 +53,7 @@ describe('stateDict', () => {
       try {
         optimizer.loadStateDict(state);
       } catch (error) {
-        expect(optimizer.counts).toBe(counts);
+        expect(optimizer.counts).toEqual(counts);
         expect(counts.every((count) => count === 0)).toBe(true);
         optimizer.dispose();
         return error as Error;

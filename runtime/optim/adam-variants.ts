@@ -1,0 +1,185 @@
+/** Relatives of Adam, by PyTorch's formulas. */
+
+import { add_, addcdiv_, copy_, mul_ } from '../ops/in-place.ts';
+import { abs, add, maximum, mul, sqrt } from '../ops/pointwise.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { checkMoments, follow, type MomentGroup } from './adam.ts';
+import {
+  nonNegative,
+  Optimizer,
+  type ParameterGroup,
+  type Parameters,
+  type Rates,
+  type Update,
+} from './optimizer.ts';
+import { penalized } from './penalty.ts';
+
+export type AdamVariantOptions = Partial<Rates & Readonly<MomentGroup>>;
+
+function momentOptions(options: AdamVariantOptions, lr: number): Rates & MomentGroup {
+  return {
+    lr: options.lr ?? lr,
+    weightDecay: options.weightDecay ?? 0,
+    maximize: options.maximize ?? false,
+    betas: options.betas ?? [0.9, 0.999],
+    eps: options.eps ?? 1e-8,
+  };
+}
+
+/** Adam that divides by the largest gradient, which fades, instead of the root of squares. lr 0.002. */
+export class Adamax extends Optimizer<MomentGroup, number> {
+  readonly averages: readonly Tensor[];
+  readonly largest: readonly Tensor[];
+
+  constructor(parameters: Parameters<MomentGroup>, options: AdamVariantOptions = {}) {
+    super(parameters, momentOptions(options, 2e-3));
+    this.averages = this.newState('averages');
+    this.largest = this.newState('largest');
+  }
+
+  protected override check(group: ParameterGroup<MomentGroup>): void {
+    super.check(group);
+    checkMoments(group);
+  }
+
+  protected override factors(group: ParameterGroup<MomentGroup>, count: number): number {
+    return -group.lr / (1 - group.betas[0] ** count);
+  }
+
+  protected override update({ target, grad, group, index }: Update<MomentGroup>, rate: number) {
+    const slope = penalized(grad, target, group);
+    const [average, largest] = [this.averages[index]!, this.largest[index]!];
+    const [beta1, beta2] = group.betas;
+    mul_(average, beta1);
+    add_(average, slope, 1 - beta1);
+    copy_(largest, maximum(mul(largest, beta2), add(abs(slope), group.eps)));
+    addcdiv_(target, average, largest, rate);
+  }
+}
+
+interface NAdamGroup extends MomentGroup {
+  momentumDecay: number;
+  /** Product of the momenta of all steps so far. */
+  product: number;
+}
+
+interface NesterovRates {
+  readonly gradient: number;
+  readonly average: number;
+  readonly scale: number;
+}
+
+export interface NAdamOptions extends AdamVariantOptions {
+  /** How fast the momentum comes near beta1; 0.004 when left out. */
+  readonly momentumDecay?: number;
+}
+
+/** Dozat's Adam with Nesterov's look ahead. lr 0.002. */
+export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
+  readonly averages: readonly Tensor[];
+  readonly squares: readonly Tensor[];
+
+  constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}) {
+    super(parameters, {
+      ...momentOptions(options, 2e-3),
+      momentumDecay: options.momentumDecay ?? 4e-3,
+      product: 1,
+    });
+    this.averages = this.newState('averages');
+    this.squares = this.newState('squares');
+  }
+
+  protected override check(group: ParameterGroup<NAdamGroup>): void {
+    super.check(group);
+    checkMoments(group);
+    nonNegative('momentumDecay', group.momentumDecay);
+  }
+
+  override step(): void {
+    for (const group of this.groups) group.product *= momentumAt(group, this.stepsTaken + 1);
+    super.step();
+  }
+
+  protected override factors(group: ParameterGroup<NAdamGroup>, count: number): NesterovRates {
+    let { product } = group;
+    // A parameter that missed steps has a shorter product.
+    if (count < this.stepsTaken) {
+      product = 1;
+      for (let step = 1; step <= count; step++) product *= momentumAt(group, step);
+    }
+    const next = momentumAt(group, count + 1);
+    return {
+      gradient: (-group.lr * (1 - momentumAt(group, count))) / (1 - product),
+      average: (-group.lr * next) / (1 - product * next),
+      scale: 1 / Math.sqrt(1 - group.betas[1] ** count),
+    };
+  }
+
+  protected override update(
+    { target, grad, group, index }: Update<NAdamGroup>,
+    rates: NesterovRates,
+  ): void {
+    const slope = penalized(grad, target, group);
+    const [average, square] = [this.averages[index]!, this.squares[index]!];
+    follow(average, square, slope, group.betas);
+    const denominator = sqrt(square);
+    mul_(denominator, rates.scale);
+    add_(denominator, group.eps);
+    addcdiv_(target, slope, denominator, rates.gradient);
+    addcdiv_(target, average, denominator, rates.average);
+  }
+}
+
+function momentumAt({ betas, momentumDecay }: NAdamGroup, step: number): number {
+  return betas[0] * (1 - 0.5 * 0.96 ** (step * momentumDecay));
+}
+
+interface Rectified {
+  readonly rate: number;
+  /** What 1/(√v + eps) is multiplied by; 0 while the variance can't be told yet. */
+  readonly scale: number;
+}
+
+/** Liu and others' Adam that waits until the variance of its rate is known. lr 0.001. */
+export class RAdam extends Optimizer<MomentGroup, Rectified> {
+  readonly averages: readonly Tensor[];
+  readonly squares: readonly Tensor[];
+
+  constructor(parameters: Parameters<MomentGroup>, options: AdamVariantOptions = {}) {
+    super(parameters, momentOptions(options, 1e-3));
+    this.averages = this.newState('averages');
+    this.squares = this.newState('squares');
+  }
+
+  protected override check(group: ParameterGroup<MomentGroup>): void {
+    super.check(group);
+    checkMoments(group);
+  }
+
+  protected override factors(group: ParameterGroup<MomentGroup>, count: number): Rectified {
+    const [beta1, beta2] = group.betas;
+    const rate = -group.lr / (1 - beta1 ** count);
+    const correction = 1 - beta2 ** count;
+    const most = 2 / (1 - beta2) - 1;
+    const length = most - (2 * count * beta2 ** count) / correction;
+    if (!(length > 5)) return { rate, scale: 0 };
+    const rectified = ((length - 4) * (length - 2) * most) / ((most - 4) * (most - 2) * length);
+    return { rate, scale: Math.sqrt(rectified) * Math.sqrt(correction) };
+  }
+
+  protected override update(
+    { target, grad, group, index }: Update<MomentGroup>,
+    { rate, scale }: Rectified,
+  ): void {
+    const slope = penalized(grad, target, group);
+    const [average, square] = [this.averages[index]!, this.squares[index]!];
+    follow(average, square, slope, group.betas);
+    if (scale === 0) {
+      add_(target, average, rate);
+      return;
+    }
+    const denominator = sqrt(square);
+    add_(denominator, group.eps);
+    addcdiv_(target, average, denominator, rate * scale);
+  }
+}

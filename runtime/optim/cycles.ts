@@ -1,0 +1,147 @@
+/** Schedules that go up and down, the momentum against the rate. */
+
+import { ArgumentError } from '../errors/errors.ts';
+import type { Optimizer } from './optimizer.ts';
+import {
+  cosine,
+  LRScheduler,
+  type MomentumCycle,
+  momentumOf,
+  positiveInteger,
+  setMomentum,
+} from './scheduler.ts';
+
+export interface OneCycleLROptions extends MomentumCycle {
+  /** The top, for all groups or one per group. */
+  readonly maxLr: number | readonly number[];
+  readonly totalSteps: number;
+  /** Part of the steps that goes up; 0.3 when left out. */
+  readonly pctStart?: number;
+  readonly annealStrategy?: 'cos' | 'linear';
+  /** Starts from maxLr / divFactor; 25 when left out. */
+  readonly divFactor?: number;
+  /** Ends at the start / finalDivFactor; 1e4 when left out. */
+  readonly finalDivFactor?: number;
+}
+
+/** Smith and Topin's cycle: up to the top, then down far below the start. Momentum 0.95 → 0.85 → 0.95. */
+export class OneCycleLR extends LRScheduler {
+  readonly #options: Required<OneCycleLROptions>;
+
+  constructor(optimizer: Optimizer, options: OneCycleLROptions) {
+    super(optimizer);
+    positiveInteger('totalSteps', options.totalSteps);
+    this.#options = {
+      pctStart: 0.3,
+      annealStrategy: 'cos',
+      divFactor: 25,
+      finalDivFactor: 1e4,
+      cycleMomentum: momentumOf(optimizer.groups[0]!) !== null,
+      baseMomentum: 0.85,
+      maxMomentum: 0.95,
+      ...options,
+    };
+    this.apply();
+  }
+
+  override step(): void {
+    const { totalSteps } = this.#options;
+    if (this.epoch + 1 >= totalSteps) {
+      throw new ArgumentError({
+        what: 'OneCycleLR: the cycle is over',
+        given: `step ${this.epoch + 1} of a cycle of ${totalSteps}`,
+        expected: `at most ${totalSteps - 1} calls of step()`,
+        remedy: 'pass totalSteps as epochs times steps per epoch',
+      });
+    }
+    super.step();
+  }
+
+  protected override apply(): void {
+    super.apply();
+    const { cycleMomentum, baseMomentum, maxMomentum } = this.#options;
+    if (!cycleMomentum) return;
+    const momentum = this.#between(this.epoch, maxMomentum, baseMomentum, maxMomentum);
+    for (const group of this.optimizer.groups) setMomentum(group, momentum);
+  }
+
+  override rate(_base: number, epoch: number, group: number): number {
+    const { maxLr, divFactor, finalDivFactor } = this.#options;
+    const top = typeof maxLr === 'number' ? maxLr : maxLr[group]!;
+    const start = top / divFactor;
+    return this.#between(epoch, start, top, start / finalDivFactor);
+  }
+
+  #between(epoch: number, start: number, top: number, end: number): number {
+    const { totalSteps, pctStart, annealStrategy } = this.#options;
+    const peak = pctStart * totalSteps - 1;
+    const way = annealStrategy === 'cos' ? cosine : linear;
+    if (peak > 0 && epoch <= peak) return way(start, top, epoch / peak);
+    return way(top, end, (epoch - peak) / (totalSteps - 1 - peak));
+  }
+}
+
+function linear(from: number, to: number, part: number): number {
+  return from + (to - from) * part;
+}
+
+export interface CyclicLROptions extends MomentumCycle {
+  readonly baseLr: number | readonly number[];
+  readonly maxLr: number | readonly number[];
+  /** 2000 when left out. */
+  readonly stepSizeUp?: number;
+  /** As up when left out. */
+  readonly stepSizeDown?: number;
+  /** `triangular2` halves the height each cycle, `exp_range` multiplies it by gammaᵉᵖᵒᶜʰ. */
+  readonly mode?: 'triangular' | 'triangular2' | 'exp_range';
+  readonly gamma?: number;
+}
+
+/** Smith's triangles between two rates. Momentum moves between 0.8 and 0.9, against the rate. */
+export class CyclicLR extends LRScheduler {
+  readonly #options: Required<CyclicLROptions>;
+
+  constructor(optimizer: Optimizer, options: CyclicLROptions) {
+    super(optimizer);
+    const stepSizeUp = positiveInteger('stepSizeUp', options.stepSizeUp ?? 2000);
+    this.#options = {
+      stepSizeDown: stepSizeUp,
+      mode: 'triangular',
+      gamma: 1,
+      cycleMomentum: momentumOf(optimizer.groups[0]!) !== null,
+      baseMomentum: 0.8,
+      maxMomentum: 0.9,
+      ...options,
+      stepSizeUp,
+    };
+    positiveInteger('stepSizeDown', this.#options.stepSizeDown);
+    this.apply();
+  }
+
+  protected override apply(): void {
+    super.apply();
+    const { cycleMomentum, baseMomentum, maxMomentum } = this.#options;
+    if (!cycleMomentum) return;
+    const height = this.#height(this.epoch);
+    const momentum = maxMomentum - (maxMomentum - baseMomentum) * height;
+    for (const group of this.optimizer.groups) setMomentum(group, momentum);
+  }
+
+  override rate(_base: number, epoch: number, group: number): number {
+    const { baseLr, maxLr } = this.#options;
+    const of = (rates: number | readonly number[]) =>
+      typeof rates === 'number' ? rates : rates[group]!;
+    return of(baseLr) + (of(maxLr) - of(baseLr)) * this.#height(epoch);
+  }
+
+  /** From 0 at the base to 1 at the top, as the mode scales it. */
+  #height(epoch: number): number {
+    const { stepSizeUp, stepSizeDown, mode, gamma } = this.#options;
+    const length = stepSizeUp + stepSizeDown;
+    const cycle = Math.floor(epoch / length);
+    const since = epoch - cycle * length;
+    const height = since <= stepSizeUp ? since / stepSizeUp : (length - since) / stepSizeDown;
+    if (mode === 'triangular2') return height / 2 ** cycle;
+    return mode === 'exp_range' ? height * gamma ** epoch : height;
+  }
+}

@@ -1,0 +1,112 @@
+import { ArgumentError } from '../errors/errors.ts';
+import type { Optimizer } from './optimizer.ts';
+
+export interface ReduceLROnPlateauOptions {
+  /** Whether the measure should fall (`min`, when left out) or rise. */
+  readonly mode?: 'min' | 'max';
+  /** What rates are multiplied by; 0.1 when left out. */
+  readonly factor?: number;
+  /** Epochs without progress that are put up with; 10 when left out. */
+  readonly patience?: number;
+  /** How much better the measure must be to count; 1e-4 when left out. */
+  readonly threshold?: number;
+  /** The threshold as a part of the best (`rel`, when left out) or as a difference. */
+  readonly thresholdMode?: 'rel' | 'abs';
+  /** Epochs to wait after a reduction; 0 when left out. */
+  readonly cooldown?: number;
+  readonly minLr?: number | readonly number[];
+  /** Smaller reductions are left out; 1e-8 when left out. */
+  readonly eps?: number;
+}
+
+export interface PlateauState {
+  readonly best: number;
+  readonly bad: number;
+  readonly cooling: number;
+}
+
+/** Reduces the rates when a measure stops getting better. */
+export class ReduceLROnPlateau {
+  readonly optimizer: Optimizer;
+  readonly #options: Required<ReduceLROnPlateauOptions>;
+  #best: number;
+  /** Epochs since the best. */
+  #bad = 0;
+  /** Epochs still to wait. */
+  #cooling = 0;
+
+  constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}) {
+    const { factor = 0.1 } = options;
+    if (!(factor < 1)) {
+      throw new ArgumentError({
+        what: 'ReduceLROnPlateau: factor out of range',
+        given: `factor = ${factor}`,
+        expected: 'a number below 1',
+        remedy: 'pass what the rates are multiplied by, such as 0.1',
+      });
+    }
+    this.optimizer = optimizer;
+    this.#options = {
+      mode: 'min',
+      patience: 10,
+      threshold: 1e-4,
+      thresholdMode: 'rel',
+      cooldown: 0,
+      minLr: 0,
+      eps: 1e-8,
+      ...options,
+      factor,
+    };
+    this.#best = this.#options.mode === 'min' ? Infinity : -Infinity;
+  }
+
+  /** The rates in effect, one per group. */
+  get lastLr(): readonly number[] {
+    return this.optimizer.groups.map(({ lr }) => lr);
+  }
+
+  /** The measure of an epoch that is over. */
+  step(measure: number): void {
+    if (this.#better(measure)) {
+      this.#best = measure;
+      this.#bad = 0;
+    } else {
+      this.#bad++;
+    }
+    if (this.#cooling > 0) {
+      this.#cooling--;
+      this.#bad = 0;
+    }
+    if (this.#bad <= this.#options.patience) return;
+    this.#reduce();
+    this.#cooling = this.#options.cooldown;
+    this.#bad = 0;
+  }
+
+  stateDict(): PlateauState {
+    return { best: this.#best, bad: this.#bad, cooling: this.#cooling };
+  }
+
+  loadStateDict(state: PlateauState): void {
+    this.#best = state.best;
+    this.#bad = state.bad;
+    this.#cooling = state.cooling;
+  }
+
+  #better(measure: number): boolean {
+    const { mode, threshold, thresholdMode } = this.#options;
+    const sign = mode === 'min' ? -1 : 1;
+    if (thresholdMode === 'abs') return sign * (measure - this.#best) > threshold;
+    // An infinite best, before the first epoch, stays infinite.
+    return sign * (measure - this.#best * (1 + sign * threshold)) > 0;
+  }
+
+  #reduce(): void {
+    const { factor, minLr, eps } = this.#options;
+    this.optimizer.groups.forEach((group, i) => {
+      const least = typeof minLr === 'number' ? minLr : minLr[i]!;
+      const rate = Math.max(group.lr * factor, least);
+      if (group.lr - rate > eps) group.lr = rate;
+    });
+  }
+}

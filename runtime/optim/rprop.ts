@@ -1,0 +1,119 @@
+import { noGrad } from '../autograd/grad-mode.ts';
+import { add_, copy_, fill_, mul_ } from '../ops/in-place.ts';
+import { clamp, lt, maskedFill, mul, sign, sub } from '../ops/pointwise.ts';
+import { clamp_ } from '../ops/pointwise-in-place.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import {
+  Optimizer,
+  type ParameterGroup,
+  type Parameters,
+  type Rates,
+  type Update,
+} from './optimizer.ts';
+import { penalized } from './penalty.ts';
+
+interface RpropGroup {
+  etas: readonly [number, number];
+  stepSizes: readonly [number, number];
+}
+
+export interface RpropOptions extends Partial<Rates> {
+  /** What a step is multiplied by where the gradient turns round, and where it goes on; [0.5, 1.2]. */
+  readonly etas?: readonly [number, number];
+  /** Smallest and largest step; [1e-6, 50]. */
+  readonly stepSizes?: readonly [number, number];
+}
+
+/** Riedmiller and Braun's resilient steps: only signs of gradients count. Steps start from lr, 0.01. */
+export class Rprop extends Optimizer<RpropGroup, undefined> {
+  /** The gradients of the step before, and the sizes of steps. */
+  readonly before: readonly Tensor[];
+  readonly sizes: readonly Tensor[];
+
+  constructor(parameters: Parameters<RpropGroup>, options: RpropOptions = {}) {
+    super(parameters, {
+      lr: options.lr ?? 0.01,
+      weightDecay: 0,
+      maximize: options.maximize ?? false,
+      etas: options.etas ?? [0.5, 1.2],
+      stepSizes: options.stepSizes ?? [1e-6, 50],
+    });
+    this.before = this.newState('before');
+    this.sizes = this.newState('sizes');
+    const rates = this.groups.flatMap(({ parameters: own, lr }) => own.map(() => lr));
+    noGrad(() => this.sizes.forEach((size, i) => void fill_(size, rates[i]!)));
+  }
+
+  protected override factors(): undefined {}
+
+  protected override update({ target, grad, group, index }: Update<RpropGroup>): void {
+    const [before, size] = [this.before[index]!, this.sizes[index]!];
+    const [less, more] = group.etas;
+    const turn = sign(mul(grad, before));
+    // 1, times `more` where the sign stayed, `less` where it turned.
+    const [stays, turns] = [clamp(turn, 0, 1), clamp(turn, -1, 0)];
+    const factor = sub(mul(stays, more - 1), mul(turns, less - 1));
+    add_(factor, 1);
+    mul_(size, factor);
+    clamp_(size, group.stepSizes[0], group.stepSizes[1]);
+    const slope = maskedFill(grad, lt(turn, 0), 0);
+    add_(target, mul(sign(slope), size), -1);
+    copy_(before, slope);
+  }
+}
+
+interface ASGDGroup {
+  lambd: number;
+  alpha: number;
+  t0: number;
+}
+
+interface AveragingRates {
+  readonly rate: number;
+  readonly shrink: number;
+  readonly share: number;
+}
+
+export interface ASGDOptions extends Partial<Rates> {
+  /** Decay of the rate; 1e-4 when left out. */
+  readonly lambd?: number;
+  /** Power of that decay; 0.75 when left out. */
+  readonly alpha?: number;
+  /** Steps before averaging begins; 1e6 when left out. */
+  readonly t0?: number;
+}
+
+/** Polyak and Juditsky's averaged gradient descent; `averages` holds the mean. lr 0.01 when left out. */
+export class ASGD extends Optimizer<ASGDGroup, AveragingRates> {
+  readonly averages: readonly Tensor[];
+
+  constructor(parameters: Parameters<ASGDGroup>, options: ASGDOptions = {}) {
+    super(parameters, {
+      lr: options.lr ?? 0.01,
+      weightDecay: options.weightDecay ?? 0,
+      maximize: options.maximize ?? false,
+      lambd: options.lambd ?? 1e-4,
+      alpha: options.alpha ?? 0.75,
+      t0: options.t0 ?? 1e6,
+    });
+    this.averages = this.newState('averages');
+  }
+
+  protected override factors(group: ParameterGroup<ASGDGroup>, count: number): AveragingRates {
+    const { lr, lambd, alpha, t0 } = group;
+    const rate = lr / (1 + lambd * lr * (count - 1)) ** alpha;
+    return { rate: -rate, shrink: 1 - lambd * rate, share: 1 / Math.max(1, count - 1 - t0) };
+  }
+
+  protected override update(
+    { target, grad, group, index }: Update<ASGDGroup>,
+    { rate, shrink, share }: AveragingRates,
+  ): void {
+    const slope = penalized(grad, target, group);
+    mul_(target, shrink);
+    add_(target, slope, rate);
+    const average = this.averages[index]!;
+    if (share === 1) copy_(average, target);
+    else add_(average, sub(target, average), share);
+  }
+}
