@@ -18,6 +18,7 @@ import { activate } from './resume/function-of.ts';
 import { finishNatively, stepNatively } from './resume/native.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
+import { SubgraphVariants } from './resume/subgraph-variants.ts';
 import { Suspended } from './resume/suspended.ts';
 import { catchIn } from './resume/unwind.ts';
 import { type CapturedStats, StatsCounter } from './stats.ts';
@@ -205,15 +206,23 @@ export class Captured {
       return this.#runNatively(point, frames, 'a value that backward needs is written in place');
     }
     if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
-    const subgraph = stages && new Subgraph(stages.planned);
+    const subgraph = stages && this.#variants(result, stages);
     if (stages) {
       this.#stats.graphs++;
       this.#stats.ops += stages.forward.ops.length;
     }
-    const entry = new Entry(result, subgraph);
+    const entry = new Entry(result, subgraph, this.#memory.donate);
     this.#parts.push({ trace: entry.result, stages });
     point.add(entry);
     return entry;
+  }
+
+  #variants(result: TraceResult, { planned }: SubgraphStages): SubgraphVariants {
+    return new SubgraphVariants(new Subgraph(planned), ({ donated, sourceOrder }) => {
+      const memory = sourceOrder ? { ...this.#memory, order: false } : this.#memory;
+      const stages = compileSubgraph(result.program, result, memory, donated);
+      return new Subgraph(stages.planned);
+    });
   }
 
   #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {

@@ -27,28 +27,34 @@ export interface Differentiation {
 
 /**
  * Phases 4 to 7 for one traced program: differentiate, optimize, split, plan. Where no gradient can come
- * from any output, or flow to any input, the forward program alone is planned.
+ * from any output, or flow to any input, the forward program alone is planned. `donated` are numbers of
+ * inputs whose memory is the program's.
  */
 export function compileSubgraph(
   tracedProgram: Program,
   { needsGrad, differentiable }: Differentiation,
   memory: MemoryOptions = memoryOptions(),
+  donated: readonly number[] = [],
 ): SubgraphStages {
   const traced = normalize(tracedProgram);
   verifyProgram(traced);
   const planner = new SubgraphPlanner(memory);
+  const owned: Ownership = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
   if (!needsGrad.includes(true) || !differentiable.includes(true)) {
-    return planner.inference(traced);
+    return planner.inference(traced, owned);
   }
   const joint = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
-  if (joint.gradOutputs.every((id) => id === null)) return planner.inference(traced);
-  return planner.training(traced, joint);
+  if (joint.gradOutputs.every((id) => id === null)) return planner.inference(traced, owned);
+  return planner.training(traced, joint, owned);
 }
 
 /** Which of the values that enter a program nobody else holds. */
 interface Ownership {
   readonly inputs?: (index: number) => boolean;
-  readonly gradients: boolean;
+  /** Inputs that are handed over: they may be written over, too. */
+  readonly donated?: ReadonlySet<ValueId>;
+  /** True when left out. */
+  readonly gradients?: boolean;
 }
 
 /** Phases 6 and 7, for a subgraph and for the regions of its control ops. */
@@ -61,13 +67,14 @@ class SubgraphPlanner {
     this.#memory = memory;
   }
 
-  inference(traced: Program, inputsEnterAlone?: Ownership['inputs']): SubgraphStages {
+  inference(traced: Program, { inputs, donated }: Ownership = {}): SubgraphStages {
     const values: TensorMeta[] = [...traced.values];
     const forward = materializeLayouts(traced, values);
     verifyProgram(forward);
     const { plan } = this.#plan(forward, {
       keep: [],
-      ...(inputsEnterAlone && { inputsEnterAlone }),
+      ...(inputs && { inputsEnterAlone: inputs }),
+      ...(donated && { donated }),
     });
     const planned = { values, forward: plan, backward: null };
     return { traced, joint: null, forward, backward: null, planned };
@@ -76,7 +83,7 @@ class SubgraphPlanner {
   training(
     traced: Program,
     joint: JointProgram,
-    { inputs, gradients }: Ownership = { gradients: true },
+    { inputs, donated, gradients = true }: Ownership,
   ): SubgraphStages {
     const parts = split(joint);
     const values: TensorMeta[] = [...joint.program.values];
@@ -86,12 +93,17 @@ class SubgraphPlanner {
     verifyProgram(backward, parts.saved.withData.concat(parts.saved.noNeedBuffer));
 
     const keep = keptValues(forward, parts.saved, this.#memory);
-    const entering = inputs ? { inputsEnterAlone: inputs } : {};
+    const entering = {
+      ...(inputs && { inputsEnterAlone: inputs }),
+      ...(donated && { donated }),
+    };
     const plannedForward = this.#plan(forward, { keep, ...entering });
     const after = { carried: plannedForward.kept, inputsEnterAlone: gradients };
+    const plannedBackward = this.#plan(backward, { keep: [], ...after });
     const part: BackwardPart = {
-      plan: this.#plan(backward, { keep: [], ...after }).plan,
-      retainingPlan: this.#plan(backward, { keep, ...after }).plan,
+      plan: plannedBackward.plan,
+      // In the same order: what stays alive differs, not what is computed.
+      retainingPlan: this.#plan(plannedBackward.program, { keep, ...after }, false).plan,
       saved: parts.saved,
       gradOutputs: joint.gradOutputs,
       gradInputs: joint.gradInputs,
@@ -103,10 +115,11 @@ class SubgraphPlanner {
   #plan(
     program: Program,
     options: Omit<Parameters<typeof planProgram>[1], 'memory' | 'planRegions'>,
+    order = this.#memory.order,
   ): ReturnType<typeof planProgram> {
     return planProgram(program, {
       ...options,
-      memory: this.#memory,
+      memory: { ...this.#memory, order },
       planRegions: this.#planRegions,
     });
   }
@@ -121,7 +134,7 @@ class SubgraphPlanner {
       const records = recorded || op.name.endsWith('Backward');
       const alone = (index: number) => index < count;
       if (records && region.joint) return this.#trainingRegion(region, region.joint, isBody, alone);
-      return this.inference(region.program, isBody ? alone : undefined).planned;
+      return this.inference(region.program, isBody ? { inputs: alone } : {}).planned;
     });
   };
 

@@ -13,6 +13,8 @@ export class Holder {
   readonly bytes: number;
   /** Number of writes in place; a saved value compares it to see that its data is still the same. */
   version = 0;
+  /** Number of the last look for inputs that share memory; see `isAliased`. */
+  seen = 0;
   /** How many of the owners are tensor handles. */
   handles = 0;
   #owners = 1;

@@ -18,6 +18,8 @@ export interface Step {
 export interface PredictedMemory {
   /** Most bytes alive at once during the run, above what was allocated when it began. */
   readonly peakBytes: number;
+  /** No order of the same ops has a lower peak. 0 where control ops leave it open. */
+  readonly lowerBoundBytes: number;
   /** Bytes of saved values that only the scope keeps alive between forward and backward. */
   readonly savedBytes: number;
   /** Bytes of outputs that are handed to the caller and share no memory with inputs. */
@@ -33,6 +35,8 @@ export interface Plan {
   readonly unusedInputs: readonly ValueId[];
   /** Values that leave the scope after the outputs were handed out. */
   readonly freesAtEnd: readonly ValueId[];
+  /** The ops are not in the order of the source. */
+  readonly reordered: boolean;
   readonly predicted: PredictedMemory;
 }
 

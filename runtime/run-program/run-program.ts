@@ -30,15 +30,17 @@ export class Subgraph {
    * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter
    * the scope as further owners of their holders; one with other strides than planned as a copy that
    * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
+   * `donated`, bit i for input number i, are handed over: their handles lose their memory.
    * After an exception everything is as before, but for writes in place that were made already.
    */
-  run(inputs: readonly Tensor[]): Tensor[] {
+  run(inputs: readonly Tensor[], donated = 0): Tensor[] {
     const { forward, backward } = this.planned;
     const scope = this.scopes.take();
     try {
       const { slots } = scope;
       forward.inputs.forEach((id, i) => {
         if (this.#enters[i]) enter(slots[id]!, inputs[i]!, this.planned.values[id]!);
+        if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
       });
       this.#forward.run(slots);
       const outputs = forward.outputs.map((id) => this.take(slots, id));

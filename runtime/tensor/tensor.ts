@@ -166,6 +166,16 @@ export class Tensor implements TensorMeta, Operand {
     return new Tensor(this, this.holder?.retain() ?? null, this.traced);
   }
 
+  /** Gives up this handle's share in the memory; its meta and its place in the graph stay. */
+  surrender(): void {
+    const { holder } = this.#lease;
+    if (!holder) return;
+    collected.unregister(this.#lease);
+    this.#lease.holder = null;
+    holder.handles--;
+    holder.release();
+  }
+
   /** Gives the memory back if no other handle, saved value or scope holds it. Twice is harmless. */
   dispose(): void {
     if (this.#lease.holder) collected.unregister(this.#lease);

@@ -6,6 +6,9 @@ import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sameShape } from '../../runtime/tensor/shape.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import { enterControl } from './control.ts';
+import { scratchBytesOf } from './op-memory.ts';
+import type { Entering } from './order/memory-graph.ts';
+import { boundOf, orderForMemory } from './order/order.ts';
 import { bytesOf, type Storage, StorageCount } from './storages.ts';
 
 interface PlanOptions {
@@ -15,7 +18,9 @@ interface PlanOptions {
   readonly carried?: ReadonlyMap<ValueId, Storage>;
   /** Inputs die with the scope that they enter, as gradients do; else they are the caller's. */
   readonly inputsEnterAlone?: boolean | ((index: number) => boolean);
-  readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse'>;
+  /** Inputs that nobody else holds: memory to free at its last use, or to write over. */
+  readonly donated?: ReadonlySet<ValueId>;
+  readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order'>;
   /** Plans the regions of a control op; `recorded`: somebody reads the tape. */
   readonly planRegions: PlanRegions;
 }
@@ -24,30 +29,33 @@ export type PlanRegions = (op: ProgramOp, recorded: boolean) => readonly Planned
 
 export interface Planned {
   readonly plan: Plan;
+  /** The program in the order of the plan. */
+  readonly program: Program;
   /** Storages of the kept values, for the program that goes on with them. */
   readonly kept: ReadonlyMap<ValueId, Storage>;
 }
 
 /**
- * In: a program in its order. Out: where each value leaves the scope (its last use), which outputs take
- * over the memory of a dying operand, and the bytes that follow. Guarantees: the predicted bytes are
- * those that the allocator will count.
+ * In: a program. Out: an order of its ops with a low peak, where each value leaves the scope (its last
+ * use), which outputs take over the memory of a dying operand, and the bytes that follow. Guarantees:
+ * the predicted bytes are those that the allocator will count.
  */
-export function planProgram(program: Program, options: PlanOptions): Planned {
+export function planProgram(given: Program, options: PlanOptions): Planned {
   const carried = options.carried ?? new Map<ValueId, Storage>();
   const { planRegions } = options;
   const { freeAtLastUse, reuse } = options.memory;
+  const { program, lowerBound } = ordered(given, options, carried);
+  const isDonated = (id: ValueId) => options.donated?.has(id) ?? false;
   const staying = new Set<ValueId>([...options.keep, ...program.outputs]);
   const lastUse = lastUses(program);
   const count = new StorageCount();
   for (const [id, storage] of copied(carried)) count.carry(id, storage);
   const entering = program.inputs.filter((id) => lastUse.has(id) || staying.has(id));
-  const alone = options.inputsEnterAlone ?? false;
-  program.inputs.forEach((id, index) => {
-    if (!entering.includes(id)) return;
-    const owned = typeof alone === 'function' ? alone(index) : alone;
-    count.enter(id, owned ? bytesOf(program.values, id) : 0);
-  });
+  const bringing = enteringWith(program, options);
+  for (const id of entering) {
+    const { bytes, exclusive } = bringing(id);
+    count.enter(id, bytes, exclusive);
+  }
 
   const isRead = (id: ValueId) => lastUse.has(id) || staying.has(id);
   const steps = program.ops.map((op, index): Step => {
@@ -59,11 +67,13 @@ export function planProgram(program: Program, options: PlanOptions): Planned {
       return { op, reuses: op.outputs.map(() => null), frees: dying, regions };
     }
     const reuses = allocateOutputs(program, op, reuse ? dying : [], count);
-    count.transient(scratchOf(program, op));
+    count.transient(scratchBytesOf(program, op));
     for (const id of dying) count.free(id);
     return { op, reuses, frees: dying };
   });
 
+  // They were allocated before the run began.
+  const donatedBytes = sumBytes(entering.filter(isDonated).map((id) => bringing(id)));
   const keep = new Set(options.keep);
   const outputStorages = new Set(program.outputs.map((id) => count.of(id)));
   const kept = new Map(options.keep.map((id) => [id, count.of(id)]));
@@ -71,6 +81,7 @@ export function planProgram(program: Program, options: PlanOptions): Planned {
   const freesAtEnd = count.values().filter((id) => !keep.has(id));
   for (const id of freesAtEnd) count.free(id);
   return {
+    program,
     kept: new Map([...kept].map(([id, s]) => [id, outputStorages.has(s) ? callersMemory(s) : s])),
     plan: {
       inputs: program.inputs,
@@ -78,13 +89,36 @@ export function planProgram(program: Program, options: PlanOptions): Planned {
       outputs: program.outputs,
       unusedInputs: program.inputs.filter((id) => !entering.includes(id)),
       freesAtEnd,
+      reordered: program.ops.some((op, i) => op !== given.ops[i]),
       predicted: {
-        peakBytes: count.peak,
+        peakBytes: count.peak - donatedBytes,
+        lowerBoundBytes: lowerBound - donatedBytes,
         savedBytes: sumBytes(savedStorages),
         outputBytes: sumBytes(outputStorages),
       },
     },
   };
+}
+
+function enteringWith(
+  { values, inputs }: Program,
+  { donated, inputsEnterAlone: alone = false }: PlanOptions,
+): (id: ValueId) => Entering {
+  const entersAlone = (id: ValueId) =>
+    typeof alone === 'function' ? alone(inputs.indexOf(id)) : alone;
+  return (id) => {
+    if (donated?.has(id)) return { bytes: bytesOf(values, id), exclusive: true };
+    return { bytes: entersAlone(id) ? bytesOf(values, id) : 0, exclusive: false };
+  };
+}
+
+function ordered(program: Program, options: PlanOptions, carried: ReadonlyMap<ValueId, Storage>) {
+  const { keep, memory } = options;
+  // Which way control goes, and how many turns it takes, is not known: such programs stay as they are.
+  if (program.ops.some(({ op }) => op.kernel.kind === 'control')) return { program, lowerBound: 0 };
+  const graph = { keep, carried, entering: enteringWith(program, options), reuse: memory.reuse };
+  if (memory.order && memory.freeAtLastUse) return orderForMemory(program, graph);
+  return { program, lowerBound: boundOf(program, graph) };
 }
 
 /** A saved value that is also an output: the caller holds it, so its memory is not the program's to free. */
@@ -99,7 +133,7 @@ function copied(carried: ReadonlyMap<ValueId, Storage>): ReadonlyMap<ValueId, St
   return new Map([...carried].map(([id, storage]) => [id, copies.get(storage)!]));
 }
 
-function sumBytes(storages: Iterable<Storage>): number {
+function sumBytes(storages: Iterable<Pick<Storage, 'bytes'>>): number {
   let bytes = 0;
   for (const storage of storages) bytes += storage.bytes;
   return bytes;
@@ -126,13 +160,6 @@ function dyingAt(
   const operands = op.inputs.filter((id) => lastUse.get(id) === index);
   const unread = op.outputs.filter((id) => !lastUse.has(id));
   return [...new Set([...operands, ...unread])].filter((id) => !staying.has(id));
-}
-
-function scratchOf(program: Program, { op, inputs, outputs, attrs }: ProgramOp): number {
-  if (op.kernel.kind === 'view') return 0;
-  const metas = (ids: readonly ValueId[]) => ids.map((id) => program.values[id]!);
-  const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
-  return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);
 }
 
 function allocateOutputs(

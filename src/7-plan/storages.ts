@@ -24,8 +24,8 @@ export class StorageCount {
   peak = 0;
 
   /** Memory from outside enters the scope; with `bytes` when only the scope holds it from then on. */
-  enter(id: ValueId, bytes: number): void {
-    this.#of.set(id, { bytes, exclusive: false, owners: 1 });
+  enter(id: ValueId, bytes: number, exclusive = false): void {
+    this.#of.set(id, { bytes, exclusive, owners: 1 });
     this.#grow(bytes);
   }
 

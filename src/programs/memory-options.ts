@@ -9,6 +9,10 @@ export interface MemoryOptions {
   readonly freeAtLastUse: boolean;
   /** A result takes over the memory of a dying operand where the kernel allows. Needs freeAtLastUse. */
   readonly reuse: boolean;
+  /** Ops run in an order with a low peak. Off: in the order of the source. Needs freeAtLastUse. */
+  readonly order: boolean;
+  /** An input that nobody reads after the call belongs to the program. Off: it lives until the call ends. */
+  readonly donate: boolean;
   /** Between forward and backward only what backward reads stays. Off: every value stays. */
   readonly skipSet: boolean;
   /** Inputs that backward doesn't read are not held for it. Off: all inputs are. */
@@ -22,6 +26,8 @@ export interface MemoryOptions {
 const allOn: MemoryOptions = {
   freeAtLastUse: true,
   reuse: true,
+  order: true,
+  donate: true,
   skipSet: true,
   unusedInputs: true,
   unusedOutputs: true,
@@ -30,15 +36,16 @@ const allOn: MemoryOptions = {
 
 /**
  * Variants of the original system: `planned` has everything; `cleaned` is run_program with all
- * clean-ups and no reuse; `inputsCleaned` and `uncleaned` are the states before its memory was mended.
+ * clean-ups, no reuse and the order of the source; `inputsCleaned` and `uncleaned` are the states before its memory was mended.
  */
+const cleaned = { ...allOn, reuse: false, order: false, donate: false };
+
 export const memoryPresets = {
   planned: allOn,
-  cleaned: { ...allOn, reuse: false },
-  inputsCleaned: { ...allOn, reuse: false, noNeedBuffer: false, unusedOutputs: false },
+  cleaned,
+  inputsCleaned: { ...cleaned, noNeedBuffer: false, unusedOutputs: false },
   uncleaned: {
-    ...allOn,
-    reuse: false,
+    ...cleaned,
     noNeedBuffer: false,
     unusedOutputs: false,
     unusedInputs: false,

@@ -1,12 +1,12 @@
 import { events } from '../../runtime/memory/events.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
-import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { GuardSet } from '../guards/guard.ts';
 import { compileReader, type Reader } from '../guards/source.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import { compileEffects } from './apply-effects.ts';
+import { compileDonation, noDonation } from './donation.ts';
 import {
   compileFrame,
   compileMakes,
@@ -15,6 +15,7 @@ import {
   type RunValues,
 } from './materialize.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
+import type { SubgraphVariants } from './subgraph-variants.ts';
 
 export type EntryOutcome =
   | { readonly kind: 'return'; readonly value: unknown }
@@ -25,10 +26,11 @@ export class Entry {
   readonly guards: GuardSet;
   readonly result: TraceResult;
   /** Null when there is no tensor op before the break or return. */
-  readonly subgraph: Subgraph | null;
+  readonly subgraph: SubgraphVariants | null;
   readonly #inputs: readonly Reader[];
   /** Inputs that the program writes in place. */
   readonly #written: readonly Reader[];
+  readonly #donated: ReturnType<typeof compileDonation>;
   readonly #make: (values: RunValues) => void;
   readonly #effects: ReturnType<typeof compileEffects>;
   /** Outputs that an effect puts into an object: nobody's to give back. */
@@ -36,12 +38,15 @@ export class Entry {
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
-  constructor(result: TraceResult, subgraph: Subgraph | null) {
+  /** `donate`: inputs that die with the call are handed over to the program. */
+  constructor(result: TraceResult, subgraph: SubgraphVariants | null, donate: boolean) {
     this.result = result;
     this.subgraph = subgraph;
     this.guards = new GuardSet(result.guards);
     this.#inputs = subgraph ? result.inputs.map(compileReader) : [];
-    this.#written = subgraph ? writtenInputs(subgraph).map((i) => this.#inputs[i]!) : [];
+    this.#written = subgraph ? subgraph.written.map((i) => this.#inputs[i]!) : [];
+    this.#donated =
+      subgraph && donate ? compileDonation(result, subgraph.usual.planned) : noDonation;
     this.#make = compileMakes(result.makes);
     this.#effects = compileEffects(result.effects);
     this.#stored = new Set(
@@ -63,7 +68,9 @@ export class Entry {
   /** The guards must hold. `owned` are tensors that only the frames hold; dead ones are given back. */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome {
     const inputs = this.#inputs.map((read) => read(frames) as Tensor);
-    const outputs = this.subgraph ? runMarked(this.subgraph, inputs) : [];
+    const outputs = this.subgraph
+      ? runMarked(this.subgraph, inputs, this.#donated(inputs, frames, owned))
+      : [];
     const values: RunValues = { frames, outputs, made: [] };
     this.#make(values);
     // Everything is read before anything changes.
@@ -87,25 +94,15 @@ export class Entry {
 
 const nothing: readonly Holder[] = [];
 
-/** Numbers of the inputs whose memory some op of the program writes, also through views. */
-function writtenInputs({ planned }: Subgraph): number[] {
-  const bases = new Map<number, number>();
-  const written = new Set<number>();
-  for (const { op } of planned.forward.steps) {
-    const [first] = op.inputs;
-    if (first === undefined) continue;
-    const root = bases.get(first) ?? first;
-    if (op.op.kernel.kind === 'view') bases.set(op.outputs[0]!, root);
-    if (op.op.inPlace) written.add(root);
-  }
-  return planned.forward.inputs.flatMap((id, i) => (written.has(id) ? [i] : []));
-}
-
 let calls = 0;
 
 /** Every run of a subgraph leaves a mark in the event stream, to find it again in a log. */
-function runMarked(subgraph: Subgraph, inputs: readonly Tensor[]): Tensor[] {
+function runMarked(
+  subgraph: SubgraphVariants,
+  inputs: readonly Tensor[],
+  donated: number,
+): Tensor[] {
   const call = calls++;
   if (events.active) events.mark(`START SOT_CALL_${call}`);
-  return subgraph.run(inputs);
+  return subgraph.run(inputs, donated);
 }

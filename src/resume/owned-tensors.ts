@@ -11,6 +11,14 @@ import { closureOf } from './function-of.ts';
 export class OwnedTensors {
   readonly #owned = new Set<Tensor>();
 
+  get isEmpty(): boolean {
+    return this.#owned.size === 0;
+  }
+
+  has(tensor: Tensor): boolean {
+    return this.#owned.has(tensor);
+  }
+
   /** The function returns: what its value holds stays, the rest goes. */
   leave(value: unknown, made: readonly unknown[]): void {
     if (this.#owned.size === 0) return;

@@ -44,7 +44,8 @@ describe.skipIf(skipGpu)('gpu/program', () => {
       outputs: [id(5)],
       unusedInputs: [],
       freesAtEnd: [],
-      predicted: { peakBytes: 2048, savedBytes: 0, outputBytes: 1024 },
+      reordered: false,
+      predicted: { peakBytes: 2048, lowerBoundBytes: 2048, savedBytes: 0, outputBytes: 1024 },
     };
     const executable = new Executable(plan, Array(6).fill(meta));
     const scope = new Scope(6);

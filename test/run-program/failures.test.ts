@@ -55,7 +55,7 @@ describe('a run that fails', () => {
       vi.restoreAllMocks();
       expect(bytesNow(), `after failure ${nth}`).toBe(before);
     }
-    expect(failures).toBeGreaterThan(2);
+    expect(failures).toBeGreaterThan(1);
     expect(fn.stats().fallbacks).toEqual([]);
     for (const tensor of [x, w]) tensor.dispose();
   });
@@ -82,7 +82,7 @@ describe('a run that fails', () => {
       loss.dispose();
       expect(bytesNow(), `after failure ${nth}`).toBe(before);
     }
-    expect(failures).toBeGreaterThan(2);
+    expect(failures).toBeGreaterThan(1);
     for (const tensor of [x, w]) tensor.dispose();
   });
 
@@ -116,7 +116,7 @@ describe('a run that fails', () => {
     const [x, w] = [data([n]), data([n], { salt: 1 }).requiresGrad_()];
     const loss = toStatic(chain)(x, w);
     // The seed is made first; the failure then is in the middle of the program.
-    failAt(2);
+    failAt(1);
     expect(() => loss.backward()).toThrow(OutOfMemoryError);
     vi.restoreAllMocks();
     expect(() => loss.backward()).toThrow(AutogradError);

@@ -1,0 +1,102 @@
+import { FlowNetwork } from './max-flow.ts';
+import type { MemoryGraph, OpIndex } from './memory-graph.ts';
+
+export interface CutAt {
+  /** No order has fewer bytes alive while the op runs. */
+  readonly bytes: number;
+  /** Per op: 1 where that minimum has it before the op. */
+  readonly earlier: Uint8Array;
+}
+
+/**
+ * The fewest bytes that can be alive while an op runs, over all orders. Which ops have run by then is a
+ * set closed under "must come before" with the op's own predecessors in it and its successors not; a
+ * storage is alive when its maker is in the set and one of its users isn't. The cheapest such set is a
+ * minimum cut (a closure problem, after Picard 1976), over the ops that may be on either side.
+ */
+export function cutAt(graph: MemoryGraph, op: OpIndex): CutAt {
+  const { bytes, maker, pinned, touchers } = graph;
+  const side = sidesOf(graph, op);
+  const earlier = new Uint8Array(graph.size);
+  const network = new FlowNetwork();
+  const nodes = new Int32Array(graph.size);
+  for (let other = 0; other < graph.size; other++) {
+    if (side[other] === before) earlier[other] = 1;
+    nodes[other] = side[other] === open ? network.addNode() : nodeOfSide[side[other]! as Closed];
+  }
+  for (let other = 0; other < graph.size; other++) {
+    if (side[other] !== open) continue;
+    for (const needed of graph.before[other]!) {
+      if (side[needed] === open) network.addEdge(nodes[other]!, nodes[needed]!, unlimited);
+    }
+  }
+  let fixed = 0;
+  for (let storage = 0; storage < bytes.length; storage++) {
+    if (bytes[storage] === 0) continue;
+    const made = maker[storage]!;
+    const madeBy = made < 0 ? before : side[made]!;
+    if (madeBy === after || made === op) continue;
+    const users = touchers[storage]!;
+    const staying = pinned[storage] || users.some((user) => side[user] === after);
+    const openUsers = staying ? [] : users.filter((user) => side[user] === open);
+    if (madeBy === before && staying) {
+      fixed += bytes[storage]!;
+      continue;
+    }
+    if (!staying && openUsers.length === 0) continue;
+    const from = made < 0 ? FlowNetwork.source : nodes[made]!;
+    if (staying) {
+      network.addEdge(from, FlowNetwork.sink, bytes[storage]!);
+      continue;
+    }
+    const held = network.addNode();
+    network.addEdge(from, held, bytes[storage]!);
+    for (const user of openUsers) network.addEdge(held, nodes[user]!, unlimited);
+  }
+  const flow = network.maxFlow();
+  const isSource = network.sourceSide();
+  for (let other = 0; other < graph.size; other++) {
+    if (side[other] === open && isSource(nodes[other]!)) earlier[other] = 1;
+  }
+  return { bytes: fixed + flow + growthAtLeast(graph, op, side), earlier };
+}
+
+const open = 0;
+const before = 1;
+const after = 2;
+type Closed = typeof before | typeof after;
+const nodeOfSide: { readonly [S in Closed]: number } = {
+  [before]: FlowNetwork.source,
+  [after]: FlowNetwork.sink,
+};
+const unlimited = Number.POSITIVE_INFINITY;
+
+/** Which ops come before or after the given one in every order; itself counts as still to come. */
+function sidesOf(graph: MemoryGraph, op: OpIndex): Uint8Array {
+  const side = new Uint8Array(graph.size);
+  const spread = (way: MemoryGraph['before'], mark: Closed) => {
+    const reached = [op];
+    for (const from of reached) {
+      for (const to of way[from]!) {
+        if (side[to] === mark) continue;
+        side[to] = mark;
+        reached.push(to);
+      }
+    }
+  };
+  spread(graph.before, before);
+  spread(graph.after, after);
+  side[op] = after;
+  return side;
+}
+
+/** What comes with the op in any order: its results, unless one may take a dying operand's memory. */
+function growthAtLeast(graph: MemoryGraph, op: OpIndex, side: Uint8Array): number {
+  const { bytes, makes, reusable, scratch, touchers } = graph;
+  const mayTake = reusable[op]!.some((storage) =>
+    touchers[storage]!.every((user) => user === op || side[user] !== after),
+  );
+  let growth = scratch[op]!;
+  if (!mayTake) for (const storage of makes[op]!) growth += bytes[storage]!;
+  return growth;
+}

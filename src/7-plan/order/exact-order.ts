@@ -1,0 +1,135 @@
+import { LiveBytes, type Order } from './live-bytes.ts';
+import type { MemoryGraph, OpIndex } from './memory-graph.ts';
+
+export interface Search {
+  /** The best order, if it is better than what was known. */
+  readonly order: Order | null;
+  /** The search saw everything: nothing is better. */
+  readonly complete: boolean;
+}
+
+/** Some ops have run: a node of the search. */
+interface State {
+  readonly done: Uint8Array;
+  readonly live: number;
+  readonly peak: number;
+  readonly count: number;
+  readonly last: OpIndex;
+  /** The state before; with its own, the way here. */
+  readonly previous: State | null;
+}
+
+/**
+ * Best-first search over the sets of ops that can have run (closed under "must come before"), lowest
+ * peak first: the first complete one is optimal. An op that lifts no peak and leaves no more bytes alive
+ * than before is taken at once, since an order without it there is never better. Finds what is below
+ * `known`, and gives up after `limit` states.
+ */
+export function exactOrder(graph: MemoryGraph, known: number, limit: number): Search {
+  const walk = new LiveBytes(graph);
+  const seen = new Map<string, number>();
+  const levels = new Levels();
+  levels.push(closed(graph, walk, start(graph)));
+  let visited = 0;
+  for (let state = levels.pop(); state; state = levels.pop()) {
+    if (state.peak >= known) return { order: null, complete: true };
+    if (state.count === graph.size) return { order: orderOf(state), complete: true };
+    const key = keyOf(state.done);
+    if ((seen.get(key) ?? Number.POSITIVE_INFINITY) <= state.peak) continue;
+    seen.set(key, state.peak);
+    if (++visited > limit) return { order: null, complete: false };
+    load(graph, walk, state);
+    for (const op of readyOps(graph, state.done)) {
+      load(graph, walk, state);
+      const next = closed(graph, walk, stepped(walk, state, op));
+      if (next.peak < known) levels.push(next);
+    }
+  }
+  return { order: null, complete: true };
+}
+
+function start(graph: MemoryGraph): State {
+  const live = graph.liveAtStart;
+  const done = new Uint8Array(graph.size);
+  return { done, live, peak: live, count: 0, last: -1, previous: null };
+}
+
+function stepped(walk: LiveBytes, state: State, op: OpIndex): State {
+  const during = walk.step(op);
+  const done = state.done.slice();
+  done[op] = 1;
+  return {
+    done,
+    live: walk.live,
+    peak: Math.max(state.peak, during),
+    count: state.count + 1,
+    last: op,
+    previous: state,
+  };
+}
+
+/** Takes what can be taken for nothing. `walk` stands at the state. */
+function closed(graph: MemoryGraph, walk: LiveBytes, from: State): State {
+  let state = from;
+  for (;;) {
+    if (state === from && state.count === 0) load(graph, walk, state);
+    const { done, peak } = state;
+    const free = readyOps(graph, done).find(
+      (op) => walk.change(op) <= 0 && walk.live + walk.growth(op) <= peak,
+    );
+    if (free === undefined) return state;
+    state = stepped(walk, state, free);
+  }
+}
+
+/** Brings the walk to where the state is. */
+function load(graph: MemoryGraph, walk: LiveBytes, { done, live }: State): void {
+  walk.restart();
+  for (let op = 0; op < graph.size; op++) {
+    if (done[op]) for (const storage of graph.touches[op]!) walk.remaining[storage]!--;
+  }
+  walk.live = live;
+}
+
+function readyOps({ size, before }: MemoryGraph, done: Uint8Array): OpIndex[] {
+  const ready: OpIndex[] = [];
+  for (let op = 0; op < size; op++) {
+    if (!done[op] && before[op]!.every((earlier) => done[earlier])) ready.push(op);
+  }
+  return ready;
+}
+
+function keyOf(done: Uint8Array): string {
+  return done.join('');
+}
+
+function orderOf(state: State): Order {
+  const order = new Int32Array(state.count);
+  for (let at: State | null = state; at?.previous; at = at.previous) order[at.count - 1] = at.last;
+  return order;
+}
+
+/** States by peak; of one peak the one that is furthest. */
+class Levels {
+  readonly #states: State[] = [];
+
+  push(state: State): void {
+    const states = this.#states;
+    let low = 0;
+    let high = states.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (comesAfter(states[middle]!, state)) low = middle + 1;
+      else high = middle;
+    }
+    states.splice(low, 0, state);
+  }
+
+  pop(): State | undefined {
+    return this.#states.pop();
+  }
+}
+
+function comesAfter(a: State, b: State): boolean {
+  return a.peak > b.peak || (a.peak === b.peak && a.count < b.count);
+}

@@ -1,0 +1,121 @@
+import { LiveBytes, type Order } from './live-bytes.ts';
+import type { MemoryGraph, OpIndex } from './memory-graph.ts';
+import { ReadyQueue } from './ready-queue.ts';
+
+function rankOf(order: Order): Int32Array {
+  const rank = new Int32Array(order.length);
+  order.forEach((op, position) => {
+    rank[op] = position;
+  });
+  return rank;
+}
+
+/**
+ * List scheduling from the front: the order that is given, but an op after which no more bytes are alive
+ * than before comes as soon as it can. So gradients are applied when they are complete. Such an op may
+ * lift the live bytes up to `ceiling` while it runs.
+ */
+export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Order {
+  const walk = new LiveBytes(graph);
+  const waiting = Int32Array.from(graph.before, (earlier) => earlier.length);
+  const ready = new ReadyQueue(rankOf(given));
+  const done = new Uint8Array(graph.size);
+  /** Ready ops of which it is worth asking what they would change. */
+  const candidates: OpIndex[] = [];
+  const admit = (op: OpIndex) => {
+    ready.push(op);
+    candidates.push(op);
+  };
+  for (const op of given) if (waiting[op] === 0) admit(op);
+  const result = new Int32Array(graph.size);
+  for (let i = 0; i < graph.size; i++) {
+    const op = nextShrinking() ?? nextInOrder();
+    result[i] = op;
+    done[op] = 1;
+    walk.step(op);
+    for (const storage of graph.touches[op]!) {
+      if (walk.remaining[storage] !== 1) continue;
+      for (const other of graph.touchers[storage]!) {
+        if (!done[other] && waiting[other] === 0) candidates.push(other);
+      }
+    }
+    for (const later of graph.after[op]!) if (--waiting[later]! === 0) admit(later);
+  }
+  return result;
+
+  function nextShrinking(): OpIndex | undefined {
+    for (let op = candidates.pop(); op !== undefined; op = candidates.pop()) {
+      if (done[op]) continue;
+      if (walk.change(op) <= 0 && walk.live + walk.growth(op) <= ceiling) return op;
+    }
+    return undefined;
+  }
+
+  function nextInOrder(): OpIndex {
+    for (;;) {
+      const op = ready.pop()!;
+      if (!done[op]) return op;
+    }
+  }
+}
+
+/**
+ * List scheduling from the end: the order that is given, but an op before which no more bytes are alive
+ * than after comes as late as it can. So nothing is made long before it is needed.
+ */
+export function postponed(graph: MemoryGraph, given: Order): Order {
+  const { size, after, before, bytes, makes, maker, pinned, touches } = graph;
+  const reversed = given.slice().reverse();
+  const waiting = Int32Array.from(after, (later) => later.length);
+  const ready = new ReadyQueue(rankOf(reversed));
+  const done = new Uint8Array(size);
+  /** Alive after the place that is filled next. */
+  const alive = Uint8Array.from(pinned);
+  const candidates: OpIndex[] = [];
+  const admit = (op: OpIndex) => {
+    ready.push(op);
+    candidates.push(op);
+  };
+  for (const op of reversed) if (waiting[op] === 0) admit(op);
+  const result = new Int32Array(size);
+  for (let i = size - 1; i >= 0; i--) {
+    const op = nextShrinking() ?? nextInOrder();
+    result[i] = op;
+    done[op] = 1;
+    for (const storage of touches[op]!) {
+      if (alive[storage]) continue;
+      alive[storage] = 1;
+      for (const other of graph.touchers[storage]!) {
+        if (!done[other] && waiting[other] === 0) candidates.push(other);
+      }
+    }
+    for (const storage of makes[op]!) alive[storage] = 0;
+    for (const earlier of before[op]!) if (--waiting[earlier]! === 0) admit(earlier);
+  }
+  return result;
+
+  function nextShrinking(): OpIndex | undefined {
+    for (let op = candidates.pop(); op !== undefined; op = candidates.pop()) {
+      if (!done[op] && changeBackwards(op) <= 0) return op;
+    }
+    return undefined;
+  }
+
+  function nextInOrder(): OpIndex {
+    for (;;) {
+      const op = ready.pop()!;
+      if (!done[op]) return op;
+    }
+  }
+
+  /** Bytes alive before the op, less those after it. */
+  function changeBackwards(op: OpIndex): number {
+    let change = 0;
+    for (const storage of touches[op]!) {
+      if (maker[storage] === op) {
+        if (alive[storage]) change -= bytes[storage]!;
+      } else if (!alive[storage]) change += bytes[storage]!;
+    }
+    return change;
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Maximum flow from node 0 to node 1 by Dinic's method (Dinic 1970), and the minimum cut that it proves.
+ * Edges lie in flat arrays, each with its reverse beside it.
+ */
+export class FlowNetwork {
+  readonly #first: number[] = [-1, -1];
+  readonly #next: number[] = [];
+  readonly #to: number[] = [];
+  readonly #capacity: number[] = [];
+
+  static readonly source = 0;
+  static readonly sink = 1;
+
+  addNode(): number {
+    return this.#first.push(-1) - 1;
+  }
+
+  addEdge(from: number, to: number, capacity: number): void {
+    this.#addArc(from, to, capacity);
+    this.#addArc(to, from, 0);
+  }
+
+  /** The value of a maximum flow; `limit` is the most that is worth finding out. */
+  maxFlow(): number {
+    let flow = 0;
+    for (let level = this.#levels(); level[FlowNetwork.sink]! >= 0; level = this.#levels()) {
+      const arc = Int32Array.from(this.#first);
+      for (let sent = this.#augment(level, arc); sent > 0; sent = this.#augment(level, arc)) {
+        flow += sent;
+      }
+    }
+    return flow;
+  }
+
+  /** After `maxFlow`: whether a node is on the source's side of the smallest cut. */
+  sourceSide(): (node: number) => boolean {
+    const level = this.#levels();
+    return (node) => level[node]! >= 0;
+  }
+
+  #addArc(from: number, to: number, capacity: number): void {
+    this.#next.push(this.#first[from]!);
+    this.#first[from] = this.#to.push(to) - 1;
+    this.#capacity.push(capacity);
+  }
+
+  /** Distance from the source over arcs with room; −1: out of reach. */
+  #levels(): Int32Array {
+    const level = new Int32Array(this.#first.length).fill(-1);
+    level[FlowNetwork.source] = 0;
+    const queue = [FlowNetwork.source];
+    for (const node of queue) {
+      for (let arc = this.#first[node]!; arc >= 0; arc = this.#next[arc]!) {
+        const to = this.#to[arc]!;
+        if (this.#capacity[arc]! <= 0 || level[to]! >= 0) continue;
+        level[to] = level[node]! + 1;
+        queue.push(to);
+      }
+    }
+    return level;
+  }
+
+  /** Sends what fits along one shortest way; no recursion, since ways are as long as programs. */
+  #augment(level: Int32Array, arc: Int32Array): number {
+    const way: number[] = [];
+    let node: number = FlowNetwork.source;
+    while (node !== FlowNetwork.sink) {
+      const next = this.#advance(node, level, arc);
+      if (next >= 0) {
+        way.push(next);
+        node = this.#to[next]!;
+        continue;
+      }
+      const last = way.pop();
+      if (last === undefined) return 0;
+      // A dead end: nobody goes there again in this phase.
+      level[node] = -1;
+      node = this.#to[last ^ 1]!;
+    }
+    let room = Number.POSITIVE_INFINITY;
+    for (const edge of way) room = Math.min(room, this.#capacity[edge]!);
+    for (const edge of way) {
+      this.#capacity[edge]! -= room;
+      this.#capacity[edge ^ 1]! += room;
+    }
+    return room;
+  }
+
+  #advance(node: number, level: Int32Array, arc: Int32Array): number {
+    for (let edge = arc[node]!; edge >= 0; edge = this.#next[edge]!) {
+      arc[node] = edge;
+      if (this.#capacity[edge]! > 0 && level[this.#to[edge]!] === level[node]! + 1) return edge;
+    }
+    arc[node] = -1;
+    return -1;
+  }
+}

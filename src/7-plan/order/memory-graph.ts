@@ -1,0 +1,214 @@
+import { alignedBytes } from '../../../runtime/memory/allocator.ts';
+import { operandUse } from '../../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
+import { sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
+import { mayRefuse } from '../../programs/may-refuse.ts';
+import { scratchBytesOf } from '../op-memory.ts';
+import type { Storage } from '../storages.ts';
+
+/** A program's ops by number, 0 to n − 1 in the order of the source; an order is a permutation. */
+export type OpIndex = number;
+/** One piece of memory: a value with all its views. */
+export type StorageIndex = number;
+
+/**
+ * What an order of the ops has to respect, and what decides its peak. Numbers in flat arrays: orders are
+ * tried out many times.
+ */
+export interface MemoryGraph {
+  readonly size: number;
+  readonly before: readonly (readonly OpIndex[])[];
+  readonly after: readonly (readonly OpIndex[])[];
+  /** Per op: the storages that it reads, writes or makes, each once. */
+  readonly touches: readonly (readonly StorageIndex[])[];
+  readonly makes: readonly (readonly StorageIndex[])[];
+  /** Per op: operands whose memory its output may take, if they die with it. */
+  readonly reusable: readonly (readonly StorageIndex[])[];
+  /** Bytes that the op's kernel takes while it runs. */
+  readonly scratch: Float64Array;
+  /** Per storage; 0 for memory of the caller. */
+  readonly bytes: Float64Array;
+  /** Per storage: it stays when the program ends. */
+  readonly pinned: Uint8Array;
+  /** Per storage: which op makes it; −1: it is there from the start. */
+  readonly maker: Int32Array;
+  /** Per storage: the ops that touch it. */
+  readonly touchers: readonly (readonly OpIndex[])[];
+  /** Bytes of storages that are there from the start and that the program may free. */
+  readonly liveAtStart: number;
+}
+
+/** What an input brings into the program: bytes, 0 for memory of the caller. */
+export interface Entering {
+  readonly bytes: number;
+  /** Nobody else can hold it. */
+  readonly exclusive: boolean;
+}
+
+export interface GraphOptions {
+  readonly keep: readonly ValueId[];
+  readonly carried: ReadonlyMap<ValueId, Storage>;
+  readonly entering: (input: ValueId) => Entering;
+  readonly reuse: boolean;
+}
+
+/**
+ * Order that must hold: a value is defined before it is used; of one memory, reads and writes in place
+ * stay as they are; an op that may refuse its values comes before every later write to the caller's
+ * memory, and refusals stay in their order.
+ */
+export function memoryGraph(program: Program, options: GraphOptions): MemoryGraph {
+  return new GraphBuilder(program, options).build();
+}
+
+class GraphBuilder {
+  readonly #program: Program;
+  readonly #options: GraphOptions;
+  readonly #bytes: number[] = [];
+  readonly #exclusive: boolean[] = [];
+  readonly #maker: number[] = [];
+  readonly #storageOf = new Map<ValueId, StorageIndex>();
+  readonly #carriedStorage = new Map<Storage, StorageIndex>();
+  readonly #definedBy = new Map<ValueId, OpIndex>();
+  readonly #lastWriter: OpIndex[] = [];
+  readonly #readersSince: OpIndex[][] = [];
+  #lastRefusal: OpIndex = -1;
+
+  constructor(program: Program, options: GraphOptions) {
+    this.#program = program;
+    this.#options = options;
+  }
+
+  build(): MemoryGraph {
+    const { ops, inputs, outputs } = this.#program;
+    const { carried, entering, keep } = this.#options;
+    for (const [id, storage] of carried) {
+      const known = this.#carriedStorage.get(storage);
+      const index = known ?? this.#newStorage(storage.bytes, storage.exclusive, -1);
+      this.#carriedStorage.set(storage, index);
+      this.#storageOf.set(id, index);
+    }
+    for (const id of inputs) {
+      const { bytes, exclusive } = entering(id);
+      this.#storageOf.set(id, this.#newStorage(bytes, exclusive, -1));
+    }
+    const liveAtStart = this.#bytes.reduce((sum, bytes) => sum + bytes, 0);
+    const before = ops.map((op, index) => this.#addOp(op, index));
+    const after: OpIndex[][] = ops.map(() => []);
+    before.forEach((earlier, index) => {
+      for (const op of earlier) after[op]!.push(index);
+    });
+    const touches = ops.map((op) => this.#touchesOf(op));
+    const touchers: OpIndex[][] = this.#bytes.map(() => []);
+    touches.forEach((storages, op) => {
+      for (const storage of storages) touchers[storage]!.push(op);
+    });
+    const pinned = new Uint8Array(this.#bytes.length);
+    for (const id of [...outputs, ...keep]) pinned[this.#storageOf.get(id)!] = 1;
+    return {
+      size: ops.length,
+      before,
+      after,
+      touches,
+      makes: ops.map((op, index) => this.#madeBy(op, index)),
+      reusable: ops.map((op) => (this.#options.reuse ? this.#reusableBy(op, pinned) : [])),
+      scratch: Float64Array.from(ops, (op) => scratchBytesOf(this.#program, op)),
+      bytes: Float64Array.from(this.#bytes),
+      pinned,
+      maker: Int32Array.from(this.#maker),
+      touchers,
+      liveAtStart,
+    };
+  }
+
+  #newStorage(bytes: number, exclusive: boolean, maker: OpIndex): StorageIndex {
+    this.#exclusive.push(exclusive);
+    this.#maker.push(maker);
+    this.#lastWriter.push(-1);
+    this.#readersSince.push([]);
+    return this.#bytes.push(bytes) - 1;
+  }
+
+  /** The ops that must come before it. */
+  #addOp(op: ProgramOp, index: OpIndex): OpIndex[] {
+    const earlier = new Set<OpIndex>();
+    const { inputs, outputs } = op;
+    for (const id of inputs) {
+      const definer = this.#definedBy.get(id);
+      if (definer !== undefined) earlier.add(definer);
+    }
+    inputs.forEach((id, i) => {
+      if (operandUse(op.op, i) === 'data')
+        this.#access(id, index, op.op.inPlace && i === 0, earlier);
+    });
+    if (mayRefuse(op, this.#program)) {
+      if (this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
+      this.#lastRefusal = index;
+    }
+    const isView = op.op.kernel.kind === 'view';
+    for (const id of outputs) {
+      this.#definedBy.set(id, index);
+      const storage = isView
+        ? this.#storageOf.get(inputs[0]!)!
+        : this.#newStorage(this.#bytesOf(id), true, index);
+      this.#storageOf.set(id, storage);
+    }
+    earlier.delete(index);
+    return [...earlier];
+  }
+
+  #access(id: ValueId, index: OpIndex, writes: boolean, earlier: Set<OpIndex>): void {
+    const storage = this.#storageOf.get(id)!;
+    const writer = this.#lastWriter[storage]!;
+    if (writer >= 0) earlier.add(writer);
+    if (!writes) {
+      this.#readersSince[storage]!.push(index);
+      return;
+    }
+    for (const reader of this.#readersSince[storage]!) earlier.add(reader);
+    this.#readersSince[storage] = [];
+    this.#lastWriter[storage] = index;
+    const callers = this.#maker[storage] === -1;
+    if (callers && this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
+  }
+
+  #touchesOf({ op, inputs, outputs }: ProgramOp): StorageIndex[] {
+    const data = inputs.filter((_, i) => operandUse(op, i) === 'data');
+    return [...new Set([...data, ...outputs].map((id) => this.#storageOf.get(id)!))];
+  }
+
+  #madeBy({ outputs }: ProgramOp, index: OpIndex): StorageIndex[] {
+    const storages = new Set(outputs.map((id) => this.#storageOf.get(id)!));
+    return [...storages].filter((storage) => this.#maker[storage] === index);
+  }
+
+  /** As the planner decides, but for what depends on the order. */
+  #reusableBy({ op, inputs, outputs }: ProgramOp, pinned: Uint8Array): StorageIndex[] {
+    if (op.kernel.kind !== 'pointwise' || op.inPlace) return [];
+    const { values } = this.#program;
+    const [output] = outputs;
+    const { shape, dtype, device } = values[output!]!;
+    const bytes = this.#bytesOf(output!);
+    const storages = inputs.filter((id) => {
+      const storage = this.#storageOf.get(id)!;
+      const meta = values[id]!;
+      return (
+        this.#exclusive[storage] &&
+        !pinned[storage] &&
+        this.#bytes[storage] === bytes &&
+        bytes > 0 &&
+        meta.offset === 0 &&
+        device.elementBytes(meta.dtype) === device.elementBytes(dtype) &&
+        sameShape(meta.shape, shape) &&
+        isContiguousMeta(meta)
+      );
+    });
+    return [...new Set(storages.map((id) => this.#storageOf.get(id)!))];
+  }
+
+  #bytesOf(id: ValueId): number {
+    const { dtype, shape, device } = this.#program.values[id]!;
+    return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
+  }
+}

@@ -1,0 +1,153 @@
+import type { Program } from '../../../runtime/program/program.ts';
+import { type CutAt, cutAt } from './cut-at.ts';
+import { exactOrder } from './exact-order.ts';
+import { hastened, postponed } from './list-order.ts';
+import {
+  isLeaner,
+  LiveBytes,
+  type Order,
+  type Profile,
+  profileOf,
+  sourceOrder,
+} from './live-bytes.ts';
+import { type GraphOptions, type MemoryGraph, memoryGraph } from './memory-graph.ts';
+import { improvedWindow } from './window.ts';
+
+export interface OrderedProgram {
+  readonly program: Program;
+  /** No order of these ops has a lower peak: bytes above what was allocated when the run began. */
+  readonly lowerBound: number;
+  /** The order was proved to be the best. */
+  readonly exact: boolean;
+}
+
+/** Programs up to this many ops are searched to the end, if that takes no more states than this. */
+const exactOps = 40;
+const exactStates = 4000;
+/** Work on large programs is a number of walks over them: it grows with their size, and no faster. */
+const rounds = 24;
+const windowOps = 14;
+const windowStates = 600;
+const probes = 6;
+
+/**
+ * In: a program, and what stays after it. Out: the same ops in an order with a low peak, with a lower
+ * bound of that peak. Guarantees: every value is computed from the same values by the same op, writes
+ * and reads of one memory keep their order, so that results are the same to the last bit.
+ */
+export function orderForMemory(program: Program, options: GraphOptions): OrderedProgram {
+  const graph = memoryGraph(program, options);
+  const search = new OrderSearch(graph);
+  search.run();
+  const { order, profile, lowerBound } = search;
+  const ops = Array.from(order, (index) => program.ops[index]!);
+  return { program: { ...program, ops }, lowerBound, exact: profile.peak <= lowerBound };
+}
+
+/** The bound for the order that the program has, when it is to stay. */
+export function boundOf(program: Program, options: GraphOptions): number {
+  const search = new OrderSearch(memoryGraph(program, options));
+  search.probe();
+  return search.lowerBound;
+}
+
+class OrderSearch {
+  readonly #graph: MemoryGraph;
+  readonly #walk: LiveBytes;
+  order: Order;
+  profile: Profile;
+  lowerBound = 0;
+
+  constructor(graph: MemoryGraph) {
+    this.#graph = graph;
+    this.#walk = new LiveBytes(graph);
+    this.order = sourceOrder(graph);
+    this.profile = profileOf(this.#walk, this.order);
+    this.lowerBound = graph.liveAtStart;
+  }
+
+  run(): void {
+    if (this.#graph.size === 0) return;
+    const [source, { peak }] = [this.order, this.profile];
+    this.#cut(this.profile.peakAt);
+    if (peak <= this.lowerBound) return;
+    this.#tryLists(this.order);
+    for (let round = 0; round < rounds && this.#refine(); round++);
+    if (this.#graph.size <= exactOps) this.#searchAll();
+    this.probe();
+    // The source's order is the one that people can follow: it goes only for a lower peak.
+    if (this.profile.peak === peak) this.#take(source);
+  }
+
+  /** Bounds at the ops where most bytes are alive. */
+  probe(): void {
+    if (this.profile.peak <= this.lowerBound) return;
+    const during = new Float64Array(this.order.length);
+    this.#walk.restart();
+    this.order.forEach((op, i) => {
+      during[i] = this.#walk.step(op);
+    });
+    const positions = Array.from(this.order.keys()).sort((a, b) => during[b]! - during[a]!);
+    for (const position of positions.slice(0, probes)) this.#cut(position);
+  }
+
+  /** Moves what may lie elsewhere away from the peak; false when that doesn't help any more. */
+  #refine(): boolean {
+    const { peak, peakAt } = this.profile;
+    const { earlier } = this.#cut(peakAt);
+    if (peak <= this.lowerBound) return false;
+    const before = this.profile;
+    this.#tryLists(partitioned(this.order, earlier));
+    if (this.profile !== before) return true;
+    const from = Math.max(0, peakAt - windowOps + 4);
+    const to = Math.min(this.order.length, peakAt + 4);
+    const improved = improvedWindow(this.#graph, this.order, from, to, windowStates);
+    if (improved) this.#offer(improved);
+    return this.profile !== before;
+  }
+
+  #cut(position: number): CutAt {
+    const cut = cutAt(this.#graph, this.order[position]!);
+    this.lowerBound = Math.max(this.lowerBound, cut.bytes);
+    return cut;
+  }
+
+  #tryLists(base: Order): void {
+    this.#offer(base);
+    const { peak } = this.profile;
+    const early = hastened(this.#graph, base, peak);
+    this.#offer(early);
+    const late = postponed(this.#graph, early);
+    this.#offer(late);
+    this.#offer(hastened(this.#graph, late, peak));
+    this.#offer(hastened(this.#graph, postponed(this.#graph, base), peak));
+  }
+
+  #offer(order: Order): void {
+    const profile = profileOf(this.#walk, order);
+    if (!isLeaner(profile, this.profile)) return;
+    this.order = order;
+    this.profile = profile;
+  }
+
+  #take(order: Order): void {
+    this.order = order;
+    this.profile = profileOf(this.#walk, order);
+  }
+
+  #searchAll(): void {
+    if (this.profile.peak <= this.lowerBound) return;
+    const { order, complete } = exactOrder(this.#graph, this.profile.peak, exactStates);
+    if (order) this.#offer(order);
+    if (complete) this.lowerBound = this.profile.peak;
+  }
+}
+
+/** What a cut puts before the op at the peak first, then the rest; each in the order it had. */
+function partitioned(order: Order, earlier: Uint8Array): Order {
+  const result = new Int32Array(order.length);
+  let at = 0;
+  for (const op of order) if (earlier[op]) result[at++] = op;
+  for (const op of order) if (!earlier[op]) result[at++] = op;
+  return result;
+}

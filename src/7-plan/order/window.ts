@@ -1,0 +1,66 @@
+import { exactOrder } from './exact-order.ts';
+import { LiveBytes, type Order } from './live-bytes.ts';
+import type { MemoryGraph } from './memory-graph.ts';
+
+/**
+ * The order with its ops from position `from` to before `to` in the best order among themselves; null
+ * when it has no better one, or none that `limit` states of search find.
+ */
+export function improvedWindow(
+  graph: MemoryGraph,
+  order: Order,
+  from: number,
+  to: number,
+  limit: number,
+): Order | null {
+  const window = windowGraph(graph, order, from, to);
+  const walk = new LiveBytes(window);
+  let known = walk.live;
+  for (let op = 0; op < window.size; op++) known = Math.max(known, walk.step(op));
+  const { order: found } = exactOrder(window, known, limit);
+  if (!found) return null;
+  const improved = order.slice();
+  found.forEach((op, i) => {
+    improved[from + i] = order[from + op]!;
+  });
+  return improved;
+}
+
+/** The ops of a stretch of an order as a graph of their own: what lies before has run, what lies behind stays to come. */
+function windowGraph(graph: MemoryGraph, order: Order, from: number, to: number): MemoryGraph {
+  const numbers = new Map<number, number>();
+  for (let i = from; i < to; i++) numbers.set(order[i]!, i - from);
+  const walk = new LiveBytes(graph);
+  for (let i = 0; i < from; i++) walk.step(order[i]!);
+  const ops = [...numbers.keys()];
+  const storages = new Map<number, number>();
+  for (const op of ops) {
+    for (const storage of graph.touches[op]!) {
+      if (!storages.has(storage)) storages.set(storage, storages.size);
+    }
+  }
+  const inside = (list: readonly number[]) =>
+    list.flatMap((op) => (numbers.has(op) ? [numbers.get(op)!] : []));
+  const own = (list: readonly number[]) => list.map((storage) => storages.get(storage)!);
+  const kept = [...storages.keys()];
+  const touchers = kept.map((storage) => inside(graph.touchers[storage]!));
+  const bytes = Float64Array.from(kept, (storage) => graph.bytes[storage]!);
+  // Used again behind the window: alive at its end in any order.
+  const pinned = Uint8Array.from(kept, (storage, i) =>
+    graph.pinned[storage] || walk.remaining[storage]! > touchers[i]!.length ? 1 : 0,
+  );
+  return {
+    size: ops.length,
+    before: ops.map((op) => inside(graph.before[op]!)),
+    after: ops.map((op) => inside(graph.after[op]!)),
+    touches: ops.map((op) => own(graph.touches[op]!)),
+    makes: ops.map((op) => own(graph.makes[op]!)),
+    reusable: ops.map((op) => own(graph.reusable[op]!).filter((storage) => pinned[storage] === 0)),
+    scratch: Float64Array.from(ops, (op) => graph.scratch[op]!),
+    bytes,
+    pinned,
+    maker: Int32Array.from(kept, (storage) => numbers.get(graph.maker[storage]!) ?? -1),
+    touchers,
+    liveAtStart: walk.live,
+  };
+}

@@ -1,0 +1,115 @@
+import { assertNever } from '../../runtime/errors/invariant.ts';
+import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import { compileReader, type Reader, type Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import { mayRefuse } from '../programs/may-refuse.ts';
+import type { Make, Recipe, TraceResult } from '../traces/trace-result.ts';
+import type { OwnedTensors } from './owned-tensors.ts';
+
+/** Inputs beyond this one are never donated: the choice is one number's bits. */
+const bits = 30;
+
+/** No input is donated. */
+export const noDonation = (): number => 0;
+
+/**
+ * Which inputs die with a call. Known beforehand: an input that stands in a register or argument of an
+ * entry frame, which nothing that goes on after the call reads again. Found out at the call: that it is
+ * a result of an earlier subgraph that only the frames hold, that no other register which goes on holds
+ * it too, and that nobody else owns its memory.
+ */
+export function compileDonation(
+  result: TraceResult,
+  { forward, values }: PlannedSubgraph,
+): (inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors) => number {
+  // A call that is refused runs again natively, and needs its inputs.
+  if (forward.steps.some(({ op }) => mayRefuse(op, { values }))) return noDonation;
+  const { inputs: ids, unusedInputs } = forward;
+  const kept = keptSources(result);
+  const mentioned = new Set(kept.flatMap(withBases).map(sourceKey));
+  const entered = enteredFrames(result);
+  const eligible = result.inputs.flatMap((source, i) => {
+    const isLocal =
+      source.kind === 'register' || (source.kind === 'argument' && !entered.has(source.frame));
+    const isRead = !unusedInputs.includes(ids[i]!);
+    return i < bits && isLocal && isRead && !mentioned.has(sourceKey(source)) ? [i] : [];
+  });
+  if (eligible.length === 0) return noDonation;
+  const others: Reader[] = kept.map(compileReader);
+  const isHeld = (tensor: Tensor, frames: readonly Frame[]) =>
+    others.some((read) => read(frames) === tensor) ||
+    [...entered].some((frame) => holdsInCall(frames[frame]!, tensor));
+  return (inputs, frames, owned) => {
+    if (owned.isEmpty) return 0;
+    let donated = 0;
+    for (const i of eligible) {
+      const tensor = inputs[i]!;
+      if (!owned.has(tensor) || !ownsItsMemory(tensor)) continue;
+      const twice = inputs.some((other, at) => other === tensor && at !== i);
+      if (!twice && !isHeld(tensor, frames)) donated |= 1 << i;
+    }
+    return donated;
+  };
+}
+
+/** The whole memory, and nobody else has a share in it. */
+function ownsItsMemory({ holder, offset, shape, dtype, device, isContiguous }: Tensor): boolean {
+  if (holder?.owners !== 1 || offset !== 0 || !isContiguous) return false;
+  return holder.bytes === sizeOf(shape) * device.elementBytes(dtype);
+}
+
+function holdsInCall({ args, thisValue }: Frame, tensor: Tensor): boolean {
+  return thisValue === tensor || args.includes(tensor);
+}
+
+/** Frames whose call goes on, with all its arguments. */
+function enteredFrames({ outcome }: TraceResult): Set<number> {
+  if (outcome.kind === 'return') return new Set();
+  return new Set(outcome.frames.flatMap(({ call }) => (call.kind === 'entry' ? [call.frame] : [])));
+}
+
+/** What is read from the entry frames for after the call. */
+function keptSources({ outcome, makes, effects }: TraceResult): Source[] {
+  const recipes: Recipe[] = makes.flatMap(contentsOf);
+  const sources: Source[] = [];
+  for (const effect of effects) {
+    if (effect.kind === 'dispose') sources.push(effect.tensor);
+    else {
+      recipes.push(effect.value);
+      if ('object' in effect) sources.push(effect.object);
+    }
+  }
+  if (outcome.kind === 'return') recipes.push(outcome.value);
+  else {
+    for (const { call, registers } of outcome.frames) {
+      recipes.push(...registers.map(([, recipe]) => recipe));
+      if (call.kind === 'inlined') recipes.push(...call.cells, call.thisValue, ...call.args);
+    }
+  }
+  for (const recipe of recipes) if ('source' in recipe) sources.push(recipe.source);
+  return sources;
+}
+
+function contentsOf(make: Make): readonly Recipe[] {
+  switch (make.kind) {
+    case 'array':
+      return make.elements;
+    case 'object':
+      return make.entries.map(([, recipe]) => recipe);
+    case 'cell':
+      return [make.content];
+    case 'arrayIterator':
+      return [make.array];
+    case 'closure':
+      return [...make.cells, make.thisValue];
+    default:
+      return assertNever(make, 'make');
+  }
+}
+
+function withBases(source: Source): Source[] {
+  return 'base' in source ? [source, ...withBases(source.base)] : [source];
+}

@@ -1,0 +1,90 @@
+import type { Holder } from '../../runtime/memory/holder.ts';
+import type { Subgraph } from '../../runtime/run-program/run-program.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+
+/** What the plan of a subgraph may rely on in one call. */
+export interface PlanChoice {
+  /** Numbers of the inputs that nobody reads after the call: the program frees them, or writes over them. */
+  readonly donated: readonly number[];
+  /** Two inputs are one memory, and one of them is written: reads and writes keep the source's order. */
+  readonly sourceOrder: boolean;
+}
+
+/** More patterns of donation than this at one entry: the calls differ too much to plan each of them. */
+const variantLimit = 8;
+
+/** The plans of one subgraph. Which inputs die in a call, and which are one memory, shows when it runs. */
+export class SubgraphVariants {
+  readonly usual: Subgraph;
+  readonly #compile: (choice: PlanChoice) => Subgraph;
+  /** By the bits of the donated inputs. */
+  readonly #donating = new Map<number, Subgraph>();
+  #inSourceOrder: Subgraph | undefined;
+  /** Numbers of the inputs that the program writes in place. */
+  readonly written: readonly number[];
+
+  constructor(usual: Subgraph, compile: (choice: PlanChoice) => Subgraph) {
+    this.usual = usual;
+    this.written = writtenInputs(usual);
+    this.#compile = compile;
+  }
+
+  /** `donated`: bit i is input number i. */
+  run(inputs: readonly Tensor[], donated: number): Tensor[] {
+    const mayDiffer = this.written.length > 0 && this.usual.planned.forward.reordered;
+    if (mayDiffer && isAliased(inputs, this.written)) return this.#sourceOrder().run(inputs);
+    if (donated === 0) return this.usual.run(inputs);
+    const subgraph = this.#donatingOf(donated);
+    return subgraph ? subgraph.run(inputs, donated) : this.usual.run(inputs);
+  }
+
+  #donatingOf(donated: number): Subgraph | undefined {
+    const known = this.#donating.get(donated);
+    if (known || this.#donating.size >= variantLimit) return known;
+    const made = this.#compile({ donated: numbersIn(donated), sourceOrder: false });
+    this.#donating.set(donated, made);
+    return made;
+  }
+
+  #sourceOrder(): Subgraph {
+    this.#inSourceOrder ??= this.#compile({ donated: [], sourceOrder: true });
+    return this.#inSourceOrder;
+  }
+}
+
+function numbersIn(bits: number): number[] {
+  const numbers: number[] = [];
+  for (let i = 0; bits >> i > 0; i++) if ((bits >> i) & 1) numbers.push(i);
+  return numbers;
+}
+
+/** Numbers of the inputs whose memory some op of the program writes, also through views. */
+function writtenInputs({ planned }: Subgraph): number[] {
+  const bases = new Map<number, number>();
+  const written = new Set<number>();
+  for (const { op } of planned.forward.steps) {
+    const [first] = op.inputs;
+    if (first === undefined) continue;
+    const root = bases.get(first) ?? first;
+    if (op.op.kernel.kind === 'view') bases.set(op.outputs[0]!, root);
+    if (op.op.inPlace) written.add(root);
+  }
+  return planned.forward.inputs.flatMap((id, i) => (written.has(id) ? [i] : []));
+}
+
+let calls = 0;
+
+/** Whether a written input shares its memory with another input. */
+function isAliased(inputs: readonly Tensor[], written: readonly number[]): boolean {
+  const call = ++calls;
+  let shared: Holder[] | undefined;
+  for (const { holder } of inputs) {
+    if (!holder) continue;
+    if (holder.seen === call) {
+      shared ??= [];
+      shared.push(holder);
+    }
+    holder.seen = call;
+  }
+  return shared !== undefined && written.some((i) => shared.includes(inputs[i]!.holder!));
+}

@@ -1,0 +1,119 @@
+/** The order of the ops: valid, never worse than the source's, optimal where that was proved. */
+
+import { describe, expect, it } from 'vitest';
+import '../../src/index.ts';
+import { events, type MemoryEvent } from '../../runtime/memory/events.ts';
+import type { Program } from '../../runtime/program/program.ts';
+import { Subgraph } from '../../runtime/run-program/run-program.ts';
+import { cutAt } from '../../src/7-plan/order/cut-at.ts';
+import { LiveBytes, profileOf, sourceOrder } from '../../src/7-plan/order/live-bytes.ts';
+import { type MemoryGraph, memoryGraph } from '../../src/7-plan/order/memory-graph.ts';
+import { orderForMemory } from '../../src/7-plan/order/order.ts';
+import { planProgram } from '../../src/7-plan/plan.ts';
+import { memory, type Tensor } from '../../src/index.ts';
+import { memoryOptions } from '../../src/programs/memory-options.ts';
+import { data } from '../run-program/memory-counter.ts';
+import { randomProgram } from './random-program.ts';
+
+const noInputBytes = {
+  keep: [],
+  carried: new Map(),
+  entering: () => ({ bytes: 0, exclusive: false }),
+  reuse: true,
+} as const;
+
+/** The lowest peak over all orders, by trying all of them. */
+function bruteForce(graph: MemoryGraph): number {
+  let best = Number.POSITIVE_INFINITY;
+  const order: number[] = [];
+  const done = new Set<number>();
+  const walk = new LiveBytes(graph);
+  const extend = () => {
+    if (order.length === graph.size) {
+      best = Math.min(best, profileOf(walk, Int32Array.from(order)).peak);
+      return;
+    }
+    for (let op = 0; op < graph.size; op++) {
+      if (done.has(op) || !graph.before[op]!.every((earlier) => done.has(earlier))) continue;
+      done.add(op);
+      order.push(op);
+      extend();
+      order.pop();
+      done.delete(op);
+    }
+  };
+  extend();
+  return best;
+}
+
+function run(program: Program, order: boolean) {
+  const { plan } = planProgram(program, {
+    keep: [],
+    memory: { ...memoryOptions(), order },
+    planRegions: () => [],
+  });
+  const subgraph = new Subgraph({ values: program.values, forward: plan, backward: null });
+  const inputs = program.inputs.map((_, i) => data([8, 8], { salt: i }));
+  const live = new Map<number, number>();
+  const stop = events.subscribe((event: MemoryEvent) => {
+    if (event.kind === 'free') live.delete(event.ptr);
+    if (event.kind !== 'alloc') return;
+    for (const [ptr, bytes] of live) {
+      expect(event.ptr + event.bytes <= ptr || ptr + bytes <= event.ptr).toBe(true);
+    }
+    live.set(event.ptr, event.bytes);
+  });
+  const before = memory.stats('cpu').allocated;
+  memory.reset('cpu');
+  const outputs = subgraph.run(inputs);
+  stop();
+  const measured = memory.stats('cpu').peakAllocated - before;
+  const bytes = (tensor: Tensor) => [...tensor.dataSync()];
+  const result = { outputs: outputs.map(bytes), inputs: inputs.map(bytes) };
+  for (const tensor of [...outputs, ...inputs]) tensor.dispose();
+  return { result, measured, predicted: plan.predicted };
+}
+
+describe('plan/order', () => {
+  it.each(Array.from({ length: 40 }, (_, seed) => seed))('random program %i', (seed) => {
+    const program = randomProgram(seed, 6 + (seed % 30));
+    const [source, planned] = [run(program, false), run(program, true)];
+    expect(planned.result).toEqual(source.result);
+    for (const { measured, predicted } of [source, planned]) {
+      expect(measured).toBe(predicted.peakBytes);
+      expect(predicted.lowerBoundBytes).toBeLessThanOrEqual(predicted.peakBytes);
+    }
+    expect(planned.measured).toBeLessThanOrEqual(source.measured);
+  });
+
+  it('finds the best of all orders of small programs, and proves it', () => {
+    let improved = 0;
+    for (let seed = 100; seed < 160; seed++) {
+      const program = randomProgram(seed, 7);
+      const graph = memoryGraph(program, noInputBytes);
+      const best = bruteForce(graph);
+      const { program: ordered, lowerBound, exact } = orderForMemory(program, noInputBytes);
+      const again = memoryGraph(ordered, noInputBytes);
+      const peak = profileOf(new LiveBytes(again), sourceOrder(again)).peak;
+      expect({ peak, exact, lowerBound }, `seed ${seed}`).toEqual({
+        peak: best,
+        exact: true,
+        lowerBound: best,
+      });
+      const given = profileOf(new LiveBytes(graph), sourceOrder(graph)).peak;
+      if (peak < given) improved++;
+    }
+    expect(improved).toBeGreaterThan(3);
+  });
+
+  it('bounds the bytes at every op from below, over all orders', () => {
+    for (let seed = 200; seed < 220; seed++) {
+      const program = randomProgram(seed, 6);
+      const graph = memoryGraph(program, noInputBytes);
+      const best = bruteForce(graph);
+      for (let op = 0; op < graph.size; op++) {
+        expect(cutAt(graph, op).bytes).toBeLessThanOrEqual(best);
+      }
+    }
+  });
+});
