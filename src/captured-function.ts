@@ -9,6 +9,7 @@ import type { Frame } from './bytecode/frame.ts';
 import { usesSuper } from './bytecode/uses-super.ts';
 import { codeOf } from './code-cache.ts';
 import { compileSubgraph } from './compile-subgraph.ts';
+import type { Dynamic } from './guards/number-history.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -30,6 +31,11 @@ export interface ToStaticOptions {
   readonly scope?: Readonly<Record<string, unknown>>;
   /** `error`: a function or part that would run as ordinary JavaScript throws CaptureError instead. */
   readonly fallback?: 'eager' | 'error';
+  /**
+   * Whether numbers and sizes may differ without another trace: `auto` (when left out) takes the first
+   * value for a constant and lets a second one vary; `true` lets all vary, `false` none.
+   */
+  readonly dynamic?: Dynamic;
   /** Which clean-ups the memory plan makes: a preset's name or single switches. All when left out. */
   readonly memory?: MemoryChoice;
 }
@@ -51,7 +57,7 @@ export class Captured {
   /** What the user calls, and what a decorator puts into the class. */
   wrapper: AnyFunction | undefined;
   readonly #memory: MemoryOptions;
-  readonly #points = new ResumePoints();
+  readonly #points: ResumePoints;
   readonly #stats = new StatsCounter();
   readonly #parts: CompiledPart[] = [];
   /** Found at the first call: the scope of a function may not be initialised when it is wrapped. */
@@ -61,6 +67,7 @@ export class Captured {
     this.fn = fn;
     this.options = options;
     this.#memory = memoryOptions(options.memory);
+    this.#points = new ResumePoints(options.dynamic ?? 'auto');
   }
 
   call(thisValue: unknown, args: readonly unknown[]): unknown {
@@ -199,7 +206,9 @@ export class Captured {
       );
     }
     const numbersAreVolatile = point.entries.length >= volatileAfter;
-    const result = withCaptureSession(() => trace(frames, codeOf, { numbersAreVolatile }));
+    const result = withCaptureSession(() =>
+      trace(frames, codeOf, { history: point.history, numbersAreVolatile }),
+    );
     this.#stats.translations++;
     const stages = compileOps(result, this.#memory);
     if (stages === 'overwritten') {

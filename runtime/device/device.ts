@@ -18,9 +18,10 @@ export interface Operand {
 
 /**
  * A kernel bound to dtypes, shapes and strides; called once per run. Issued synchronously on every
- * device; what a device computes later shows its errors at the next read.
+ * device; what a device computes later shows its errors at the next read. `now`: numbers that may differ
+ * from those that it was bound with; only of attributes that `symbolicAttrs` names.
  */
-export type Launch = (inputs: readonly Operand[], outputs: readonly Operand[]) => void;
+export type Launch = (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => void;
 
 export interface Device {
   /** `cpu`, `gpu`, `meta`. */

@@ -13,6 +13,7 @@ import {
   pointwise,
   refuseBool,
 } from './promotion.ts';
+import { isNumber, negated } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -139,15 +140,15 @@ const signOp = defineOp({
 });
 
 export function add(a: Tensor, b: Operand): Tensor {
-  return typeof b === 'number' ? bindNumber(addScalarOp, a, b) : bindPromoted(addOp, a, b);
+  return isNumber(b) ? bindNumber(addScalarOp, a, b) : bindPromoted(addOp, a, b);
 }
 
 export function sub(a: Tensor, b: Operand): Tensor {
-  return typeof b === 'number' ? bindNumber(addScalarOp, a, -b) : bindPromoted(subOp, a, b);
+  return isNumber(b) ? bindNumber(addScalarOp, a, negated(b)) : bindPromoted(subOp, a, b);
 }
 
 export function mul(a: Tensor, b: Operand): Tensor {
-  return typeof b === 'number' ? bindNumber(mulScalarOp, a, b) : bindPromoted(mulOp, a, b);
+  return isNumber(b) ? bindNumber(mulScalarOp, a, b) : bindPromoted(mulOp, a, b);
 }
 
 /** `mul` of a float32 tensor and a number: no promotion. */

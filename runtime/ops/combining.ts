@@ -15,6 +15,7 @@ import { E } from './expr.ts';
 import { log } from './functions.ts';
 import { isfinite, isnan, logicalAnd, logicalNot } from './logic.ts';
 import { inferSame, joinedBy, type Operand, pointwise } from './promotion.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -51,15 +52,14 @@ export function clamp(a: Tensor, min: Bound = null, max: Bound = null): Tensor {
       remedy: 'x.clamp(0) bounds from below, x.clamp(null, 1) from above',
     });
   }
-  if (isNumber(min) && isNumber(max)) return clampByNumbers(a, min, max);
+  if (isBound(min) && isBound(max)) return clampByNumbers(a, min, max);
   return tidy(() => {
     const raised = min === null ? a : where(lt(a, min), min, a);
     return max === null ? raised : where(gt(raised, max), max, raised);
   });
 }
 
-const isNumber = (bound: Bound): bound is number | null =>
-  bound === null || typeof bound === 'number';
+const isBound = (bound: Bound): bound is number | null => bound === null || isNumber(bound);
 
 function clampByNumbers(a: Tensor, min: number | null, max: number | null): Tensor {
   const dtype = [min, max].reduce<DType>(

@@ -19,6 +19,7 @@ import {
   type Operand,
   pointwise,
 } from './promotion.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -88,7 +89,7 @@ const dropWhereOp: OpRecord = defineOp({
 function compare(name: keyof typeof compareOps) {
   const { tensor, scalar } = compareOps[name];
   return (a: Tensor, b: Operand): Tensor =>
-    typeof b === 'number' ? bindNumber(scalar, a, b) : bindPromoted(tensor, a, b);
+    isNumber(b) ? bindNumber(scalar, a, b) : bindPromoted(tensor, a, b);
 }
 
 export const eq = compare('eq');
@@ -123,7 +124,7 @@ const maskedFillOp = defineOp({
 
 /** `value` where `mask` is true, `a` elsewhere. A number that an integer tensor can't hold makes it float32. */
 export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
-  if (typeof value !== 'number') return where(mask, value, a);
+  if (!isNumber(value)) return where(mask, value, a);
   expectTensor(maskedFillOp, mask);
   return casting([mask], 'bool', ([test]) =>
     casting([a], joinedBy(a.dtype, value), ([x]) => bind1(maskedFillOp, [x!, test!], { value })),
@@ -136,8 +137,8 @@ export function where(test: Tensor, a: Operand, b: Operand): Tensor;
 export function where(test: Tensor): Tensor[];
 export function where(test: Tensor, a?: Operand, b?: Operand): Tensor | Tensor[] {
   if (a === undefined || b === undefined) return nonzeroColumns('where', test);
-  if (typeof b === 'number') return tidy(() => maskedFill(a as Tensor, logicalNot(test), b));
-  if (typeof a === 'number') return maskedFill(b, test, a);
+  if (isNumber(b)) return tidy(() => maskedFill(a as Tensor, logicalNot(test), b));
+  if (isNumber(a)) return maskedFill(b, test, a);
   expectTensor(whereOp, a);
   expectTensor(whereOp, b);
   return casting([test], 'bool', ([mask]) =>

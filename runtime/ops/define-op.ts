@@ -4,8 +4,10 @@ import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Expr } from './expr.ts';
 import type { KernelName } from './kernel-names.ts';
+import type { SymbolicNumber } from './symbolic-number.ts';
 
-export type AttrValue = number | boolean | string | readonly number[];
+/** A symbolic number is known only when the program runs. */
+export type AttrValue = number | boolean | string | readonly number[] | SymbolicNumber;
 export type Attrs = Readonly<Record<string, AttrValue>>;
 
 /**

@@ -18,6 +18,7 @@ import {
   type Operand,
   pointwise,
 } from './promotion.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -150,7 +151,7 @@ export interface DivOptions {
 /** True division: integers are divided as float32. */
 export function div(a: Tensor, b: Operand, { roundingMode = null }: DivOptions = {}): Tensor {
   if (roundingMode) return (roundingMode === 'floor' ? floorDivide : truncDivide)(a, b);
-  if (typeof b === 'number') return bindFloat(divScalarOp, a, { value: b });
+  if (isNumber(b)) return bindFloat(divScalarOp, a, { value: b });
   expectTensor(divOp, b);
   return casting([a, b], floating(promote(a.dtype, b.dtype)), (operands) => bind1(divOp, operands));
 }

@@ -18,6 +18,7 @@ import {
 } from './define-op.ts';
 import { E } from './expr.ts';
 import { div, mul } from './pointwise.ts';
+import { isNumber, negated, product } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -155,7 +156,7 @@ const addcdivInto = defineOp({
       sumTo(mul(div(dy, z), value as number), y),
     ),
     z: saving({ y: 'value', z: 'value' }, ({ y, z }, dy, { value }) =>
-      sumTo(mul(div(mul(dy, y), mul(z, z)), -(value as number)), z),
+      sumTo(mul(div(mul(dy, y), mul(z, z)), negated(value as number)), z),
     ),
   },
 });
@@ -182,7 +183,7 @@ export function numberIntoTarget(op: OpRecord, target: Tensor, value: number): T
 
 function expectHolds(op: OpRecord, target: Tensor, value: number): void {
   const { dtype } = target;
-  if (dtypes[dtype].floating || (dtype === 'int32' && Number.isInteger(value))) return;
+  if (dtypes[dtype].floating || (dtype === 'int32' && Number.isInteger(+value))) return;
   throw lossy(userName(op), formatSpec(target), String(value));
 }
 
@@ -197,14 +198,14 @@ function lossy(name: string, target: string, other: string): DTypeError {
 
 /** x += alpha · y */
 export function add_(target: Tensor, other: Tensor | number, alpha = 1): Tensor {
-  if (typeof other === 'number') return numberIntoTarget(addScalarInto, target, other * alpha);
+  if (isNumber(other)) return numberIntoTarget(addScalarInto, target, product(other, alpha));
   if (alpha !== 1) expectHolds(addScaledInto, target, alpha);
   return intoTarget(addScaledInto, target, other, { value: alpha });
 }
 
 /** x *= y */
 export function mul_(target: Tensor, other: Tensor | number): Tensor {
-  return typeof other === 'number'
+  return isNumber(other)
     ? numberIntoTarget(mulScalarInto, target, other)
     : intoTarget(mulInto, target, other);
 }

@@ -12,6 +12,7 @@ import { defineOp, type OpRecord, opNamed } from './define-op.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
 // The records that the table below names.
 import './pointwise.ts';
+import { isNumber, negated } from './symbolic-number.ts';
 
 function inPlaceForm(name: string): OpRecord {
   const op = opNamed(name);
@@ -84,13 +85,13 @@ function expectFloatTarget(name: string, target: Tensor): void {
 
 /** x −= alpha · y */
 export function sub_(target: Tensor, other: Tensor | number, alpha = 1): Tensor {
-  return add_(target, other, -alpha);
+  return add_(target, other, negated(alpha));
 }
 
 /** x /= y */
 export function div_(target: Tensor, other: Tensor | number): Tensor {
   expectFloatTarget('div_', target);
-  return typeof other === 'number'
+  return isNumber(other)
     ? bind1(divScalarInto, [target], { value: other })
     : intoTarget(divInto, target, other);
 }

@@ -5,10 +5,13 @@ import { invariant } from '../errors/invariant.ts';
 import type { UserPosition } from '../errors/position.ts';
 import type { Interceptor } from '../ops/bind.ts';
 import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
+import { settledAttrs, symbolicAttrs } from '../ops/symbolic-attrs.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
+
+const none: ReadonlySet<string> = new Set();
 
 /** Where a builder stood; everything appended since can be taken back. */
 export interface Checkpoint {
@@ -77,7 +80,9 @@ export class ProgramBuilder implements Interceptor {
     return this.valueOf(this.#onForeign(tensor));
   }
 
-  execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[] {
+  execute(op: OpRecord, inputs: readonly Tensor[], given: Attrs, device: Device): Tensor[] {
+    // A region has no numbers of its own: in it they are guarded.
+    const attrs = settledAttrs(given, this.#isRegion ? none : symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     if (op.inPlace) {
       if (gradEnabled() && inputs.some((input) => input.requiresGrad)) {

@@ -1,14 +1,17 @@
 import { formatPosition, type UserPosition } from '../errors/position.ts';
 import type { AttrValue } from '../ops/define-op.ts';
+import { printScalarCall } from '../ops/scalar-functions.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { isContiguous } from '../tensor/shape.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
+import { scalarTableOf } from './scalars.ts';
 
 /**
  * The printed form, deterministic: no addresses, counters or times.
  *
- *   program = header op* return
+ *   program = header scalar* op* return
  *   header  = "(" [value ":" spec {"," value ":" spec}] ")"
+ *   scalar  = "$" id "=" ("number" index | call)      numbers of the host, computed once per run
  *   op      = [outs "="] name operands [attrs] ["# " file ":" line ":" column] {region}
  *   region  = "{" program "}", indented; its values are numbered on their own
  *   outs    = value ":" spec {"," value ":" spec}
@@ -18,6 +21,7 @@ import type { Program, ProgramOp, Region, ValueId } from './program.ts';
 export function printProgram(program: Program, options: PrintOptions = {}): string {
   const lines = [
     `(${program.inputs.map((id) => printDefinition(program, id)).join(', ')})`,
+    ...printScalars(program),
     ...program.ops.map((op) => printOp(program, op, options)),
     `return ${program.outputs.map(printValue).join(', ')}`,
   ];
@@ -39,6 +43,22 @@ function printDefinition(program: Program, id: ValueId): string {
 
 function printAttr(value: AttrValue): string {
   return Array.isArray(value) ? `[${value.join(',')}]` : String(value);
+}
+
+function printScalars({ ops }: Program): string[] {
+  const nodes = scalarTableOf(ops)?.nodes ?? [];
+  const operand = (id: number): string => {
+    const node = nodes[id]!;
+    return node.kind === 'constant' ? String(node.value) : `$${id}`;
+  };
+  return nodes.flatMap((node, id) => {
+    if (node.kind === 'constant') return [];
+    const text =
+      node.kind === 'input'
+        ? `number ${node.index}`
+        : printScalarCall(node.fn, node.args.map(operand));
+    return [`  $${id} = ${text}`];
+  });
 }
 
 function printPosition(at: UserPosition): string {

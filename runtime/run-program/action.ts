@@ -1,12 +1,12 @@
 import type { Plan } from '../program/plan.ts';
 import type { ValueTable } from '../program/program.ts';
-import type { Slot } from './scope.ts';
+import type { Scope, Slot } from './scope.ts';
 
-/** What runs for one step, over the slots of a scope. */
-export type Action = (slots: readonly Slot[]) => void;
+/** What runs for one step, over the slots of a scope and the host's numbers of the run. */
+export type Action = (slots: readonly Slot[], scalars: Float64Array) => void;
 
 export interface Runnable {
-  run(slots: readonly Slot[]): void;
+  run(scope: Pick<Scope, 'slots' | 'scalars'>): void;
 }
 
 /** Binds a plan to its device; control ops get it from the executor, to bind their regions. */

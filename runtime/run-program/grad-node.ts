@@ -59,7 +59,7 @@ export class RunProgramNode extends GradNode {
       // The scope is the only owner now: the gradient dies at its last use in the program.
       gradient.dispose();
     });
-    this.#executable(plan).run(slots);
+    this.#executable(plan).run(this.#scope);
     const results = gradInputs.map((id) => (id === null ? null : this.#subgraph.take(slots, id)));
     for (const id of plan.freesAtEnd) slots[id]!.release();
     return results;

@@ -1,25 +1,30 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { targetOf } from '../autograd/node.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
-import type { ValueId } from '../program/program.ts';
+import type { ProgramOp, ValueId } from '../program/program.ts';
+import { ScalarProgram, scalarTableOf } from '../program/scalars.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
 import { type Scope, ScopePool, type Slot } from './scope.ts';
 
+const noNumbers: readonly number[] = [];
+
 /** A planned subgraph bound to its device, with the scopes it runs in. */
 export class Subgraph {
   readonly planned: PlannedSubgraph;
   readonly scopes: ScopePool;
   readonly #forward: Executable;
+  readonly #scalars: ScalarProgram;
   readonly #enters: readonly boolean[];
   /** Outputs that lead to the node. */
   readonly #differentiable: number;
 
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
-    this.scopes = new ScopePool(planned.values.length);
+    this.#scalars = new ScalarProgram(scalarTableOf(opsOf(planned)));
+    this.scopes = new ScopePool(planned.values.length, this.#scalars.size);
     this.#forward = new Executable(planned.forward, planned.values);
     const unused = new Set(planned.forward.unusedInputs);
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
@@ -30,10 +35,11 @@ export class Subgraph {
    * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter
    * the scope as further owners of their holders; one with other strides than planned as a copy that
    * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
-   * `donated`, bit i for input number i, are handed over: their handles lose their memory.
+   * `donated`, bit i for input number i, are handed over: their handles lose their memory. `numbers` are the
+   * scalar inputs, from which symbolic attributes of both programs are computed once.
    * After an exception everything is as before, but for writes in place that were made already.
    */
-  run(inputs: readonly Tensor[], donated = 0): Tensor[] {
+  run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = noNumbers): Tensor[] {
     const { forward, backward } = this.planned;
     const scope = this.scopes.take();
     try {
@@ -42,7 +48,8 @@ export class Subgraph {
         if (this.#enters[i]) enter(slots[id]!, inputs[i]!, this.planned.values[id]!);
         if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
       });
-      this.#forward.run(slots);
+      this.#scalars.run(numbers, scope.scalars);
+      this.#forward.run(scope);
       const outputs = forward.outputs.map((id) => this.take(slots, id));
       for (const id of forward.freesAtEnd) slots[id]!.release();
       if (backward && gradEnabled()) this.#record(scope, inputs, outputs);
@@ -69,4 +76,8 @@ export class Subgraph {
       if (gradOutputs[index] !== null) output.setGradEdge({ node, index });
     });
   }
+}
+
+function opsOf({ forward, backward }: PlannedSubgraph): ProgramOp[] {
+  return [...forward.steps, ...(backward?.plan.steps ?? [])].map(({ op }) => op);
 }

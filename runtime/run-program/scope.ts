@@ -22,11 +22,14 @@ export class Slot implements Operand {
 /** The variables of one run of a subgraph, one slot per value; forward and backward share it. */
 export class Scope {
   readonly slots: readonly Slot[];
+  /** The host's numbers of this run, for forward and backward. */
+  readonly scalars: Float64Array;
   /** Between the start of forward and the end of backward nobody else may run in it. */
   locked = false;
 
-  constructor(values: number) {
+  constructor(values: number, scalars = 0) {
     this.slots = Array.from({ length: values }, () => new Slot());
+    this.scalars = new Float64Array(scalars);
   }
 
   /** Gives back everything still in it, and the scope to its pool. */
@@ -40,11 +43,13 @@ export class Scope {
 export class ScopePool {
   readonly #free: Scope[] = [];
   readonly #values: number;
+  readonly #scalars: number;
   /** Scopes made so far. */
   made = 0;
 
-  constructor(values: number) {
+  constructor(values: number, scalars = 0) {
     this.#values = values;
+    this.#scalars = scalars;
   }
 
   take(): Scope {
@@ -63,6 +68,6 @@ export class ScopePool {
 
   #make(): Scope {
     this.made++;
-    return new Scope(this.#values);
+    return new Scope(this.#values, this.#scalars);
   }
 }

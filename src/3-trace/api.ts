@@ -19,6 +19,7 @@ import * as order from '../../runtime/ops/order.ts';
 import * as padding from '../../runtime/ops/padding.ts';
 import * as place from '../../runtime/ops/place.ts';
 import * as pointwise from '../../runtime/ops/pointwise.ts';
+import * as pointwiseInPlace from '../../runtime/ops/pointwise-in-place.ts';
 import * as ranges from '../../runtime/ops/ranges.ts';
 import * as rearrange from '../../runtime/ops/rearrange.ts';
 import * as reduce from '../../runtime/ops/reduce.ts';
@@ -34,6 +35,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { constantOf } from './facts.ts';
+import { scalarOf } from './numbers.ts';
 import { plainEntries } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import { isPrimitive, known, newArray, type Variable } from './variable.ts';
@@ -98,6 +100,18 @@ const creators: ReadonlySet<unknown> = new Set<unknown>([
   ranges.linspace,
 ]);
 
+/** Functions and methods that hand their numbers on as they are, to attributes of ops. */
+const takesSymbols: ReadonlySet<unknown> = new Set<unknown>(
+  [
+    ...['add', 'sub', 'mul', 'div', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'maskedFill'],
+    ...['clamp', 'clampMin', 'clampMax', 'lerp', 'addcmul', 'addcdiv', 'where'],
+    ...['add_', 'sub_', 'mul_', 'div_', 'fill_', 'clamp_', 'addcmul_', 'addcdiv_'],
+  ].flatMap((name) => [
+    ...[pointwise, inPlace, pointwiseInPlace].map((module) => Object(module)[name] as unknown),
+    Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value as unknown,
+  ]),
+);
+
 export function isTracedApi(fn: Callable): boolean {
   return traced.has(fn);
 }
@@ -120,7 +134,10 @@ export function callApi(
 ): Variable {
   const call = fn as (...args: unknown[]) => unknown;
   const self = apiValue(t, receiver);
-  const values = args.map((arg) => apiValue(t, arg));
+  const symbolic = takesSymbols.has(fn);
+  const values = args.map((arg) =>
+    symbolic && arg.kind === 'symbolic' ? scalarOf(t, arg) : apiValue(t, arg),
+  );
   if (creators.has(fn)) t.guardDevice();
   try {
     return variableOf(
@@ -140,7 +157,7 @@ export function callApi(
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
 function apiValue(t: Tracer, variable: Variable): unknown {
   if (variable.kind === 'tensor') return t.use(variable);
-  if (variable.kind === 'constant' || variable.kind === 'counter') return constantOf(t, variable);
+  if (variable.kind === 'constant' || variable.kind === 'symbolic') return constantOf(t, variable);
   const array = asArray(t, variable);
   if (array) return arrayElements(t, array).map((element) => apiValue(t, element));
   if (variable.kind === 'newObject' || variable.kind === 'object') {

@@ -3,6 +3,7 @@
 import { GraphBreak } from '../traces/graph-break.ts';
 import { type ArrayVariable, arrayElements, asArray, isArray, solidElements } from './arrays.ts';
 import { constantOf } from './facts.ts';
+import { putOffCall } from './numbers.ts';
 import type { Tracer } from './tracer.ts';
 import { known, newArray, type Variable } from './variable.ts';
 
@@ -104,6 +105,8 @@ const equivalents: ReadonlyMap<HostFunction, Equivalent> = new Map<HostFunction,
   ],
 ]);
 
+const isPrimitiveVariable = ({ kind }: Variable) => kind === 'constant' || kind === 'symbolic';
+
 /** The result of a host function, or undefined when it must run natively. */
 export function callBuiltin(
   t: Tracer,
@@ -113,8 +116,10 @@ export function callBuiltin(
 ): Variable | undefined {
   const equivalent = equivalents.get(fn);
   if (equivalent) return equivalent(t, receiver, args);
-  if (!pure.has(fn) || !args.every((arg) => arg.kind === 'constant')) return undefined;
-  const self = receiver.kind === 'constant' ? constantOf(t, receiver) : undefined;
+  const symbolic = putOffCall(t, fn, args);
+  if (symbolic) return symbolic;
+  if (!pure.has(fn) || !args.every(isPrimitiveVariable)) return undefined;
+  const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
   const values = args.map((arg) => constantOf(t, arg));
   try {
     const result: unknown = Reflect.apply(fn as (...args: unknown[]) => unknown, self, values);

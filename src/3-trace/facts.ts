@@ -4,14 +4,15 @@ import type { Primitive } from '../bytecode/instructions.ts';
 import type { Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { comesFromBreak, guardNumbers, guardValue } from './numbers.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, Variable } from './variable.ts';
 
 /** The value of a primitive. */
 export function constantOf(t: Tracer, variable: Variable): Primitive | symbol {
-  if (variable.kind === 'counter') {
-    const base = constantOf(t, variable.base) as number;
-    return variable.plus.reduce((sum, each) => sum + each, base);
+  if (variable.kind === 'symbolic') {
+    if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
+    return guardValue(t, variable);
   }
   if (variable.kind !== 'constant') {
     throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
@@ -22,17 +23,26 @@ export function constantOf(t: Tracer, variable: Variable): Primitive | symbol {
     throw new GraphBreak('unsupported-value', 'a symbol from outside is computed on');
   }
   if (t.numbersAreVolatile && typeof value === 'number' && rootOf(source).kind === 'register') {
-    throw new GraphBreak('host-value', 'a number that changed with every call so far');
+    throw changingNumber();
   }
   t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   return value;
 }
 
+function changingNumber(): GraphBreak {
+  return new GraphBreak('host-value', 'a number that changes from run to run');
+}
+
 /** Whether the value counts as true. */
 export function truthiness(t: Tracer, variable: Variable): boolean {
-  if (variable.kind === 'counter') return Boolean(constantOf(t, variable));
+  if (variable.kind === 'symbolic' && !variable.source) {
+    // Decided natively while the graph is empty: entries would multiply with every such decision.
+    if (t.builder.opCount === 0 && comesFromBreak(variable)) throw changingNumber();
+    return Boolean(guardValue(t, variable));
+  }
   const source = sourceOf(variable);
-  const truthy = variable.kind !== 'constant' || Boolean(variable.value);
+  const primitive = variable.kind === 'constant' || variable.kind === 'symbolic';
+  const truthy = !primitive || Boolean(variable.value);
   if (source) t.guard(`truthy ${sourceKey(source)}`, { kind: 'truthy', source, truthy });
   return truthy;
 }
@@ -47,9 +57,8 @@ export function typeOf(t: Tracer, variable: Variable): string {
 function typeName(variable: Variable): string {
   switch (variable.kind) {
     case 'constant':
+    case 'symbolic':
       return typeof variable.value;
-    case 'counter':
-      return 'number';
     case 'function':
     case 'closure':
       return 'function';
@@ -60,7 +69,10 @@ function typeName(variable: Variable): string {
 
 /** Null or undefined; when it is neither, which value it is doesn't matter yet. */
 export function isNullish(t: Tracer, variable: Variable): boolean {
-  if (variable.kind === 'counter') return false;
+  if (variable.kind === 'symbolic') {
+    guardNumbers(t, variable);
+    return false;
+  }
   if (variable.kind !== 'constant') {
     truthiness(t, variable);
     return false;
@@ -135,14 +147,4 @@ function nameOf(value: object): string {
 
 export function sourceOf(variable: Variable): Source | null {
   return 'source' in variable ? variable.source : null;
-}
-
-/** `variable + number` without asking for the value; undefined where that can't be put off. */
-export function countedOn(t: Tracer, variable: Variable, plus: number): Variable | undefined {
-  if (variable.kind === 'counter') return { ...variable, plus: [...variable.plus, plus] };
-  if (variable.kind !== 'constant' || typeof variable.value !== 'number') return undefined;
-  const { source } = variable;
-  if (source?.kind !== 'property' && source?.kind !== 'free') return undefined;
-  t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
-  return { kind: 'counter', base: { ...variable, source }, plus: [plus] };
 }

@@ -6,6 +6,7 @@ import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElement, arrayLength, isIndex } from './arrays.ts';
 import { constantOf } from './facts.ts';
+import { guardNumbers } from './numbers.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -27,6 +28,9 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
       return readArrayProperty(t, base, key);
     case 'newObject':
       return base.entries.get(key) ?? inherited(Object.prototype, key);
+    case 'symbolic':
+      guardNumbers(t, base);
+      return inherited(Object.getPrototypeOf(base.value) as object, key);
     case 'constant': {
       const value = constantOf(t, base);
       // null and undefined throw; the native step does it with the right message.

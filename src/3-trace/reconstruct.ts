@@ -31,8 +31,10 @@ export class Reconstruction {
         return variable.source
           ? { kind: 'source', source: variable.source }
           : { kind: 'constant', value: variable.value };
-      case 'counter':
-        return { kind: 'sum', source: variable.base.source, plus: variable.plus };
+      case 'symbolic':
+        return variable.source
+          ? { kind: 'source', source: variable.source }
+          : { kind: 'number', expr: variable.expr };
       case 'object':
         return { kind: 'source', source: variable.source };
       case 'function':

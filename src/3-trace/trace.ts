@@ -3,6 +3,7 @@ import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction, Opcode } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
+import type { NumberHistory } from '../guards/number-history.ts';
 import type { Source } from '../guards/source.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
@@ -29,6 +30,8 @@ function handlersFor(codeOf: CodeOf): Handlers<Exclude<Opcode, 'return'>> {
 }
 
 export interface TraceOptions {
+  /** Which numbers were found at this point before. */
+  readonly history: NumberHistory;
   /** Numbers that came out of a break are not guarded by value any more: they kept changing. */
   readonly numbersAreVolatile?: boolean;
 }
@@ -41,9 +44,9 @@ export interface TraceOptions {
 export function trace(
   entryFrames: readonly Frame[],
   codeOf: CodeOf,
-  { numbersAreVolatile = false }: TraceOptions = {},
+  { history, numbersAreVolatile = false }: TraceOptions,
 ): TraceResult {
-  const tracer = new Tracer(entryFrames, numbersAreVolatile);
+  const tracer = new Tracer(entryFrames, { numbersAreVolatile, history });
   const end = execute(tracer, handlersFor(codeOf));
   const reconstruction = new Reconstruction(tracer);
   const outcome: Outcome =
@@ -65,6 +68,8 @@ export function trace(
       ...[...tracer.effects.distinct()].flatMap(allDistinct),
     ],
     inputs: tracer.inputs.map(({ source }) => source),
+    numbers: tracer.numbers,
+    scalars: tracer.scalars,
     needsGrad: tracer.inputs.map(({ tensor }) => tensor.requiresGrad),
     differentiable: reconstruction.differentiable(),
     program,

@@ -4,6 +4,7 @@ import { invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
+import { ScalarTable, type SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
@@ -12,12 +13,14 @@ import type { Closure, Frame } from '../bytecode/frame.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
+import type { NumberHistory } from '../guards/number-history.ts';
 import { isProxy } from '../guards/plain.ts';
-import type { Source } from '../guards/source.ts';
+import { compileReader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { EffectLog } from './effects.ts';
 import { isFrameworkFile } from './framework-files.ts';
+import { symbolicFrom } from './numbers.ts';
 import {
   type CellReference,
   isPrimitive,
@@ -59,6 +62,12 @@ export class Tracer {
   readonly gradients = new Set<ValueId>();
   /** In the order of the program's inputs. */
   readonly inputs: { readonly source: Source; readonly tensor: Tensor }[] = [];
+  /** The host's arithmetic that ends in attributes of ops. */
+  readonly scalars = new ScalarTable();
+  /** Where the program's scalar inputs come from. */
+  readonly numbers: Source[] = [];
+  readonly #scalarInputs = new Map<string, SymbolicNumber>();
+  readonly #history: NumberHistory;
   readonly #entryFrames: readonly Frame[];
   readonly #bySource = new Map<string, Variable>();
   readonly #byTraced = new Map<Tensor, TensorVariable>();
@@ -69,9 +78,13 @@ export class Tracer {
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
 
-  constructor(entryFrames: readonly Frame[], numbersAreVolatile: boolean) {
+  constructor(
+    entryFrames: readonly Frame[],
+    { numbersAreVolatile, history }: { numbersAreVolatile: boolean; history: NumberHistory },
+  ) {
     this.#entryFrames = entryFrames;
     this.numbersAreVolatile = numbersAreVolatile;
+    this.#history = history;
     this.builder = new ProgramBuilder((tensor) => this.#foreign(tensor));
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
     this.frames = entryFrames.map((frame, index) => this.#entryFrame(frame, index));
@@ -166,6 +179,19 @@ export class Tracer {
     }
   }
 
+  /** The number that a run finds there, for attributes of ops. */
+  scalarInput(source: Source): SymbolicNumber {
+    const key = sourceKey(source);
+    let input = this.#scalarInputs.get(key);
+    if (!input) {
+      const value = compileReader(source)(this.#entryFrames) as number;
+      input = this.scalars.input(value);
+      this.numbers.push(source);
+      this.#scalarInputs.set(key, input);
+    }
+    return input;
+  }
+
   /** Ops without inputs are made on the current device. */
   guardDevice(): void {
     this.guard('device', { kind: 'device', device: currentDevice() });
@@ -185,6 +211,7 @@ export class Tracer {
 
   #variableFor(source: Source, value: unknown): Variable {
     if (value === uninitialized) return { kind: 'uninitialized', source };
+    if (typeof value === 'number') return this.#numberFrom(source, value);
     if (isPrimitive(value)) return { kind: 'constant', value, source };
     if (typeof value === 'function') {
       return { kind: 'function', value: value as (...args: never[]) => unknown, source };
@@ -193,6 +220,13 @@ export class Tracer {
       return { kind: 'tensor', source, actual: value, traced: null, shape: null };
     }
     return { kind: 'object', value: value as object, source };
+  }
+
+  /** What came out of a break differs from run to run; for other numbers history tells. */
+  #numberFrom(source: Source, value: number): Variable {
+    const symbolic =
+      source.kind === 'register' || this.#history.isSymbolic(sourceKey(source), value);
+    return symbolic ? symbolicFrom(source, value) : { kind: 'constant', value, source };
   }
 
   #entryFrame(frame: Frame, entry: number): TraceFrame {

@@ -2,6 +2,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
+import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
 
 /**
@@ -11,7 +12,7 @@ import type { Source } from '../guards/source.ts';
 export type Variable =
   | TensorVariable
   | ConstantVariable
-  | CounterVariable
+  | SymbolicVariable
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
@@ -40,15 +41,14 @@ export interface ConstantVariable {
   readonly source: Source | null;
 }
 
-/**
- * A number from an outer property, plus known ones, on whose value nothing depends yet: a count of calls
- * changes with every call, and must not make another entry each time.
- */
-export interface CounterVariable {
-  readonly kind: 'counter';
-  readonly base: ConstantVariable & { readonly source: Source };
-  /** Added one after the other. */
-  readonly plus: readonly number[];
+/** A number, or a comparison of numbers, on whose value nothing depends yet: each run computes it anew. */
+export interface SymbolicVariable {
+  readonly kind: 'symbolic';
+  readonly expr: NumberExpr;
+  /** At present. */
+  readonly value: number | boolean;
+  /** Of a number that is read as it is; null for computed ones. */
+  readonly source: Source | null;
 }
 
 /** An object that existed before: read through its source, never changed by the tracer. */

@@ -6,6 +6,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import { closureOf } from '../resume/function-of.ts';
 import type { Guard } from './guard.ts';
+import { compileNumber } from './number-expr.ts';
 import { isPlainArray, isPlainObject } from './plain.ts';
 import { compileReader } from './source.ts';
 
@@ -18,6 +19,11 @@ export function compileCheck(guard: Guard): Check {
       return () => gradEnabled() === guard.enabled;
     case 'device':
       return () => currentDevice() === guard.device;
+    case 'number': {
+      const read = compileNumber(guard.expr);
+      const { value } = guard;
+      return (frames) => Object.is(read(frames), value);
+    }
     case 'same': {
       const [read, readOther] = [compileReader(guard.source), compileReader(guard.other)];
       return (frames) => (read(frames) === readOther(frames)) === guard.same;
@@ -39,7 +45,7 @@ export function compileCheck(guard: Guard): Check {
 }
 
 /** Guards on one value. */
-type ValueGuard = Exclude<Guard, { kind: 'gradMode' | 'device' | 'same' | 'distinct' }>;
+type ValueGuard = Exclude<Guard, { kind: 'gradMode' | 'device' | 'number' | 'same' | 'distinct' }>;
 
 function compileTest(guard: ValueGuard): (value: unknown) => boolean {
   switch (guard.kind) {

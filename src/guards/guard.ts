@@ -5,6 +5,7 @@ import type { Code } from '../bytecode/code.ts';
 import type { Frame, Scope } from '../bytecode/frame.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import { type Check, compileCheck } from './check-guard.ts';
+import type { NumberExpr } from './number-expr.ts';
 import type { Source } from './source.ts';
 
 /** One fact about the inputs that a compiled entry relies on. */
@@ -12,6 +13,8 @@ export type Guard =
   | { readonly kind: 'gradMode'; readonly enabled: boolean }
   | { readonly kind: 'device'; readonly device: Device }
   | { readonly kind: 'value'; readonly source: Source; readonly value: Primitive }
+  /** A number, or a comparison of numbers, that decided something. */
+  | { readonly kind: 'number'; readonly expr: NumberExpr; readonly value: number | boolean }
   /** Only whether the value counts as true decided something. */
   | { readonly kind: 'truthy'; readonly source: Source; readonly truthy: boolean }
   | { readonly kind: 'defined'; readonly source: Source }
@@ -61,6 +64,7 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   typeof: 2,
   initialized: 2,
   value: 3,
+  number: 3,
   identity: 4,
   same: 5,
   isArray: 5,

@@ -2,6 +2,7 @@ import { assertNever } from '../../runtime/errors/invariant.ts';
 import { formatSpec } from '../../runtime/tensor/meta.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import type { Guard } from './guard.ts';
+import { printNumber } from './number-expr.ts';
 import { printSource, type SourceNames } from './source.ts';
 
 /** The guard as a line of JavaScript or, where there is none, of English. */
@@ -11,13 +12,21 @@ export function printGuard(guard: Guard, names: SourceNames): string {
       return `gradients are ${guard.enabled ? 'recorded' : 'not recorded'}`;
     case 'device':
       return `the current device is ${guard.device.name}`;
+    case 'number':
+      return printNumberGuard(guard, names);
     default:
       return printAbout(guard, printSource(guard.source, names), names);
   }
 }
 
+function printNumberGuard({ expr, value }: Guard & { kind: 'number' }, names: SourceNames): string {
+  const text = printNumber(expr, names);
+  if (typeof value === 'number') return `${text} === ${printPrimitive(value)}`;
+  return value ? text : `!(${text})`;
+}
+
 function printAbout(
-  guard: Exclude<Guard, { kind: 'gradMode' | 'device' }>,
+  guard: Exclude<Guard, { kind: 'gradMode' | 'device' | 'number' }>,
   source: string,
   names: SourceNames,
 ): string {

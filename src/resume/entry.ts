@@ -3,6 +3,7 @@ import type { Holder } from '../../runtime/memory/holder.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { GuardSet } from '../guards/guard.ts';
+import { neededNumbers } from '../guards/needed-numbers.ts';
 import { compileReader, type Reader } from '../guards/source.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import { compileEffects } from './apply-effects.ts';
@@ -28,6 +29,9 @@ export class Entry {
   /** Null when there is no tensor op before the break or return. */
   readonly subgraph: SubgraphVariants | null;
   readonly #inputs: readonly Reader[];
+  readonly #numbers: readonly Reader[];
+  /** The scalar inputs of the run under way. */
+  readonly #scalars: number[];
   /** Inputs that the program writes in place. */
   readonly #written: readonly Reader[];
   readonly #donated: ReturnType<typeof compileDonation>;
@@ -42,7 +46,9 @@ export class Entry {
   constructor(result: TraceResult, subgraph: SubgraphVariants | null, donate: boolean) {
     this.result = result;
     this.subgraph = subgraph;
-    this.guards = new GuardSet(result.guards);
+    this.guards = new GuardSet([...result.guards, ...neededNumbers(result)]);
+    this.#numbers = result.numbers.map(compileReader);
+    this.#scalars = result.numbers.map(() => 0);
     this.#inputs = subgraph ? result.inputs.map(compileReader) : [];
     this.#written = subgraph ? subgraph.written.map((i) => this.#inputs[i]!) : [];
     this.#donated =
@@ -68,8 +74,11 @@ export class Entry {
   /** The guards must hold. `owned` are tensors that only the frames hold; dead ones are given back. */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome {
     const inputs = this.#inputs.map((read) => read(frames) as Tensor);
+    for (let i = 0; i < this.#numbers.length; i++) {
+      this.#scalars[i] = this.#numbers[i]!(frames) as number;
+    }
     const outputs = this.subgraph
-      ? runMarked(this.subgraph, inputs, this.#donated(inputs, frames, owned))
+      ? runMarked(this.subgraph, inputs, this.#donated(inputs, frames, owned), this.#scalars)
       : [];
     const values: RunValues = { frames, outputs, made: [] };
     this.#make(values);
@@ -101,8 +110,9 @@ function runMarked(
   subgraph: SubgraphVariants,
   inputs: readonly Tensor[],
   donated: number,
+  numbers: readonly number[],
 ): Tensor[] {
   const call = calls++;
   if (events.active) events.mark(`START SOT_CALL_${call}`);
-  return subgraph.run(inputs, donated);
+  return subgraph.run(inputs, donated, numbers);
 }

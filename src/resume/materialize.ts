@@ -1,6 +1,7 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Cell, Frame } from '../bytecode/frame.ts';
+import { compileNumber } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
 import type { FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import { arrayIteratorAt, instantiate } from './interpreter.ts';
@@ -28,10 +29,9 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
       const read = compileReader(recipe.source);
       return ({ frames }) => read(frames);
     }
-    case 'sum': {
-      const read = compileReader(recipe.source);
-      const { plus } = recipe;
-      return ({ frames }) => plus.reduce((sum, each) => sum + each, read(frames) as number);
+    case 'number': {
+      const read = compileNumber(recipe.expr);
+      return ({ frames }) => read(frames);
     }
     case 'output': {
       const { index } = recipe;

@@ -1,14 +1,20 @@
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
+import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { objectId } from '../guards/source-key.ts';
 import type { Entry } from './entry.ts';
 
 /** A stack of instructions where execution may go on, with the entries compiled for it so far. */
 export class ResumePoint {
+  readonly history: NumberHistory;
   readonly #entries: Entry[] = [];
   readonly #next = new Map<Entry, Map<Pc, ResumePoint>>();
   /** Set when no more entries are compiled here: execution goes on natively, for this reason. */
   native: string | null = null;
+
+  constructor(dynamic: Dynamic) {
+    this.history = new NumberHistory(dynamic);
+  }
 
   get entries(): readonly Entry[] {
     return this.#entries;
@@ -61,6 +67,11 @@ export class ResumePoint {
  */
 export class ResumePoints {
   readonly #points = new Map<string, ResumePoint>();
+  readonly #dynamic: Dynamic;
+
+  constructor(dynamic: Dynamic) {
+    this.#dynamic = dynamic;
+  }
 
   at(frames: readonly Frame[]): ResumePoint {
     const key = frames
@@ -68,7 +79,7 @@ export class ResumePoints {
       .join('/');
     let point = this.#points.get(key);
     if (!point) {
-      point = new ResumePoint();
+      point = new ResumePoint(this.#dynamic);
       this.#points.set(key, point);
     }
     return point;

@@ -29,13 +29,15 @@ export class SubgraphVariants {
     this.#compile = compile;
   }
 
-  /** `donated`: bit i is input number i. */
-  run(inputs: readonly Tensor[], donated: number): Tensor[] {
+  /** `donated`: bit i is input number i. `numbers` are the scalar inputs. */
+  run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
     const mayDiffer = this.written.length > 0 && this.usual.planned.forward.reordered;
-    if (mayDiffer && isAliased(inputs, this.written)) return this.#sourceOrder().run(inputs);
-    if (donated === 0) return this.usual.run(inputs);
+    if (mayDiffer && isAliased(inputs, this.written)) {
+      return this.#sourceOrder().run(inputs, 0, numbers);
+    }
+    if (donated === 0) return this.usual.run(inputs, 0, numbers);
     const subgraph = this.#donatingOf(donated);
-    return subgraph ? subgraph.run(inputs, donated) : this.usual.run(inputs);
+    return subgraph ? subgraph.run(inputs, donated, numbers) : this.usual.run(inputs, 0, numbers);
   }
 
   #donatingOf(donated: number): Subgraph | undefined {

@@ -1,8 +1,10 @@
+import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
+import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
 import type { BreakRecord } from './graph-break.ts';
 
@@ -11,8 +13,8 @@ export type Recipe =
   | { readonly kind: 'constant'; readonly value: Primitive | symbol }
   | { readonly kind: 'held'; readonly value: object }
   | { readonly kind: 'source'; readonly source: Source }
-  /** The number there, and the others added one after the other. */
-  | { readonly kind: 'sum'; readonly source: Source; readonly plus: readonly number[] }
+  /** Computed from what a run finds. */
+  | { readonly kind: 'number'; readonly expr: NumberExpr }
   /** Output number `index` of the subgraph. */
   | { readonly kind: 'output'; readonly index: number }
   /** Object number `index` of those made after the run. */
@@ -79,6 +81,9 @@ export interface TraceResult {
   readonly guards: readonly Guard[];
   /** Where each input of the program comes from. */
   readonly inputs: readonly Source[];
+  /** The host's numbers that the program's scalar inputs are. */
+  readonly numbers: readonly Source[];
+  readonly scalars: ScalarTable;
   readonly needsGrad: readonly boolean[];
   /** Per output of the program: the caller may ask for its gradient. */
   readonly differentiable: readonly boolean[];

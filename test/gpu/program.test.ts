@@ -60,7 +60,7 @@ describe.skipIf(skipGpu)('gpu/program', () => {
         scope.slots[0]!.put(x.holder!.retain(), 0);
         scope.slots[1]!.put(y.holder!.retain(), 0);
         counter.reset();
-        executable.run(scope.slots);
+        executable.run(scope);
         expect(counter.peakAllocated - before).toBe(plan.predicted.peakBytes);
         expect(counter.allocated - before).toBe(plan.predicted.outputBytes);
         const { holder, offset } = scope.slots[5]!;

@@ -195,7 +195,10 @@ describe('options', () => {
       { fallback: 'error' },
     );
     expect(() => captured(values([2]))).toThrow(CaptureError);
-    const changing = toStatic((x: Tensor, n: number) => x.mul(n), { fallback: 'error' });
+    const changing = toStatic((x: Tensor, n: number) => x.mul(n), {
+      fallback: 'error',
+      dynamic: false,
+    });
     expect(() => {
       for (let i = 0; i < 30; i++) changing(values([2]), i + 0.5);
     }).toThrow(CaptureError);

@@ -23,7 +23,9 @@ export function pointwise(
 ): Launch {
   // Three arguments an operand, two an attribute; no op comes near the limit.
   if (!hasSimd || inputs.length * 12 > argumentsBytes / 2) {
-    return scalarPointwise(expr, inputs, output, attrs);
+    const launch = scalarPointwise(expr, inputs, output, attrs);
+    return (sources, targets, now) =>
+      (now ? scalarPointwise(expr, inputs, output, now) : launch)(sources, targets);
   }
   if (isFlat(inputs, output)) return bindFlat(expr, inputs, output, attrs);
   const metas = [output, ...inputs];
@@ -94,15 +96,12 @@ const attrBits = new Int32Array(2);
 const attrFloat = new Float32Array(attrBits.buffer);
 const attrDouble = new Float64Array(attrBits.buffer);
 
-function pushBits(words: number[], value: number, form: NumberForm): void {
-  if (form === 'i32') {
-    words.push(toInt32(value));
-    return;
-  }
-  if (form === 'f32') attrFloat[0] = value;
+/** Puts a number's words into `attrBits`; answers how many. */
+function bitsOf(value: number, form: NumberForm): number {
+  if (form === 'i32') attrBits[0] = toInt32(value);
+  else if (form === 'f32') attrFloat[0] = value;
   else attrDouble[0] = value;
-  words.push(attrBits[0]!);
-  if (form === 'f64') words.push(attrBits[1]!);
+  return form === 'f64' ? 2 : 1;
 }
 
 const argumentWords = argumentsAt / 4;
@@ -124,15 +123,13 @@ function bindFlat(
   const { run } = kernel;
   const size = sizeOf(output.shape);
   const attrWords = attrWordsOf(kernel, attrs);
-  return (sources, targets) => {
+  return (sources, targets, now) => {
     const words = heap.i32;
     words[argumentWords] = addressOf(targets[0]!, kinds[0]!);
     for (let k = 1; k < count; k++) {
       words[argumentWords + k * 3] = addressOf(sources[k - 1]!, kinds[k]!);
     }
-    for (let i = 0; i < attrWords.length; i++) {
-      words[argumentWords + count * 3 + i] = attrWords[i]!;
-    }
+    putAttrs(kernel, now, attrWords, argumentWords + count * 3);
     run(size, 1);
   };
 }
@@ -142,8 +139,31 @@ const noWords: readonly number[] = [];
 function attrWordsOf({ attrs: names }: PointwiseKernel, attrs: Attrs): readonly number[] {
   if (names.length === 0) return noWords;
   const words: number[] = [];
-  for (const { name, form } of names) pushBits(words, attrs[name] as number, form);
+  for (const { name, form } of names) {
+    const count = bitsOf(attrs[name] as number, form);
+    for (let k = 0; k < count; k++) words.push(attrBits[k]!);
+  }
   return words;
+}
+
+/** The attributes as the kernel reads them: `bound` unless there are numbers of this launch. */
+function putAttrs(
+  { attrs: names }: PointwiseKernel,
+  now: Attrs | undefined,
+  bound: readonly number[],
+  at: number,
+): void {
+  const words = heap.i32;
+  if (!now) {
+    for (let i = 0; i < bound.length; i++) words[at + i] = bound[i]!;
+    return;
+  }
+  let to = at;
+  for (let i = 0; i < names.length; i++) {
+    const { name, form } = names[i]!;
+    const count = bitsOf(now[name] as number, form);
+    for (let k = 0; k < count; k++) words[to++] = attrBits[k]!;
+  }
 }
 
 function bindKernel(
@@ -176,7 +196,7 @@ function bindKernel(
     for (let k = 0; k < count; k++) addresses[k]! -= outer[dim]! * steps[k]![dim]!;
   };
 
-  return (sources: readonly Operand[], [target]: readonly Operand[]) => {
+  return (sources: readonly Operand[], [target]: readonly Operand[], now?: Attrs) => {
     const words = heap.i32;
     addresses[0] = addressOf(target!, kinds[0]!);
     for (let k = 1; k < count; k++) addresses[k] = addressOf(sources[k - 1]!, kinds[k]!);
@@ -184,7 +204,7 @@ function bindKernel(
       words[argumentWords + k * 3 + 1] = rank > 1 ? steps[k]![rank - 2]! : 0;
       words[argumentWords + k * 3 + 2] = steps[k]![rank - 1]!;
     }
-    for (let i = 0; i < attrWords.length; i++) words[argumentWords + count * 3 + i] = attrWords[i]!;
+    putAttrs(kernel, now, attrWords, argumentWords + count * 3);
     runOuter(0);
   };
 }

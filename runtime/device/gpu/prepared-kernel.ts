@@ -51,9 +51,9 @@ export class PreparedKernel {
   }
 
   bind(attrs: Attrs): Launch {
-    return (inputs, outputs) => {
+    return (inputs, outputs, now = attrs) => {
       const operands = { input: inputs, output: outputs, scratch: [] };
-      this.run((slot) => this.#core.place(operands[slot.kind][slot.index]!, this.#op), attrs);
+      this.run((slot) => this.#core.place(operands[slot.kind][slot.index]!, this.#op), now);
     };
   }
 

@@ -57,7 +57,7 @@ export class RegionBackward {
           gradient.holder = null;
         }
       }
-      this.#executable.run(slots);
+      this.#executable.run(scope);
       for (let i = 0; i < gradInputs.length; i++) {
         const id = gradInputs[i]!;
         if (id !== null) take(i, slots[id]!);

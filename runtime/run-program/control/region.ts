@@ -46,7 +46,7 @@ export class RegionRun {
   }
 
   forward(scope: Scope): void {
-    this.#forward.run(scope.slots);
+    this.#forward.run(scope);
   }
 
   /** Result number `index` of the run goes into a slot outside. */

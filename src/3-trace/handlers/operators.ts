@@ -2,7 +2,8 @@ import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import { binary, unary } from '../../bytecode/operators.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf, countedOn, isSame, sourceOf, truthiness, typeOf } from '../facts.ts';
+import { constantOf, isSame, sourceOf, truthiness, typeOf } from '../facts.ts';
+import { comesFromBreak, countedOn, guardNumbers, putOff, putOffOperator } from '../numbers.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -15,7 +16,7 @@ export const operatorHandlers: Handlers<
     const operand = get(frame, src);
     switch (operator) {
       case '!':
-        return set(frame, dst, known(!truthiness(t, operand)));
+        return set(frame, dst, putOff(t, '!', [operand]) ?? known(!truthiness(t, operand)));
       case 'typeof':
         return set(frame, dst, known(typeOf(t, operand)));
       case 'void':
@@ -23,6 +24,8 @@ export const operatorHandlers: Handlers<
       case '-':
       case '+':
       case '~': {
+        const symbolic = putOff(t, unaryNames[operator], [operand]);
+        if (symbolic) return set(frame, dst, symbolic);
         const value = hostNumber(t, operand) as number;
         return set(frame, dst, known(orBreak(() => unary(operator, value) as number)));
       }
@@ -32,21 +35,27 @@ export const operatorHandlers: Handlers<
   },
   binary: (t, frame, { dst, operator, left, right }) => {
     const [a, b] = [get(frame, left), get(frame, right)];
-    const counted = operator === '+' || operator === '-' ? count(t, operator, a, b) : undefined;
-    if (counted) return set(frame, dst, counted);
+    const symbolic = count(t, operator, a, b) ?? putOffOperator(t, operator, [a, b]);
+    if (symbolic) return set(frame, dst, symbolic);
     const result = isEquality(operator)
       ? equality(t, operator, a, b)
       : arithmetic(t, operator, a, b);
     set(frame, dst, known(result));
   },
   toNumeric: (t, frame, { dst, src }) => {
-    const value = hostNumber(t, get(frame, src));
+    const operand = get(frame, src);
+    if (operand.kind === 'symbolic' && typeof operand.value === 'number') {
+      guardNumbers(t, operand);
+      return set(frame, dst, operand);
+    }
+    const value = hostNumber(t, operand);
     set(frame, dst, known(typeof value === 'bigint' ? value : Number(value)));
   },
   increment: (t, frame, { dst, src, by }) => {
-    const counted = countedOn(t, get(frame, src), by);
+    const operand = get(frame, src);
+    const counted = countedOn(t, operand, by) ?? putOff(t, '+', [operand, known(by)]);
     if (counted) return set(frame, dst, counted);
-    const value = hostNumber(t, get(frame, src));
+    const value = hostNumber(t, operand);
     set(frame, dst, known(typeof value === 'bigint' ? value + BigInt(by) : Number(value) + by));
   },
   toPropertyKey: (t, frame, { dst, src }) => {
@@ -59,6 +68,8 @@ export const operatorHandlers: Handlers<
   },
 };
 
+const unaryNames = { '-': 'negate', '+': 'Number', '~': '~' } as const;
+
 /**
  * A primitive that is computed on. A number that came out of a break differs from run to run: while
  * the graph is still empty it is computed natively, so that no entry depends on it.
@@ -67,15 +78,26 @@ function hostNumber(t: Tracer, variable: Variable): Primitive {
   if (variable.kind === 'constant' && typeof variable.value === 'symbol') {
     throw new GraphBreak('throw', 'a symbol is computed on');
   }
-  const fromBreak = sourceOf(variable)?.kind === 'register' && t.builder.opCount === 0;
-  if (fromBreak && variable.kind === 'constant' && typeof variable.value === 'number') {
+  if (t.builder.opCount === 0 && isNumberFromBreak(variable)) {
     throw new GraphBreak('host-value', 'a number read since the last graph');
   }
   return constantOf(t, variable) as Primitive;
 }
 
+function isNumberFromBreak(variable: Variable): boolean {
+  if (variable.kind === 'symbolic') return comesFromBreak(variable);
+  const fromBreak = sourceOf(variable)?.kind === 'register';
+  return fromBreak && variable.kind === 'constant' && typeof variable.value === 'number';
+}
+
 /** A count goes up or down by a known number: its value isn't needed for that. */
-function count(t: Tracer, operator: '+' | '-', a: Variable, b: Variable): Variable | undefined {
+function count(
+  t: Tracer,
+  operator: BinaryOperator,
+  a: Variable,
+  b: Variable,
+): Variable | undefined {
+  if (operator !== '+' && operator !== '-') return undefined;
   if (b.kind !== 'constant' || b.source || typeof b.value !== 'number') return undefined;
   return countedOn(t, a, operator === '+' ? b.value : -b.value);
 }
@@ -107,7 +129,7 @@ function equality(t: Tracer, operator: Equality, x: Variable, y: Variable): bool
 }
 
 function settled(t: Tracer, variable: Variable): Variable {
-  return variable.kind === 'counter' ? known(constantOf(t, variable)) : variable;
+  return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
 }
 
 function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {

@@ -6,6 +6,7 @@ import {
   toUniforms,
   uniformsToNormals,
 } from '../../../random/philox.ts';
+import type { DType } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
@@ -13,17 +14,20 @@ import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { toInt32 } from './pointwise.ts';
 
-export const fill: KernelFactory = (_inputs, [out], { value }) => {
+export const fill: KernelFactory = (_inputs, [out], attrs) => {
   expectContiguous(out!);
   const { dtype } = out!;
   const size = sizeOf(out!.shape);
-  const number = value as number;
-  const stored = dtype === 'bool' ? +(number !== 0) : dtype === 'int32' ? toInt32(number) : number;
-  return (_sources, [target]) => {
+  return (_sources, [target], now = attrs) => {
     const start = indexOf(target!, dtype);
-    heap.view(dtype).fill(stored, start, start + size);
+    heap.view(dtype).fill(storedAs(dtype, now.value as number), start, start + size);
   };
 };
+
+function storedAs(dtype: DType, number: number): number {
+  if (dtype === 'bool') return +(number !== 0);
+  return dtype === 'int32' ? toInt32(number) : number;
+}
 
 /** start, start + step, …: each computed by itself, so that no error adds up. */
 export const arange: KernelFactory = (_inputs, [out], attrs) => {

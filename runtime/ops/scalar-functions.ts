@@ -1,0 +1,66 @@
+/**
+ * Host arithmetic that can be put off until a program runs: pure functions of numbers, by the names that
+ * they have in the user's code.
+ */
+
+export type ScalarFunction = (...args: number[]) => number | boolean;
+
+const operators: Readonly<Record<string, ScalarFunction>> = {
+  negate: (x) => -x!,
+  '~': (x) => ~x!,
+  Number: (x) => x!,
+  '!': (x) => !x,
+  '+': (x, y) => x! + y!,
+  '-': (x, y) => x! - y!,
+  '*': (x, y) => x! * y!,
+  '/': (x, y) => x! / y!,
+  '%': (x, y) => x! % y!,
+  '**': (x, y) => x! ** y!,
+  '<<': (x, y) => x! << y!,
+  '>>': (x, y) => x! >> y!,
+  '>>>': (x, y) => x! >>> y!,
+  '&': (x, y) => x! & y!,
+  '|': (x, y) => x! | y!,
+  '^': (x, y) => x! ^ y!,
+  '<': (x, y) => x! < y!,
+  '<=': (x, y) => x! <= y!,
+  '>': (x, y) => x! > y!,
+  '>=': (x, y) => x! >= y!,
+  '===': (x, y) => x === y,
+  '!==': (x, y) => x !== y,
+};
+
+function functionsOf(name: string, object: object, except: readonly string[] = []) {
+  return Object.getOwnPropertyNames(object).flatMap((key) => {
+    const value: unknown = (object as Record<string, unknown>)[key];
+    const usable = typeof value === 'function' && !except.includes(key);
+    return usable ? [[`${name}.${key}`, value as ScalarFunction] as const] : [];
+  });
+}
+
+/** `Math.sqrt` and so on; not `Math.random`, which is no function of its arguments. */
+const mathFunctions = functionsOf('Math', Math, ['random', 'sumPrecise']);
+
+const numberTests = (['isFinite', 'isInteger', 'isNaN', 'isSafeInteger'] as const).map(
+  (key) => [`Number.${key}`, Number[key] as ScalarFunction] as const,
+);
+
+export const scalarFunctions: ReadonlyMap<string, ScalarFunction> = new Map([
+  ...Object.entries(operators),
+  ...mathFunctions,
+  ...numberTests,
+]);
+
+/** The names of host functions, to find them when the user calls one. */
+export const hostScalarNames: ReadonlyMap<unknown, string> = new Map(
+  [...mathFunctions, ...numberTests].map(([name, fn]) => [fn, name]),
+);
+
+/** `a + b * c` as the user would write it, from the printed operands. */
+export function printScalarCall(fn: string, args: readonly string[]): string {
+  if (fn === 'Number') return `+${args[0]}`;
+  if (fn === 'negate') return `-${args[0]}`;
+  if (fn === '!' || fn === '~') return `${fn}${args[0]}`;
+  if (Object.hasOwn(operators, fn)) return `(${args.join(` ${fn} `)})`;
+  return `${fn}(${args.join(', ')})`;
+}

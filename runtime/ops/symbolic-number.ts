@@ -1,0 +1,121 @@
+/**
+ * Numbers of the host that are known only when a program runs. They stand where the tensor API expects a
+ * number, and end in attributes of ops; what they are computed from is the program's scalar inputs.
+ */
+
+import { invariant } from '../errors/invariant.ts';
+import { scalarFunctions } from './scalar-functions.ts';
+
+declare const scalarBrand: unique symbol;
+/** A node of a scalar table. */
+export type ScalarId = number & { readonly [scalarBrand]: 'ScalarId' };
+
+/** One step of the host's arithmetic. */
+export type ScalarNode =
+  /** Scalar input number `index` of the program. */
+  | { readonly kind: 'input'; readonly index: number }
+  | { readonly kind: 'constant'; readonly value: number }
+  | { readonly kind: 'apply'; readonly fn: string; readonly args: readonly ScalarId[] };
+
+/** The host's arithmetic of one program: a straight line, each step over earlier ones, each once. */
+export class ScalarTable {
+  readonly nodes: ScalarNode[] = [];
+  /** The values that the nodes had when the program was traced. */
+  readonly values: number[] = [];
+  /** Nodes whose value decided something: the program holds for these values only. */
+  readonly needed = new Set<ScalarId>();
+  readonly #known = new Map<string, ScalarId>();
+  #inputs = 0;
+
+  /** The next scalar input, with its value at present. */
+  input(value: number): SymbolicNumber {
+    const index = this.#inputs++;
+    return this.#symbol(this.#add({ kind: 'input', index }, value));
+  }
+
+  /** `fn` of numbers, at least one of which is symbolic. */
+  apply(fn: string, args: readonly (number | SymbolicNumber)[]): SymbolicNumber {
+    const ids = args.map((arg) => (typeof arg === 'number' ? this.#constant(arg) : arg.id));
+    const value = scalarFunctions.get(fn)!(...ids.map((id) => this.values[id]!));
+    invariant(typeof value === 'number', `${fn} makes no number`);
+    return this.#symbol(this.#add({ kind: 'apply', fn, args: ids }, value));
+  }
+
+  #constant(value: number): ScalarId {
+    return this.#add({ kind: 'constant', value }, value);
+  }
+
+  #symbol(id: ScalarId): SymbolicNumber {
+    return new SymbolicNumber(this, id);
+  }
+
+  #add(node: ScalarNode, value: number): ScalarId {
+    const key =
+      node.kind === 'constant' && Object.is(node.value, -0) ? '-0' : JSON.stringify(node, spelled);
+    let id = this.#known.get(key);
+    if (id === undefined) {
+      id = (this.nodes.push(node) - 1) as ScalarId;
+      this.values.push(value);
+      this.#known.set(key, id);
+    }
+    return id;
+  }
+}
+
+/** JSON has no NaN and no infinities. */
+const spelled = (_key: string, value: unknown) =>
+  typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
+
+/**
+ * Behaves as a number whose value is asked for when it must be known: arithmetic that knows nothing of
+ * symbols takes the present value, and the table then notes that the program depends on it.
+ */
+export class SymbolicNumber {
+  readonly table: ScalarTable;
+  readonly id: ScalarId;
+
+  constructor(table: ScalarTable, id: ScalarId) {
+    this.table = table;
+    this.id = id;
+  }
+
+  /** The value at present; asking makes nothing depend on it. */
+  get value(): number {
+    return this.table.values[this.id]!;
+  }
+
+  [Symbol.toPrimitive](hint: 'string' | 'number' | 'default'): string | number {
+    if (hint === 'string') return `$${this.id}`;
+    this.table.needed.add(this.id);
+    return this.value;
+  }
+
+  toJSON(): string {
+    return `$${this.id}`;
+  }
+}
+
+/** True for symbolic numbers, too: they go wherever a number goes. */
+export function isNumber(value: unknown): value is number {
+  return typeof value === 'number' || value instanceof SymbolicNumber;
+}
+
+export function isSymbolic(value: unknown): value is SymbolicNumber {
+  return value instanceof SymbolicNumber;
+}
+
+/** −x, also of a symbolic number. */
+export function negated(x: number): number {
+  return typeof x === 'number' ? -x : apply('negate', [x]);
+}
+
+/** x·y, also of symbolic numbers. */
+export function product(x: number, y: number): number {
+  return typeof x === 'number' && typeof y === 'number' ? x * y : apply('*', [x, y]);
+}
+
+function apply(fn: string, args: readonly (number | SymbolicNumber)[]): number {
+  const symbol = args.find(isSymbolic);
+  invariant(symbol, 'symbolic arithmetic on plain numbers');
+  return symbol.table.apply(fn, args) as unknown as number;
+}

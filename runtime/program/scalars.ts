@@ -1,0 +1,76 @@
+import { scalarFunctions } from '../ops/scalar-functions.ts';
+import {
+  isSymbolic,
+  type ScalarId,
+  type ScalarNode,
+  type ScalarTable,
+} from '../ops/symbolic-number.ts';
+import type { ProgramOp } from './program.ts';
+
+/** The table that the symbolic attributes of a program's ops belong to; undefined when there are none. */
+export function scalarTableOf(ops: Iterable<ProgramOp>): ScalarTable | undefined {
+  for (const { attrs } of ops) {
+    for (const value of Object.values(attrs)) if (isSymbolic(value)) return value.table;
+  }
+  return undefined;
+}
+
+type Evaluate = (inputs: readonly number[], values: Float64Array) => void;
+
+/** The scalar arithmetic of a program, compiled once; evaluating it allocates nothing. */
+export class ScalarProgram {
+  /** Values that a run needs room for. */
+  readonly size: number;
+  readonly #steps: readonly Evaluate[];
+
+  constructor(table: ScalarTable | undefined) {
+    const nodes = table?.nodes ?? [];
+    this.size = nodes.length;
+    this.#steps = nodes.map((node, id) => compileNode(node, id as ScalarId));
+  }
+
+  /** Fills `values`, by id, from the program's scalar inputs. */
+  run(inputs: readonly number[], values: Float64Array): void {
+    const steps = this.#steps;
+    for (let i = 0; i < steps.length; i++) steps[i]!(inputs, values);
+  }
+}
+
+function compileNode(node: ScalarNode, id: ScalarId): Evaluate {
+  switch (node.kind) {
+    case 'input': {
+      const { index } = node;
+      return (inputs, values) => {
+        values[id] = inputs[index]!;
+      };
+    }
+    case 'constant': {
+      const { value } = node;
+      return (_inputs, values) => {
+        values[id] = value;
+      };
+    }
+    case 'apply':
+      return compileCall(node, id);
+  }
+}
+
+function compileCall({ fn, args }: ScalarNode & { kind: 'apply' }, id: ScalarId): Evaluate {
+  const apply = scalarFunctions.get(fn) as (...args: number[]) => number;
+  const [x, y] = args as readonly [ScalarId, ScalarId];
+  if (args.length === 1) {
+    return (_inputs, values) => {
+      values[id] = apply(values[x]!);
+    };
+  }
+  if (args.length === 2) {
+    return (_inputs, values) => {
+      values[id] = apply(values[x]!, values[y]!);
+    };
+  }
+  const operands = new Array<number>(args.length);
+  return (_inputs, values) => {
+    for (let i = 0; i < args.length; i++) operands[i] = values[args[i]!]!;
+    values[id] = apply(...operands);
+  };
+}

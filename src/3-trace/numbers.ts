@@ -1,0 +1,133 @@
+/** Numbers that a run computes anew, as the tracer sees them. */
+
+import { hostScalarNames, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
+import type { SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
+import type { BinaryOperator } from '../bytecode/instructions.ts';
+import { type NumberExpr, numberKey, numberSources } from '../guards/number-expr.ts';
+import type { Source } from '../guards/source.ts';
+import { rootOf, sourceKey } from '../guards/source-key.ts';
+import { constantOf } from './facts.ts';
+import type { Tracer } from './tracer.ts';
+import type { ConstantVariable, SymbolicVariable, Variable } from './variable.ts';
+
+/** More operands than this in one expression: its value is taken instead. */
+const maxSize = 64;
+
+export function symbolicFrom(source: Source, value: number): SymbolicVariable {
+  return { kind: 'symbolic', expr: { kind: 'source', source }, value, source };
+}
+
+/** A guard that each number the expression is computed from is one. */
+export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
+  for (const source of numberSources(expr)) {
+    t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
+  }
+}
+
+/** A guard that the number, or the comparison, has its present value. */
+export function guardValue(t: Tracer, variable: SymbolicVariable): number | boolean {
+  const { expr, value, source } = variable;
+  if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
+  else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
+  return value;
+}
+
+/** True when a number of the expression came out of a break. */
+export function comesFromBreak({ expr }: SymbolicVariable): boolean {
+  for (const source of numberSources(expr)) if (rootOf(source).kind === 'register') return true;
+  return false;
+}
+
+/** `fn` of numbers of which one is symbolic, put off until the run; undefined where that can't be. */
+export function putOff(
+  t: Tracer,
+  fn: string,
+  args: readonly Variable[],
+): SymbolicVariable | undefined {
+  if (!args.some((arg) => arg.kind === 'symbolic')) return undefined;
+  if (!args.every(isNumeric)) return undefined;
+  const exprs = args.map((arg) => exprOf(t, arg));
+  if (exprs.reduce((size, expr) => size + sizeOf(expr), 1) > maxSize) return undefined;
+  const value = scalarFunctions.get(fn)!(...args.map((arg) => arg.value as number));
+  return { kind: 'symbolic', expr: { kind: 'apply', fn, args: exprs }, value, source: null };
+}
+
+/** The same for an operator; undefined for one that is no function of numbers alone. */
+export function putOffOperator(
+  t: Tracer,
+  operator: BinaryOperator,
+  args: readonly Variable[],
+): SymbolicVariable | undefined {
+  const strict = operator === '==' ? '===' : operator === '!=' ? '!==' : operator;
+  return scalarFunctions.has(strict) ? putOff(t, strict, args) : undefined;
+}
+
+/** The same for a function of the host. */
+export function putOffCall(
+  t: Tracer,
+  fn: unknown,
+  args: readonly Variable[],
+): SymbolicVariable | undefined {
+  const name = hostScalarNames.get(fn);
+  return name === undefined ? undefined : putOff(t, name, args);
+}
+
+type Numeric = SymbolicVariable | ConstantVariable;
+
+function isNumeric(variable: Variable): variable is Numeric {
+  const { kind } = variable;
+  return (kind === 'symbolic' || kind === 'constant') && typeof variable.value === 'number';
+}
+
+function exprOf(t: Tracer, variable: Numeric): NumberExpr {
+  if (variable.kind === 'constant') {
+    return { kind: 'constant', value: constantOf(t, variable) as number };
+  }
+  guardNumbers(t, variable);
+  return variable.expr;
+}
+
+function sizeOf(expr: NumberExpr): number {
+  if (expr.kind !== 'apply') return 1;
+  return expr.args.reduce((size, arg) => size + sizeOf(arg), 1);
+}
+
+/** `variable + number` of a count that goes up with every call: symbolic from its first value on. */
+export function countedOn(
+  t: Tracer,
+  variable: Variable,
+  plus: number,
+): SymbolicVariable | undefined {
+  if (variable.kind !== 'constant' || typeof variable.value !== 'number') return undefined;
+  const { source, value } = variable;
+  if (source?.kind !== 'property' && source?.kind !== 'free') return undefined;
+  const by: ConstantVariable = { kind: 'constant', value: plus, source: null };
+  return putOff(t, '+', [symbolicFrom(source, value), by]);
+}
+
+/** The number as the tensor API gets it: computed once per run, from the program's scalar inputs. */
+export function scalarOf(t: Tracer, variable: SymbolicVariable): number {
+  if (typeof variable.value === 'boolean') return constantOf(t, variable) as number;
+  guardNumbers(t, variable);
+  const scalar = toScalar(t, variable.expr);
+  return (scalar ?? constantOf(t, variable)) as unknown as number;
+}
+
+/** Undefined where a comparison is part of it. */
+function toScalar(t: Tracer, expr: NumberExpr): number | SymbolicNumber | undefined {
+  switch (expr.kind) {
+    case 'source':
+      return t.scalarInput(expr.source);
+    case 'constant':
+      return expr.value;
+    case 'apply': {
+      const args = expr.args.map((arg) => toScalar(t, arg));
+      if (comparisons.has(expr.fn) || args.includes(undefined)) return undefined;
+      return t.scalars.apply(expr.fn, args as (number | SymbolicNumber)[]);
+    }
+  }
+}
+
+const comparisons: ReadonlySet<string> = new Set(
+  [...scalarFunctions].flatMap(([name, fn]) => (typeof fn(1, 1) === 'boolean' ? [name] : [])),
+);

@@ -1,0 +1,32 @@
+/** Symbolic numbers and what is guarded of them. */
+
+import { numberKey, numberSources } from '../guards/number-expr.ts';
+import type { Source } from '../guards/source.ts';
+import { rootOf, sourceKey } from '../guards/source-key.ts';
+import type { Tracer } from './tracer.ts';
+import type { SymbolicVariable } from './variable.ts';
+
+export function symbolicFrom(source: Source, value: number): SymbolicVariable {
+  return { kind: 'symbolic', expr: { kind: 'source', source }, value, source };
+}
+
+/** A guard that each number the expression is computed from is one. */
+export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
+  for (const source of numberSources(expr)) {
+    t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
+  }
+}
+
+/** A guard that the number, or the comparison, has its present value. */
+export function guardValue(t: Tracer, variable: SymbolicVariable): number | boolean {
+  const { expr, value, source } = variable;
+  if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
+  else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
+  return value;
+}
+
+/** True when a number of the expression came out of a break. */
+export function comesFromBreak({ expr }: SymbolicVariable): boolean {
+  for (const source of numberSources(expr)) if (rootOf(source).kind === 'register') return true;
+  return false;
+}

@@ -1,0 +1,72 @@
+import { printScalarCall, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import { compileReader, printSource, type Source, type SourceNames } from './source.ts';
+import { sourceKey } from './source-key.ts';
+
+/** A number of the host as a function of what a run finds: never its value at the time of the trace. */
+export type NumberExpr =
+  | { readonly kind: 'source'; readonly source: Source }
+  | { readonly kind: 'constant'; readonly value: number }
+  /** Comparisons and tests answer a boolean. */
+  | { readonly kind: 'apply'; readonly fn: string; readonly args: readonly NumberExpr[] };
+
+export type NumberReader = (frames: readonly Frame[]) => number | boolean;
+
+/** Compiles an expression once; reading it allocates nothing but for calls of more than two operands. */
+export function compileNumber(expr: NumberExpr): NumberReader {
+  switch (expr.kind) {
+    case 'source':
+      return compileReader(expr.source) as NumberReader;
+    case 'constant': {
+      const { value } = expr;
+      return () => value;
+    }
+    case 'apply':
+      return compileCall(expr.fn, expr.args.map(compileNumber));
+  }
+}
+
+function compileCall(fn: string, args: readonly NumberReader[]): NumberReader {
+  const apply = scalarFunctions.get(fn) as (...args: (number | boolean)[]) => number | boolean;
+  const [x, y] = args as readonly [NumberReader, NumberReader];
+  if (args.length === 1) return (frames) => apply(x(frames));
+  if (args.length === 2) return (frames) => apply(x(frames), y(frames));
+  return (frames) => apply(...args.map((read) => read(frames)));
+}
+
+/** Equal for expressions that are computed in the same way from the same places. */
+export function numberKey(expr: NumberExpr): string {
+  switch (expr.kind) {
+    case 'source':
+      return sourceKey(expr.source);
+    case 'constant':
+      return Object.is(expr.value, -0) ? '-0' : String(expr.value);
+    case 'apply':
+      return `${expr.fn}(${expr.args.map(numberKey).join()})`;
+  }
+}
+
+export function printNumber(expr: NumberExpr, names: SourceNames): string {
+  const text = print(expr, names);
+  return text.startsWith('(') && text.endsWith(')') ? text.slice(1, -1) : text;
+}
+
+function print(expr: NumberExpr, names: SourceNames): string {
+  switch (expr.kind) {
+    case 'source':
+      return printSource(expr.source, names);
+    case 'constant':
+      return Object.is(expr.value, -0) ? '-0' : String(expr.value);
+    case 'apply':
+      return printScalarCall(
+        expr.fn,
+        expr.args.map((arg) => print(arg, names)),
+      );
+  }
+}
+
+/** The places that the number is computed from. */
+export function* numberSources(expr: NumberExpr): Generator<Source> {
+  if (expr.kind === 'source') yield expr.source;
+  else if (expr.kind === 'apply') for (const arg of expr.args) yield* numberSources(arg);
+}

@@ -1,0 +1,24 @@
+/** Whether sizes and numbers from outside may differ without another trace. */
+export type Dynamic = boolean | 'auto';
+
+/**
+ * The numbers that traces at one point have found in each place. The first is taken for a constant, a
+ * second one makes the place symbolic. 0 and 1 are always constants: much is simpler with them.
+ */
+export class NumberHistory {
+  readonly #first = new Map<string, number>();
+  readonly #dynamic: Dynamic;
+
+  constructor(dynamic: Dynamic) {
+    this.#dynamic = dynamic;
+  }
+
+  /** Whether the number at this place is symbolic from now on; remembers that it was asked for. */
+  isSymbolic(place: string, value: number): boolean {
+    if (this.#dynamic === false || value === 0 || value === 1 || Number.isNaN(value)) return false;
+    if (this.#dynamic === true) return true;
+    const first = this.#first.get(place);
+    if (first === undefined) this.#first.set(place, value);
+    return first !== undefined && first !== value;
+  }
+}
