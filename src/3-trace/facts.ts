@@ -4,7 +4,7 @@ import type { Primitive } from '../bytecode/instructions.ts';
 import type { Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { comesFromBreak, guardNumbers, guardValue } from './numbers.ts';
+import { comesFromBreak, guardNumbers, guardValue } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, Variable } from './variable.ts';
 

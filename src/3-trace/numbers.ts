@@ -3,40 +3,14 @@
 import { hostScalarNames, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
 import type { SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
 import type { BinaryOperator } from '../bytecode/instructions.ts';
-import { type NumberExpr, numberKey, numberSources } from '../guards/number-expr.ts';
-import type { Source } from '../guards/source.ts';
-import { rootOf, sourceKey } from '../guards/source-key.ts';
+import type { NumberExpr } from '../guards/number-expr.ts';
 import { constantOf } from './facts.ts';
+import { guardNumbers, symbolicFrom } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, SymbolicVariable, Variable } from './variable.ts';
 
 /** More operands than this in one expression: its value is taken instead. */
 const maxSize = 64;
-
-export function symbolicFrom(source: Source, value: number): SymbolicVariable {
-  return { kind: 'symbolic', expr: { kind: 'source', source }, value, source };
-}
-
-/** A guard that each number the expression is computed from is one. */
-export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
-  for (const source of numberSources(expr)) {
-    t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
-  }
-}
-
-/** A guard that the number, or the comparison, has its present value. */
-export function guardValue(t: Tracer, variable: SymbolicVariable): number | boolean {
-  const { expr, value, source } = variable;
-  if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
-  else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
-  return value;
-}
-
-/** True when a number of the expression came out of a break. */
-export function comesFromBreak({ expr }: SymbolicVariable): boolean {
-  for (const source of numberSources(expr)) if (rootOf(source).kind === 'register') return true;
-  return false;
-}
 
 /** `fn` of numbers of which one is symbolic, put off until the run; undefined where that can't be. */
 export function putOff(

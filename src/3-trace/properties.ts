@@ -6,7 +6,7 @@ import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElement, arrayLength, isIndex } from './arrays.ts';
 import { constantOf } from './facts.ts';
-import { guardNumbers } from './numbers.ts';
+import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
 import {

@@ -20,7 +20,7 @@ import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { EffectLog } from './effects.ts';
 import { isFrameworkFile } from './framework-files.ts';
-import { symbolicFrom } from './numbers.ts';
+import { symbolicFrom } from './symbolic.ts';
 import {
   type CellReference,
   isPrimitive,
