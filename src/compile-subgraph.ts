@@ -9,6 +9,7 @@ import type {
 import { verifyProgram } from '../runtime/program/verify.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
+import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
 import { eliminateDeadBackward } from './5-optimize/dead-code.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
@@ -43,7 +44,8 @@ export function compileSubgraph(
   if (!needsGrad.includes(true) || !differentiable.includes(true)) {
     return planner.inference(traced, owned);
   }
-  const joint = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
+  const complete = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
+  const joint = memory.chooseSaved ? chooseSaved(complete) : complete;
   if (joint.gradOutputs.every((id) => id === null)) return planner.inference(traced, owned);
   return planner.training(traced, joint, owned);
 }
@@ -68,8 +70,9 @@ class SubgraphPlanner {
   }
 
   inference(traced: Program, { inputs, donated }: Ownership = {}): SubgraphStages {
-    const values: TensorMeta[] = [...traced.values];
-    const forward = materializeLayouts(traced, values);
+    const chosen = this.#memory.chooseSaved ? chooseSavedInStep(traced) : traced;
+    const values: TensorMeta[] = [...chosen.values];
+    const forward = materializeLayouts(chosen, values);
     verifyProgram(forward);
     const { plan } = this.#plan(forward, {
       keep: [],

@@ -11,6 +11,8 @@ export interface MemoryOptions {
   readonly reuse: boolean;
   /** Ops run in an order with a low peak. Off: in the order of the source. Needs freeAtLastUse. */
   readonly order: boolean;
+  /** Of what backward could read, what costs least is kept. Off: what the ops' records name. */
+  readonly chooseSaved: boolean;
   /** An input that nobody reads after the call belongs to the program. Off: it lives until the call ends. */
   readonly donate: boolean;
   /** Between forward and backward only what backward reads stays. Off: every value stays. */
@@ -28,6 +30,7 @@ const allOn: MemoryOptions = {
   reuse: true,
   order: true,
   donate: true,
+  chooseSaved: true,
   skipSet: true,
   unusedInputs: true,
   unusedOutputs: true,
@@ -38,7 +41,7 @@ const allOn: MemoryOptions = {
  * Variants of the original system: `planned` has everything; `cleaned` is run_program with all
  * clean-ups, no reuse and the order of the source; `inputsCleaned` and `uncleaned` are the states before its memory was mended.
  */
-const cleaned = { ...allOn, reuse: false, order: false, donate: false };
+const cleaned = { ...allOn, reuse: false, order: false, donate: false, chooseSaved: false };
 
 export const memoryPresets = {
   planned: allOn,

@@ -1,0 +1,63 @@
+import { operandUse } from '../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+
+/** What rewriting rules ask of a straight-line program. Ops are named by their index. */
+export class ProgramFacts {
+  readonly program: Program;
+  readonly #definedBy = new Map<ValueId, number>();
+  readonly #rootOf = new Map<ValueId, ValueId>();
+  /** Of a memory: the ops that read its data, through any view, in their order. */
+  readonly #readers = new Map<ValueId, number[]>();
+  readonly #written = new Set<ValueId>();
+
+  constructor(program: Program) {
+    this.program = program;
+    program.ops.forEach(({ op, inputs, outputs }, index) => {
+      inputs.forEach((id, i) => {
+        if (operandUse(op, i) === 'data' && op.kernel.kind !== 'view') this.#read(id, index);
+      });
+      if (op.inPlace) this.#written.add(this.rootOf(inputs[0]!));
+      for (const id of outputs) {
+        this.#definedBy.set(id, index);
+        if (op.kernel.kind === 'view') this.#rootOf.set(id, this.rootOf(inputs[0]!));
+      }
+    });
+  }
+
+  /** The value whose memory this one shows. */
+  rootOf(id: ValueId): ValueId {
+    return this.#rootOf.get(id) ?? id;
+  }
+
+  /** Undefined for inputs. */
+  definitionOf(id: ValueId): ProgramOp | undefined {
+    const index = this.#definedBy.get(id);
+    return index === undefined ? undefined : this.program.ops[index];
+  }
+
+  definitionIndex(id: ValueId): number {
+    return this.#definedBy.get(id) ?? -1;
+  }
+
+  /** Index of the last op that reads the memory of the value; −1: none does. */
+  lastReadOfMemory(id: ValueId): number {
+    return this.#readers.get(this.rootOf(id))?.at(-1) ?? -1;
+  }
+
+  /** The ops that read the memory of the value, its own views included. */
+  readersOfMemory(id: ValueId): readonly number[] {
+    return this.#readers.get(this.rootOf(id)) ?? [];
+  }
+
+  /** Some op writes the memory of the value in place. */
+  isWritten(id: ValueId): boolean {
+    return this.#written.has(this.rootOf(id));
+  }
+
+  #read(id: ValueId, index: number): void {
+    const root = this.rootOf(id);
+    const readers = this.#readers.get(root);
+    if (readers) readers.push(index);
+    else this.#readers.set(root, [index]);
+  }
+}

@@ -1,0 +1,111 @@
+import { operandUse } from '../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { ProgramFacts } from './program-facts.ts';
+import { isCopy } from './share-copies.ts';
+
+/** From where on ops count as late: the first op of backward. */
+export interface Boundary {
+  readonly firstLate: number;
+  /** Whether an input's memory is there for late ops at no cost. */
+  readonly inputsStay: boolean;
+}
+
+/**
+ * What backward reads is made again there instead of being kept from forward, where that computes
+ * nothing from data: a copy in another layout of memory that is there anyway, and what depends on no
+ * tensor at all (constants, random numbers by their counter, and masks of them).
+ * Adds values to the table; ops before the boundary stay as they are.
+ */
+export function redoLate(program: Program, boundary: Boundary): Program {
+  const rewriter = new Rewriter(program, boundary);
+  return rewriter.run();
+}
+
+class Rewriter {
+  readonly #program: Program;
+  readonly #facts: ProgramFacts;
+  readonly #boundary: Boundary;
+  readonly #values: TensorMeta[];
+  readonly #outputs: ReadonlySet<ValueId>;
+  readonly #fromNothing = new Map<ValueId, boolean>();
+  /** Values that were made again. */
+  readonly #redone = new Map<ValueId, ValueId>();
+
+  constructor(program: Program, boundary: Boundary) {
+    this.#program = program;
+    this.#facts = new ProgramFacts(program);
+    this.#boundary = boundary;
+    this.#values = [...program.values];
+    this.#outputs = new Set(program.outputs.map((id) => this.#facts.rootOf(id)));
+  }
+
+  run(): Program {
+    const { ops } = this.#program;
+    const { firstLate } = this.#boundary;
+    const result: ProgramOp[] = ops.slice(0, firstLate);
+    for (const op of ops.slice(firstLate)) {
+      const inputs = op.inputs.map((id, i) =>
+        operandUse(op.op, i) === 'data' && this.#isRedone(id) ? this.#redo(id, op, result) : id,
+      );
+      result.push({ ...op, inputs });
+    }
+    if (this.#redone.size === 0) return this.#program;
+    return { ...this.#program, values: this.#values, ops: result };
+  }
+
+  #isRedone(id: ValueId): boolean {
+    const root = this.#facts.rootOf(id);
+    const index = this.#facts.definitionIndex(root);
+    if (index < 0 || index >= this.#boundary.firstLate) return false;
+    if (this.#outputs.has(root) || this.#facts.isWritten(root)) return false;
+    return this.#isFromNothing(root) || this.#isSpareCopy(root);
+  }
+
+  /** A copy of memory that late ops hold anyway at least as long. */
+  #isSpareCopy(root: ValueId): boolean {
+    const { op, inputs } = this.#facts.definitionOf(root)!;
+    if (!isCopy(op)) return false;
+    const source = this.#facts.rootOf(inputs[0]!);
+    if (this.#facts.isWritten(source)) return false;
+    const isInput = this.#facts.definitionIndex(source) < 0;
+    if (isInput && this.#boundary.inputsStay) return true;
+    return this.#facts.lastReadOfMemory(source) >= this.#facts.lastReadOfMemory(root);
+  }
+
+  /** Depends on no tensor: on attributes, and on what depends on nothing else. */
+  #isFromNothing(id: ValueId): boolean {
+    const known = this.#fromNothing.get(id);
+    if (known !== undefined) return known;
+    const definition = this.#facts.definitionOf(id);
+    const answer =
+      definition !== undefined &&
+      !definition.op.inPlace &&
+      definition.op.kernel.kind !== 'control' &&
+      !this.#facts.isWritten(id) &&
+      definition.inputs.every((input) => this.#isFromNothing(input));
+    this.#fromNothing.set(id, answer);
+    return answer;
+  }
+
+  /** The value again, made before the op that reads it first. */
+  #redo(id: ValueId, reader: ProgramOp, result: ProgramOp[]): ValueId {
+    const known = this.#redone.get(id);
+    if (known !== undefined) return known;
+    const definition = this.#facts.definitionOf(id)!;
+    const redoneInput = (input: ValueId): boolean =>
+      definition.op.kernel.kind === 'view' || this.#isFromNothing(input);
+    const inputs = definition.inputs.map((input, i) => {
+      const isRead = operandUse(definition.op, i) === 'data';
+      return isRead && redoneInput(input) ? this.#redo(input, reader, result) : input;
+    });
+    const outputs = definition.outputs.map((output) => {
+      return (this.#values.push(this.#values[output]!) - 1) as ValueId;
+    });
+    result.push({ ...definition, inputs, outputs, recordsGrad: false, at: reader.at });
+    definition.outputs.forEach((output, i) => {
+      this.#redone.set(output, outputs[i]!);
+    });
+    return this.#redone.get(id)!;
+  }
+}

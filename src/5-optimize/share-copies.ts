@@ -1,0 +1,51 @@
+import { type OpRecord, opNamed } from '../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { ProgramFacts } from './program-facts.ts';
+
+/**
+ * One copy where the program would make two of the same elements in the same order, whatever their
+ * shapes: the second becomes a view of the first. Only while the first is there anyway, so that no
+ * value lives longer than the second would have.
+ */
+export function shareCopies(program: Program): Program {
+  const facts = new ProgramFacts(program);
+  const first = new Map<string, ValueId>();
+  // Handed out, each copy is memory of its own.
+  const outputs = new Set(program.outputs.map((id) => facts.rootOf(id)));
+  const reshape = opNamed('reshape');
+  let changed = false;
+  const ops = program.ops.map((op, index): ProgramOp => {
+    if (!isCopy(op.op)) return op;
+    const [from, to] = [op.inputs[0]!, op.outputs[0]!];
+    if (facts.isWritten(from) || facts.isWritten(to) || outputs.has(to)) return op;
+    const key = `${facts.rootOf(from)}:${elementOrder(program.values[from]!)}`;
+    const known = first.get(key);
+    if (known === undefined || facts.lastReadOfMemory(known) <= index) {
+      first.set(key, to);
+      return op;
+    }
+    changed = true;
+    return { ...op, op: reshape, inputs: [known], attrs: { shape: program.values[to]!.shape } };
+  });
+  return changed ? { ...program, ops } : program;
+}
+
+export function isCopy(op: OpRecord): boolean {
+  return op.kernel.kind === 'named' && op.kernel.name === 'copy';
+}
+
+/** Equal for views that show the same places in the same order: neighbouring dimensions are joined. */
+function elementOrder(meta: TensorMeta): string {
+  const { dtype, shape, strides, offset } = meta;
+  if (isContiguousMeta(meta)) return `${dtype}@${offset}:${shape.reduce((n, size) => n * size, 1)}`;
+  const joined: [size: number, stride: number][] = [];
+  shape.forEach((size, dim) => {
+    if (size === 1) return;
+    const last = joined.at(-1);
+    const stride = strides[dim]!;
+    if (last && last[1] === stride * size) joined[joined.length - 1] = [last[0] * size, stride];
+    else joined.push([size, stride]);
+  });
+  return `${dtype}@${offset}:${joined.map((pair) => pair.join('/')).join(',')}`;
+}
