@@ -1,7 +1,7 @@
 import { DataError } from '../errors/errors.ts';
 import { tensor } from '../tensor/create.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { Dataset } from './loader.ts';
+import type { BatchDataset } from './source.ts';
 
 /** One batch; `using` or `dispose` gives both tensors back. */
 export interface ImageBatch {
@@ -24,7 +24,7 @@ export interface ImageDatasetOptions {
 const mnistOptions: ImageDatasetOptions = { height: 28, width: 28, mean: 0.1307, std: 0.3081 };
 
 /** Grey images of one size with a class each, as bytes. */
-export class ImageDataset implements Dataset<ImageBatch> {
+export class ImageDataset implements BatchDataset<ImageBatch> {
   /** length · height · width bytes. */
   readonly images: Uint8Array;
   readonly labels: Uint8Array;

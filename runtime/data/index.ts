@@ -1,4 +1,17 @@
 /** What runs everywhere; `mnist.ts` reads files and is for Node only. */
+export { ConcatDataset, randomSplit, Subset, TensorDataset } from './dataset.ts';
 export { type IdxArray, parseIdx } from './idx.ts';
 export { type ImageBatch, ImageDataset, type ImageDatasetOptions } from './image-dataset.ts';
-export { DataLoader, type DataLoaderOptions, type Dataset } from './loader.ts';
+export { type CollateOption, DataLoader, type DataLoaderOptions } from './loader.ts';
+export {
+  BatchSampler,
+  RandomSampler,
+  type RandomSamplerOptions,
+  type Sampler,
+  SequentialSampler,
+  SubsetRandomSampler,
+  WeightedRandomSampler,
+} from './samplers.ts';
+export type { BatchDataset, Dataset, IterableDataset } from './source.ts';
+export { defaultCollate } from './tensor-batch.ts';
+export type { WorkerNumber, WorkerSource } from './worker-messages.ts';

@@ -1,13 +1,20 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { nextOffset } from '../random/seed.ts';
+import { tensorsIn, tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { Sampler } from './samplers.ts';
 import { shuffledOrder } from './shuffle.ts';
-
-/** Samples by number, in batches. */
-export interface Dataset<Batch> {
-  readonly length: number;
-  /** The samples as new tensors, which the caller disposes. */
-  batch(indices: Int32Array): Batch;
-}
+import {
+  type BatchDataset,
+  type Dataset,
+  type IterableDataset,
+  isStream,
+  makesBatches,
+} from './source.ts';
+import { streamOf } from './streams.ts';
+import { defaultCollate, fromHost } from './tensor-batch.ts';
+import type { WorkerSource, WorkerStart } from './worker-messages.ts';
+import { fromWorkers } from './worker-pool.ts';
 
 export interface DataLoaderOptions {
   /** 1 when left out, as in PyTorch. */
@@ -17,7 +24,24 @@ export interface DataLoaderOptions {
   readonly seed?: number;
   /** Leaves out a last batch that isn't full. */
   readonly dropLast?: boolean;
+  /** Says which samples come, instead of `shuffle`. */
+  readonly sampler?: Sampler;
+  /** Says which samples come together, instead of `batchSize`, `shuffle`, `sampler` and `dropLast`. */
+  readonly batchSampler?: Iterable<ArrayLike<number>> & { readonly length?: number };
+  /** Threads that make batches, for `for await`; 0 when left out. They load `worker.module`. */
+  readonly numWorkers?: number;
+  readonly worker?: WorkerSource;
+  /** Batches that each worker makes ahead (without workers, batches that are read ahead); 2. */
+  readonly prefetchFactor?: number;
 }
+
+export interface CollateOption<Sample, Batch> {
+  /** Makes a batch of samples; `defaultCollate` when left out. */
+  readonly collate?: (samples: Awaited<Sample>[]) => Batch;
+}
+
+/** Where the samples of a loop come from. */
+type Source = BatchDataset<unknown> | Dataset<unknown> | IterableDataset<unknown>;
 
 /**
  * A data set in batches, once per loop, in another order each time when shuffled: the order of loop
@@ -25,52 +49,275 @@ export interface DataLoaderOptions {
  *
  *     for (using batch of loader) train(batch.images, batch.labels)
  *
- * (or `images.dispose(); labels.dispose()` at the end of the loop's body).
+ * (or `images.dispose(); labels.dispose()` at the end of the loop's body). `for await` reads ahead, in
+ * other threads with `numWorkers`; the order stays the same. A loop that ends early leaves nothing
+ * allocated but the batches that it was given. Tensors in samples that had to be waited for are the
+ * loader's, which gives them back; other tensors in samples stay whose they are.
  */
-export class DataLoader<Batch> implements Iterable<Batch> {
-  readonly dataset: Dataset<Batch>;
+export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> {
+  readonly dataset: Source;
   readonly batchSize: number;
   readonly shuffle: boolean;
   readonly seed: number | null;
   readonly dropLast: boolean;
   /** Loops begun; assign to it to continue a run that was stopped. */
   epoch = 0;
+  readonly #options: DataLoaderOptions & CollateOption<unknown, unknown>;
 
-  constructor(dataset: Dataset<Batch>, options: DataLoaderOptions = {}) {
-    const { batchSize = 1 } = options;
-    if (!Number.isInteger(batchSize) || batchSize < 1) {
+  constructor(
+    dataset: BatchDataset<Batch>,
+    options?: DataLoaderOptions & { readonly collate?: never },
+  );
+  constructor(
+    dataset: Dataset<Promise<unknown>> | Dataset<unknown> | IterableDataset<unknown>,
+    options?: DataLoaderOptions & { readonly collate?: never },
+  );
+  constructor(
+    dataset: Dataset<unknown> | IterableDataset<unknown>,
+    // biome-ignore lint/suspicious/noExplicitAny: samples are what the data set answers
+    options: DataLoaderOptions & { readonly collate: (samples: any[]) => Batch },
+  );
+  constructor(dataset: Source, options: DataLoaderOptions & CollateOption<never, Batch> = {}) {
+    const { batchSize = 1, numWorkers = 0 } = options;
+    expectCount('batch size', 'batchSize', batchSize, 1);
+    expectCount('number of workers', 'numWorkers', numWorkers, 0);
+    expectCount('number of batches', 'prefetchFactor', options.prefetchFactor ?? 2, 1);
+    if (numWorkers > 0 && !options.worker) {
       throw new ArgumentError({
-        what: 'DataLoader: not a batch size',
-        given: `batchSize = ${batchSize}`,
-        expected: 'an integer, 1 or more',
-        remedy: 'pass a batchSize such as 64',
+        what: "DataLoader: workers don't know the data set",
+        given: `numWorkers = ${numWorkers} without \`worker\``,
+        expected: '{ worker: { module } }: the module that exports the data set',
+        remedy: "pass worker: { module: new URL('./dataset.ts', import.meta.url) }",
       });
     }
-    this.dataset = dataset;
+    this.dataset = countable(dataset);
+    if (isStream(this.dataset) && (options.shuffle || options.sampler || options.batchSampler)) {
+      throw new ArgumentError({
+        what: 'DataLoader: a stream has its own order',
+        given: 'shuffle or a sampler, for an iterable data set',
+        expected: 'a data set with length and get(index)',
+        remedy: 'shuffle where the stream is made',
+      });
+    }
     this.batchSize = batchSize;
     this.shuffle = options.shuffle ?? false;
     this.seed = options.seed ?? null;
     this.dropLast = options.dropLast ?? false;
+    this.#options = options as DataLoaderOptions & CollateOption<unknown, unknown>;
   }
 
   /** Number of batches of one loop. */
   get length(): number {
-    const batches = this.dataset.length / this.batchSize;
+    const { sampler, batchSampler } = this.#options;
+    const samples = batchSampler ? batchSampler.length : (sampler ?? this.#countable()).length;
+    if (samples === undefined) throw noLength();
+    const batches = batchSampler ? samples : samples / this.batchSize;
     return this.dropLast ? Math.floor(batches) : Math.ceil(batches);
   }
 
   *[Symbol.iterator](): Generator<Batch, void, undefined> {
-    const order = this.#order(this.epoch++);
-    for (let i = 0; i < this.length; i++) {
-      yield this.dataset.batch(order.subarray(i * this.batchSize, (i + 1) * this.batchSize));
+    if (isStream(this.dataset)) {
+      if (!(Symbol.iterator in this.dataset)) throw notAtOnce();
+      this.epoch++;
+      yield* this.#fromStream(this.dataset[Symbol.iterator]());
+      return;
+    }
+    for (const indices of this.#batches()) yield this.#batchOf(indices);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
+    const { numWorkers = 0, prefetchFactor = 2 } = this.#options;
+    if (numWorkers > 0) {
+      yield* this.#fromWorkers(numWorkers, prefetchFactor);
+      return;
+    }
+    if (isStream(this.dataset)) {
+      this.epoch++;
+      const groups = streamOf(this.dataset, this.batchSize, this.dropLast);
+      for await (const samples of groups) yield this.#collated(samples);
+      return;
+    }
+    if (this.#makesBatches()) {
+      for (const indices of this.#batches()) yield this.#batchOf(indices);
+      return;
+    }
+    yield* this.#readAhead(prefetchFactor);
+  }
+
+  *#fromStream(samples: Iterator<unknown>): Generator<Batch, void, undefined> {
+    try {
+      for (;;) {
+        const batch = tidy(() => {
+          const group = nextSamples(samples, this.batchSize);
+          const over = group.length < (this.dropLast ? this.batchSize : 1);
+          return over ? null : { batch: this.#collate(group) };
+        });
+        if (!batch) return;
+        yield batch.batch;
+      }
+    } finally {
+      samples.return?.();
+    }
+  }
+
+  /** Samples of the next batches are asked for before theirs is the turn. */
+  async *#readAhead(count: number): AsyncGenerator<Batch, void, undefined> {
+    const dataset = this.dataset as Dataset<unknown>;
+    const asked: Promise<unknown[]>[] = [];
+    const groups = this.#batches();
+    const askNext = () => {
+      const next = groups.next();
+      if (next.done) return;
+      const samples = Promise.all(Array.from(next.value, async (index) => dataset.get(index)));
+      // A failure counts when its turn comes.
+      samples.catch(() => {});
+      asked.push(samples);
+    };
+    try {
+      for (let i = 0; i < count; i++) askNext();
+      for (let next = asked.shift(); next; next = asked.shift()) {
+        const samples = await next;
+        askNext();
+        yield this.#collated(samples);
+      }
+    } finally {
+      for (const result of await Promise.allSettled(asked)) {
+        if (result.status === 'fulfilled') dispose(result.value);
+      }
+    }
+  }
+
+  async *#fromWorkers(count: number, ahead: number): AsyncGenerator<Batch, void, undefined> {
+    const { collate, worker } = this.#options;
+    const stream = isStream(this.dataset);
+    const starts = Array.from(
+      { length: count },
+      (_, id): WorkerStart => ({
+        id,
+        count,
+        module: String(worker!.module),
+        exportName: worker!.export ?? 'dataset',
+        data: worker!.data,
+        batchSize: this.batchSize,
+        dropLast: this.dropLast,
+        collates: !collate,
+      }),
+    );
+    if (stream) this.epoch++;
+    const batches = stream ? null : this.#batches();
+    const options = { ahead, preload: (worker!.preload ?? []).map(String) };
+    for await (const batch of fromWorkers(starts, batches, options)) {
+      const own = fromHost(batch);
+      yield collate ? this.#collated(own as unknown[]) : (own as Batch);
+    }
+  }
+
+  #countable(): { readonly length: number } {
+    if (isStream(this.dataset)) throw noLength();
+    return this.dataset;
+  }
+
+  #makesBatches(): boolean {
+    return !this.#options.collate && makesBatches(this.dataset);
+  }
+
+  #batchOf(indices: Int32Array): Batch {
+    if (this.#makesBatches()) return (this.dataset as BatchDataset<Batch>).batch(indices);
+    const dataset = this.dataset as Dataset<unknown>;
+    return tidy(() => {
+      const samples = Array.from(indices, (index) => dataset.get(index));
+      if (samples.some((sample) => sample instanceof Promise)) throw notAtOnce();
+      return this.#collate(samples);
+    });
+  }
+
+  /** The batch of samples that were made for it, which are given back unless they lie in it. */
+  #collated(samples: readonly unknown[]): Batch {
+    let kept = new Set<Tensor>();
+    try {
+      const batch = tidy(() => this.#collate(samples));
+      kept = new Set(tensorsIn(batch));
+      return batch;
+    } finally {
+      for (const tensor of tensorsIn(samples)) if (!kept.has(tensor)) tensor.dispose();
+    }
+  }
+
+  #collate(samples: readonly unknown[]): Batch {
+    const collate = this.#options.collate ?? defaultCollate;
+    return collate([...samples]) as Batch;
+  }
+
+  *#batches(): Generator<Int32Array, void, undefined> {
+    const { sampler, batchSampler } = this.#options;
+    const epoch = this.epoch++;
+    if (batchSampler) {
+      for (const indices of batchSampler) yield Int32Array.from(indices);
+      return;
+    }
+    const order = sampler ? Int32Array.from(sampler) : this.#order(epoch);
+    const batches = order.length / this.batchSize;
+    const count = this.dropLast ? Math.floor(batches) : Math.ceil(batches);
+    for (let i = 0; i < count; i++) {
+      yield order.subarray(i * this.batchSize, (i + 1) * this.batchSize);
     }
   }
 
   #order(epoch: number): Int32Array {
-    const { length } = this.dataset;
+    const { length } = this.#countable();
     if (!this.shuffle) return Int32Array.from({ length }, (_, i) => i);
     if (this.seed !== null) return shuffledOrder(length, this.seed, epoch * length);
     const { seed, offset } = nextOffset([length]);
     return shuffledOrder(length, seed, offset);
   }
+}
+
+/** Fewer at the end of the stream. */
+function nextSamples(samples: Iterator<unknown>, count: number): unknown[] {
+  const group: unknown[] = [];
+  while (group.length < count) {
+    const next = samples.next();
+    if (next.done) break;
+    group.push(next.value);
+  }
+  return group;
+}
+
+/** A list is a data set, not a stream. */
+function countable(dataset: Source): Source {
+  if (!Array.isArray(dataset)) return dataset;
+  const list: readonly unknown[] = dataset;
+  return { length: list.length, get: (index: number) => list[index] };
+}
+
+function dispose(samples: readonly unknown[]): void {
+  for (const tensor of tensorsIn(samples)) tensor.dispose();
+}
+
+function expectCount(what: string, name: string, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least) return;
+  throw new ArgumentError({
+    what: `DataLoader: not a ${what}`,
+    given: `${name} = ${value}`,
+    expected: `an integer, ${least} or more`,
+    remedy: name === 'batchSize' ? 'pass a batchSize such as 64' : `pass another ${name}`,
+  });
+}
+
+function noLength(): ArgumentError {
+  return new ArgumentError({
+    what: 'DataLoader: a stream has no length',
+    given: 'an iterable data set, or a batch sampler without length',
+    expected: 'a data set with a length',
+    remedy: 'count the batches while looping',
+  });
+}
+
+function notAtOnce(): ArgumentError {
+  return new ArgumentError({
+    what: 'DataLoader: samples that have to be waited for',
+    given: 'a data set that answers promises, in an ordinary loop',
+    expected: 'for await (using batch of loader)',
+    remedy: 'loop with for await, or read the samples beforehand',
+  });
 }

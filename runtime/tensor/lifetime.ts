@@ -60,7 +60,8 @@ function disposeAll(tensors: Iterable<Tensor>): void {
   for (const tensor of tensors) tensor.dispose();
 }
 
-function isTensor(value: object): value is Tensor {
+/** By its form. */
+export function isTensor(value: object): value is Tensor {
   return 'holderFor' in value;
 }
 

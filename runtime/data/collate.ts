@@ -1,0 +1,109 @@
+/** From samples to a batch: what samples have at one place becomes one tensor with a row each. */
+
+import { DataError } from '../errors/errors.ts';
+import type { DType, TypedArray } from '../tensor/dtype.ts';
+import { isTensor, tensorsIn } from '../tensor/lifetime.ts';
+import type { Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/** What the leaves of a batch are made of. */
+export interface Leaves<L> {
+  readonly ofTensors: (tensors: readonly Tensor[]) => L;
+  /** The dtype is that of the array when left out. */
+  readonly ofValues: (values: TypedArray, shape: Shape, dtype?: DType) => L;
+}
+
+/**
+ * The batch of samples that have the same form: numbers become float32 [n], booleans bool [n], typed
+ * arrays [n, length] of their dtype, tensors are stacked; arrays and plain objects are collated entry by
+ * entry; strings stay an array.
+ */
+export function collate<L>(samples: readonly unknown[], leaves: Leaves<L>): unknown {
+  const [first] = samples;
+  const n = samples.length;
+  if (isTensorSample(first)) return leaves.ofTensors(allOf(samples, isTensorSample));
+  if (typeof first === 'number') {
+    const values = Float32Array.from(allOf(samples, isNumber));
+    return leaves.ofValues(values, [n], 'float32');
+  }
+  if (typeof first === 'boolean') {
+    return leaves.ofValues(Uint8Array.from(allOf(samples, isBoolean), Number), [n], 'bool');
+  }
+  if (typeof first === 'string') return allOf(samples, isString);
+  if (isTypedArray(first)) {
+    return ofRows(allOf(samples, isTypedArray), leaves);
+  }
+  if (Array.isArray(first)) {
+    const rows = allOf(samples, (own): own is unknown[] => hasLength(own, first.length));
+    return first.map((_, i) => collate(column(rows, i), leaves));
+  }
+  if (isPlainObject(first)) {
+    const rows = allOf(samples, isPlainObject);
+    const entries = Object.keys(first).map((key) => [key, collate(column(rows, key), leaves)]);
+    return Object.fromEntries(entries);
+  }
+  throw unfit(first);
+}
+
+function column<K extends number | string>(rows: readonly object[], key: K): unknown[] {
+  return rows.map((row) => (row as Readonly<Record<K, unknown>>)[key]);
+}
+
+function ofRows<L>(rows: readonly TypedArray[], { ofValues }: Leaves<L>): L {
+  const { length } = rows[0]!;
+  const Type = rows[0]!.constructor as new (length: number) => TypedArray;
+  const values = new Type(rows.length * length);
+  rows.forEach((row, i) => {
+    if (row.length !== length || row.constructor !== Type) throw unfit(row);
+    values.set(row, i * length);
+  });
+  return ofValues(values, [rows.length, length]);
+}
+
+function allOf<T>(samples: readonly unknown[], is: (own: unknown) => own is T): T[] {
+  const strange = samples.find((own) => !is(own));
+  if (strange !== undefined || samples.includes(undefined)) throw unfit(strange);
+  return samples as T[];
+}
+
+// By its form: a worker that makes no tensors doesn't load what makes them.
+const isTensorSample = (own: unknown): own is Tensor =>
+  typeof own === 'object' && own !== null && isTensor(own);
+const isNumber = (own: unknown): own is number => typeof own === 'number';
+const isBoolean = (own: unknown): own is boolean => typeof own === 'boolean';
+const isString = (own: unknown): own is string => typeof own === 'string';
+const isTypedArray = (own: unknown): own is TypedArray =>
+  ArrayBuffer.isView(own) && !(own instanceof DataView);
+
+function hasLength(own: unknown, length: number): own is unknown[] {
+  return Array.isArray(own) && own.length === length;
+}
+
+export function isPlainObject(own: unknown): own is Readonly<Record<string, unknown>> {
+  if (typeof own !== 'object' || own === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(own);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function unfit(sample: unknown): DataError {
+  const kind = sample === null ? 'null' : Array.isArray(sample) ? 'array' : typeof sample;
+  const name = kind === 'object' ? (sample as object).constructor?.name : kind;
+  return new DataError({
+    what: "DataLoader: samples that don't fit into a batch",
+    given: `a sample with a ${name} of another form than the first, or of no known form`,
+    expected: 'numbers, booleans, strings, typed arrays or tensors, in arrays and objects alike',
+    remedy: 'let get() answer the same form each time, or pass a collate function',
+  });
+}
+
+/** Lets `using` give back every tensor of a batch. A batch that is one tensor can do that itself. */
+export function disposable<T>(batch: T): T & Disposable {
+  if (typeof batch === 'object' && batch !== null && !(Symbol.dispose in batch)) {
+    Object.defineProperty(batch, Symbol.dispose, {
+      value: () => {
+        for (const own of tensorsIn(batch)) own.dispose();
+      },
+    });
+  }
+  return batch as T & Disposable;
+}

@@ -1,0 +1,149 @@
+/** Collections of samples. */
+
+import { deviceGuard } from '../device/current.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { indexSelect } from '../ops/indexing.ts';
+import { select } from '../ops/movement.ts';
+import { nextOffset } from '../random/seed.ts';
+import { tensor } from '../tensor/create.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { disposable } from './collate.ts';
+import { shuffledOrder } from './shuffle.ts';
+import { type BatchDataset, type Dataset, makesBatches } from './source.ts';
+
+/** Rows of tensors that have equally many: sample i is row i of each, a view. */
+export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
+  implements Dataset<T>, BatchDataset<T & Disposable>
+{
+  readonly tensors: T;
+
+  constructor(...tensors: T) {
+    const rows = new Set(tensors.map(({ shape }) => shape[0]));
+    if (rows.size !== 1 || rows.has(undefined)) {
+      throw new ShapeError({
+        what: 'TensorDataset: not the same number of samples',
+        given: tensors.map((own) => formatSpec(own)).join(', ') || 'no tensors',
+        expected: 'tensors with equally many rows',
+        remedy: 'the first dimension counts the samples',
+      });
+    }
+    this.tensors = tensors;
+  }
+
+  get length(): number {
+    return this.tensors[0]!.shape[0]!;
+  }
+
+  get(index: number): T {
+    return this.tensors.map((own) => select(own, 0, index)) as unknown as T;
+  }
+
+  batch(indices: Int32Array): T & Disposable {
+    const rows = tidy(() =>
+      this.tensors.map((own) => {
+        const index = deviceGuard(own.device, () => tensor(indices));
+        return indexSelect(own, 0, index);
+      }),
+    );
+    return disposable(rows as unknown as T);
+  }
+}
+
+/** Some samples of another data set, in an order of their own. */
+export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchDataset<Batch> {
+  readonly dataset: Dataset<Sample> | BatchDataset<Batch>;
+  readonly indices: Int32Array;
+
+  constructor(dataset: Dataset<Sample> | BatchDataset<Batch>, indices: ArrayLike<number>) {
+    this.dataset = dataset;
+    this.indices = Int32Array.from(indices);
+    const strange = this.indices.find((index) => index < 0 || index >= dataset.length);
+    if (strange === undefined) return;
+    throw new ArgumentError({
+      what: 'Subset: no such sample',
+      given: `index ${strange} of ${dataset.length} samples`,
+      expected: `integers from 0 to ${dataset.length - 1}`,
+      remedy: 'check the indices against the length of the data set',
+    });
+  }
+
+  get length(): number {
+    return this.indices.length;
+  }
+
+  get(index: number): Sample {
+    return (this.dataset as Dataset<Sample>).get(this.indices[index]!);
+  }
+
+  batch(indices: Int32Array): Batch {
+    return (this.dataset as BatchDataset<Batch>).batch(indices.map((i) => this.indices[i]!));
+  }
+
+  /** Whether the data set makes batches itself. */
+  get makesBatches(): boolean {
+    return makesBatches(this.dataset);
+  }
+}
+
+/** Data sets behind each other. */
+export class ConcatDataset<Sample> implements Dataset<Sample> {
+  readonly datasets: readonly Dataset<Sample>[];
+
+  constructor(datasets: readonly Dataset<Sample>[]) {
+    this.datasets = datasets;
+  }
+
+  get length(): number {
+    return this.datasets.reduce((total, { length }) => total + length, 0);
+  }
+
+  get(index: number): Sample {
+    let rest = index;
+    for (const dataset of this.datasets) {
+      if (rest < dataset.length) return dataset.get(rest);
+      rest -= dataset.length;
+    }
+    throw new ArgumentError({
+      what: 'ConcatDataset: no such sample',
+      given: `index ${index} of ${this.length} samples`,
+      expected: `an integer from 0 to ${this.length - 1}`,
+      remedy: 'check the index against the length',
+    });
+  }
+}
+
+/**
+ * Splits at random. `lengths` are numbers of samples, or parts of 1; what rounding leaves over goes to
+ * the first. The order depends on `seed` alone, or follows the library's.
+ */
+export function randomSplit<Sample, Batch = never>(
+  dataset: Dataset<Sample> | BatchDataset<Batch>,
+  lengths: readonly number[],
+  seed?: number,
+): Subset<Sample, Batch>[] {
+  const { length } = dataset;
+  const total = lengths.reduce((sum, own) => sum + own, 0);
+  const parts = Math.abs(total - 1) < 1e-9 && length !== 1;
+  const counts = parts ? lengths.map((part) => Math.floor(part * length)) : [...lengths];
+  if (parts) {
+    const rest = length - counts.reduce((sum, own) => sum + own, 0);
+    for (let i = 0; i < rest; i++) counts[i % counts.length]!++;
+  } else if (total !== length || !lengths.every((own) => Number.isInteger(own) && own >= 0)) {
+    throw new ArgumentError({
+      what: "randomSplit: the lengths don't fit",
+      given: `${lengths.join(' + ')} for ${length} samples`,
+      expected: `integers that add up to ${length}, or parts that add up to 1`,
+      remedy: 'pass for example [0.8, 0.2]',
+    });
+  }
+  const from = seed === undefined ? nextOffset([length]) : { seed, offset: 0 };
+  const order = shuffledOrder(length, from.seed, from.offset);
+  let start = 0;
+  return counts.map((count) => {
+    const own = order.subarray(start, start + count);
+    start += count;
+    return new Subset(dataset, own);
+  });
+}

@@ -1,0 +1,31 @@
+/** Batches of tensors, from samples or from what a worker sent. */
+
+import { stack } from '../ops/joining.ts';
+import { tensor } from '../tensor/create.ts';
+import type { DType, TypedArray } from '../tensor/dtype.ts';
+import type { Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { collate, disposable, isPlainObject, type Leaves } from './collate.ts';
+import { isHostTensor, mapped } from './host-batch.ts';
+
+const tensorLeaves: Leaves<Tensor> = { ofTensors: stack, ofValues };
+
+function ofValues(values: TypedArray, shape: Shape, dtype?: DType): Tensor {
+  return tensor(values, dtype ? { shape, dtype } : { shape });
+}
+
+/**
+ * The batch of samples that have the same form: numbers become float32 [n], booleans bool [n], typed
+ * arrays [n, length] of their dtype, tensors are stacked; arrays and plain objects are collated entry by
+ * entry; strings stay an array. `using` gives it back.
+ */
+export function defaultCollate(samples: readonly unknown[]): unknown {
+  return disposable(collate(samples, tensorLeaves));
+}
+
+/** The batch that a worker sent, on the current device; `using` gives it back. */
+export function fromHost(value: unknown): unknown {
+  if (isHostTensor(value)) return ofValues(value.values, value.shape, value.dtype);
+  const result = mapped(value, fromHost);
+  return isPlainObject(result) || Array.isArray(result) ? disposable(result) : result;
+}

@@ -1,0 +1,13 @@
+import { DataError } from '../errors/errors.ts';
+
+/** Node's threads. Asked for at run time: a page loads this file too. */
+export function threads(): typeof import('node:worker_threads') {
+  const found = globalThis.process?.getBuiltinModule?.('node:worker_threads');
+  if (found) return found;
+  throw new DataError({
+    what: 'DataLoader: this environment has no worker threads',
+    given: 'numWorkers above 0 outside of Node',
+    expected: 'Node 20.16 or later',
+    remedy: 'leave numWorkers out',
+  });
+}

@@ -1,0 +1,67 @@
+/** Runs in a worker of a DataLoader: makes batches of plain data on request. */
+
+import { tidy } from '../tensor/lifetime.ts';
+import { collate } from './collate.ts';
+import { buffersIn, hostLeaves, toHost } from './host-batch.ts';
+import { type Dataset, type IterableDataset, makesBatches } from './source.ts';
+import { streamOf } from './streams.ts';
+import { threads } from './threads.ts';
+import type { Reply, Request, WorkerStart } from './worker-messages.ts';
+
+type Source = Dataset<unknown> | IterableDataset<unknown>;
+
+async function loadDataset(start: WorkerStart): Promise<Source> {
+  const module = (await import(start.module)) as Readonly<Record<string, unknown>>;
+  const found = module[start.exportName];
+  if (typeof found === 'function') {
+    return (await found(start.data, { id: start.id, count: start.count })) as Source;
+  }
+  if (typeof found === 'object' && found !== null) return found as Source;
+  throw new Error(`${start.module} has no data set by the name ${start.exportName}`);
+}
+
+/** Plain data of samples, collated unless the loader does that. */
+function packed(samples: readonly unknown[], start: WorkerStart): unknown {
+  return tidy(() => (start.collates ? collate(samples, hostLeaves) : samples.map(toHost)));
+}
+
+async function batchOf(source: Source, indices: Int32Array, start: WorkerStart): Promise<unknown> {
+  if (start.collates && makesBatches(source)) {
+    return tidy(() => toHost({ ...(source.batch(indices) as object) }));
+  }
+  const dataset = source as Dataset<unknown>;
+  const samples = await Promise.all(Array.from(indices, (index) => dataset.get(index)));
+  return packed(samples, start);
+}
+
+async function serve(): Promise<void> {
+  const { parentPort, workerData } = threads();
+  const port = parentPort!;
+  const start = workerData as WorkerStart;
+  const source = loadDataset(start);
+  // A module that can't be loaded is told with the first batch that is asked for.
+  source.catch(() => {});
+  let stream: AsyncIterator<unknown[]> | undefined;
+  const reply = async ({ indices }: Request): Promise<Reply> => {
+    try {
+      const dataset = await source;
+      if (indices) return { kind: 'batch', batch: await batchOf(dataset, indices, start) };
+      stream ??= streamOf(dataset as IterableDataset<unknown>, start.batchSize, start.dropLast);
+      const next = await stream.next();
+      return next.done ? { kind: 'end' } : { kind: 'batch', batch: packed(next.value, start) };
+    } catch (error) {
+      const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
+      return { kind: 'error', message, stack };
+    }
+  };
+  // One after the other: a stream has an order.
+  let last: Promise<void> = Promise.resolve();
+  port.on('message', (request: Request) => {
+    last = last.then(async () => {
+      const answer = await reply(request);
+      port.postMessage(answer, [...buffersIn(answer.kind === 'batch' ? answer.batch : null)]);
+    });
+  });
+}
+
+await serve();

@@ -1,0 +1,43 @@
+/** What loaders and their workers say to each other. */
+
+/** Where a worker finds the data set. */
+export interface WorkerSource {
+  /** A module that each worker loads, as a file URL: `new URL('./digits.ts', import.meta.url)`. */
+  readonly module: URL | string;
+  /**
+   * Its export: a data set, or a function that makes one from `data` and the worker's number; `dataset`
+   * when left out.
+   */
+  readonly export?: string;
+  /** Handed to that function: what can be cloned between threads. */
+  readonly data?: unknown;
+  /** Modules that the worker loads first, as file URLs: one that registers a loader, for example. */
+  readonly preload?: readonly (URL | string)[];
+}
+
+/** Which worker a data set is made for: a stream gives each its part. */
+export interface WorkerNumber {
+  readonly id: number;
+  readonly count: number;
+}
+
+export interface WorkerStart extends WorkerNumber {
+  readonly module: string;
+  readonly exportName: string;
+  readonly data: unknown;
+  readonly batchSize: number;
+  readonly dropLast: boolean;
+  /** Samples are collated in the worker; else each is sent as it is. */
+  readonly collates: boolean;
+}
+
+/** The next batch: of these samples, or of the stream. */
+export interface Request {
+  readonly indices: Int32Array | null;
+}
+
+export type Reply =
+  | { readonly kind: 'batch'; readonly batch: unknown }
+  /** The stream is over. */
+  | { readonly kind: 'end' }
+  | { readonly kind: 'error'; readonly message: string; readonly stack: string };

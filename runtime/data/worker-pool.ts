@@ -1,0 +1,162 @@
+import type { Worker } from 'node:worker_threads';
+import { DataError } from '../errors/errors.ts';
+import { threads } from './threads.ts';
+import type { Reply, Request, WorkerStart } from './worker-messages.ts';
+
+/** Loads what prepares the thread before the first module of this package. */
+const bootstrap = `
+  const { workerData } = require('node:worker_threads');
+  (async () => {
+    for (const file of workerData.files) await import(file);
+  })().catch((error) => setImmediate(() => { throw error; }));
+`;
+
+/** Beside this file, as a source or built. */
+const mainFile = new URL(
+  import.meta.url.endsWith('.ts') ? './worker-main.ts' : './worker-main.js',
+  import.meta.url,
+);
+
+interface Waiting {
+  readonly indices: Int32Array | null;
+  readonly resolve: (batch: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What a stream answers when it is over. */
+export const ended: unique symbol = Symbol('ended');
+
+/** One thread. It answers in the order in which it was asked. */
+class DataWorker {
+  readonly #id: number;
+  readonly #worker: Worker;
+  readonly #waiting: Waiting[] = [];
+  #failure: DataError | null = null;
+
+  constructor(start: WorkerStart, preload: readonly string[]) {
+    this.#id = start.id;
+    const files = [...preload, mainFile.href];
+    this.#worker = new (threads().Worker)(bootstrap, {
+      eval: true,
+      workerData: { ...start, files },
+    });
+    this.#worker.on('message', (reply: Reply) => this.#answer(reply));
+    this.#worker.on('error', (cause) => this.#fail(`it ended: ${String(cause)}`, cause));
+    this.#worker.on('exit', (code) => this.#fail(`it ended with exit code ${code}`));
+  }
+
+  ask(indices: Int32Array | null): Promise<unknown> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ indices, resolve, reject });
+      this.#worker.postMessage({ indices } satisfies Request);
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#waiting.length = 0;
+    await this.#worker.terminate();
+  }
+
+  #answer(reply: Reply): void {
+    const asked = this.#waiting.shift();
+    // The loop was over before this came.
+    if (!asked) return;
+    const { resolve, reject, indices } = asked;
+    if (reply.kind === 'batch') resolve(reply.batch);
+    else if (reply.kind === 'end') resolve(ended);
+    else {
+      const cause = Object.assign(new Error(reply.message), { stack: reply.stack });
+      reject(this.#error(reply.message, indices, cause));
+    }
+  }
+
+  #fail(given: string, cause?: unknown): void {
+    this.#failure ??= this.#error(given, null, cause);
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#failure);
+  }
+
+  #error(given: string, indices: Int32Array | null, cause: unknown): DataError {
+    const samples = indices ? ` on samples ${listed(indices)}` : '';
+    return new DataError({
+      what: `DataLoader: worker ${this.#id} failed${samples}`,
+      given,
+      expected: 'a data set whose samples can be read in another thread',
+      remedy:
+        'read the sample in this thread (numWorkers: 0) to see it fail; `cause` has its stack',
+      cause,
+    });
+  }
+}
+
+function listed(indices: Int32Array): string {
+  const shown = Array.from(indices.subarray(0, 8)).join(', ');
+  return indices.length > 8 ? `${shown}, …` : shown;
+}
+
+/** Batches from several threads, in the order in which they were asked for. */
+export async function* fromWorkers(
+  starts: readonly WorkerStart[],
+  batches: Iterable<Int32Array> | null,
+  options: { readonly ahead: number; readonly preload: readonly string[] },
+): AsyncGenerator<unknown, void, undefined> {
+  const workers: DataWorker[] = [];
+  try {
+    for (const start of starts) workers.push(new DataWorker(start, options.preload));
+    yield* batches ? inOrder(workers, batches, options.ahead) : takingTurns(workers, options.ahead);
+  } finally {
+    // Also after `break`: what the threads still made was plain data, and goes with them.
+    await Promise.all(workers.map((worker) => worker.end()));
+  }
+}
+
+async function* inOrder(
+  workers: readonly DataWorker[],
+  batches: Iterable<Int32Array>,
+  ahead: number,
+): AsyncGenerator<unknown, void, undefined> {
+  const asked: Promise<unknown>[] = [];
+  const iterator = batches[Symbol.iterator]();
+  let turn = 0;
+  const askNext = () => {
+    const next = iterator.next();
+    if (next.done) return;
+    asked.push(quiet(workers[turn++ % workers.length]!.ask(next.value)));
+  };
+  for (let i = 0; i < ahead * workers.length; i++) askNext();
+  for (let next = asked.shift(); next; next = asked.shift()) {
+    const batch = await next;
+    askNext();
+    yield batch;
+  }
+}
+
+/** Each worker has its own part of a stream; who is through is left out. */
+async function* takingTurns(
+  workers: readonly DataWorker[],
+  ahead: number,
+): AsyncGenerator<unknown, void, undefined> {
+  let running = workers.map((worker) => ({
+    worker,
+    asked: Array.from({ length: ahead }, () => quiet(worker.ask(null))),
+  }));
+  while (running.length > 0) {
+    const through = new Set<DataWorker>();
+    for (const { worker, asked } of running) {
+      const batch = await asked.shift()!;
+      if (batch === ended) {
+        through.add(worker);
+        continue;
+      }
+      asked.push(quiet(worker.ask(null)));
+      yield batch;
+    }
+    running = running.filter(({ worker }) => !through.has(worker));
+  }
+}
+
+/** A failure counts when its turn comes; until then nobody waits for it. */
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
