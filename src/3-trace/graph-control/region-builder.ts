@@ -1,0 +1,79 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+
+/** Where a region finds the values of the programs around it. */
+export interface Surroundings {
+  readonly builder: ProgramBuilder;
+  /** The value of this program that stands for a tensor of a program further out, or one with data. */
+  capture(tensor: Tensor): Tensor;
+}
+
+/**
+ * A branch or loop body under construction. What it reads of its surroundings becomes an input when it is
+ * first read; first come the inputs that it was given.
+ */
+export class RegionBuilder implements Surroundings {
+  readonly builder: ProgramBuilder;
+  readonly #outer: Surroundings;
+  /** Captured values of the surrounding program, and the inputs that stand for them. */
+  readonly #captured = new Map<ValueId, { readonly outer: Tensor; readonly input: Tensor }>();
+  /** Inputs that are no captured values. */
+  readonly given: Tensor[] = [];
+
+  constructor(outer: Surroundings) {
+    this.#outer = outer;
+    this.builder = new ProgramBuilder((tensor) => this.capture(tensor), { region: true });
+  }
+
+  /** An input like `outer` that the control op is given explicitly. */
+  give(outer: Tensor): Tensor {
+    const input = this.builder.input(outer).requiresGrad_(outer.requiresGrad);
+    this.given.push(input);
+    return input;
+  }
+
+  capture(tensor: Tensor): Tensor {
+    const { builder } = this.#outer;
+    const outer = tensor.traced?.builder === builder ? tensor : this.#outer.capture(tensor);
+    const id = builder.valueOf(outer);
+    const known = this.#captured.get(id);
+    if (known) return known.input;
+    const input = this.builder.input(outer).requiresGrad_(outer.requiresGrad);
+    this.#captured.set(id, { outer, input });
+    return input;
+  }
+
+  /** Results that are values of the surroundings are captured, too. */
+  captureAll(results: readonly Tensor[]): void {
+    for (const result of results) this.builder.valueOf(result);
+  }
+
+  /** Values of the surrounding program. */
+  get captured(): Tensor[] {
+    return [...this.#captured.values()].map(({ outer }) => outer);
+  }
+
+  /** The program with the given inputs first, then one for each of `captured`, read or not. */
+  finish(captured: readonly Tensor[], outputs: readonly Tensor[]): Program {
+    const inputs = [...this.given, ...captured.map((tensor) => this.capture(tensor))];
+    const ids = outputs.map((tensor) => this.builder.valueOf(tensor));
+    const program = this.builder.finish(ids);
+    const ordered = inputs.map((tensor) => this.builder.valueOf(tensor));
+    invariant(
+      ordered.length === program.inputs.length,
+      'a region has other inputs than it captured',
+    );
+    return { ...program, inputs: ordered };
+  }
+}
+
+/** Several regions of one op read the same operands: those that any of them captures. */
+export function capturedByAny(outer: ProgramBuilder, regions: readonly RegionBuilder[]): Tensor[] {
+  const all = new Map<ValueId, Tensor>();
+  for (const region of regions) {
+    for (const tensor of region.captured) all.set(outer.valueOf(tensor), tensor);
+  }
+  return [...all.values()];
+}
