@@ -25,6 +25,28 @@ const casts: { readonly [D in DType]: OpRecord } = {
     kernel: { kind: 'pointwise', expr: x },
     vjp: { x: backToSource },
   }),
+  // Rounded when they are stored.
+  float16: defineOp({
+    name: 'toFloat16',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'float16', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: x },
+    vjp: { x: backToSource },
+  }),
+  bfloat16: defineOp({
+    name: 'toBfloat16',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'bfloat16', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: x },
+    vjp: { x: backToSource },
+  }),
+  // Truncated, then the lowest 8 bits.
+  uint8: defineOp({
+    name: 'toUint8',
+    operands: { x: 'data' },
+    infer: ([x]) => ({ dtype: 'uint8', shape: x!.shape }),
+    kernel: { kind: 'pointwise', expr: E.toInt(x) },
+  }),
   // Truncates towards zero, as PyTorch does.
   int32: defineOp({
     name: 'toInt32',

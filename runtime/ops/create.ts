@@ -1,10 +1,15 @@
 import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import { nextOffset } from '../random/seed.ts';
 import { type DType, dtypes } from '../tensor/dtype.ts';
+import { type HalfDType, isHalf } from '../tensor/half.ts';
+import { tidy } from '../tensor/lifetime.ts';
 import { formatShape, type Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { mul } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
+import { cast } from './cast.ts';
 import { defineOp, type OpRecord } from './define-op.ts';
+import { div, floor } from './division.ts';
 
 const fullOp = defineOp({
   name: 'full',
@@ -69,6 +74,18 @@ export function randn(shape: Shape, options?: CreateOptions): Tensor {
   return random('randn', normalOp, shape, options);
 }
 
+/** Digits of a half's fraction, the leading one included. */
+const halfDigits = { float16: 11, bfloat16: 8 } as const;
+
+/** Uniform numbers lose digits, and are not rounded: that could make a 1 of them. */
+function randomHalf(op: OpRecord, shape: Shape, dtype: HalfDType): Tensor {
+  return tidy(() => {
+    const single = bind1(op, [], { shape, dtype: 'float32', ...nextOffset(shape) });
+    const scale = 2 ** halfDigits[dtype];
+    return cast(op === normalOp ? single : div(floor(mul(single, scale)), scale), dtype);
+  });
+}
+
 function random(
   name: string,
   op: OpRecord,
@@ -80,9 +97,10 @@ function random(
     throw new DTypeError({
       what: `${name}: random numbers between integers`,
       given: dtype,
-      expected: 'float32 or float64',
+      expected: 'a floating-point dtype',
       remedy: 'use randint(low, high, shape) for integers, bernoulli(p) for truth values',
     });
   }
+  if (isHalf(dtype)) return randomHalf(op, shape, dtype);
   return bind1(op, [], { shape, dtype, ...nextOffset(shape, dtype) });
 }

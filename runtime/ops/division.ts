@@ -10,6 +10,7 @@ import { E, type Expr } from './expr.ts';
 import { F } from './expr-functions.ts';
 import {
   bindFloat,
+  counted,
   floating,
   inferBinary,
   inferFloat,
@@ -112,7 +113,7 @@ function division(name: string, { float, int, quotient }: Division) {
   return (a: Tensor, b: Operand): Tensor => {
     if (typeof b !== 'number') expectTensor(floats.tensor, b);
     const joined = typeof b === 'number' ? joinedBy(a.dtype, b) : promote(a.dtype, b.dtype);
-    const dtype = promote(joined, 'int32');
+    const dtype = counted(joined);
     const ops = dtypes[dtype].floating ? floats : ints;
     return typeof b === 'number'
       ? casting([a], dtype, (operands) => bind1(ops.scalar, operands, { value: b }))

@@ -3,7 +3,8 @@ import { type BinaryFn, E, type Expr, type UnaryFn } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 
 /**
- * In what arithmetic a node computes. `literal` and `fraction`: numbers that join whatever they meet, a
+ * In what arithmetic a node computes. A result of uint8, float16 or bfloat16 takes its dtype when it is
+ * stored: whoever fuses two ops must round in between. `literal` and `fraction`: numbers that join whatever they meet, a
  * fraction only what has digits after the point. bool operands and comparisons are i32, 0 or 1.
  */
 export type Arithmetic = 'f32' | 'f64' | 'i32' | 'literal' | 'fraction';
@@ -72,7 +73,10 @@ export function arithmeticOf(expr: Expr, dtypes: readonly DType[]): Arithmetic {
 
 const arithmeticOfInput: { readonly [D in DType]: Arithmetic } = {
   bool: 'i32',
+  uint8: 'i32',
   int32: 'i32',
+  float16: 'f32',
+  bfloat16: 'f32',
   float32: 'f32',
   float64: 'f64',
 };

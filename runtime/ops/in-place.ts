@@ -183,7 +183,7 @@ export function numberIntoTarget(op: OpRecord, target: Tensor, value: number): T
 
 function expectHolds(op: OpRecord, target: Tensor, value: number): void {
   const { dtype } = target;
-  if (dtypes[dtype].floating || (dtype === 'int32' && Number.isInteger(+value))) return;
+  if (dtypes[dtype].floating || (dtype !== 'bool' && Number.isInteger(+value))) return;
   throw lossy(userName(op), formatSpec(target), String(value));
 }
 

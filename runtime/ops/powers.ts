@@ -16,6 +16,7 @@ import { log } from './functions.ts';
 import { logicalAnd, logicalOr } from './logic.ts';
 import {
   bindFloat,
+  counted,
   inferBinary,
   inferFloat,
   inferSame,
@@ -81,15 +82,15 @@ export function pow(base: Operand, exponent: Operand): Tensor {
   if (typeof exponent === 'number') return powNumber(base as Tensor, exponent);
   expectTensor(powOp, exponent);
   if (typeof base === 'number') {
-    const dtype = promote(joinedBy(exponent.dtype, base), 'int32');
+    const dtype = joinedBy(exponent.dtype, base);
     return casting([exponent], dtype, (operands) => bind1(powBaseOp, operands, { value: base }));
   }
-  const dtype = promote(promote(base.dtype, exponent.dtype), 'int32');
+  const dtype = counted(promote(base.dtype, exponent.dtype));
   return casting([base, exponent], dtype, (operands) => bind1(powOp, operands));
 }
 
 function powNumber(base: Tensor, exponent: number): Tensor {
-  const dtype = promote(joinedBy(base.dtype, exponent), 'int32');
+  const dtype = joinedBy(base.dtype, exponent);
   if (exponent < 0 && !dtypes[dtype].floating) {
     throw new ArgumentError({
       what: 'pow: a negative power of integers',

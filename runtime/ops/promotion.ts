@@ -85,5 +85,10 @@ export function floating(dtype: DType): DType {
 /** A number joins an integer tensor as an integer when it is one. */
 export function joinedBy(dtype: DType, number: number): DType {
   if (dtypes[dtype].floating) return dtype;
-  return Number.isInteger(+number) ? promote(dtype, 'int32') : 'float32';
+  return Number.isInteger(+number) ? counted(dtype) : 'float32';
+}
+
+/** Truth values become integers; every other dtype stays. */
+export function counted(dtype: DType): DType {
+  return dtype === 'bool' ? 'int32' : dtype;
 }

@@ -91,10 +91,10 @@ export function reduceAttrs(
   return { dims: normalized.sort((a, b) => a - b), keepDim: options.keepDim ?? false };
 }
 
-/** Over all dimensions when `dims` is left out. int32 and bool sum as int32. */
+/** Over all dimensions when `dims` is left out. Integers and truth values sum as int32. */
 export function sum(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
   const attrs = reduceAttrs(x, dims, options, 'sum');
-  return casting([x], x.dtype === 'bool' ? 'int32' : x.dtype, ([summed]) =>
+  return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([summed]) =>
     attrs ? bind1(sumOp, [summed!], attrs) : summed!,
   );
 }

@@ -1,5 +1,6 @@
 /** Products, and partial sums and products along a dimension. */
 
+import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { normalizeDim } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -63,7 +64,7 @@ const cumprodGradOp: OpRecord = defineOp({
 /** A scalar counts as one entry; int32 and bool are added and multiplied as int32. */
 function scan(op: OpRecord, x: Tensor, dim: number, attrs: { readonly reverse?: boolean }): Tensor {
   const at = normalizeDim(dim, x.rank, op.name);
-  const dtype = x.dtype === 'bool' ? 'int32' : x.dtype;
+  const dtype = dtypes[x.dtype].floating ? x.dtype : 'int32';
   return casting([x], dtype, ([own]) => {
     if (x.rank > 0) return bind1(op, [own!], { dim: at, ...attrs });
     return tidy(() => reshape(bind1(op, [reshape(own!, [1])], { dim: 0, ...attrs }), []));
@@ -99,7 +100,7 @@ const prodOp = defineOp({
 export function prod(x: Tensor, dim: number | null = null, keepDim = false): Tensor {
   const flat = dim === null || x.rank === 0;
   const at = flat ? 0 : normalizeDim(dim, x.rank, 'prod');
-  return casting([x], x.dtype === 'bool' ? 'int32' : x.dtype, ([own]) =>
+  return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([own]) =>
     tidy(() => {
       const rows = flat ? reshape(own!, [x.size]) : own!;
       return bind1(prodOp, [rows], { dims: [at], keepDim: flat ? false : keepDim });

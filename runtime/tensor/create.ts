@@ -1,15 +1,20 @@
 import { currentDevice } from '../device/current.ts';
-import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { newHolder } from '../ops/eager.ts';
-import { type DType, newTypedArray, type TypedArray } from './dtype.ts';
+import { type DType, dtypes, type TypedArray } from './dtype.ts';
+import { isHalf } from './half.ts';
 import { contiguousMeta } from './meta.ts';
 import { formatShape, type Shape, sizeOf } from './shape.ts';
+import { dtypeNames, storedNumbers } from './stored-numbers.ts';
 import { Tensor } from './tensor.ts';
 
 export type NestedArray = number | boolean | readonly NestedArray[];
 
 export interface TensorOptions {
-  /** From the data when left out: typed arrays by their type, booleans as bool, numbers as float32. */
+  /**
+   * From the data when left out: typed arrays by their type (Uint8Array as uint8), booleans as bool,
+   * numbers as float32. A Uint16Array holds the bits of float16 or bfloat16, whichever is named.
+   */
   readonly dtype?: DType;
   /** For flat typed arrays; one dimension when left out. */
   readonly shape?: Shape;
@@ -18,6 +23,7 @@ export interface TensorOptions {
 
 /** A new tensor on the current device, from a number, nested arrays or a typed array (copied). */
 export function tensor(data: NestedArray | TypedArray, options: TensorOptions = {}): Tensor {
+  if (options.dtype && !(options.dtype in dtypes)) throw unknownDType(options.dtype);
   const { values, shape, dtype } = ArrayBuffer.isView(data)
     ? fromTypedArray(data, options)
     : fromNested(data, options);
@@ -28,31 +34,42 @@ export function tensor(data: NestedArray | TypedArray, options: TensorOptions = 
   return options.requiresGrad ? result.requiresGrad_() : result;
 }
 
+function unknownDType(given: string): DTypeError {
+  return new DTypeError({
+    what: 'tensor: no such dtype',
+    given: `'${given}'`,
+    expected: dtypeNames,
+    remedy: 'check the name',
+  });
+}
+
 interface Contents {
   readonly values: TypedArray;
   readonly shape: Shape;
   readonly dtype: DType;
 }
 
-function dtypeOf(data: TypedArray): DType {
+function dtypeOf(data: TypedArray, wanted: DType | undefined): DType {
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof Float64Array) return 'float64';
   if (data instanceof Int32Array) return 'int32';
-  if (data instanceof Uint8Array) return 'bool';
+  if (data instanceof Uint8Array) return 'uint8';
+  if (data instanceof Uint16Array && wanted && isHalf(wanted)) return wanted;
   throw new ArgumentError({
     what: 'tensor: no dtype for this kind of array',
     given: (data as ArrayBufferView).constructor.name,
     expected:
-      'Float32Array, Float64Array, Int32Array (of the dtypes of these names) or Uint8Array (bool)',
+      'Float32Array, Float64Array, Int32Array or Uint8Array; Uint16Array for the bits of a named float16 or bfloat16',
     remedy: 'convert it: tensor(Float32Array.from(data))',
   });
 }
 
 function fromTypedArray(data: TypedArray, options: TensorOptions): Contents {
   const shape = fitting(options.shape ?? [data.length], data.length);
-  const own = dtypeOf(data);
+  const own = dtypeOf(data, options.dtype);
   const dtype = options.dtype ?? own;
-  return { values: converted(data, dtype), shape, dtype };
+  const values = own === dtype ? data : storedNumbers(data, dtype, 'tensor');
+  return { values, shape, dtype };
 }
 
 function fitting(shape: Shape, elements: number): Shape {
@@ -67,14 +84,6 @@ function fitting(shape: Shape, elements: number): Shape {
   });
 }
 
-function converted(data: TypedArray, dtype: DType): TypedArray {
-  if (dtypeOf(data) === dtype && dtype !== 'bool') return data;
-  const values: TypedArray = newTypedArray(dtype, data.length);
-  if (dtype === 'bool') for (let i = 0; i < data.length; i++) values[i] = data[i] ? 1 : 0;
-  else values.set(data);
-  return values;
-}
-
 function fromNested(data: NestedArray, options: TensorOptions): Contents {
   const shape: number[] = [];
   for (let level: NestedArray = data; Array.isArray(level); level = level[0]!) {
@@ -86,10 +95,7 @@ function fromNested(data: NestedArray, options: TensorOptions): Contents {
   const dtype =
     options.dtype ??
     (flat.length > 0 && flat.every((v) => typeof v === 'boolean') ? 'bool' : 'float32');
-  const values: TypedArray = newTypedArray(dtype, flat.length);
-  flat.forEach((value, i) => {
-    values[i] = dtype === 'bool' ? (value ? 1 : 0) : Number(value);
-  });
+  const values = storedNumbers(flat.map(Number), dtype, 'tensor');
   return { values, shape: fitting(options.shape ?? shape, flat.length), dtype };
 }
 

@@ -1,13 +1,31 @@
-/** Element types. `bool` is stored as one byte, 0 or 1. */
-export type DType = 'float32' | 'float64' | 'int32' | 'bool';
+/**
+ * Element types. `bool` is stored as one byte, 0 or 1; float16 and bfloat16 are stored as their bits, and
+ * computed with in float32.
+ */
+export type DType = 'bool' | 'uint8' | 'int32' | 'float16' | 'bfloat16' | 'float32' | 'float64';
 
-export type TypedArrayOf<D extends DType> = {
-  float32: Float32Array;
-  float64: Float64Array;
-  int32: Int32Array;
-  bool: Uint8Array;
-}[D];
-export type TypedArray = Float32Array | Float64Array | Int32Array | Uint8Array;
+interface ArrayOf {
+  readonly bool: Uint8Array;
+  readonly uint8: Uint8Array;
+  readonly int32: Int32Array;
+  readonly float16: Uint16Array;
+  readonly bfloat16: Uint16Array;
+  readonly float32: Float32Array;
+  readonly float64: Float64Array;
+}
+
+export type TypedArrayOf<D extends DType> = ArrayOf[D];
+export type TypedArray = TypedArrayOf<DType>;
+
+const arrayTypes: { readonly [D in DType]: new (length: number) => ArrayOf[D] } = {
+  bool: Uint8Array,
+  uint8: Uint8Array,
+  int32: Int32Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+};
 
 interface DTypeInfo {
   /** Bytes of one element in CPU memory. */
@@ -21,22 +39,21 @@ interface DTypeInfo {
 
 export const dtypes: { readonly [D in DType]: DTypeInfo } = {
   bool: { bytes: 1, short: 'bool', rank: 0, floating: false },
-  int32: { bytes: 4, short: 'i32', rank: 1, floating: false },
-  float32: { bytes: 4, short: 'f32', rank: 2, floating: true },
-  float64: { bytes: 8, short: 'f64', rank: 3, floating: true },
+  uint8: { bytes: 1, short: 'u8', rank: 1, floating: false },
+  int32: { bytes: 4, short: 'i32', rank: 2, floating: false },
+  float16: { bytes: 2, short: 'f16', rank: 3, floating: true },
+  bfloat16: { bytes: 2, short: 'bf16', rank: 3, floating: true },
+  float32: { bytes: 4, short: 'f32', rank: 4, floating: true },
+  float64: { bytes: 8, short: 'f64', rank: 5, floating: true },
 };
 
+/** What an operation on two dtypes computes in; neither of the two halves holds the other. */
 export function promote(a: DType, b: DType): DType {
-  return dtypes[a].rank >= dtypes[b].rank ? a : b;
+  if (a === b) return a;
+  if (dtypes[a].rank === dtypes[b].rank) return 'float32';
+  return dtypes[a].rank > dtypes[b].rank ? a : b;
 }
 
-const arrayTypes = {
-  float32: Float32Array,
-  float64: Float64Array,
-  int32: Int32Array,
-  bool: Uint8Array,
-} as const;
-
 export function newTypedArray<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
-  return new arrayTypes[dtype](length) as TypedArrayOf<D>;
+  return new arrayTypes[dtype](length);
 }

@@ -106,6 +106,9 @@ const castMethods = {
   int: (x: Tensor): Tensor => cast(x, 'int32'),
   float: (x: Tensor): Tensor => cast(x, 'float32'),
   double: (x: Tensor): Tensor => cast(x, 'float64'),
+  byte: (x: Tensor): Tensor => cast(x, 'uint8'),
+  half: (x: Tensor): Tensor => cast(x, 'float16'),
+  bfloat16: (x: Tensor): Tensor => cast(x, 'bfloat16'),
 } as const;
 
 const methods = {

@@ -1,6 +1,7 @@
 import { ShapeError } from '../errors/errors.ts';
 import type { TypedArray } from './dtype.ts';
 import { formatSpec } from './meta.ts';
+import { numbersOf } from './stored-numbers.ts';
 import type { Tensor } from './tensor.ts';
 
 export async function data(x: Tensor): Promise<TypedArray> {
@@ -13,11 +14,11 @@ export function dataSync(x: Tensor): TypedArray {
 }
 
 export async function item(x: Tensor): Promise<number> {
-  return (await data(single(x, 'item')))[0]!;
+  return numbersOf(await data(single(x, 'item')), x.dtype)[0]!;
 }
 
 export function itemSync(x: Tensor): number {
-  return dataSync(single(x, 'itemSync'))[0]!;
+  return numbersOf(dataSync(single(x, 'itemSync')), x.dtype)[0]!;
 }
 
 function withHolder(x: Tensor, use: string): Tensor {

@@ -4,7 +4,8 @@ import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
 import { E, type Expr } from '../../runtime/ops/expr.ts';
 import { textOf } from '../../runtime/ops/expr-nodes.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../../runtime/tensor/dtype.ts';
+import { encodeHalf } from '../../runtime/tensor/half.ts';
 import { blank, layouts, noise, release, run, type Sample, sample, shapes } from './samples.ts';
 
 const [x, y, z] = [E.input(0), E.input(1), E.input(2)];
@@ -106,7 +107,7 @@ describe('transcendental functions', () => {
   });
 });
 
-const dtype = fc.constantFrom<DType>('float32', 'float64', 'int32', 'bool');
+const dtype = fc.constantFrom<DType>(...(Object.keys(dtypes) as DType[]));
 const constant = fc.constantFrom(-2, -1, 0, 0.5, 1, 3, 1e9).map(E.const);
 
 const expressions = fc.letrec<{ node: Expr }>((tie) => ({
@@ -129,6 +130,8 @@ const expressions = fc.letrec<{ node: Expr }>((tie) => ({
 function valuesFor(kind: DType, seed: number): (i: number) => number {
   const random = noise(seed);
   if (kind === 'float32' || kind === 'float64') return (i) => (i % 11 === 5 ? 0 : random(i));
+  if (kind === 'uint8') return (i) => Math.trunc(random(i) * 100 + 128);
+  if (kind === 'float16' || kind === 'bfloat16') return (i) => encodeHalf([random(i)], kind)[0]!;
   if (kind === 'int32') return (i) => Math.trunc(random(i) * 5);
   return (i) => Number(random(i) > 0);
 }

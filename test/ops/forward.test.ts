@@ -1,29 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { deviceGuard } from '../../runtime/device/current.ts';
 import { bind, bind1 } from '../../runtime/ops/bind.ts';
+import { zeros } from '../../runtime/ops/create.ts';
 import { type Attrs, opNamed, opTable } from '../../runtime/ops/define-op.ts';
-import type { DType } from '../../runtime/tensor/dtype.ts';
-import { newTypedArray } from '../../runtime/tensor/dtype.ts';
+import { halfFormats } from '../../runtime/tensor/half.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
-import { expectClose, spread, type Tensor, tensor } from './eager.ts';
+import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
+import { allocated, expectClose, type Tensor, type Tolerance } from './eager.ts';
 import { arrangingReferences } from './forward-arranging.ts';
+import {
+  type ForwardCase,
+  heldBy,
+  type Input,
+  inDtype,
+  tensorOf,
+  valuesOf,
+  variants,
+} from './forward-dtypes.ts';
 import { pointwiseReferences } from './forward-pointwise.ts';
 import { reductionReferences } from './forward-reductions.ts';
 import { gradientCases } from './gradient-cases.ts';
 import * as reference from './reference.ts';
-
-interface Input {
-  readonly shape: Shape;
-  readonly dtype: DType;
-  readonly range: readonly [low: number, high: number];
-}
-
-interface ForwardCase {
-  readonly inputs: readonly Input[];
-  readonly attrs?: Attrs;
-  readonly reference: reference.Reference;
-}
 
 const float = (shape: Shape, low = -2, high = 2): Input => ({
   shape,
@@ -128,6 +127,18 @@ const outOfPlace: Readonly<Record<string, readonly ForwardCase[]>> = {
   relu: unary(([a]) => Math.max(a!, 0), anyNumber),
   contiguous: unary(([a]) => a!, [...anyNumber, bool([5])]),
   toFloat32: unary(([a]) => a!, [float([5]), int([5]), bool([5])]),
+  toFloat16: unary(
+    ([a]) => halfFormats.float16.decode(halfFormats.float16.encode(a!)),
+    [float([5])],
+  ),
+  toBfloat16: unary(
+    ([a]) => halfFormats.bfloat16.decode(halfFormats.bfloat16.encode(a!)),
+    [float([5])],
+  ),
+  toUint8: unary(
+    ([a]) => Math.trunc(a!) & 255,
+    [float([9], -5, 5), int([9], -300, 300), bool([5])],
+  ),
   toFloat64: unary(([a]) => a!, [float([5]), int([5]), bool([5])]),
   toInt32: unary(([a]) => Math.trunc(a!), [float([9], -5, 5), bool([5])]),
   toBool: unary(([a]) => Number(a !== 0), [int([9]), float([3])]),
@@ -301,73 +312,50 @@ function unaryInPlace(fn: Scalar, others: readonly Input[], attrs: Attrs = {}): 
 /** Random ops and views have tests of their own; pooling has two outputs. */
 const elsewhere = ['uniform', 'normal', 'maxPool2d', 'maxPool2dGrad'];
 
-function valuesOf({ shape, dtype, range: [low, high] }: Input, salt: number): number[] {
-  const spreadValues = Array.from(spread(shape, salt), (x) => low + ((x + 1) / 2) * (high - low));
-  if (dtype === 'float64') return spreadValues;
-  return dtype === 'float32' ? spreadValues.map(Math.fround) : spreadValues.map(Math.floor);
-}
-
-function tensorOf({ shape, dtype }: Input, values: readonly number[]): Tensor {
-  const typed = newTypedArray(dtype, values.length);
-  typed.set(values);
-  return tensor(typed, { shape });
-}
-
 /** The same elements, laid out column by column. */
 function transposedLayout(x: Tensor): Tensor {
   const order = x.shape.map((_, d) => x.rank - 1 - d);
   return x.permute(order).clone().permute(order);
 }
 
-/** float32 becomes float64 throughout; null where there is none. */
-function inDouble(example: ForwardCase): ForwardCase | null {
-  const { inputs, attrs } = example;
-  const isFloat = inputs.some(({ dtype }) => dtype === 'float32') || attrs?.dtype === 'float32';
-  if (!isFloat) return null;
-  return {
-    ...example,
-    inputs: inputs.map((input) => ({
-      ...input,
-      dtype: input.dtype === 'float32' ? 'float64' : input.dtype,
-    })),
-    ...(attrs && { attrs: attrs.dtype ? { ...attrs, dtype: 'float64' } : attrs }),
-  };
+/** Shape and dtype that the meta device answers. */
+function specOnMeta(name: string, { inputs, attrs }: ForwardCase) {
+  return deviceGuard('meta', () => {
+    const operands = inputs.map(({ shape, dtype }) => zeros(shape, { dtype }));
+    const { shape, dtype } = noGrad(() => bind1(opNamed(name), operands, attrs ?? {}));
+    return { shape, dtype };
+  });
 }
 
-/** What is compared more closely in float64 than float32 could be. */
-const precisions = {
-  float32: { example: (own: ForwardCase) => own, relative: 3e-6, absolute: 2e-6 },
-  // References of slopes are differences.
-  float64: { example: inDouble, relative: 2e-8, absolute: 1e-8 },
-};
+function check(name: string, example: ForwardCase, what: string, tolerance: Tolerance): void {
+  const values = example.inputs.map((input, k) => valuesOf(input, k));
+  const nds = example.inputs.map(({ shape }, k) => ({ shape, values: values[k]! }));
+  const expected = example.reference(nds, example.attrs ?? {});
+  for (const layout of [(x: Tensor) => x, transposedLayout]) {
+    tidy(() => {
+      const inputs = example.inputs.map((input, k) => layout(tensorOf(input, values[k]!)));
+      const output = noGrad(() => bind1(opNamed(name), inputs, example.attrs ?? {}));
+      const { shape, dtype } = output;
+      expect(specOnMeta(name, example), `${what} on meta`).toEqual({ shape, dtype });
+      const held = expected.map((value) => heldBy(dtype, value));
+      expectClose(numbersOf(output.dataSync(), dtype), held, what, tolerance);
+    });
+  }
+}
 
-describe.each(Object.entries(precisions))(
-  'forward values equal a naive reference (%s)',
-  (_, { example: inPrecision, ...tolerance }) => {
-    for (const [name, examples] of Object.entries(cases)) {
-      it(name, () => {
-        examples
-          .flatMap((own) => inPrecision(own) ?? [])
-          .forEach((example, i) => {
-            const values = example.inputs.map((input, k) => valuesOf(input, k));
-            const nds = example.inputs.map(({ shape }, k) => ({ shape, values: values[k]! }));
-            const expected = example.reference(nds, example.attrs ?? {});
-            for (const layout of [(x: Tensor) => x, transposedLayout]) {
-              tidy(() => {
-                const inputs = example.inputs.map((input, k) =>
-                  layout(tensorOf(input, values[k]!)),
-                );
-                const output = noGrad(() => bind1(opNamed(name), inputs, example.attrs ?? {}));
-                const isDouble = example.inputs.some(({ dtype }) => dtype === 'float64');
-                if (isDouble && name !== 'toFloat32') expect(output.dtype).not.toBe('float32');
-                expectClose(output.dataSync(), expected, `${name}, example ${i}`, tolerance);
-              });
-            }
-          });
+describe.each(variants)('forward values equal a naive reference, $from as $to', (variant) => {
+  for (const [name, examples] of Object.entries(cases)) {
+    const own = examples.flatMap((example) => inDtype(name, example, variant) ?? []);
+    if (own.length === 0) continue;
+    it(name, () => {
+      const before = allocated();
+      own.forEach((example, i) => {
+        check(name, example, `${name}, example ${i}`, variant);
       });
-    }
-  },
-);
+      expect(allocated()).toBe(before);
+    });
+  }
+});
 
 describe('forward values equal a naive reference', () => {
   it('maxPool2d, its indices and its gradient', () => {

@@ -45,6 +45,16 @@ function binary(run: Binary, range: readonly [number, number] = [-1, 1]): Gradie
   ];
 }
 
+/** Of numbers with few digits, which a half holds with the step of the differences. */
+const halfCast = (name: string): GradientCase[] => [
+  {
+    name: '[4]',
+    shapes: [[4]],
+    range: [-1, 1],
+    run: (x) => bind1(opNamed(name), [x]).to('float32'),
+  },
+];
+
 /** An op that has no function of its own. */
 const direct =
   (name: string, attrs: Attrs = {}) =>
@@ -94,6 +104,9 @@ type GradientCases = Readonly<Record<string, readonly GradientCase[]>>;
 const basicCases: GradientCases = {
   contiguous: unary((x) => x.clone()),
   toFloat32: unary((x) => bind1(opNamed('toFloat32'), [x])),
+  // Steps of 2^-5 are exact in both.
+  toFloat16: halfCast('toFloat16'),
+  toBfloat16: halfCast('toBfloat16'),
   toFloat64: unary((x) => bind1(opNamed('toFloat64'), [x]).to(x.dtype)),
   expand: [
     { name: 'size 1', shapes: [[2, 1]], run: (x) => x.expand([2, 3]) },

@@ -74,7 +74,7 @@ function checkCase(op: string, example: GradientCase, precision: keyof typeof pr
 }
 
 /** Ops whose result is float32 whatever they are given. */
-const single = new Set(['toFloat32']);
+const single = new Set(['toFloat32', 'toFloat16', 'toBfloat16']);
 
 describe.each(['float32', 'float64'] as const)(
   'gradients equal central differences in %s',

@@ -36,7 +36,7 @@ export function toTensor(record: RecordedTensor): Tensor {
   const { shape, dtype } = record;
   const values = newTypedArray(dtype, record.tensor.length);
   values.set(record.tensor.map(Number));
-  return tensor(values, { shape, requiresGrad: record.grad ?? false });
+  return tensor(values, { shape, dtype, requiresGrad: record.grad ?? false });
 }
 
 export function expectRecorded(

@@ -5,6 +5,7 @@ import { argmax } from '../../runtime/ops/extremes.ts';
 import { crossEntropy, mseLoss, softmax } from '../../runtime/ops/loss.ts';
 import { linear } from '../../runtime/ops/matmul.ts';
 import { where } from '../../runtime/ops/pointwise.ts';
+import { dtypes } from '../../runtime/tensor/dtype.ts';
 import { allocated, spread, type Tensor, tensor } from './eager.ts';
 
 const float = (...shape: number[]) => tensor(spread(shape), { shape });
@@ -59,11 +60,9 @@ const samples: Readonly<Record<string, Sample>> = {
   mseLoss: { inputs: () => [float(2, 3), float(2, 3)], run: mseLoss },
 };
 
-const elementBytes = { float64: 8, float32: 4, int32: 4, bool: 1 };
-
 function ownBytes(output: Tensor, inputs: readonly Tensor[]): number {
   if (inputs.some(({ holder }) => holder === output.holder)) return 0;
-  return Math.ceil((output.size * elementBytes[output.dtype]) / 64) * 64;
+  return Math.ceil((output.size * dtypes[output.dtype].bytes) / 64) * 64;
 }
 
 describe('only the result stays allocated', () => {

@@ -2,16 +2,28 @@ import { InvariantError } from '../../errors/invariant.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import type { Attrs, OpRecord } from '../../ops/define-op.ts';
+import type { KernelName } from '../../ops/kernel-names.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { heap } from './heap.ts';
-import { indexOf } from './kernel.ts';
+import { indexOf, type KernelFactory } from './kernel.ts';
 import { cpuKernels } from './kernels.ts';
 import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
+import { inFloat32, wideningBytes, widens } from './widening.ts';
+
+function kernelOf(
+  op: OpRecord,
+  name: KernelName,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): KernelFactory {
+  const kernel = cpuKernels[name];
+  return widens(name, inputs, outputs) ? inFloat32(op, kernel, cpu) : kernel;
+}
 
 /** Tensors in one WebAssembly memory; kernels run at once, on the calling thread. */
 class CpuDevice implements Device {
@@ -34,16 +46,22 @@ class CpuDevice implements Device {
       case 'pointwise':
         return pointwise(kernel.expr, inputs, outputs[0]!, attrs);
       case 'named':
-        return cpuKernels[kernel.name](inputs, outputs, attrs);
+        return kernelOf(op, kernel.name, inputs, outputs)(inputs, outputs, attrs);
       case 'view':
       case 'control':
         throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);
     }
   }
 
-  /** Kernels pack into a fixed region beside the tensors. */
-  scratchBytes(): number {
-    return 0;
+  /** Kernels pack into a fixed region beside the tensors; halves are widened in memory of their own. */
+  scratchBytes(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+  ): number {
+    const { kernel } = op;
+    const isWidened = kernel.kind === 'named' && widens(kernel.name, inputs, outputs);
+    return isWidened ? wideningBytes(op, inputs, outputs) : 0;
   }
 
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {

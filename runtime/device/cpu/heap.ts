@@ -28,6 +28,7 @@ export class Heap implements ChunkSource {
   f32!: Float32Array;
   f64!: Float64Array;
   i32!: Int32Array;
+  u16!: Uint16Array;
   u8!: Uint8Array;
   readonly #limit: number;
 
@@ -54,7 +55,11 @@ export class Heap implements ChunkSource {
         return this.f64;
       case 'int32':
         return this.i32;
+      case 'float16':
+      case 'bfloat16':
+        return this.u16;
       case 'bool':
+      case 'uint8':
         return this.u8;
     }
   }
@@ -79,6 +84,7 @@ export class Heap implements ChunkSource {
     this.f32 = new Float32Array(buffer);
     this.f64 = new Float64Array(buffer);
     this.i32 = new Int32Array(buffer);
+    this.u16 = new Uint16Array(buffer);
     this.u8 = new Uint8Array(buffer);
   }
 

@@ -62,7 +62,15 @@ const kernels = new WeakMap<Expr, Map<string | number, PointwiseKernel>>();
 /** The same by structure: passes build equal expressions anew. */
 const kernelsByText = new Map<string, PointwiseKernel>();
 
-const dtypeCodes: { readonly [D in DType]: number } = { float32: 0, int32: 1, bool: 2, float64: 3 };
+const dtypeCodes: { readonly [D in DType]: number } = {
+  float32: 0,
+  int32: 1,
+  bool: 2,
+  float64: 3,
+  uint8: 4,
+  float16: 5,
+  bfloat16: 6,
+};
 const walkCodes: { readonly [W in Walk]: number } = { contiguous: 0, fixed: 8, strided: 16 };
 
 /** A digit of base 24 for each operand after a leading 1, while that fits in a number. */

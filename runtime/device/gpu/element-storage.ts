@@ -4,14 +4,16 @@ import { type DType, newTypedArray, type TypedArray } from '../../tensor/dtype.t
 /** Largest magnitude up to which float32 holds every integer. */
 const maxExactInteger = 2 ** 24;
 
-/** Bytes of an element on the GPU, which stores each as a float32. Throws DTypeError for float64. */
+const stored: readonly DType[] = ['float32', 'int32', 'bool'];
+
+/** Bytes of an element on the GPU, which stores each as a float32. Throws DTypeError for what it can't be. */
 export function elementBytes(dtype: DType): number {
-  if (dtype !== 'float64') return 4;
+  if (stored.includes(dtype)) return 4;
   throw new DTypeError({
-    what: 'gpu: WebGPU has no float64',
-    given: 'a float64 tensor on the GPU',
-    expected: 'float32, int32 or bool',
-    remedy: "cast it first: x.to('float32'); or compute in float64 on the CPU: x.toAsync('cpu')",
+    what: `gpu: WebGPU has no ${dtype}`,
+    given: `a ${dtype} tensor on the GPU`,
+    expected: stored.join(', '),
+    remedy: `cast it first: x.to('${dtype === 'uint8' ? 'int32' : 'float32'}'); or stay on the CPU: x.toAsync('cpu')`,
   });
 }
 

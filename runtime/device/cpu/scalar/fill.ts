@@ -6,7 +6,8 @@ import {
   toUniforms,
   uniformsToNormals,
 } from '../../../random/philox.ts';
-import type { DType } from '../../../tensor/dtype.ts';
+import { type DType, dtypes } from '../../../tensor/dtype.ts';
+import { halfFormats, isHalf } from '../../../tensor/half.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
@@ -26,7 +27,9 @@ export const fill: KernelFactory = (_inputs, [out], attrs) => {
 
 function storedAs(dtype: DType, number: number): number {
   if (dtype === 'bool') return +(number !== 0);
-  return dtype === 'int32' ? toInt32(number) : number;
+  if (isHalf(dtype)) return halfFormats[dtype].encode(number);
+  // A uint8 wraps when the array stores it.
+  return dtypes[dtype].floating ? number : toInt32(number);
 }
 
 /** start, start + step, …: each computed by itself, so that no error adds up. */

@@ -4,6 +4,7 @@ import type { BinaryFn, CompareFn, Expr, UnaryFn } from '../../../ops/expr.ts';
 import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../ops/expr-type.ts';
 import type { DType, TypedArray } from '../../../tensor/dtype.ts';
+import { halfFormats, isHalf } from '../../../tensor/half.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { broadcastStrides } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
@@ -21,6 +22,7 @@ import { collapse, walk } from '../loops.ts';
 
 /** The current element of one operand. */
 interface Cursor {
+  readonly dtype: DType;
   view: TypedArray;
   at: number;
 }
@@ -128,6 +130,10 @@ class ClosureBuilder {
     switch (expr.kind) {
       case 'input': {
         const cursor = this.#cursors[expr.index]!;
+        if (isHalf(cursor.dtype)) {
+          const { decode } = halfFormats[cursor.dtype];
+          return () => decode(cursor.view[cursor.at]!);
+        }
         return () => cursor.view[cursor.at]!;
       }
       case 'const':
@@ -192,7 +198,10 @@ class ClosureBuilder {
 
 const storedIn: { readonly [D in DType]: Arithmetic } = {
   bool: 'i32',
+  uint8: 'i32',
   int32: 'i32',
+  float16: 'f32',
+  bfloat16: 'f32',
   float32: 'f32',
   float64: 'f64',
 };
@@ -204,7 +213,7 @@ export function scalarPointwise(
   output: TensorMeta,
   attrs: Attrs,
 ): Launch {
-  const cursors = inputs.map((): Cursor => ({ view: heap.u8, at: 0 }));
+  const cursors = inputs.map(({ dtype }): Cursor => ({ dtype, view: heap.u8, at: 0 }));
   const dtypes = inputs.map((input) => input.dtype);
   const expr = inPrecision(given, isDouble([...dtypes, output.dtype]) ? 'double' : 'single');
   const builder = new ClosureBuilder(expr, dtypes, cursors, attrs);
@@ -213,6 +222,8 @@ export function scalarPointwise(
   // A bool asks whether the value is 0 before anything truncates it.
   const asked = natural === 'f64' ? 'f64' : natural === 'i32' ? 'i32' : 'f32';
   const evaluate = builder.build(expr, toBool ? asked : storedIn[output.dtype]);
+  // A uint8 wraps when the array stores it.
+  const encode = isHalf(output.dtype) ? halfFormats[output.dtype].encode : null;
   const loops = collapse(output.shape, [
     output.strides,
     ...inputs.map((input) => broadcastStrides(input.shape, input.strides, output.shape)),
@@ -227,7 +238,7 @@ export function scalarPointwise(
     walk(loops, at, () => {
       for (let i = 0; i < cursors.length; i++) cursors[i]!.at = at[i + 1]!;
       const value = evaluate();
-      target[at[0]!] = toBool ? Number(value !== 0) : value;
+      target[at[0]!] = toBool ? Number(value !== 0) : encode ? encode(value) : value;
     });
   };
 }

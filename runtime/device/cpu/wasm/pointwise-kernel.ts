@@ -2,10 +2,12 @@ import type { Expr } from '../../../ops/expr.ts';
 import { nodesOf } from '../../../ops/expr-nodes.ts';
 import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
 import { type DType, dtypes } from '../../../tensor/dtype.ts';
+import { isHalf } from '../../../tensor/half.ts';
 import { argumentsAt } from '../scratch.ts';
 import { type Code, i32, i32x4, lane, load, memoryLane, op, store } from './code.ts';
 import { ExprEmitter, type NumberForm } from './expr-emitter.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
+import { emitDecode, emitEncode } from './half.ts';
 import { compile } from './module-builder.ts';
 
 /** How an operand moves along the inner loop: next to each other, not at all, or by a stride. */
@@ -47,11 +49,15 @@ interface Cursor {
   readonly value: Local;
 }
 
-/** Loads one element of any dtype into all lanes. */
+/** Loads one element of any dtype into all lanes; of a half its bits. */
 function loadOne(dtype: DType, address: Code): Code {
   switch (dtype) {
     case 'bool':
+    case 'uint8':
       return op('i32x4.splat', load('i32.load8_u', address));
+    case 'float16':
+    case 'bfloat16':
+      return op('i32x4.splat', load('i32.load16_u', address));
     case 'float64':
       return load('v128.load64_splat', address);
     case 'int32':
@@ -62,7 +68,11 @@ function loadOne(dtype: DType, address: Code): Code {
 
 /** Two elements of float32 or int32 fill the lower half. */
 function loadContiguous(dtype: DType, address: Code, width: Width): Code {
-  if (dtype === 'bool') {
+  if (isHalf(dtype)) {
+    const halves = load(width === 4 ? 'v128.load64_zero' : 'v128.load32_zero', address);
+    return op('i32x4.extend_low_i16x8_u', halves);
+  }
+  if (dtypes[dtype].bytes === 1) {
     const bytes = load(width === 4 ? 'v128.load32_zero' : 'v128.load16_splat', address);
     return op('i32x4.extend_low_i16x8_u', op('i16x8.extend_low_i8x16_u', bytes));
   }
@@ -74,7 +84,11 @@ function loadContiguous(dtype: DType, address: Code, width: Width): Code {
 function loadLane(dtype: DType, address: Code, vector: Code, index: number): Code {
   switch (dtype) {
     case 'bool':
+    case 'uint8':
       return lane('i32x4.replace_lane', index, vector, load('i32.load8_u', address));
+    case 'float16':
+    case 'bfloat16':
+      return lane('i32x4.replace_lane', index, vector, load('i32.load16_u', address));
     case 'float64':
       return memoryLane('v128.load64_lane', address, vector, index);
     case 'int32':
@@ -135,7 +149,7 @@ class PointwiseWriter {
     const left = f.local('i32', get(n));
     for (const cursor of this.#cursors) {
       f.set(cursor.at, get(cursor.row));
-      if (cursor.walk === 'fixed') f.set(cursor.value, loadOne(cursor.dtype, get(cursor.at)));
+      if (cursor.walk === 'fixed') this.#take(cursor, loadOne(cursor.dtype, get(cursor.at)));
     }
     f.countDown(left, this.#width, () => {
       for (const cursor of this.#cursors.slice(1)) this.#loadVector(cursor);
@@ -145,7 +159,7 @@ class PointwiseWriter {
     f.countDown(left, 1, () => {
       for (const cursor of this.#cursors.slice(1)) {
         if (cursor.walk === 'fixed') continue;
-        f.set(cursor.value, loadOne(cursor.dtype, get(cursor.at)));
+        this.#take(cursor, loadOne(cursor.dtype, get(cursor.at)));
       }
       // The same vector code on copies of one element: tails have the same bits.
       this.#storeLane(this.#cursors[0]!, this.#compute(), 0);
@@ -161,10 +175,16 @@ class PointwiseWriter {
     for (let i = 0; i < elements; i++) this.#f.add(cursor.at, get(cursor.step));
   }
 
+  /** The cursor's value, halves as float32. */
+  #take({ dtype, value }: Cursor, loaded: Code): void {
+    this.#f.set(value, loaded);
+    if (isHalf(dtype)) this.#f.set(value, emitDecode(this.#f, dtype, value));
+  }
+
   #loadVector(cursor: Cursor): void {
     const f = this.#f;
     const { dtype, walk, at, value } = cursor;
-    if (walk === 'contiguous') f.set(value, loadContiguous(dtype, get(at), this.#width));
+    if (walk === 'contiguous') this.#take(cursor, loadContiguous(dtype, get(at), this.#width));
     if (walk !== 'strided') return;
     f.set(value, loadOne(dtype, get(at)));
     const place = f.local('i32', get(at));
@@ -172,9 +192,10 @@ class PointwiseWriter {
       f.add(place, get(cursor.step));
       f.set(value, loadLane(dtype, get(place), get(value), i));
     }
+    this.#take(cursor, get(value));
   }
 
-  /** The result in the output's form: numbers, or 0 and 1 for bool. */
+  /** The result as it is stored: numbers, 0 and 1 for bool, bits of halves, bytes of uint8. */
   #compute(): Local {
     const { dtypes: kinds } = this.#signature;
     const expr = inPrecision(this.#signature.expr, this.#width === 2 ? 'double' : 'single');
@@ -183,7 +204,15 @@ class PointwiseWriter {
       attr: (name, form) => this.#attrLocals.get(`${name} ${form}`)!,
     });
     const [output] = this.#cursors;
-    if (output!.dtype !== 'bool') return emitter.emit(expr, formOf[output!.dtype]);
+    const { dtype } = output!;
+    if (isHalf(dtype)) {
+      return this.#f.local('v128', emitEncode(this.#f, dtype, emitter.emit(expr, 'f32')));
+    }
+    if (dtype === 'uint8') {
+      const bytes = op('v128.and', get(emitter.emit(expr, 'i32')), this.#f.constant(i32x4(255)));
+      return this.#f.local('v128', bytes);
+    }
+    if (dtype !== 'bool') return emitter.emit(expr, formOf[dtype]);
     const mask = emitter.emit(expr, 'mask');
     return this.#f.local('v128', op('v128.and', get(mask), i32x4(1)));
   }
@@ -192,11 +221,12 @@ class PointwiseWriter {
     const f = this.#f;
     const width = this.#width;
     const { dtype } = cursor;
-    if (cursor.walk === 'contiguous' && dtype === 'bool') {
-      const words = op('i16x8.narrow_i32x4_s', get(value), get(value));
-      const bytes = op('i8x16.narrow_i16x8_s', words, words);
-      const name = width === 4 ? 'v128.store32_lane' : 'v128.store16_lane';
-      f.emit(memoryLane(name, get(cursor.at), bytes, 0));
+    if (cursor.walk === 'contiguous' && dtypes[dtype].bytes < 4) {
+      const words = op('i16x8.narrow_i32x4_u', get(value), get(value));
+      const isByte = dtypes[dtype].bytes === 1;
+      const stored = isByte ? op('i8x16.narrow_i16x8_u', words, words) : words;
+      const name = narrowStores[(width * dtypes[dtype].bytes) as 2 | 4 | 8];
+      f.emit(memoryLane(name, get(cursor.at), stored, 0));
       return;
     }
     if (cursor.walk === 'contiguous') {
@@ -227,9 +257,19 @@ const doubleForms: readonly NumberForm[] = ['f32', 'i32', 'f64'];
 
 const formOf = { float32: 'f32', float64: 'f64', int32: 'i32' } as const;
 
+/** The instruction that stores so many bytes from the start of a vector. */
+const narrowStores = {
+  2: 'v128.store16_lane',
+  4: 'v128.store32_lane',
+  8: 'v128.store64_lane',
+} as const;
+
 /** The instruction that stores one element, and how many of its lanes an element has. */
 const laneStores = {
   bool: ['v128.store8_lane', 4],
+  uint8: ['v128.store8_lane', 4],
+  float16: ['v128.store16_lane', 2],
+  bfloat16: ['v128.store16_lane', 2],
   int32: ['v128.store32_lane', 1],
   float32: ['v128.store32_lane', 1],
   float64: ['v128.store64_lane', 1],

@@ -1,0 +1,123 @@
+import { alignedBytes } from '../../memory/allocator.ts';
+import { Holder } from '../../memory/holder.ts';
+import { type OpRecord, operandUse } from '../../ops/define-op.ts';
+import { identity } from '../../ops/expr-type.ts';
+import type { KernelName } from '../../ops/kernel-names.ts';
+import { isHalf } from '../../tensor/half.ts';
+import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { Device, Launch, Operand } from '../device.ts';
+import type { KernelFactory } from './kernel.ts';
+import { pointwise } from './pointwise.ts';
+
+/**
+ * Kernels of float32 for operands of 16 bits: these are widened into memory that the launch takes and
+ * gives back, and what the kernel writes is rounded from there.
+ */
+
+/** Kernels that move elements without looking at them, or write halves themselves. */
+const anyBits: ReadonlySet<KernelName> = new Set<KernelName>([
+  'fill',
+  'copy',
+  'copyInto',
+  'narrowGrad',
+  'cat',
+  'flip',
+  'place',
+  'gather',
+  'scatter',
+  'index',
+  'indexPut',
+]);
+
+export function widens(
+  name: KernelName,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): boolean {
+  for (const { dtype } of inputs) if (isHalf(dtype)) return !anyBits.has(name);
+  for (const { dtype } of outputs) if (isHalf(dtype)) return !anyBits.has(name);
+  return false;
+}
+
+const isWidened = (op: OpRecord, { dtype }: TensorMeta, index: number): boolean =>
+  isHalf(dtype) && operandUse(op, index) === 'data';
+
+const wideBytes = ({ shape }: TensorMeta): number => sizeOf(shape) * 4;
+
+/** Bytes of all that a launch widens. */
+export function wideningBytes(
+  op: OpRecord,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): number {
+  let bytes = 0;
+  inputs.forEach((meta, i) => {
+    if (isWidened(op, meta, i)) bytes += alignedBytes(wideBytes(meta));
+  });
+  for (const meta of op.inPlace ? [] : outputs) {
+    if (isHalf(meta.dtype)) bytes += alignedBytes(wideBytes(meta));
+  }
+  return bytes;
+}
+
+/** A copy of one operand in float32 while a launch runs. */
+interface Wide {
+  readonly meta: TensorMeta;
+  readonly place: { holder: Holder | null; readonly offset: 0 };
+  /** Null for what the kernel only writes, or only reads. */
+  readonly widen: Launch | null;
+  readonly round: Launch | null;
+}
+
+function wideOf(meta: TensorMeta, reads: boolean, writes: boolean): Wide | null {
+  if (!isHalf(meta.dtype)) return null;
+  const wide = contiguousMeta({ dtype: 'float32', shape: meta.shape }, meta.device);
+  return {
+    meta: wide,
+    place: { holder: null, offset: 0 },
+    widen: reads ? pointwise(identity, [meta], wide, {}) : null,
+    round: writes ? pointwise(identity, [wide], meta, {}) : null,
+  };
+}
+
+export function inFloat32(op: OpRecord, kernel: KernelFactory, device: Device): KernelFactory {
+  return (inputs, outputs, attrs) => {
+    const sources = inputs.map((meta, i) => {
+      if (isWidened(op, meta, i)) return wideOf(meta, true, op.inPlace && i === 0);
+      return null;
+    });
+    const targets = op.inPlace ? [sources[0]!] : outputs.map((meta) => wideOf(meta, false, true));
+    const all = [...new Set([...sources, ...targets])].filter((wide) => wide !== null);
+    const metas = inputs.map((meta, i) => sources[i]?.meta ?? asFloat32(meta));
+    const launch = kernel(
+      metas,
+      outputs.map((meta, i) => targets[i]?.meta ?? meta),
+      attrs,
+    );
+    return (given, results, now) => {
+      try {
+        for (const wide of all) wide.place.holder = new Holder(device, wideBytes(wide.meta));
+        given.forEach((operand, i) => {
+          sources[i]?.widen?.([operand], [sources[i]!.place]);
+        });
+        const placed = (list: readonly Operand[], wides: readonly (Wide | null)[]) =>
+          list.map((operand, i) => wides[i]?.place ?? operand);
+        launch(placed(given, sources), placed(results, targets), now);
+        results.forEach((result, i) => {
+          targets[i]?.round?.([targets[i]!.place], [result]);
+        });
+      } finally {
+        for (const { place } of all) {
+          place.holder?.release();
+          place.holder = null;
+        }
+      }
+    };
+  };
+}
+
+/** Of an operand that gives a shape alone. */
+function asFloat32(meta: TensorMeta): TensorMeta {
+  return isHalf(meta.dtype) ? { ...meta, dtype: 'float32' } : meta;
+}

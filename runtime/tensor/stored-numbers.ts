@@ -1,0 +1,50 @@
+import { DTypeError } from '../errors/errors.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray, type TypedArrayOf } from './dtype.ts';
+import { decodeHalf, encodeHalf, isHalf } from './half.ts';
+
+/** What an integer dtype holds. */
+const bounds = { uint8: [0, 255], int32: [-(2 ** 31), 2 ** 31 - 1] } as const;
+
+/**
+ * Numbers as an array of the dtype: floating ones are rounded, fractions of integers dropped, truth
+ * values 0 or 1. Throws DTypeError for NaN and for what an integer dtype does not hold.
+ */
+export function storedNumbers<D extends DType>(
+  values: ArrayLike<number>,
+  dtype: D,
+  use: string,
+): TypedArrayOf<D>;
+export function storedNumbers(values: ArrayLike<number>, dtype: DType, use: string): TypedArray {
+  if (isHalf(dtype)) return encodeHalf(values, dtype);
+  const result = newTypedArray(dtype, values.length);
+  if (dtype === 'uint8' || dtype === 'int32') {
+    for (let i = 0; i < values.length; i++) result[i] = expectInteger(values[i]!, dtype, use);
+  } else if (dtype === 'bool') {
+    for (let i = 0; i < values.length; i++) result[i] = values[i] === 0 ? 0 : 1;
+  } else {
+    result.set(values);
+  }
+  return result;
+}
+
+/** The number without its fraction, or DTypeError when the integer dtype does not hold it. */
+export function expectInteger(value: number, dtype: 'uint8' | 'int32', use: string): number {
+  const whole = Math.trunc(value);
+  const [low, high] = bounds[dtype];
+  if (whole >= low && whole <= high) return whole;
+  throw new DTypeError({
+    what: `${use}: a number that ${dtype} does not hold`,
+    given: String(value),
+    expected: `${low} to ${high}`,
+    remedy: "choose a floating-point dtype such as 'float32'",
+  });
+}
+
+/** The numbers that an array of the dtype stands for: itself, but for the bits of halves. */
+export function numbersOf(values: TypedArray, dtype: DType): Exclude<TypedArray, Uint16Array> {
+  if (isHalf(dtype)) return decodeHalf(values, dtype);
+  return values as Exclude<TypedArray, Uint16Array>;
+}
+
+/** For the texts of errors: the dtypes that a user may name. */
+export const dtypeNames: string = Object.keys(dtypes).join(', ');
