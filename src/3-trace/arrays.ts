@@ -1,11 +1,17 @@
-/** Arrays made inside and arrays from outside, read the same way. */
+/**
+ * Arrays made inside and arrays from outside, read and changed the same way. One from outside is
+ * changed after the run: appended to, or filled anew.
+ */
 
 import { isPlainArray, isProxy, readsPlainly } from '../guards/plain.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { constantOf, sourceOf } from './facts.ts';
+import { countedOn, putOffOperator } from './numbers.ts';
 import type { Tracer } from './tracer.ts';
 import {
+  hole,
+  known,
   type NewArrayVariable,
   type ObjectVariable,
   undefinedVariable,
@@ -13,13 +19,6 @@ import {
 } from './variable.ts';
 
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
-
-/** The array behind an iterable, if iterating it is known to walk its elements. */
-export function iterableArray(t: Tracer, variable: Variable): ArrayVariable {
-  const array = asArray(t, variable);
-  if (array) return array;
-  throw new GraphBreak('unsupported-iterable', `a ${variable.kind} is iterated`);
-}
 
 /** The variable as an array of the language's own kind, or undefined when it is none. */
 export function asArray(t: Tracer, variable: Variable): ArrayVariable | undefined {
@@ -33,7 +32,7 @@ export function asArray(t: Tracer, variable: Variable): ArrayVariable | undefine
 
 /** `Array.isArray(x)` */
 export function isArray(t: Tracer, variable: Variable): boolean {
-  if (variable.kind === 'newArray') return true;
+  if (variable.kind === 'newArray') return !variable.isArguments;
   const source = sourceOf(variable);
   const isArray = variable.kind === 'object' && Array.isArray(variable.value);
   if (source) t.guard(`isArray ${sourceKey(source)}`, { kind: 'isArray', source, isArray });
@@ -45,34 +44,154 @@ export function isIndex(key: string): boolean {
   return /^(?:0|[1-9]\d*)$/.test(key);
 }
 
+/** The length as a value, on which nothing depends yet. */
+export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
+  if (array.kind === 'newArray') return known(array.elements.length);
+  const changed = t.effects.array(array.value);
+  if (changed?.elements) return known(changed.elements.length);
+  const length = lengthBefore(t, array);
+  const appended = changed?.appended.length ?? 0;
+  if (appended === 0) return length;
+  return (
+    countedOn(t, length, appended) ??
+    putOffOperator(t, '+', [length, known(appended)]) ??
+    known((constantOf(t, length) as number) + appended)
+  );
+}
+
 export function arrayLength(t: Tracer, array: ArrayVariable): number {
-  if (array.kind === 'newArray') return array.elements.length;
-  const { length } = array.value as readonly unknown[];
-  const variable = t.read({ kind: 'property', base: array.source, key: 'length' }, length);
-  return constantOf(t, variable) as number;
+  return constantOf(t, lengthOf(t, array)) as number;
+}
+
+/** Of the array as it was before the trace. */
+function lengthBefore(t: Tracer, { value, source }: ObjectVariable): Variable {
+  t.effects.met.touch(value, source, 'length');
+  const { length } = value as readonly unknown[];
+  return t.read({ kind: 'property', base: source, key: 'length' }, length);
 }
 
 export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Variable {
+  const element = elementOrHole(t, array, index);
+  return element === hole ? undefinedVariable : element;
+}
+
+function elementOrHole(t: Tracer, array: ArrayVariable, index: number): Variable {
   if (array.kind === 'newArray') return array.elements[index] ?? undefinedVariable;
+  const { value, source } = array;
+  const changed = t.effects.array(value);
+  if (changed?.elements) {
+    t.effects.met.touch(value, source, String(index));
+    return changed.elements[index] ?? undefinedVariable;
+  }
+  if (changed && changed.appended.length > 0) {
+    const before = constantOf(t, lengthBefore(t, array)) as number;
+    if (index >= before) return changed.appended[index - before] ?? undefinedVariable;
+  }
+  return outerElement(t, array, index);
+}
+
+function outerElement(t: Tracer, { value, source }: ObjectVariable, index: number): Variable {
   const key = String(index);
-  const written = t.effects.written(array.value, array.source, key);
+  const written = t.effects.written(value, source, key);
   if (written) return written;
-  if (!readsPlainly(array.value, key)) throw new GraphBreak('getter', `reading element ${key}`);
-  const value = (array.value as readonly unknown[])[index];
-  return t.read({ kind: 'property', base: array.source, key }, value);
+  if (!readsPlainly(value, key)) throw new GraphBreak('getter', `reading element ${key}`);
+  const element = (value as readonly unknown[])[index];
+  return t.read({ kind: 'property', base: source, key }, element);
 }
 
 export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
   return Array.from({ length: arrayLength(t, array) }, (_, i) => arrayElement(t, array, i));
 }
 
+/** Whether `index in array`. */
+export function hasElement(t: Tracer, array: ArrayVariable, index: number): boolean {
+  if (index >= arrayLength(t, array)) return false;
+  if (elementOrHole(t, array, index) === hole) return false;
+  if (array.kind === 'object' && isHoleBefore(t, array, index)) {
+    throw new GraphBreak('unsupported-value', 'an array has holes');
+  }
+  return true;
+}
+
+function isHoleBefore(t: Tracer, { value }: ObjectVariable, index: number): boolean {
+  if (t.effects.array(value)?.elements) return false;
+  const array = value as readonly unknown[];
+  return index < array.length && !(index in array);
+}
+
 /** The elements for a copy that keeps holes; one with holes is copied natively. */
 export function solidElements(t: Tracer, array: ArrayVariable): Variable[] {
+  const elements = arrayElements(t, array);
+  if (!elements.every((_, i) => hasElement(t, array, i))) {
+    throw new GraphBreak('unsupported-value', 'an array has holes');
+  }
+  return elements;
+}
+
+/** The list to change: what is done to it is done to the array. */
+export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
+  if (array.kind === 'newArray') {
+    t.journal.keepList(array.elements);
+    return array.elements;
+  }
+  const { value, source } = array;
+  expectChangeable(value);
+  const known = t.effects.array(value)?.elements;
+  const elements = known ?? solidElements(t, array);
+  const changed = t.effects.changeArray(value, source);
+  return known ?? t.effects.takeElements(value, changed, elements);
+}
+
+/** `push`: of an array from outside not even the length has to be known. */
+export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
+  if (array.kind === 'newArray' || t.effects.array(array.value)?.elements) {
+    return known(changeElements(t, array).push(...items));
+  }
+  expectChangeable(array.value);
+  t.effects.changeArray(array.value, array.source).appended.push(...items);
+  return lengthOf(t, array);
+}
+
+export function removeLast(t: Tracer, array: ArrayVariable): Variable {
   if (array.kind === 'object') {
-    const elements = array.value as readonly unknown[];
-    for (let i = 0; i < elements.length; i++) {
-      if (!(i in elements)) throw new GraphBreak('unsupported-value', 'an array has holes');
+    const changed = t.effects.array(array.value);
+    if (changed && changed.appended.length > 0) {
+      return t.effects.changeArray(array.value, array.source).appended.pop()!;
     }
   }
-  return arrayElements(t, array);
+  return solid(changeElements(t, array).pop());
+}
+
+/** `array[index] = value` */
+export function setElement(t: Tracer, array: ArrayVariable, index: number, value: Variable): void {
+  if (array.kind === 'object' && !t.effects.array(array.value)) {
+    const own = Object.getOwnPropertyDescriptor(array.value, String(index));
+    if (own?.writable) {
+      t.effects.write(array.value, array.source, String(index), value);
+      return;
+    }
+  }
+  const length = arrayLength(t, array);
+  if (index > length) throw new GraphBreak('object-write', 'an array is written past its end');
+  if (index === length) append(t, array, [value]);
+  else changeElements(t, array)[index] = value;
+}
+
+/** `array.length = length` */
+export function setLength(t: Tracer, array: ArrayVariable, length: number): void {
+  if (!(Number.isInteger(length) && length >= 0 && length <= arrayLength(t, array))) {
+    throw new GraphBreak('object-write', 'an array is made longer by its length');
+  }
+  changeElements(t, array).length = length;
+}
+
+/** A hole reads as undefined. */
+export function solid(element: Variable | undefined): Variable {
+  return element === undefined || element === hole ? undefinedVariable : element;
+}
+
+function expectChangeable(array: object): void {
+  const length = Object.getOwnPropertyDescriptor(array, 'length');
+  if (Object.isExtensible(array) && length?.writable) return;
+  throw new GraphBreak('object-write', 'a frozen array is changed');
 }

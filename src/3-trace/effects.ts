@@ -1,72 +1,153 @@
 import type { Source } from '../guards/source.ts';
+import type { Journal } from './journal.ts';
+import { ObjectsMet } from './objects-met.ts';
 import type { Variable } from './variable.ts';
 
 /** One place that the trace has written to. */
-interface Write {
+export interface Write {
   readonly object: Source;
   readonly key: string;
-  value: Variable;
+  /** Null: the property is deleted. */
+  value: Variable | null;
+  /** Deleted before it is written, so that it becomes the last key. */
+  readonly anew: boolean;
+}
+
+/** An array from outside that the trace changes as a whole. */
+export interface OuterArray {
+  readonly source: Source;
+  /** All its elements; null while it was only appended to. */
+  elements: Variable[] | null;
+  readonly appended: Variable[];
+}
+
+/** What a Map or Set is made to do after the run. */
+export interface CollectionChange {
+  readonly collection: Source;
+  readonly operation: 'set' | 'add' | 'delete' | 'clear';
+  readonly key: Variable | null;
+  readonly value: Variable | null;
 }
 
 /**
- * What the traced code changes of objects that existed before: nothing happens until the run, where the
+ * What the traced code changes of things that existed before: nothing happens until the run, where the
  * last value of each place is written after the graph. Objects are told apart by identity, so a write
  * through one path is seen through another.
  */
 export class EffectLog {
   readonly #writes = new Map<object, Map<string, Write>>();
-  /** Per key, the objects of which it was read or written. */
-  readonly #touched = new Map<string, Map<object, Source>>();
+  readonly #arrays = new Map<object, OuterArray>();
+  readonly #journal: Journal;
   /** Whether any variable around a function was assigned: module namespaces show them as properties. */
   hasVariables = false;
+  /** In the order of the user's code. */
+  readonly collectionChanges: CollectionChange[] = [];
+  /** Which objects a later call must not confuse. */
+  readonly met = new ObjectsMet();
   /** Tensors from outside that are given back at the end. */
   readonly disposed = new Set<Source>();
 
-  /** The value that the trace itself has written there; call it for every read of the property. */
-  written(object: object, source: Source, key: string): Variable | undefined {
-    this.#touch(object, source, key);
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  /**
+   * The value that the trace itself has written there, null when it has deleted it; call it for every
+   * read of the property.
+   */
+  written(object: object, source: Source, key: string): Variable | null | undefined {
+    this.met.touch(object, source, key);
     return this.#writes.get(object)?.get(key)?.value;
   }
 
-  /** True when any property was written: what lists the object's keys can't be read from outside. */
-  touches(object: object): boolean {
-    return this.#writes.has(object);
+  write(object: object, source: Source, key: string, value: Variable): void {
+    const places = this.#placesOf(object, source, key);
+    const earlier = places.get(key);
+    const anew = earlier ? earlier.anew || earlier.value === null : false;
+    // A key that was deleted comes back as the last one.
+    if (earlier?.value === null) places.delete(key);
+    places.set(key, { object: source, key, value, anew });
   }
 
-  write(object: object, source: Source, key: string, value: Variable): void {
-    this.#touch(object, source, key);
-    let places = this.#writes.get(object);
-    if (!places) {
-      places = new Map();
-      this.#writes.set(object, places);
+  delete(object: object, source: Source, key: string): void {
+    const places = this.#placesOf(object, source, key);
+    places.delete(key);
+    places.set(key, { object: source, key, value: null, anew: false });
+  }
+
+  /** The keys that the object has after the writes, in their order. */
+  keysOf(object: object, before: readonly string[]): string[] {
+    const sketch: Record<string, true> = Object.fromEntries(before.map((key) => [key, true]));
+    for (const { key, value, anew } of this.#writes.get(object)?.values() ?? []) {
+      if (value === null || anew) delete sketch[key];
+      if (value !== null) sketch[key] = true;
     }
-    const earlier = places.get(key);
-    if (earlier) earlier.value = value;
-    else places.set(key, { object: source, key, value });
+    return Object.keys(sketch);
   }
 
   *writes(): Generator<Write> {
     for (const places of this.#writes.values()) yield* places.values();
   }
 
-  /**
-   * Objects that must be told apart: a key was written on one of them and touched on the others. Were two
-   * of them the same in a later call, a write through one would show through the other.
-   */
-  *distinct(): Generator<readonly Source[]> {
-    const keys = new Set([...this.writes()].map(({ key }) => key));
-    for (const key of keys) {
-      const sources = [...this.#touched.get(key)!.values()];
-      if (sources.length > 1) yield sources;
-    }
+  array(object: object): OuterArray | undefined {
+    return this.#arrays.get(object);
   }
 
-  #touch(object: object, source: Source, key: string): void {
-    let objects = this.#touched.get(key);
-    if (!objects) {
-      objects = new Map();
-      this.#touched.set(key, objects);
+  /** The record of an array that is about to be changed as a whole. */
+  changeArray(object: object, source: Source): OuterArray {
+    this.met.change(object, source);
+    let array = this.#arrays.get(object);
+    if (!array) {
+      this.#journal.keepMap(this.#arrays);
+      array = { source, elements: null, appended: [] };
+      this.#arrays.set(object, array);
     }
-    if (!objects.has(object)) objects.set(object, source);
+    const { elements } = array;
+    this.#journal.note(() => {
+      array.elements = elements;
+    });
+    this.#journal.keepList(array.appended);
+    if (elements) this.#journal.keepList(elements);
+    return array;
+  }
+
+  /** From now on the elements are known one by one: single writes to them are part of it. */
+  takeElements(object: object, array: OuterArray, elements: Variable[]): Variable[] {
+    const places = this.#writes.get(object);
+    if (places) {
+      this.#journal.keepMap(places);
+      for (const key of places.keys()) if (/^\d+$/.test(key)) places.delete(key);
+    }
+    array.elements = elements;
+    array.appended.length = 0;
+    return elements;
+  }
+
+  arrays(): Iterable<OuterArray> {
+    return this.#arrays.values();
+  }
+
+  changeCollection(object: object, change: CollectionChange): void {
+    this.met.change(object, change.collection);
+    this.#journal.keepList(this.collectionChanges);
+    this.collectionChanges.push(change);
+  }
+
+  dispose(source: Source): void {
+    this.#journal.note(() => this.disposed.delete(source));
+    this.disposed.add(source);
+  }
+
+  #placesOf(object: object, source: Source, key: string): Map<string, Write> {
+    this.met.touch(object, source, key);
+    this.met.write(object, key);
+    let places = this.#writes.get(object);
+    if (!places) {
+      this.#journal.keepMap(this.#writes);
+      places = new Map();
+      this.#writes.set(object, places);
+    }
+    this.#journal.keepMap(places);
+    return places;
   }
 }

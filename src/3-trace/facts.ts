@@ -6,7 +6,7 @@ import { rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { comesFromBreak, guardNumbers, guardValue } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
-import type { ConstantVariable, Variable } from './variable.ts';
+import type { ConstantVariable, FunctionVariable, Variable } from './variable.ts';
 
 /** The value of a primitive. */
 export function constantOf(t: Tracer, variable: Variable): Primitive | symbol {
@@ -19,9 +19,6 @@ export function constantOf(t: Tracer, variable: Variable): Primitive | symbol {
   }
   const { source, value } = variable;
   if (!source) return value;
-  if (typeof value === 'symbol') {
-    throw new GraphBreak('unsupported-value', 'a symbol from outside is computed on');
-  }
   if (t.numbersAreVolatile && typeof value === 'number' && rootOf(source).kind === 'register') {
     throw changingNumber();
   }
@@ -61,6 +58,7 @@ function typeName(variable: Variable): string {
       return typeof variable.value;
     case 'function':
     case 'closure':
+    case 'bound':
       return 'function';
     default:
       return 'object';
@@ -121,6 +119,10 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   const key = `same ${sourceKey(source)} ${sourceKey(where)}`;
   t.guard(key, { kind: 'same', source, other: where, same });
   return same;
+}
+
+export function guardIdentity(t: Tracer, { source, value }: FunctionVariable): void {
+  if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
 }
 
 interface Existing {

@@ -48,7 +48,7 @@ export function callFramework(
 /** A value of the program dies by itself; a tensor from outside is given back after the run. */
 function traceDispose(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
-  if (receiver.source) t.effects.disposed.add(receiver.source);
+  if (receiver.source) t.effects.dispose(receiver.source);
   return undefinedVariable;
 }
 

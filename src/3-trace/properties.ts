@@ -1,10 +1,17 @@
-/** Reading properties of what the tracer knows, without running user code. */
+/** Reading properties of what the tracer knows. Getters with source are called. */
 
-import { isModuleNamespace, isPlainObject, isProxy, readsPlainly } from '../guards/plain.ts';
+import {
+  accessorOf,
+  isModuleNamespace,
+  isProxy,
+  listsPlainly,
+  readsPlainly,
+} from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { arrayElement, arrayLength, isIndex } from './arrays.ts';
+import { arrayElement, arrayLength, asArray, hasElement, isIndex, lengthOf } from './arrays.ts';
+import { asCollection, sizeOf } from './collections.ts';
 import { constantOf } from './facts.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
@@ -12,10 +19,13 @@ import type { Tracer } from './tracer.ts';
 import {
   type FunctionVariable,
   known,
+  type NewObjectVariable,
   type ObjectVariable,
   undefinedVariable,
   type Variable,
 } from './variable.ts';
+
+const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as object;
 
 export function readProperty(t: Tracer, base: Variable, key: string): Variable {
   switch (base.kind) {
@@ -27,10 +37,20 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
     case 'newArray':
       return readArrayProperty(t, base, key);
     case 'newObject':
-      return base.entries.get(key) ?? inherited(Object.prototype, key);
+      return base.entries.get(key) ?? readInherited(t, base, key);
     case 'symbolic':
       guardNumbers(t, base);
       return inherited(Object.getPrototypeOf(base.value) as object, key);
+    case 'newCollection': {
+      if (key === 'size') return sizeOf(t, base);
+      return inherited(base.type === 'Map' ? Map.prototype : Set.prototype, key);
+    }
+    case 'iterator':
+      return inherited(arrayIteratorPrototype, key);
+    case 'closure':
+    case 'bound':
+      if (key !== 'call' && key !== 'apply' && key !== 'bind') break;
+      return inherited(Function.prototype, key);
     case 'constant': {
       const value = constantOf(t, base);
       // null and undefined throw; the native step does it with the right message.
@@ -41,7 +61,26 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
         : inherited(Object.getPrototypeOf(value) as object, key);
     }
     default:
-      throw new GraphBreak('unsupported-value', `the property ${key} of a ${base.kind}`);
+  }
+  throw new GraphBreak('unsupported-value', `the property ${key} of a ${base.kind}`);
+}
+
+/** `base[symbol]` */
+export function readSymbol(t: Tracer, base: Variable, key: symbol): Variable {
+  switch (base.kind) {
+    case 'object':
+    case 'function':
+      return readOuterProperty(t, base, key);
+    case 'newObject':
+      return readInherited(t, base, key);
+    case 'newArray':
+      return inherited(Array.prototype, key);
+    case 'newCollection':
+      return inherited(base.type === 'Map' ? Map.prototype : Set.prototype, key);
+    case 'iterator':
+      return inherited(arrayIteratorPrototype, key);
+    default:
+      throw new GraphBreak('unsupported-value', `a symbol as key of a ${base.kind}`);
   }
 }
 
@@ -52,52 +91,160 @@ function readArrayProperty(
 ): Variable {
   if (key === 'length') return known(arrayLength(t, base));
   if (isIndex(key)) return arrayElement(t, base, Number(key));
-  return inherited(Array.prototype, key);
+  return inherited(base.isArguments ? Object.prototype : Array.prototype, key);
+}
+
+/** Of an object made inside, from the prototype that it was given. */
+function readInherited(t: Tracer, base: NewObjectVariable, key: string | symbol): Variable {
+  const { prototype } = base;
+  if (prototype === null) return undefinedVariable;
+  if (prototype === undefined) return inherited(Object.prototype, key);
+  const accessor = isProxy(prototype.value) ? undefined : accessorOf(prototype.value, key);
+  if (accessor) return callGetter(t, prototype, base, key, accessor);
+  return readOuterProperty(t, prototype, key);
 }
 
 /** Methods of the language's own prototypes. */
-function inherited(prototype: object, key: string): Variable {
-  const value: unknown = (prototype as Record<string, unknown>)[key];
+function inherited(prototype: object, key: string | symbol): Variable {
+  const value: unknown = (prototype as Record<string | symbol, unknown>)[key];
   if (value === undefined) return undefinedVariable;
   if (typeof value === 'function') {
     return { kind: 'function', value: value as FunctionVariable['value'], source: null };
   }
-  throw new GraphBreak('unsupported-value', `the inherited property ${key}`);
+  throw new GraphBreak('unsupported-value', `the inherited property ${String(key)}`);
 }
 
 function readOuterProperty(
   t: Tracer,
   base: ObjectVariable | FunctionVariable,
-  key: string,
+  key: string | symbol,
 ): Variable {
   const { value: object } = base;
   const source = base.source ?? heldFunction(base);
-  const written = t.effects.written(object, source, key);
-  if (written) return written;
-  if (t.effects.hasVariables && isModuleNamespace(object)) {
-    throw new GraphBreak('variable-write', `${key} of a module is read after an assignment`);
+  if (typeof key === 'string') {
+    const special = readContainerProperty(t, base, key);
+    if (special) return special;
+    const written = t.effects.written(object, source, key);
+    if (written) return written;
+    if (written === null) return readDeleted(object, key);
   }
-  if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${key}`);
-  const value: unknown = (object as unknown as Record<string, unknown>)[key];
+  if (t.effects.hasVariables && isModuleNamespace(object)) {
+    throw new GraphBreak(
+      'variable-write',
+      `${String(key)} of a module is read after an assignment`,
+    );
+  }
+  if (isProxy(object)) throw new GraphBreak('getter', `reading ${String(key)} of a Proxy`);
+  const accessor = accessorOf(object, key);
+  if (accessor) return callGetter(t, base, base, key, accessor);
+  if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${String(key)}`);
+  const value: unknown = (object as unknown as Record<string | symbol, unknown>)[key];
   return t.read({ kind: 'property', base: source, key }, value);
 }
 
-function heldFunction({ value }: ObjectVariable | FunctionVariable): Source {
+/** Lengths, elements and sizes, which the trace may have changed. */
+function readContainerProperty(
+  t: Tracer,
+  base: ObjectVariable | FunctionVariable,
+  key: string,
+): Variable | undefined {
+  if (base.kind !== 'object') return undefined;
+  if (key === 'length' || isIndex(key)) {
+    const array = asArray(t, base);
+    if (array) return key === 'length' ? lengthOf(t, array) : arrayElement(t, array, Number(key));
+  }
+  if (key !== 'size') return undefined;
+  const collection = asCollection(t, base, 'Map', 'Set');
+  return collection && sizeOf(t, collection);
+}
+
+/** An own property that the trace has deleted: what the prototype has. */
+function readDeleted(object: object, key: string): Variable {
+  const prototype = Object.getPrototypeOf(object) as object | null;
+  if (prototype === null) return undefinedVariable;
+  if (!readsPlainly(prototype, key)) throw new GraphBreak('getter', `reading ${key}`);
+  return inherited(prototype, key);
+}
+
+/** The getter is the same function, which is a guard; it is followed like any call. */
+function callGetter(
+  t: Tracer,
+  holder: ObjectVariable | FunctionVariable,
+  receiver: Variable,
+  key: string | symbol,
+  { get }: PropertyDescriptor,
+): Variable {
+  if (!get) return undefinedVariable;
+  const base = holder.source ?? heldFunction(holder);
+  const getter = t.read({ kind: 'accessor', base, key, which: 'get' }, get);
+  try {
+    return t.callInside(getter, receiver, []);
+  } catch (error) {
+    const native = error instanceof GraphBreak && error.reason === 'native-call';
+    throw native ? new GraphBreak('getter', `reading ${String(key)}`) : error;
+  }
+}
+
+export function heldFunction({ value }: ObjectVariable | FunctionVariable): Source {
   const name = typeof value === 'function' ? value.name : 'an object';
   return { kind: 'held', value, name };
 }
 
-/** The own enumerable string keys of an object literal or a plain object from outside. */
-export function plainEntries(t: Tracer, base: Variable): [string, Variable][] {
-  if (base.kind === 'newObject') return [...base.entries];
-  if (base.kind !== 'object' || isProxy(base.value) || !isPlainObject(base.value)) {
-    throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are copied`);
+/** `key in base`, or whether it is an own property. */
+export function hasProperty(t: Tracer, base: Variable, key: string, own: boolean): Variable {
+  switch (base.kind) {
+    case 'newObject':
+      if (base.entries.has(key)) return known(true);
+      if (own) return known(false);
+      return known(
+        base.prototype === null ? false : key in (base.prototype?.value ?? Object.prototype),
+      );
+    case 'newArray':
+      if (isIndex(key)) return known(hasElement(t, base, Number(key)));
+      return known(key === 'length' || (!own && key in Array.prototype));
+    case 'object':
+    case 'function':
+      return hasOuterProperty(t, base, key, own);
+    default:
+      throw new GraphBreak('unsupported-value', `the keys of a ${base.kind}`);
+  }
+}
+
+function hasOuterProperty(
+  t: Tracer,
+  base: ObjectVariable | FunctionVariable,
+  key: string,
+  own: boolean,
+): Variable {
+  const { value: object } = base;
+  const source = base.source ?? heldFunction(base);
+  if (isProxy(object)) throw new GraphBreak('getter', `looking for ${key} in a Proxy`);
+  const array = base.kind === 'object' && isIndex(key) ? asArray(t, base) : undefined;
+  if (array) return known(hasElement(t, array, Number(key)));
+  const written = t.effects.written(object, source, key);
+  if (written) return known(true);
+  const prototype = Object.getPrototypeOf(object) as object | null;
+  if (written === null) return known(!own && prototype !== null && key in prototype);
+  const has = own ? Object.hasOwn(object, key) : key in object;
+  return t.read({ kind: 'hasProperty', base: source, key, own }, has);
+}
+
+/** The own enumerable string keys. */
+export function plainKeys(t: Tracer, base: Variable): string[] {
+  if (base.kind === 'newObject') return Object.keys(Object.fromEntries(base.entries));
+  if (base.kind === 'newArray') return base.elements.map((_, i) => String(i));
+  if (base.kind !== 'object' || !listsPlainly(base.value)) {
+    throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);
   }
   const { source, value } = base;
-  if (t.effects.touches(value)) {
-    throw new GraphBreak('object-write', 'an object is listed that was changed before');
-  }
+  const array = asArray(t, base);
+  if (array) return Array.from({ length: arrayLength(t, array) }, (_, i) => String(i));
   const keys = Object.keys(value);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
-  return keys.map((key) => [key, readOuterProperty(t, base, key)]);
+  return t.effects.keysOf(value, keys);
+}
+
+/** The own enumerable string properties of an object that has no others. */
+export function plainEntries(t: Tracer, base: Variable): [string, Variable][] {
+  return plainKeys(t, base).map((key) => [key, readProperty(t, base, key)]);
 }

@@ -6,8 +6,9 @@ import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
+import type { Write } from './effects.ts';
 import type { TraceFrame, Tracer } from './tracer.ts';
-import type { Variable } from './variable.ts';
+import { hole, type IteratorRecordVariable, type Variable } from './variable.ts';
 
 /**
  * Turns variables into recipes that give the same values after a run of the graph. One object has one
@@ -52,9 +53,12 @@ export class Reconstruction {
           : { kind: 'constant', value: uninitialized };
       case 'newArray':
       case 'newObject':
+      case 'newCollection':
       case 'cell':
       case 'closure':
-      case 'arrayIterator':
+      case 'bound':
+      case 'iterator':
+      case 'iteratorRecord':
         return { kind: 'made', index: this.#make(variable) };
       default:
         return assertNever(variable, 'variable');
@@ -64,13 +68,30 @@ export class Reconstruction {
   /** The changes to make after the run. */
   effects(): Effect[] {
     const { effects } = this.#tracer;
-    const writes = Array.from(effects.writes(), ({ object, key, value }): Effect => {
-      return { kind: 'setProperty', object, key, value: this.recipe(value) };
-    });
     return [
-      ...writes,
+      ...[...effects.writes()].flatMap((write) => this.#propertyEffects(write)),
+      ...Array.from(effects.arrays(), ({ source, elements, appended }): Effect => {
+        const items = (elements ?? appended).map((item) => this.#element(item));
+        return { kind: 'fillArray', array: source, from: elements ? 0 : 'end', items };
+      }),
+      ...effects.collectionChanges.map(({ collection, operation, key, value }): Effect => {
+        const [keyRecipe, valueRecipe] = [key, value].map((each) => each && this.recipe(each));
+        const operands = { key: keyRecipe ?? null, value: valueRecipe ?? null };
+        return { kind: 'changeCollection', collection, operation, ...operands };
+      }),
       ...Array.from(effects.disposed, (tensor): Effect => ({ kind: 'dispose', tensor })),
     ];
+  }
+
+  #propertyEffects({ object, key, value, anew }: Write): Effect[] {
+    const removal: Effect = { kind: 'deleteProperty', object, key };
+    if (value === null) return [removal];
+    const set: Effect = { kind: 'setProperty', object, key, value: this.recipe(value) };
+    return anew ? [removal, set] : [set];
+  }
+
+  #element(variable: Variable): Recipe | null {
+    return variable === hole ? null : this.recipe(variable);
   }
 
   /** Per output: its graph is there and no backward has used it up. */
@@ -107,6 +128,14 @@ export class Reconstruction {
     };
   }
 
+  #record({ iterator, direct, done }: IteratorRecordVariable): Make {
+    if (direct && iterator.kind === 'iterator') {
+      const array = this.recipe(iterator.over);
+      return { kind: 'arrayIterator', array, next: iterator.next, done };
+    }
+    return { kind: 'iteratorRecord', iterator: this.recipe(iterator), done };
+  }
+
   #output(tensor: Tensor): number {
     const id = this.#tracer.builder.valueOf(tensor);
     const existing = this.outputs.indexOf(id);
@@ -129,16 +158,39 @@ export class Reconstruction {
   #content(variable: Variable): Make {
     switch (variable.kind) {
       case 'newArray':
-        return { kind: 'array', elements: variable.elements.map((e) => this.recipe(e)) };
+        return {
+          kind: variable.isArguments ? 'arguments' : 'array',
+          elements: variable.elements.map((element) => this.#element(element)),
+        };
       case 'newObject':
         return {
           kind: 'object',
           entries: [...variable.entries].map(([key, value]) => [key, this.recipe(value)]),
+          prototype: variable.prototype ? this.recipe(variable.prototype) : variable.prototype,
+        };
+      case 'newCollection':
+        return {
+          kind: 'collection',
+          type: variable.type,
+          entries: Array.from(variable.entries.values(), ({ key, value }) => {
+            return [this.recipe(key), this.recipe(value)] as const;
+          }),
         };
       case 'cell':
         return { kind: 'cell', content: this.recipe(variable.content) };
-      case 'arrayIterator':
-        return { kind: 'arrayIterator', array: this.recipe(variable.array), next: variable.next };
+      case 'iterator': {
+        const { over, what, next, done } = variable;
+        return { kind: 'iterator', over: this.recipe(over), what, next, done };
+      }
+      case 'iteratorRecord':
+        return this.#record(variable);
+      case 'bound':
+        return {
+          kind: 'bound',
+          target: this.recipe(variable.target),
+          receiver: this.recipe(variable.receiver),
+          args: variable.args.map((arg) => this.recipe(arg)),
+        };
       case 'closure': {
         const { code, outer, cells, thisVariable, name } = variable;
         return {

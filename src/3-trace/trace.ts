@@ -4,7 +4,6 @@ import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction, Opcode } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
-import type { Source } from '../guards/source.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { CodeOf } from './code-of.ts';
@@ -14,20 +13,19 @@ import { get, type Handler, type Handlers, set } from './handlers/handler.ts';
 import { objectHandlers } from './handlers/objects.ts';
 import { operatorHandlers } from './handlers/operators.ts';
 import { valueHandlers } from './handlers/values.ts';
+import { callInside } from './invoke.ts';
 import { Reconstruction } from './reconstruct.ts';
 import { Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
 
-/** One handler for each opcode: a missing one fails to compile. */
-function handlersFor(codeOf: CodeOf): Handlers<Exclude<Opcode, 'return'>> {
-  return {
-    ...valueHandlers,
-    ...operatorHandlers,
-    ...objectHandlers,
-    ...controlHandlers,
-    ...callHandlers(codeOf),
-  };
-}
+/** One for each opcode: a missing one fails to compile. */
+const handlers: Handlers<Exclude<Opcode, 'return'>> = {
+  ...valueHandlers,
+  ...operatorHandlers,
+  ...objectHandlers,
+  ...controlHandlers,
+  ...callHandlers,
+};
 
 export interface TraceOptions {
   /** Which numbers were found at this point before. */
@@ -46,8 +44,8 @@ export function trace(
   codeOf: CodeOf,
   { history, numbersAreVolatile = false }: TraceOptions,
 ): TraceResult {
-  const tracer = new Tracer(entryFrames, { numbersAreVolatile, history });
-  const end = execute(tracer, handlersFor(codeOf));
+  const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history });
+  const end = execute(tracer);
   const reconstruction = new Reconstruction(tracer);
   const outcome: Outcome =
     end.kind === 'return'
@@ -65,7 +63,7 @@ export function trace(
     guards: [
       ...tracer.guards.values(),
       ...distinctInputs(tracer, program),
-      ...[...tracer.effects.distinct()].flatMap(allDistinct),
+      ...tracer.effects.met.guards(),
     ],
     inputs: tracer.inputs.map(({ source }) => source),
     numbers: tracer.numbers,
@@ -98,37 +96,39 @@ function distinctInputs({ inputs }: Tracer, { inputs: ids, ops }: Program): Guar
   });
 }
 
-function allDistinct(sources: readonly Source[]): Guard[] {
-  return sources
-    .slice(0, -1)
-    .map((source, i) => ({ kind: 'distinct', source, others: sources.slice(i + 1) }));
-}
-
 type End =
   | { readonly kind: 'return'; readonly value: Variable }
   | { readonly kind: 'break'; readonly record: BreakRecord };
 
-function execute(tracer: Tracer, handlers: ReturnType<typeof handlersFor>): End {
+function execute(tracer: Tracer): End {
+  tracer.callInside = (callee, receiver, args) => callInside(tracer, callee, receiver, args);
+  tracer.runAbove = (depth) => runAbove(tracer, depth);
   try {
-    for (;;) {
-      tracer.tick();
-      const frame = tracer.top;
-      const instruction = frame.closure.code.instructions[frame.pc]!;
-      if (instruction.op !== 'return') {
-        const handler = handlers[instruction.op] as Handler<Opcode>;
-        const next = handler(tracer, frame, instruction as Instruction);
-        frame.pc = next ?? frame.pc + 1;
-        continue;
-      }
-      const value = get(frame, instruction.src);
-      const caller = tracer.frames[tracer.frames.length - 2];
-      if (!caller) return { kind: 'return', value };
-      tracer.frames.pop();
-      if (frame.returnTo !== undefined) set(caller, frame.returnTo, value);
-    }
+    return { kind: 'return', value: tracer.runAbove(0) };
   } catch (error) {
     if (!(error instanceof GraphBreak)) throw error;
-    const { reason, detail } = error;
-    return { kind: 'break', record: { reason, detail, at: tracer.position() } };
+    const { reason, detail, at = tracer.position() } = error;
+    return { kind: 'break', record: { reason, detail, at } };
+  }
+}
+
+/** Until the frame at `depth` returns. The outermost one stays: nobody waits for it. */
+function runAbove(tracer: Tracer, depth: number): Variable {
+  for (;;) {
+    tracer.tick();
+    const frame = tracer.top;
+    const instruction = frame.closure.code.instructions[frame.pc]!;
+    if (instruction.op !== 'return') {
+      const handler = handlers[instruction.op] as Handler<Opcode>;
+      const next = handler(tracer, frame, instruction as Instruction);
+      frame.pc = next ?? frame.pc + 1;
+      continue;
+    }
+    const value = get(frame, instruction.src);
+    const caller = tracer.frames[tracer.frames.length - 2];
+    if (!caller) return value;
+    tracer.frames.pop();
+    if (tracer.frames.length === depth) return value;
+    if (frame.returnTo !== undefined) set(caller, frame.returnTo, value);
   }
 }

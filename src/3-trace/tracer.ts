@@ -1,6 +1,6 @@
 import { gradEnabled, withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice } from '../../runtime/device/current.ts';
-import { invariant } from '../../runtime/errors/invariant.ts';
+import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
@@ -18,8 +18,12 @@ import { isProxy } from '../guards/plain.ts';
 import { compileReader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import type { CodeOf } from './code-of.ts';
+import type { OuterCollection } from './collections.ts';
 import { EffectLog } from './effects.ts';
+import { isEquivalent } from './equivalents.ts';
 import { isFrameworkFile } from './framework-files.ts';
+import { Journal } from './journal.ts';
 import { symbolicFrom } from './symbolic.ts';
 import {
   type CellReference,
@@ -39,10 +43,16 @@ export interface TraceFrame {
   readonly args: readonly Variable[];
   readonly registers: (Variable | undefined)[];
   readonly returnTo: Reg | undefined;
+  /** Of a call by `new`. */
+  readonly newTarget?: Variable;
   /** Inside `noGrad` or `enableGrad`; undefined: what held at the entry. */
   readonly gradMode: boolean | undefined;
   pc: Pc;
 }
+
+const notBegun = (): never => {
+  throw new InvariantError('the trace has not begun');
+};
 
 /** More instructions than this in one trace end the graph: a long loop was unrolled. */
 const maxInstructions = 200_000;
@@ -57,7 +67,8 @@ export class Tracer {
   readonly builder: ProgramBuilder;
   readonly guards = new Map<string, Guard>();
   /** What is changed after the run. */
-  readonly effects = new EffectLog();
+  readonly effects: EffectLog;
+  readonly collections = new Map<object, OuterCollection>();
   /** Values whose memory is some tensor's `.grad`. */
   readonly gradients = new Set<ValueId>();
   /** In the order of the program's inputs. */
@@ -74,15 +85,28 @@ export class Tracer {
   /** The user's tensors that are inputs already. */
   readonly #inputOf = new Map<Tensor, TensorVariable>();
   #instructions = 0;
+  readonly journal = new Journal();
+  /** Frames below this depth wait for a nested execution: no throw goes on in them. */
+  floor = 0;
+  /** Follows a call to its return, in the middle of an instruction (`invoke.ts`). */
+  callInside: (callee: Variable, receiver: Variable, args: readonly Variable[]) => Variable =
+    notBegun;
+  /** Executes the frames above the given depth until the lowest of them returns. */
+  runAbove: (depth: number) => Variable = notBegun;
 
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
 
+  readonly codeOf: CodeOf;
+
   constructor(
     entryFrames: readonly Frame[],
+    codeOf: CodeOf,
     { numbersAreVolatile, history }: { numbersAreVolatile: boolean; history: NumberHistory },
   ) {
+    this.codeOf = codeOf;
     this.#entryFrames = entryFrames;
+    this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
     this.#history = history;
     this.builder = new ProgramBuilder((tensor) => this.#foreign(tensor));
@@ -96,6 +120,31 @@ export class Tracer {
 
   get top(): TraceFrame {
     return this.frames[this.frames.length - 1]!;
+  }
+
+  /**
+   * Runs `body` so that a break takes back whatever it has done: to the program, the log of effects and
+   * the objects that the trace has made. Guards stay; they are true anyway.
+   */
+  attempt<T>(body: () => T): T {
+    const frames = [...this.frames];
+    const pcs = frames.map(({ pc }) => pc);
+    const [program, inputs, { floor }] = [this.builder.checkpoint(), this.inputs.length, this];
+    const mark = this.journal.open();
+    try {
+      return body();
+    } catch (error) {
+      if (error instanceof GraphBreak) error.at ??= this.position();
+      this.journal.undo(mark);
+      this.builder.rollback(program);
+      this.inputs.length = inputs;
+      this.frames.splice(0, this.frames.length, ...frames);
+      for (const [i, frame] of frames.entries()) frame.pc = pcs[i]!;
+      throw error;
+    } finally {
+      this.floor = floor;
+      this.journal.close();
+    }
   }
 
   /** Counts an instruction; ends a trace that grows without bound. */
@@ -139,6 +188,9 @@ export class Tracer {
       // One tensor is one input, so that its gradient is summed as eager execution sums it.
       const key = `same ${sourceKey(source)} ${sourceKey(known.source!)}`;
       this.guard(key, { kind: 'same', source, other: known.source!, same: true });
+      this.journal.note(() => {
+        variable.traced = null;
+      });
       variable.traced = known.traced;
       return known.traced!;
     }
@@ -149,6 +201,10 @@ export class Tracer {
     const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
     const traced = this.builder.input(meta).requiresGrad_(requiresGrad);
     this.inputs.push({ source, tensor: traced });
+    this.journal.note(() => {
+      variable.traced = null;
+      this.#inputOf.delete(actual);
+    });
     variable.traced = traced;
     this.#byTraced.set(traced, variable);
     this.#inputOf.set(actual, variable);
@@ -204,7 +260,9 @@ export class Tracer {
       const { source, spans } = closure.code;
       // A caller's pc is already past its call.
       const span = spans[i === this.frames.length - 1 ? pc : pc - 1];
-      if (span && !isFrameworkFile(source.file)) return source.position(span.start);
+      if (span && !isEquivalent(closure.code) && !isFrameworkFile(source.file)) {
+        return source.position(span.start);
+      }
     }
     return undefined;
   }

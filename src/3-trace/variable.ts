@@ -16,10 +16,13 @@ export type Variable =
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
+  | BoundVariable
   | NewArrayVariable
   | NewObjectVariable
+  | NewCollectionVariable
   | CellVariable
-  | ArrayIteratorVariable
+  | IteratorVariable
+  | IteratorRecordVariable
   | UninitializedVariable;
 
 export interface TensorVariable {
@@ -78,14 +81,39 @@ export interface ClosureVariable {
   readonly thisVariable: Variable;
 }
 
+/** What `bind` made inside. */
+export interface BoundVariable {
+  readonly kind: 'bound';
+  readonly target: Variable;
+  readonly receiver: Variable;
+  readonly args: readonly Variable[];
+}
+
 export interface NewArrayVariable {
   readonly kind: 'newArray';
   readonly elements: Variable[];
+  /** An `arguments` object, which is iterated like an array and is none. */
+  readonly isArguments?: true;
 }
 
 export interface NewObjectVariable {
   readonly kind: 'newObject';
   readonly entries: Map<string, Variable>;
+  /** Left out: `Object.prototype`. */
+  readonly prototype?: ObjectVariable | null;
+}
+
+/** A Map or Set made inside; of a Set, key and value are the same. */
+export interface NewCollectionVariable {
+  readonly kind: 'newCollection';
+  readonly type: 'Map' | 'Set';
+  /** By what tells keys apart. */
+  readonly entries: Map<unknown, CollectionEntry>;
+}
+
+export interface CollectionEntry {
+  readonly key: Variable;
+  readonly value: Variable;
 }
 
 /** A cell made inside. */
@@ -97,11 +125,28 @@ export interface CellVariable {
 /** A cell made inside, or one that existed before. */
 export type CellReference = CellVariable | ObjectVariable;
 
-/** An array iterator under way; `array` is asked for its length at each step, as JavaScript does. */
-export interface ArrayIteratorVariable {
-  readonly kind: 'arrayIterator';
-  readonly array: NewArrayVariable | ObjectVariable;
+/** What an iterator that was made inside goes through. */
+export type IteratedVariable = NewArrayVariable | ObjectVariable | NewCollectionVariable;
+
+/** The object that `array.values()`, `map.entries()` and their like answer. */
+export interface IteratorVariable {
+  readonly kind: 'iterator';
+  readonly over: IteratedVariable;
+  readonly what: 'keys' | 'values' | 'entries';
+  /** Steps taken. An array is asked for its length at each step, as JavaScript does. */
   next: number;
+  done: boolean;
+}
+
+/** An iteration of the language under way: what an iterator register holds. */
+export interface IteratorRecordVariable {
+  readonly kind: 'iteratorRecord';
+  /** An iterator of the user's has a method `next`. */
+  readonly iterator: Variable;
+  readonly next: Variable | null;
+  /** `for … of` an array itself, whose iterator nobody can get hold of. */
+  readonly direct: boolean;
+  done: boolean;
 }
 
 /** Before the initialisation of a let, const or class. */
@@ -117,6 +162,9 @@ export const uninitializedVariable: UninitializedVariable = { kind: 'uninitializ
 export function known(value: Primitive | symbol): ConstantVariable {
   return { kind: 'constant', value, source: null };
 }
+
+/** An element that an array made inside lacks. */
+export const hole: ConstantVariable = { kind: 'constant', value: undefined, source: null };
 
 export const undefinedVariable: ConstantVariable = known(undefined);
 

@@ -7,7 +7,7 @@ import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import { closureOf } from '../resume/function-of.ts';
 import type { Guard } from './guard.ts';
 import { compileNumber } from './number-expr.ts';
-import { isPlainArray, isPlainObject } from './plain.ts';
+import { collectionType, isPlainArray, listsPlainly } from './plain.ts';
 import { compileReader } from './source.ts';
 
 export type Check = (frames: readonly Frame[]) => boolean;
@@ -66,7 +66,12 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
     case 'plainArray':
       return isPlainArray;
     case 'keys':
-      return (value) => isPlainObject(value) && hasKeys(value, guard.keys);
+      return (value) => listsPlainly(value) && hasKeys(value, guard.keys);
+    case 'collection':
+      return (value) =>
+        typeof value === 'object' && value !== null && collectionType(value) === guard.type;
+    case 'members':
+      return (value) => hasMembers(value as ReadonlyMap<unknown, unknown>, guard.keys);
     case 'closure': {
       const { code, scope, homeObject } = guard;
       return (value) => {
@@ -91,6 +96,13 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
     default:
       return assertNever(guard, 'guard');
   }
+}
+
+function hasMembers(value: ReadonlyMap<unknown, unknown>, keys: readonly unknown[]): boolean {
+  if (value.size !== keys.length) return false;
+  let i = 0;
+  for (const key of value.keys()) if (!Object.is(key, keys[i++])) return false;
+  return true;
 }
 
 function hasKeys(value: object, keys: readonly string[]): boolean {

@@ -12,7 +12,7 @@ import type { Source } from './source.ts';
 export type Guard =
   | { readonly kind: 'gradMode'; readonly enabled: boolean }
   | { readonly kind: 'device'; readonly device: Device }
-  | { readonly kind: 'value'; readonly source: Source; readonly value: Primitive }
+  | { readonly kind: 'value'; readonly source: Source; readonly value: Primitive | symbol }
   /** A number, or a comparison of numbers, that decided something. */
   | { readonly kind: 'number'; readonly expr: NumberExpr; readonly value: number | boolean }
   /** Only whether the value counts as true decided something. */
@@ -39,7 +39,15 @@ export type Guard =
       readonly scope: Scope;
       readonly homeObject: object | undefined;
     }
-  /** The own enumerable keys, in order, of a plain object. */
+  /** One of the language's own collections, with nothing of the user's on it. */
+  | {
+      readonly kind: 'collection';
+      readonly source: Source;
+      readonly type: 'Map' | 'Set' | 'WeakMap' | 'WeakSet';
+    }
+  /** The keys of a Map or Set, in order. */
+  | { readonly kind: 'members'; readonly source: Source; readonly keys: readonly unknown[] }
+  /** The own enumerable keys, in order, of an object without symbols. */
   | { readonly kind: 'keys'; readonly source: Source; readonly keys: readonly string[] }
   | { readonly kind: 'isArray'; readonly source: Source; readonly isArray: boolean }
   /** An array of no subclass, iterated by the language's own iterator. */
@@ -70,9 +78,11 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   isArray: 5,
   plainArray: 5,
   closure: 5,
+  collection: 5,
   tensor: 6,
   distinct: 7,
   keys: 8,
+  members: 8,
 };
 
 /** All guards of one entry as one function. A read that throws is a miss. */

@@ -19,8 +19,42 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
   return Object.getOwnPropertySymbols(value).length === 0;
 }
 
+/** Listing the own enumerable keys runs no user code, and there are no symbols among them. */
+export function listsPlainly(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || isProxy(value)) return false;
+  return Object.getOwnPropertySymbols(value).length === 0;
+}
+
+const collectionTypes = new Map<unknown, 'Map' | 'Set' | 'WeakMap' | 'WeakSet'>([
+  [Map.prototype, 'Map'],
+  [Set.prototype, 'Set'],
+  [WeakMap.prototype, 'WeakMap'],
+  [WeakSet.prototype, 'WeakSet'],
+]);
+
+/** Which of the language's own collections it is; undefined for subclasses and others. */
+export function collectionType(value: object): 'Map' | 'Set' | 'WeakMap' | 'WeakSet' | undefined {
+  const type = collectionTypes.get(Object.getPrototypeOf(value));
+  return type && Object.getOwnPropertyNames(value).length === 0 ? type : undefined;
+}
+
+/** The getter and setter that reading or assigning the property would run. */
+export function accessorOf(object: object, key: PropertyKey): PropertyDescriptor | undefined {
+  for (
+    let holder: object | null = object;
+    holder;
+    holder = Object.getPrototypeOf(holder) as object | null
+  ) {
+    if (isProxy(holder)) return undefined;
+    const descriptor = Object.getOwnPropertyDescriptor(holder, key);
+    if (!descriptor) continue;
+    return 'value' in descriptor || isModuleNamespace(holder) ? undefined : descriptor;
+  }
+  return undefined;
+}
+
 /** True when reading the property runs no user code. */
-export function readsPlainly(object: object, key: string): boolean {
+export function readsPlainly(object: object, key: PropertyKey): boolean {
   for (
     let holder: object | null = object;
     holder;

@@ -55,6 +55,10 @@ function printAbout(
       return `${guard.isArray ? '' : '!'}Array.isArray(${source})`;
     case 'plainArray':
       return `Array.isArray(${source})`;
+    case 'collection':
+      return `${source} is a ${guard.type}`;
+    case 'members':
+      return `${source} has the same ${guard.keys.length} keys`;
     case 'keys':
       return `Object.keys(${source}) is [${guard.keys.join(', ')}]`;
     case 'tensor': {
@@ -67,7 +71,7 @@ function printAbout(
   }
 }
 
-function printPrimitive(value: Primitive): string {
+function printPrimitive(value: Primitive | symbol): string {
   if (typeof value === 'bigint') return `${value}n`;
   if (Object.is(value, -0)) return '-0';
   return typeof value === 'string' ? JSON.stringify(value) : String(value);

@@ -28,7 +28,17 @@ export function sourceKey(source: Source): string {
     case 'outerCell':
       return `c${source.frame}.${source.index}`;
     case 'property':
-      return `${sourceKey(source.base)}/${source.key.length}:${source.key}`;
+      return `${sourceKey(source.base)}/${keyText(source.key)}`;
+    case 'hasProperty':
+      return `${sourceKey(source.base)}/${source.own ? 'o' : 'i'}${keyText(source.key)}`;
+    case 'accessor':
+      return `${sourceKey(source.base)}/${source.which}${keyText(source.key)}`;
+    case 'instanceOf':
+      return `${sourceKey(source.base)}/is${objectId(source.type)}`;
+    case 'mapGet':
+      return `${sourceKey(source.base)}/m${keyText(source.key)}`;
+    case 'mapHas':
+      return `${sourceKey(source.base)}/h${keyText(source.key)}`;
     case 'closureCell':
       return `${sourceKey(source.base)}/c${source.index}`;
     case 'closureThis':
@@ -37,6 +47,26 @@ export function sourceKey(source: Source): string {
       return `h${objectId(source.value)}`;
     default:
       return assertNever(source, 'source');
+  }
+}
+
+const symbolIds = new Map<symbol, number>();
+
+/** With its length, so that no key runs into what follows. */
+function keyText(key: unknown): string {
+  switch (typeof key) {
+    case 'string':
+      return `${key.length}:${key}`;
+    case 'symbol': {
+      const id = symbolIds.get(key) ?? symbolIds.size;
+      symbolIds.set(key, id);
+      return `@${id}`;
+    }
+    case 'object':
+    case 'function':
+      return key === null ? 'null' : `#${objectId(key)}`;
+    default:
+      return `${typeof key}${Object.is(key, -0) ? 0 : String(key)};`;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Frame, Scope } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { registerText } from '../bytecode/user-text.ts';
 import { closureOf } from '../resume/function-of.ts';
+import { accessorOf } from './plain.ts';
 
 /**
  * Where a value came from, as data: what a guard reads again before a run, and what is printed. The
@@ -17,12 +18,32 @@ export type Source =
   /** A variable around a captured function. */
   | { readonly kind: 'free'; readonly scope: Scope; readonly name: string; readonly owner: string }
   | { readonly kind: 'outerCell'; readonly frame: number; readonly index: number }
-  | { readonly kind: 'property'; readonly base: Source; readonly key: string }
+  | { readonly kind: 'property'; readonly base: Source; readonly key: string | symbol }
+  | {
+      readonly kind: 'hasProperty';
+      readonly base: Source;
+      readonly key: string;
+      readonly own: boolean;
+    }
+  /** The function behind a getter or setter. */
+  | {
+      readonly kind: 'accessor';
+      readonly base: Source;
+      readonly key: string | symbol;
+      readonly which: 'get' | 'set';
+    }
+  | { readonly kind: 'instanceOf'; readonly base: Source; readonly type: AnyFunction }
+  /** Entries of Maps and Sets; the key is a primitive or a held object. */
+  | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
+  | { readonly kind: 'mapHas'; readonly base: Source; readonly key: unknown }
   /** What a function that bytecode made has captured: a cell, or an arrow's `this`. */
   | { readonly kind: 'closureCell'; readonly base: Source; readonly index: number }
   | { readonly kind: 'closureThis'; readonly base: Source }
   /** An object that the trace found by itself and holds on to. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
+
+// biome-ignore lint/complexity/noBannedTypes: whatever can stand behind instanceof
+type AnyFunction = Function;
 
 export type Reader = (frames: readonly Frame[]) => unknown;
 
@@ -54,7 +75,33 @@ export function compileReader(source: Source): Reader {
     case 'property': {
       const base = compileReader(source.base);
       const { key } = source;
-      return (frames) => (base(frames) as Record<string, unknown>)[key];
+      return (frames) => (base(frames) as Record<string | symbol, unknown>)[key];
+    }
+    case 'hasProperty': {
+      const base = compileReader(source.base);
+      const { key, own } = source;
+      if (own) return (frames) => Object.hasOwn(base(frames) as object, key);
+      return (frames) => key in (base(frames) as object);
+    }
+    case 'accessor': {
+      const base = compileReader(source.base);
+      const { key, which } = source;
+      return (frames) => accessorOf(base(frames) as object, key)?.[which];
+    }
+    case 'instanceOf': {
+      const base = compileReader(source.base);
+      const { type } = source;
+      return (frames) => base(frames) instanceof type;
+    }
+    case 'mapGet': {
+      const base = compileReader(source.base);
+      const { key } = source;
+      return (frames) => (base(frames) as ReadonlyMap<unknown, unknown>).get(key);
+    }
+    case 'mapHas': {
+      const base = compileReader(source.base);
+      const { key } = source;
+      return (frames) => (base(frames) as ReadonlySet<unknown>).has(key);
     }
     case 'closureCell': {
       const base = compileReader(source.base);
@@ -112,8 +159,22 @@ export function printSource(source: Source, names: SourceNames): string {
       if (source.key === 'value' && isCell(source.base, names))
         return printSource(source.base, names);
       const base = printSource(source.base, names);
+      if (typeof source.key === 'symbol') return `${base}[${String(source.key)}]`;
       if (/^\d+$/.test(source.key)) return `${base}[${source.key}]`;
       return identifier.test(source.key) ? `${base}.${source.key}` : `${base}['${source.key}']`;
+    }
+    case 'hasProperty': {
+      const base = printSource(source.base, names);
+      return source.own ? `Object.hasOwn(${base}, '${source.key}')` : `'${source.key}' in ${base}`;
+    }
+    case 'accessor':
+      return `the ${source.which}ter ${String(source.key)} of ${printSource(source.base, names)}`;
+    case 'instanceOf':
+      return `${printSource(source.base, names)} instanceof ${source.type.name}`;
+    case 'mapGet':
+    case 'mapHas': {
+      const method = source.kind === 'mapGet' ? 'get' : 'has';
+      return `${printSource(source.base, names)}.${method}(${printKey(source.key)})`;
     }
     case 'closureCell':
       return `a variable of ${printSource(source.base, names)}`;
@@ -124,6 +185,11 @@ export function printSource(source: Source, names: SourceNames): string {
     default:
       return assertNever(source, 'source');
   }
+}
+
+function printKey(key: unknown): string {
+  if (typeof key === 'string') return JSON.stringify(key);
+  return typeof key === 'object' || typeof key === 'function' ? 'an object' : String(key);
 }
 
 /** The variable's name; a temporary is told by the expression that it holds the value of. */

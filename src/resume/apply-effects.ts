@@ -2,7 +2,9 @@ import { assertNever } from '../../runtime/errors/invariant.ts';
 import { keep } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader } from '../guards/source.ts';
+import { storedBy } from '../traces/recipes.ts';
 import type { Effect } from '../traces/trace-result.ts';
+import { compileItems } from './make.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
@@ -42,6 +44,38 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
         };
       };
     }
+    case 'deleteProperty': {
+      const objectOf = compileReader(effect.object);
+      const { key } = effect;
+      return (values) => {
+        const object = objectOf(values.frames) as Record<string, unknown>;
+        return () => {
+          delete object[key];
+        };
+      };
+    }
+    case 'fillArray': {
+      const arrayOf = compileReader(effect.array);
+      const append = compileItems(effect.items);
+      const { from } = effect;
+      return (values, owned) => {
+        const array = arrayOf(values.frames) as unknown[];
+        const items: unknown[] = [];
+        append(items, values);
+        for (const item of items) owned.escape(item);
+        return () => {
+          if (from === 0) array.length = 0;
+          const start = array.length;
+          array.length = start + items.length;
+          // Not every place: a missing element stays missing.
+          items.forEach((item, i) => {
+            array[start + i] = item;
+          });
+        };
+      };
+    }
+    case 'changeCollection':
+      return compileCollectionChange(effect);
     case 'dispose': {
       const tensorOf = compileReader(effect.tensor);
       return (values) => {
@@ -52,4 +86,30 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
     default:
       return assertNever(effect, 'effect');
   }
+}
+
+function compileCollectionChange(
+  effect: Effect & { kind: 'changeCollection' },
+): (values: RunValues, owned: OwnedTensors) => Change {
+  const collectionOf = compileReader(effect.collection);
+  const keyOf = effect.key && compileRecipe(effect.key);
+  const contentOf = effect.value && compileRecipe(effect.value);
+  const { operation } = effect;
+  return (values, owned) => {
+    const collection = collectionOf(values.frames) as Map<unknown, unknown> & Set<unknown>;
+    const [key, value] = [keyOf?.(values), contentOf?.(values)];
+    owned.escape(key);
+    owned.escape(value);
+    return () => {
+      if (operation === 'set') collection.set(key, value);
+      else collection[operation](key);
+    };
+  };
+}
+
+/** Numbers of the subgraph's outputs that an effect puts somewhere: nobody's to give back. */
+export function storedOutputs(effects: readonly Effect[]): ReadonlySet<number> {
+  return new Set(
+    effects.flatMap(storedBy).flatMap((recipe) => (recipe.kind === 'output' ? [recipe.index] : [])),
+  );
 }

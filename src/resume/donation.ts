@@ -1,4 +1,3 @@
-import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -6,7 +5,8 @@ import type { Frame } from '../bytecode/frame.ts';
 import { compileReader, type Reader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { mayRefuse } from '../programs/may-refuse.ts';
-import type { Make, Recipe, TraceResult } from '../traces/trace-result.ts';
+import { changedBy, contentsOf, storedBy } from '../traces/recipes.ts';
+import type { Recipe, TraceResult } from '../traces/trace-result.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
 /** Inputs beyond this one are never donated: the choice is one number's bits. */
@@ -73,15 +73,8 @@ function enteredFrames({ outcome }: TraceResult): Set<number> {
 
 /** What is read from the entry frames for after the call. */
 function keptSources({ outcome, makes, effects }: TraceResult): Source[] {
-  const recipes: Recipe[] = makes.flatMap(contentsOf);
-  const sources: Source[] = [];
-  for (const effect of effects) {
-    if (effect.kind === 'dispose') sources.push(effect.tensor);
-    else {
-      recipes.push(effect.value);
-      if ('object' in effect) sources.push(effect.object);
-    }
-  }
+  const recipes: Recipe[] = [...makes.flatMap(contentsOf), ...effects.flatMap(storedBy)];
+  const sources: Source[] = effects.map(changedBy);
   if (outcome.kind === 'return') recipes.push(outcome.value);
   else {
     for (const { call, registers } of outcome.frames) {
@@ -91,23 +84,6 @@ function keptSources({ outcome, makes, effects }: TraceResult): Source[] {
   }
   for (const recipe of recipes) if ('source' in recipe) sources.push(recipe.source);
   return sources;
-}
-
-function contentsOf(make: Make): readonly Recipe[] {
-  switch (make.kind) {
-    case 'array':
-      return make.elements;
-    case 'object':
-      return make.entries.map(([, recipe]) => recipe);
-    case 'cell':
-      return [make.content];
-    case 'arrayIterator':
-      return [make.array];
-    case 'closure':
-      return [...make.cells, make.thisValue];
-    default:
-      return assertNever(make, 'make');
-  }
 }
 
 function withBases(source: Source): Source[] {

@@ -6,15 +6,10 @@ import { GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import { compileReader, type Reader } from '../guards/source.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
-import { compileEffects } from './apply-effects.ts';
+import { compileEffects, storedOutputs } from './apply-effects.ts';
 import { compileDonation, noDonation } from './donation.ts';
-import {
-  compileFrame,
-  compileMakes,
-  compileRecipe,
-  type RecipeReader,
-  type RunValues,
-} from './materialize.ts';
+import { compileMakes } from './make.ts';
+import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 import type { SubgraphVariants } from './subgraph-variants.ts';
 
@@ -55,11 +50,7 @@ export class Entry {
       subgraph && donate ? compileDonation(result, subgraph.usual.planned) : noDonation;
     this.#make = compileMakes(result.makes);
     this.#effects = compileEffects(result.effects);
-    this.#stored = new Set(
-      result.effects.flatMap((effect) =>
-        effect.kind === 'setProperty' && effect.value.kind === 'output' ? [effect.value.index] : [],
-      ),
-    );
+    this.#stored = storedOutputs(result.effects);
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
     this.#frames = outcome.kind === 'break' ? outcome.frames.map(compileFrame) : [];

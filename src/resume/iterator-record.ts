@@ -134,6 +134,11 @@ export function openIterator(iterable: unknown, error: () => TypeError): Iterato
   return new ProtocolIterator(iterator);
 }
 
+/** The iteration by an iterator's methods. */
+export function iterationOf(iterator: Iterator<unknown>): IteratorRecord {
+  return new ProtocolIterator(iterator);
+}
+
 /** The iteration over an array whose next element is number `next`. */
 export function arrayIteratorAt(array: readonly unknown[], next: number): IteratorRecord {
   return new ArrayIterator(array, next);

@@ -3,8 +3,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Cell, Frame } from '../bytecode/frame.ts';
 import { compileNumber } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
-import type { FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
-import { arrayIteratorAt, instantiate } from './interpreter.ts';
+import type { FrameRecipe, Recipe } from '../traces/trace-result.ts';
 
 /** What recipes are read from after a run of the graph. */
 export interface RunValues {
@@ -43,80 +42,6 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
     }
     default:
       return assertNever(recipe, 'recipe');
-  }
-}
-
-/** Makes the objects of one run: first empty ones, then their contents, so that cycles close. */
-export function compileMakes(makes: readonly Make[]): (values: RunValues) => void {
-  const compiled = makes.map(compileMake);
-  // Closures take their cells when they are made, so they come after everything that is empty first.
-  const shells = compiled.flatMap((make, i) => ('empty' in make ? [{ i, make }] : []));
-  const others = compiled.flatMap((make, i) => ('build' in make ? [{ i, make }] : []));
-  return (values) => {
-    for (const { i, make } of shells) values.made[i] = make.empty();
-    for (const { i, make } of others) values.made[i] = make.build(values);
-    for (const { i, make } of shells) make.fill(values.made[i], values);
-  };
-}
-
-type CompiledMake =
-  | { readonly empty: () => unknown; readonly fill: (made: unknown, values: RunValues) => void }
-  | { readonly build: RecipeReader };
-
-function compileMake(make: Make): CompiledMake {
-  switch (make.kind) {
-    case 'array': {
-      const elements = make.elements.map(compileRecipe);
-      return {
-        empty: () => [],
-        fill: (made, values) => {
-          for (const read of elements) (made as unknown[]).push(read(values));
-        },
-      };
-    }
-    case 'object': {
-      const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
-      return {
-        empty: () => ({}),
-        fill: (made, values) => {
-          for (const [key, read] of entries) (made as Record<string, unknown>)[key] = read(values);
-        },
-      };
-    }
-    case 'cell': {
-      const read = compileRecipe(make.content);
-      return {
-        empty: (): Cell => ({ value: undefined }),
-        fill: (made, values) => {
-          (made as Cell).value = read(values);
-        },
-      };
-    }
-    case 'arrayIterator': {
-      const array = compileRecipe(make.array);
-      const { next } = make;
-      return { build: (values) => arrayIteratorAt(array(values) as unknown[], next) };
-    }
-    case 'closure': {
-      const cells = make.cells.map(compileRecipe);
-      const thisValue = compileRecipe(make.thisValue);
-      const { code, outer, name } = make;
-      return {
-        build: (values) => {
-          const made = instantiate(
-            code,
-            outer.scope,
-            cells.map((read) => read(values) as Cell),
-            thisValue(values),
-            code.kind === 'arrow' ? outer.homeObject : undefined,
-          );
-          if (name === undefined) return made;
-          return Object.defineProperty(made, 'name', { value: name, configurable: true });
-        },
-      };
-    }
-    default:
-      return assertNever(make, 'make');
   }
 }
 

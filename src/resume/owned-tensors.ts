@@ -60,6 +60,12 @@ export class OwnedTensors {
     for (const object of made) {
       this.escape(closureOf(object)?.lexicalThis?.value);
       if (typeof object !== 'object' || object === null) continue;
+      if (object instanceof Map || object instanceof Set) {
+        for (const [key, value] of object.entries()) {
+          this.escape(key);
+          this.escape(value);
+        }
+      }
       // An array, object or cell that was made just now: reading it runs nothing of the user's.
       for (const value of Object.values(object)) this.escape(value);
     }

@@ -69,6 +69,11 @@ export const breakReasons = {
     hint: 'Spread it into an array first: for (const x of [...values]).',
     limitation: true,
   },
+  'loop-turn': {
+    explanation:
+      'A loop that was under way at the last break goes on: its next turn is a graph anew.',
+    hint: 'None needed: every turn takes the same entry.',
+  },
   throw: {
     explanation: 'An exception leaves the captured function.',
     hint: 'None needed: it is thrown where eager execution throws it.',
@@ -121,6 +126,8 @@ export class GraphBreak extends Error {
   override readonly name = 'GraphBreak';
   readonly reason: BreakReason;
   readonly detail: string;
+  /** Where, when that is not the instruction at which the graph ends. */
+  at: UserPosition | undefined;
 
   constructor(reason: BreakReason, detail: string) {
     super(`${reason}: ${detail}`);

@@ -22,10 +22,43 @@ export type Recipe =
 
 /** An object that each run makes again; a later use of the same object names the same index. */
 export type Make =
-  | { readonly kind: 'array'; readonly elements: readonly Recipe[] }
-  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, Recipe])[] }
+  /** Null: the element is missing. */
+  | { readonly kind: 'array' | 'arguments'; readonly elements: readonly (Recipe | null)[] }
+  | {
+      readonly kind: 'object';
+      readonly entries: readonly (readonly [string, Recipe])[];
+      /** Undefined: that of object literals. */
+      readonly prototype: Recipe | null | undefined;
+    }
+  | {
+      readonly kind: 'collection';
+      readonly type: 'Map' | 'Set';
+      readonly entries: readonly (readonly [key: Recipe, value: Recipe])[];
+    }
   | { readonly kind: 'cell'; readonly content: Recipe }
-  | { readonly kind: 'arrayIterator'; readonly array: Recipe; readonly next: number }
+  /** What a `for … of` over an array holds. */
+  | {
+      readonly kind: 'arrayIterator';
+      readonly array: Recipe;
+      readonly next: number;
+      readonly done: boolean;
+    }
+  /** The same over any iterator. */
+  | { readonly kind: 'iteratorRecord'; readonly iterator: Recipe; readonly done: boolean }
+  /** The object that `values()`, `keys()` or `entries()` answers, after some steps. */
+  | {
+      readonly kind: 'iterator';
+      readonly over: Recipe;
+      readonly what: 'keys' | 'values' | 'entries';
+      readonly next: number;
+      readonly done: boolean;
+    }
+  | {
+      readonly kind: 'bound';
+      readonly target: Recipe;
+      readonly receiver: Recipe;
+      readonly args: readonly Recipe[];
+    }
   | {
       readonly kind: 'closure';
       readonly code: Code;
@@ -73,6 +106,22 @@ export type Effect =
       readonly object: Source;
       readonly key: string;
       readonly value: Recipe;
+    }
+  | { readonly kind: 'deleteProperty'; readonly object: Source; readonly key: string }
+  /** The elements from a place on. */
+  | {
+      readonly kind: 'fillArray';
+      readonly array: Source;
+      readonly from: 0 | 'end';
+      /** Null: the element is missing. */
+      readonly items: readonly (Recipe | null)[];
+    }
+  | {
+      readonly kind: 'changeCollection';
+      readonly collection: Source;
+      readonly operation: 'set' | 'add' | 'delete' | 'clear';
+      readonly key: Recipe | null;
+      readonly value: Recipe | null;
     }
   | { readonly kind: 'dispose'; readonly tensor: Source };
 

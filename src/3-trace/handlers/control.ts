@@ -2,8 +2,8 @@ import type { Pc } from '../../bytecode/instructions.ts';
 import { openIterators } from '../../bytecode/open-iterators.ts';
 import { type ProtectedRegion, protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { arrayElement, arrayLength, iterableArray } from '../arrays.ts';
 import { isNullish, isUndefined, truthiness } from '../facts.ts';
+import { advance, closeIteration, openIteration, openKeyIteration } from '../iterators.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -35,39 +35,33 @@ export const controlHandlers: Handlers<
   throw: (t, frame, { src }) => goToHandler(t, get(frame, src)),
 
   getIterator: (t, frame, { dst, iterable }) =>
-    set(frame, dst, {
-      kind: 'arrayIterator',
-      array: iterableArray(t, get(frame, iterable)),
-      next: 0,
-    }),
-  getKeyIterator: () => {
-    throw new GraphBreak('unsupported-iterable', 'the names of an object are visited');
-  },
+    set(frame, dst, openIteration(t, get(frame, iterable))),
+  getKeyIterator: (t, frame, { dst, object }) =>
+    set(frame, dst, openKeyIteration(t, get(frame, object))),
   iteratorNext: (t, frame, { dst, iterator, done }) => {
-    const variable = get(frame, iterator);
-    if (variable.kind !== 'arrayIterator') {
+    const iteration = get(frame, iterator);
+    if (iteration.kind !== 'iteratorRecord') {
       // Its position differs from turn to turn: stepped natively, so that no entry depends on it.
-      const reason = t.builder.opCount === 0 ? 'host-value' : 'unsupported-iterable';
+      const reason = t.builder.opCount === 0 ? 'host-value' : 'loop-turn';
       throw new GraphBreak(reason, 'a loop that began before the last break goes on');
     }
-    const { array } = variable;
-    if (variable.next >= arrayLength(t, array)) return done;
-    const element = arrayElement(t, array, variable.next);
-    variable.next++;
+    const element = advance(t, iteration);
+    if (element === null) return done;
     set(frame, dst, element);
     return undefined;
   },
-  iteratorClose: (_t, frame, { iterator }) => {
-    // Array iterators have no `return` method: closing one does nothing.
-    if (get(frame, iterator).kind !== 'arrayIterator') {
-      throw new GraphBreak('unsupported-iterable', 'an iterator that was made before');
+  iteratorClose: (t, frame, { iterator }) => {
+    const iteration = get(frame, iterator);
+    if (iteration.kind !== 'iteratorRecord') {
+      throw new GraphBreak('loop-turn', 'an iterator that was made before is closed');
     }
+    closeIteration(t, iteration);
   },
 };
 
 /** Goes on at the innermost handler; nothing changes when there is none. */
 function goToHandler(t: Tracer, error: Variable): Pc {
-  for (let depth = t.frames.length - 1; depth >= 0; depth--) {
+  for (let depth = t.frames.length - 1; depth >= t.floor; depth--) {
     const frame = t.frames[depth]!;
     // A caller's pc is already past its call.
     const pc = frame === t.top ? frame.pc : frame.pc - 1;
@@ -82,7 +76,7 @@ function goToHandler(t: Tracer, error: Variable): Pc {
   throw new GraphBreak('throw', 'an exception is thrown');
 }
 
-/** Array iterators have no `return` method; of any other, closing is the user's code. */
+/** The language's own iterators have no `return` method; of any other, closing is the user's code. */
 function closesForeignIterator(
   frame: TraceFrame,
   pc: Pc,
@@ -91,6 +85,7 @@ function closesForeignIterator(
   const outside = region?.error ?? -1;
   return [...openIterators(frame.closure.code)[pc]!].some((register) => {
     const variable = frame.registers[register];
-    return register > outside && variable !== undefined && variable.kind !== 'arrayIterator';
+    if (register <= outside || variable === undefined) return false;
+    return variable.kind !== 'iteratorRecord' || variable.iterator.kind !== 'iterator';
   });
 }

@@ -1,14 +1,14 @@
-import { writesPlainly } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { arrayElements, isIndex, iterableArray } from '../arrays.ts';
+import { type ArrayVariable, append, asArray } from '../arrays.ts';
 import { constantOf, isNullish } from '../facts.ts';
-import { plainEntries, readProperty } from '../properties.ts';
-import { writeTensorGrad } from '../tensor-properties.ts';
+import { expand } from '../iterators.ts';
+import { plainEntries, readProperty, readSymbol } from '../properties.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
-import { newArray, type Variable } from '../variable.ts';
+import { known, newArray, type Variable } from '../variable.ts';
+import { deleteProperty, writeProperty } from '../write-property.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** Objects: those made inside are changed freely, those from outside only natively. */
+/** Objects: those made inside are changed at once, those from outside after the run. */
 export const objectHandlers: Handlers<
   | 'getProp'
   | 'setProp'
@@ -34,15 +34,19 @@ export const objectHandlers: Handlers<
   getProp: (t, frame, { dst, object, key }) =>
     set(frame, dst, readProperty(t, get(frame, object), key)),
   getElem: (t, frame, { dst, object, key }) => {
-    const name = propertyKey(t, get(frame, key));
-    set(frame, dst, readProperty(t, get(frame, object), name));
+    const name = constantOf(t, get(frame, key));
+    const base = get(frame, object);
+    const value =
+      typeof name === 'symbol' ? readSymbol(t, base, name) : readProperty(t, base, String(name));
+    set(frame, dst, value);
   },
   setProp: (t, frame, { object, key, src }) =>
     writeProperty(t, get(frame, object), key, get(frame, src)),
   setElem: (t, frame, { object, key, src }) =>
     writeProperty(t, get(frame, object), propertyKey(t, get(frame, key)), get(frame, src)),
-  deleteProp: () => {
-    throw new GraphBreak('object-write', 'a property is deleted');
+  deleteProp: (t, frame, { dst, object, key }) => {
+    deleteProperty(t, get(frame, object), propertyKey(t, get(frame, key)));
+    set(frame, dst, known(true));
   },
 
   // Only reading it tells whether a private name is an accessor, whose code would run.
@@ -52,12 +56,11 @@ export const objectHandlers: Handlers<
 
   newArray: (_t, frame, { dst, elements }) =>
     set(frame, dst, newArray(elements.map((reg) => get(frame, reg)))),
-  arrayPush: (_t, frame, { array, src }) => {
-    madeArray(get(frame, array)).push(get(frame, src));
+  arrayPush: (t, frame, { array, src }) => {
+    append(t, arrayMade(t, get(frame, array)), [get(frame, src)]);
   },
   arraySpread: (t, frame, { array, iterable }) => {
-    const elements = arrayElements(t, iterableArray(t, get(frame, iterable)));
-    madeArray(get(frame, array)).push(...elements);
+    append(t, arrayMade(t, get(frame, array)), expand(t, get(frame, iterable)));
   },
 
   newObject: (_t, frame, { dst }) => set(frame, dst, { kind: 'newObject', entries: new Map() }),
@@ -111,27 +114,9 @@ function propertyKey(t: Tracer, variable: Variable): string {
   return String(key);
 }
 
-function madeArray(variable: Variable): Variable[] {
-  if (variable.kind === 'newArray') return variable.elements;
-  throw new GraphBreak('object-write', 'an array from outside is appended to');
-}
-
-function writeProperty(t: Tracer, object: Variable, key: string, value: Variable): void {
-  if (object.kind === 'newObject' && key !== '__proto__') {
-    object.entries.set(key, value);
-    return;
-  }
-  if (object.kind === 'newArray' && isIndex(key) && Number(key) <= object.elements.length) {
-    object.elements[Number(key)] = value;
-    return;
-  }
-  if (object.kind === 'tensor' && key === 'grad') {
-    writeTensorGrad(t, object, value);
-    return;
-  }
-  if (object.kind === 'object' && writesPlainly(object.value, key)) {
-    t.effects.write(object.value, object.source, key, value);
-    return;
-  }
-  throw new GraphBreak('object-write', `the property ${key} is assigned`);
+/** An array literal under construction; after a break in it, one from outside. */
+function arrayMade(t: Tracer, variable: Variable): ArrayVariable {
+  const array = asArray(t, variable);
+  if (!array) throw new GraphBreak('unsupported-value', 'an array is built on something else');
+  return array;
 }

@@ -2,8 +2,11 @@ import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import { binary, unary } from '../../bytecode/operators.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf, isSame, sourceOf, truthiness, typeOf } from '../facts.ts';
+import { looselyEqual, strictlyEqual } from '../equality.ts';
+import { constantOf, sourceOf, truthiness, typeOf } from '../facts.ts';
+import { isInstance } from '../instances.ts';
 import { countedOn, putOff, putOffOperator } from '../numbers.ts';
+import { hasProperty } from '../properties.ts';
 import { comesFromBreak, guardNumbers } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type Variable } from '../variable.ts';
@@ -36,6 +39,8 @@ export const operatorHandlers: Handlers<
   },
   binary: (t, frame, { dst, operator, left, right }) => {
     const [a, b] = [get(frame, left), get(frame, right)];
+    if (operator === 'in') return set(frame, dst, hasKey(t, a, b));
+    if (operator === 'instanceof') return set(frame, dst, isInstance(t, a, b));
     const symbolic = count(t, operator, a, b) ?? putOffOperator(t, operator, [a, b]);
     if (symbolic) return set(frame, dst, symbolic);
     const result = isEquality(operator)
@@ -109,29 +114,14 @@ function isEquality(operator: BinaryOperator): operator is Equality {
   return operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
 }
 
-function equality(t: Tracer, operator: Equality, x: Variable, y: Variable): boolean {
-  const [a, b] = [settled(t, x), settled(t, y)];
-  const negated = operator === '!=' || operator === '!==';
-  if (a.kind === 'constant' && b.kind === 'constant')
-    return arithmetic(t, operator, a, b) as boolean;
-  if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b) !== negated;
-  const [constant, other] = a.kind === 'constant' ? [a, b] : [b, a];
-  const value = constantOf(t, constant);
-  if (value === null || value === undefined) {
-    truthiness(t, other);
-    return negated;
-  }
-  // An object equals a primitive only loosely, through conversion that user code may define.
-  if (operator === '==' || operator === '!=') {
-    throw new GraphBreak('unsupported-value', `an object ${operator} a primitive`);
-  }
-  typeOf(t, other);
-  return negated;
+function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): boolean {
+  if (isNumber(a) && isNumber(b)) return arithmetic(t, operator, a, b) as boolean;
+  const strict = operator === '===' || operator === '!==';
+  const equal = strict ? strictlyEqual(t, a, b) : looselyEqual(t, a, b);
+  return equal !== (operator === '!=' || operator === '!==');
 }
 
-function settled(t: Tracer, variable: Variable): Variable {
-  return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
-}
+const isNumber = ({ kind }: Variable): boolean => kind === 'constant' || kind === 'symbolic';
 
 function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {
   const [x, y] = [hostNumber(t, a), hostNumber(t, b)];
@@ -148,10 +138,12 @@ function orBreak<T>(body: () => T): T {
   }
 }
 
-/** Of primitives: `in` and `instanceof` ask objects, and run natively. */
 function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitive {
-  if (operator === 'in' || operator === 'instanceof') {
-    throw new GraphBreak('unsupported-value', `the operator ${operator}`);
-  }
   return binary(operator, x, y) as Primitive;
+}
+
+function hasKey(t: Tracer, key: Variable, object: Variable): Variable {
+  const name = constantOf(t, key);
+  if (typeof name === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
+  return hasProperty(t, object, String(name), false);
 }

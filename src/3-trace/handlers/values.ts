@@ -54,12 +54,11 @@ export const valueHandlers: Handlers<
     set(frame, dst, newArray(frame.args.slice(from)));
   },
   this: (_t, frame, { dst }) => set(frame, dst, frame.thisVariable),
-  newTarget: () => {
-    throw new GraphBreak('unsupported-value', 'new.target is read');
-  },
+  newTarget: (_t, frame, { dst }) => set(frame, dst, frame.newTarget ?? undefinedVariable),
 
-  arguments: () => {
-    throw new GraphBreak('unsupported-value', 'arguments is used');
+  arguments: (t, frame, { dst }) => {
+    if (frame.entry !== null) guardArgumentCount(t, frame);
+    set(frame, dst, { kind: 'newArray', elements: [...frame.args], isArguments: true });
   },
 
   templateObject: (t, frame, instruction) => {
@@ -88,8 +87,13 @@ export const valueHandlers: Handlers<
   loadCell: (t, frame, { dst, cell }) => set(frame, dst, cellContent(t, cellIn(frame, cell))),
   storeCell: (t, frame, { cell, src }) => {
     const target = cellIn(frame, cell);
-    if (target.kind === 'cell') target.content = get(frame, src);
-    else t.effects.write(target.value, target.source, 'value', get(frame, src));
+    if (target.kind === 'cell') {
+      const { content } = target;
+      t.journal.note(() => {
+        target.content = content;
+      });
+      target.content = get(frame, src);
+    } else t.effects.write(target.value, target.source, 'value', get(frame, src));
   },
   outerCell: (_t, frame, { dst, index }) => set(frame, dst, frame.cells[index]!),
   closure: (_t, frame, { dst, code, cells, nameFrom }) => {

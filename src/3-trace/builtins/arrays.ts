@@ -1,0 +1,213 @@
+/** Methods of arrays that call nothing back. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import {
+  type ArrayVariable,
+  append,
+  arrayElement,
+  arrayElements,
+  arrayLength,
+  asArray,
+  changeElements,
+  isArray,
+  removeLast,
+  setElement,
+  solid,
+  solidElements,
+} from '../arrays.ts';
+import { newElements } from '../construct.ts';
+import { sameValueZero, strictlyEqual } from '../equality.ts';
+import { constantOf, isNullish } from '../facts.ts';
+import { expand, iteratorOver } from '../iterators.ts';
+import { readProperty } from '../properties.ts';
+import type { Tracer } from '../tracer.ts';
+import { type IteratorVariable, known, newArray, type Variable } from '../variable.ts';
+import type { Builtin, BuiltinTable } from './builtin.ts';
+
+/** On arrays of the language's own kind only. */
+function onArray(
+  body: (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined,
+): Builtin {
+  return (t, receiver, args) => {
+    const array = asArray(t, receiver);
+    return array && body(t, array, args);
+  };
+}
+
+function integer(t: Tracer, variable: Variable | undefined, otherwise: number): number {
+  if (!variable) return otherwise;
+  const value = constantOf(t, variable);
+  return value === undefined ? otherwise : Math.trunc(Number(value)) || 0;
+}
+
+/** A place counted from the end when negative. */
+function place(
+  t: Tracer,
+  variable: Variable | undefined,
+  otherwise: number,
+  length: number,
+): number {
+  const index = integer(t, variable, otherwise);
+  return index < 0 ? Math.max(length + index, 0) : Math.min(index, length);
+}
+
+function search(t: Tracer, array: ArrayVariable, args: readonly Variable[]): number {
+  const item = args[0] ?? known(undefined);
+  const length = arrayLength(t, array);
+  for (let i = place(t, args[1], 0, length); i < length; i++) {
+    if (strictlyEqual(t, arrayElement(t, array, i), item)) return i;
+  }
+  return -1;
+}
+
+function join(t: Tracer, array: ArrayVariable, [separator]: readonly Variable[]): Variable {
+  const between = separator ? constantOf(t, separator) : undefined;
+  const parts = arrayElements(t, array).map((item) => {
+    if (item.kind !== 'constant' && item.kind !== 'symbolic') {
+      throw new GraphBreak('unsupported-value', `a ${item.kind} becomes text`);
+    }
+    return constantOf(t, item);
+  });
+  return known(parts.join(between === undefined ? ',' : String(between)));
+}
+
+function flatten(t: Tracer, array: ArrayVariable, depth: number): Variable[] {
+  return solidElements(t, array).flatMap((item) => {
+    const inner = depth > 0 && isArray(t, item) ? asArray(t, item) : undefined;
+    return inner ? flatten(t, inner, depth - 1) : [item];
+  });
+}
+
+function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
+  const parts = [receiver, ...args].map((part) => {
+    if (part.kind === 'object' && !Array.isArray(part.value)) {
+      throw new GraphBreak('native-call', 'concat of an object');
+    }
+    if (!isArray(t, part)) return [part];
+    const array = asArray(t, part);
+    if (!array) throw new GraphBreak('native-call', 'concat of an array of another kind');
+    return solidElements(t, array);
+  });
+  return newArray(parts.flat());
+}
+
+/** Without a comparator: by text, and only what is text or a number already. */
+function sortByText(t: Tracer, array: ArrayVariable): void {
+  const items = solidElements(t, array).map((item) => ({ item, value: constantOf(t, item) }));
+  if (items.some(({ value }) => typeof value === 'symbol')) {
+    throw new GraphBreak('throw', 'symbols are sorted');
+  }
+  const texts = items.map(({ item, value }) => ({ item, value, text: String(value) }));
+  const defined = texts.filter(({ value }) => value !== undefined);
+  defined.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  const sorted = [...defined, ...texts.filter(({ value }) => value === undefined)];
+  for (const [i, { item }] of sorted.entries()) setElement(t, array, i, item);
+}
+
+function iterated(what: IteratorVariable['what']): Builtin {
+  return onArray((_t, array) => iteratorOver(array, what));
+}
+
+/** `Array.from(items)`, also of what only has a length. */
+function arrayFrom(t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable {
+  const [items] = args;
+  if (args.length !== 1 || items === undefined) {
+    throw new GraphBreak('native-call', 'Array.from() of more than items');
+  }
+  if (items.kind === 'newObject' && !items.prototype) {
+    const length = constantOf(t, readProperty(t, items, 'length')) as number;
+    return newArray(Array.from({ length }, (_, i) => readProperty(t, items, String(i))));
+  }
+  return newArray(expand(t, items));
+}
+
+export const arrayBuiltins: BuiltinTable = [
+  [Array.isArray, (t, _receiver, [x]) => known(x !== undefined && isArray(t, x))],
+  [Array.of, (_t, _receiver, args) => newArray(args)],
+  [Array.from, arrayFrom],
+  [Array as unknown as () => unknown[], (t, _receiver, args) => newElements(t, args)],
+  [Array.prototype.push, onArray(append)],
+  [Array.prototype.pop, onArray((t, array) => removeLast(t, array))],
+  [Array.prototype.shift, onArray((t, array) => solid(changeElements(t, array).shift()))],
+  [
+    Array.prototype.unshift,
+    onArray((t, array, args) => known(changeElements(t, array).unshift(...args))),
+  ],
+  [
+    Array.prototype.splice,
+    onArray((t, array, args) => {
+      const length = arrayLength(t, array);
+      if (args.length === 0) return newArray([]);
+      const start = place(t, args[0], 0, length);
+      const count = args.length === 1 ? length - start : integer(t, args[1], 0);
+      const removed = Math.min(Math.max(count, 0), length - start);
+      return newArray(changeElements(t, array).splice(start, removed, ...args.slice(2)));
+    }),
+  ],
+  [
+    Array.prototype.reverse,
+    onArray((t, array) => {
+      const elements = solidElements(t, array).reverse();
+      for (const [i, element] of elements.entries()) setElement(t, array, i, element);
+      return array;
+    }),
+  ],
+  [
+    Array.prototype.fill,
+    onArray((t, array, [value, start, end]) => {
+      const length = arrayLength(t, array);
+      const elements = changeElements(t, array);
+      const [from, to] = [place(t, start, 0, length), place(t, end, length, length)];
+      elements.fill(value ?? known(undefined), from, to);
+      return array;
+    }),
+  ],
+  [
+    Array.prototype.sort,
+    onArray((t, array, [compare]) => {
+      if (compare && !isNullish(t, compare)) return undefined;
+      sortByText(t, array);
+      return array;
+    }),
+  ],
+  [Array.prototype.toReversed, onArray((t, array) => newArray(arrayElements(t, array).reverse()))],
+  [
+    Array.prototype.with,
+    onArray((t, array, [index, value]) => {
+      const elements = arrayElements(t, array);
+      return newArray(elements.with(integer(t, index, 0), value ?? known(undefined)));
+    }),
+  ],
+  [
+    Array.prototype.slice,
+    onArray((t, array, [start, end]) => {
+      const elements = solidElements(t, array);
+      const { length } = elements;
+      return newArray(elements.slice(place(t, start, 0, length), place(t, end, length, length)));
+    }),
+  ],
+  [
+    Array.prototype.at,
+    onArray((t, array, [index]) => {
+      const at = integer(t, index, 0);
+      const i = at < 0 ? arrayLength(t, array) + at : at;
+      return i < 0 || i >= arrayLength(t, array) ? known(undefined) : arrayElement(t, array, i);
+    }),
+  ],
+  [Array.prototype.concat, concat],
+  [Array.prototype.join, onArray(join)],
+  [Array.prototype.indexOf, onArray((t, array, args) => known(search(t, array, args)))],
+  [
+    Array.prototype.includes,
+    onArray((t, array, [item = known(undefined)]) =>
+      known(arrayElements(t, array).some((each) => sameValueZero(t, each, item))),
+    ),
+  ],
+  [
+    Array.prototype.flat,
+    onArray((t, array, [depth]) => newArray(flatten(t, array, integer(t, depth, 1)))),
+  ],
+  [Array.prototype.values, iterated('values')],
+  [Array.prototype.keys, iterated('keys')],
+  [Array.prototype.entries, iterated('entries')],
+];

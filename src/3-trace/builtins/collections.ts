@@ -1,0 +1,102 @@
+/** Methods of Map, Set, WeakMap and WeakSet, and of the language's own iterators. */
+
+import {
+  asCollection,
+  type CollectionVariable,
+  clearEntries,
+  deleteEntry,
+  getEntry,
+  hasEntry,
+  setEntry,
+} from '../collections.ts';
+import { advanceIterator, iteratorOver } from '../iterators.ts';
+import type { Tracer } from '../tracer.ts';
+import {
+  type IteratorVariable,
+  known,
+  type NewObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variable.ts';
+import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
+
+type Body = (t: Tracer, collection: CollectionVariable, args: readonly Variable[]) => Variable;
+
+function on(type: string, body: Body): Builtin {
+  return (t, receiver, args) => {
+    const collection = asCollection(t, receiver, type);
+    return collection && body(t, collection, args);
+  };
+}
+
+const first = ([key = undefinedVariable]: readonly Variable[]): Variable => key;
+
+const get: Body = (t, map, args) => getEntry(t, map, first(args));
+const has: Body = (t, collection, args) => hasEntry(t, collection, first(args));
+const remove: Body = (t, collection, args) => deleteEntry(t, collection, first(args));
+const set: Body = (t, map, [key = undefinedVariable, value = undefinedVariable]) => {
+  setEntry(t, map, 'set', { key, value });
+  return map;
+};
+const add: Body = (t, collection, args) => {
+  setEntry(t, collection, 'add', { key: first(args), value: first(args) });
+  return collection;
+};
+const clear: Body = (t, collection) => {
+  clearEntries(t, collection);
+  return undefinedVariable;
+};
+
+const iterated =
+  (what: IteratorVariable['what']): Body =>
+  (_t, collection) =>
+    iteratorOver(collection, what);
+
+/** `iterator.next()` */
+const next: Builtin = (t, receiver) => {
+  if (receiver.kind !== 'iterator') return undefined;
+  const element = advanceIterator(t, receiver);
+  const entries = new Map<string, Variable>([
+    ['value', element ?? undefinedVariable],
+    ['done', known(element === null)],
+  ]);
+  return { kind: 'newObject', entries } satisfies NewObjectVariable;
+};
+
+const nextOf = (iterator: object): HostFunction =>
+  (Object.getPrototypeOf(iterator) as { next: HostFunction }).next;
+
+const iteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as {
+  [Symbol.iterator]: HostFunction;
+};
+
+export const collectionBuiltins: BuiltinTable = [
+  [Map.prototype.get, on('Map', get)],
+  [Map.prototype.has, on('Map', has)],
+  [Map.prototype.set, on('Map', set)],
+  [Map.prototype.delete, on('Map', remove)],
+  [Map.prototype.clear, on('Map', clear)],
+  [Map.prototype.keys, on('Map', iterated('keys'))],
+  [Map.prototype.values, on('Map', iterated('values'))],
+  [Map.prototype.entries, on('Map', iterated('entries'))],
+  [Set.prototype.has, on('Set', has)],
+  [Set.prototype.add, on('Set', add)],
+  [Set.prototype.delete, on('Set', remove)],
+  [Set.prototype.clear, on('Set', clear)],
+  [Set.prototype.values, on('Set', iterated('values'))],
+  [Set.prototype.entries, on('Set', iterated('entries'))],
+  [WeakMap.prototype.get, on('WeakMap', get)],
+  [WeakMap.prototype.has, on('WeakMap', has)],
+  [WeakMap.prototype.set, on('WeakMap', set)],
+  [WeakMap.prototype.delete, on('WeakMap', remove)],
+  [WeakSet.prototype.has, on('WeakSet', has)],
+  [WeakSet.prototype.add, on('WeakSet', add)],
+  [WeakSet.prototype.delete, on('WeakSet', remove)],
+  [nextOf([][Symbol.iterator]()), next],
+  [nextOf(new Map().keys()), next],
+  [nextOf(new Set().keys()), next],
+  [
+    iteratorPrototype[Symbol.iterator],
+    (_t, receiver) => (receiver.kind === 'iterator' ? receiver : undefined),
+  ],
+];

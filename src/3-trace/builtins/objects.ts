@@ -1,0 +1,112 @@
+/** Functions of Object and of Function.prototype. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { sameValueZero } from '../equality.ts';
+import { constantOf, isNullish } from '../facts.ts';
+import { expand } from '../iterators.ts';
+import { hasProperty, plainEntries, plainKeys, readProperty } from '../properties.ts';
+import type { Tracer } from '../tracer.ts';
+import {
+  known,
+  type NewObjectVariable,
+  newArray,
+  undefinedVariable,
+  type Variable,
+} from '../variable.ts';
+import { writeProperty } from '../write-property.ts';
+import type { BuiltinTable } from './builtin.ts';
+
+function propertyName(t: Tracer, key: Variable | undefined): string {
+  const name = key && constantOf(t, key);
+  if (typeof name === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
+  return String(name);
+}
+
+/**
+ * `Object.defineProperty(closure, 'name', { value, configurable: true })`: tools that shorten names write
+ * it around every function. Anything else is defined natively.
+ */
+function nameClosure(t: Tracer, args: readonly Variable[]): Variable {
+  const [target, key, descriptor] = args;
+  const entries = descriptor?.kind === 'newObject' ? descriptor.entries : undefined;
+  const [value, configurable] = [entries?.get('value'), entries?.get('configurable')];
+  if (
+    target?.kind === 'closure' &&
+    key?.kind === 'constant' &&
+    value?.kind === 'constant' &&
+    typeof value.value === 'string' &&
+    configurable?.kind === 'constant' &&
+    entries?.size === 2 &&
+    constantOf(t, key) === 'name' &&
+    constantOf(t, configurable) === true
+  ) {
+    const { name } = target;
+    t.journal.note(() => Object.assign(target, { name }));
+    target.name = constantOf(t, value) as string;
+    return target;
+  }
+  throw new GraphBreak('native-call', 'Object.defineProperty() is native code');
+}
+
+function fromEntries(t: Tracer, items: Variable): Variable {
+  const made: NewObjectVariable = { kind: 'newObject', entries: new Map() };
+  for (const item of expand(t, items)) {
+    const [key, value] = [readProperty(t, item, '0'), readProperty(t, item, '1')];
+    made.entries.set(propertyName(t, key), value);
+  }
+  return made;
+}
+
+function assign(t: Tracer, [target, ...sources]: readonly Variable[]): Variable {
+  if (!target) throw new GraphBreak('throw', 'Object.assign() without a target');
+  for (const source of sources) {
+    if (source.kind === 'constant' && isNullish(t, source)) continue;
+    for (const [key, value] of plainEntries(t, source)) writeProperty(t, target, key, value);
+  }
+  return target;
+}
+
+export const objectBuiltins: BuiltinTable = [
+  [Object.defineProperty, (t, _receiver, args) => nameClosure(t, args)],
+  [
+    Object.keys,
+    (t, _receiver, [object]) => object && newArray(plainKeys(t, object).map((key) => known(key))),
+  ],
+  [
+    Object.values,
+    (t, _receiver, [object]) =>
+      object && newArray(plainEntries(t, object).map(([, value]) => value)),
+  ],
+  [
+    Object.entries,
+    (t, _receiver, [object]) =>
+      object &&
+      newArray(plainEntries(t, object).map(([key, value]) => newArray([known(key), value]))),
+  ],
+  [Object.fromEntries, (t, _receiver, [items]) => items && fromEntries(t, items)],
+  [Object.assign, (t, _receiver, args) => assign(t, args)],
+  [
+    Object.is,
+    (t, _receiver, [a = undefinedVariable, b = undefinedVariable]) => {
+      if (a.kind !== 'constant' || b.kind !== 'constant') return known(sameValueZero(t, a, b));
+      return known(Object.is(constantOf(t, a), constantOf(t, b)));
+    },
+  ],
+  [
+    Object.hasOwn,
+    (t, _receiver, [object, key]) => object && hasProperty(t, object, propertyName(t, key), true),
+  ],
+  [
+    Object.prototype.hasOwnProperty,
+    (t, receiver, [key]) => hasProperty(t, receiver, propertyName(t, key), true),
+  ],
+  [
+    Function.prototype.bind,
+    (_t, target, [receiver = undefinedVariable, ...args]) => {
+      if (target.kind !== 'function' && target.kind !== 'closure' && target.kind !== 'bound') {
+        return undefined;
+      }
+      return { kind: 'bound', target, receiver, args };
+    },
+  ],
+];

@@ -1,0 +1,8 @@
+import { calleeText } from '../bytecode/user-text.ts';
+import type { TraceFrame } from './tracer.ts';
+import type { FunctionVariable } from './variable.ts';
+
+/** What the frame's current instruction calls, in the user's words. */
+export function nameAt({ closure, pc }: TraceFrame, callee?: FunctionVariable): string {
+  return calleeText(closure.code, pc) ?? (callee?.value.name || 'an unnamed function');
+}

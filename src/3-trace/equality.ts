@@ -1,0 +1,52 @@
+/** When two variables are one value. */
+
+import { GraphBreak } from '../traces/graph-break.ts';
+import { constantOf, isSame, truthiness, typeOf } from './facts.ts';
+import type { Tracer } from './tracer.ts';
+import { known, type Variable } from './variable.ts';
+
+/** `a === b` */
+export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
+  const [a, b] = [settled(t, x), settled(t, y)];
+  if (a.kind === 'constant' && b.kind === 'constant') return constantOf(t, a) === constantOf(t, b);
+  if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
+  return mixed(t, a, b, true);
+}
+
+/** As Map keys and `includes` compare: NaN is itself. */
+export function sameValueZero(t: Tracer, a: Variable, b: Variable): boolean {
+  if (a.kind === 'constant' && b.kind === 'constant') {
+    const [x, y] = [constantOf(t, a), constantOf(t, b)];
+    return x === y || Object.is(x, y);
+  }
+  return strictlyEqual(t, a, b);
+}
+
+/** `a == b` */
+export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
+  const [a, b] = [settled(t, x), settled(t, y)];
+  if (a.kind === 'constant' && b.kind === 'constant') {
+    // biome-ignore lint/suspicious/noDoubleEquals: it is what is asked for.
+    return constantOf(t, a) == constantOf(t, b);
+  }
+  if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
+  return mixed(t, a, b, false);
+}
+
+/** A primitive and an object. */
+function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): false {
+  const [constant, other] = a.kind === 'constant' ? [a, b] : [b, a];
+  const value = constantOf(t, constant);
+  if (value === null || value === undefined) {
+    truthiness(t, other);
+    return false;
+  }
+  // An object equals a primitive only loosely, through conversion that user code may define.
+  if (!strict) throw new GraphBreak('unsupported-value', 'an object == a primitive');
+  typeOf(t, other);
+  return false;
+}
+
+function settled(t: Tracer, variable: Variable): Variable {
+  return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
+}

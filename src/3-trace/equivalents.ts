@@ -1,0 +1,84 @@
+/**
+ * Host functions that call back: traced through a function of the same meaning, as its bytecode. So a
+ * break in a callback stops in the middle of it like anywhere else.
+ */
+
+import type { Code } from '../bytecode/code.ts';
+import type { Closure } from '../bytecode/frame.ts';
+import { asArray } from './arrays.ts';
+import { isRefused } from './code-of.ts';
+import { asCollection } from './collections.ts';
+import * as arrays from './equivalents/arrays.ts';
+import * as collections from './equivalents/collections.ts';
+import { insertionSort } from './equivalents/sort.ts';
+import type { Tracer } from './tracer.ts';
+import type { Variable } from './variable.ts';
+
+type AnyFunction = (...args: never[]) => unknown;
+
+interface Equivalent {
+  readonly body: AnyFunction;
+  /** Whether it stands for the host's function with this receiver. */
+  readonly fits: (t: Tracer, receiver: Variable, args: readonly Variable[]) => boolean;
+}
+
+const isCallable = (variable: Variable | undefined): boolean =>
+  variable?.kind === 'function' || variable?.kind === 'closure' || variable?.kind === 'bound';
+
+const onArray: Equivalent['fits'] = (t, receiver, [callback]) =>
+  isCallable(callback) && asArray(t, receiver) !== undefined;
+
+const onCollection: Equivalent['fits'] = (t, receiver, [callback]) =>
+  isCallable(callback) && asCollection(t, receiver, 'Map', 'Set') !== undefined;
+
+const table = new Map<unknown, Equivalent>([
+  ...(
+    [
+      [Array.prototype.map, arrays.map],
+      [Array.prototype.filter, arrays.filter],
+      [Array.prototype.forEach, arrays.forEach],
+      [Array.prototype.some, arrays.some],
+      [Array.prototype.every, arrays.every],
+      [Array.prototype.find, arrays.find],
+      [Array.prototype.findIndex, arrays.findIndex],
+      [Array.prototype.findLast, arrays.findLast],
+      [Array.prototype.findLastIndex, arrays.findLastIndex],
+      [Array.prototype.flatMap, arrays.flatMap],
+      [Array.prototype.reduce, arrays.reduce],
+      [Array.prototype.reduceRight, arrays.reduceRight],
+      [Array.prototype.sort, insertionSort],
+      [Array.prototype.toSorted, arrays.toSorted],
+    ] as [AnyFunction, AnyFunction][]
+  ).map(([host, body]) => [host, { body, fits: onArray }] as const),
+  [Map.prototype.forEach, { body: collections.forEach, fits: onCollection }],
+  [Set.prototype.forEach, { body: collections.forEach, fits: onCollection }],
+  [
+    Array.from,
+    {
+      body: arrays.from,
+      fits: (_t: Tracer, _receiver: Variable, [, f]: readonly Variable[]) => isCallable(f),
+    },
+  ],
+]);
+
+const codes = new WeakSet<Code>();
+
+/** Code that stands for the host's: no place in it is the user's. */
+export function isEquivalent(code: Code): boolean {
+  return codes.has(code);
+}
+
+/** The code that stands for a host function in this call; undefined when there is none. */
+export function equivalentOf(
+  t: Tracer,
+  fn: AnyFunction,
+  receiver: Variable,
+  args: readonly Variable[],
+): Closure | undefined {
+  const equivalent = table.get(fn);
+  if (!equivalent?.fits(t, receiver, args)) return undefined;
+  const found = t.codeOf(equivalent.body);
+  if (isRefused(found)) return undefined;
+  codes.add(found.closure.code);
+  return found.closure;
+}

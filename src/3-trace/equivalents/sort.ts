@@ -1,0 +1,49 @@
+/**
+ * `array.sort(compare)` for up to 63 elements. Timsort (Peters, 2002) begins such a list as one run that
+ * goes up, or strictly down, and inserts the rest by binary search. Comparisons come in the order in
+ * which V8 makes them, since a comparator may be seen working.
+ */
+export function insertionSort(
+  this: unknown[],
+  compare: (a: unknown, b: unknown) => number,
+): unknown[] {
+  const items: unknown[] = [];
+  let missing = 0;
+  const length = this.length;
+  for (let i = 0; i < length; i++) {
+    if (this[i] === undefined) missing++;
+    else items.push(this[i]);
+  }
+  const count = items.length;
+  if (count > 1) {
+    let run = 2;
+    const down = compare(items[1], items[0]) < 0;
+    while (run < count) {
+      const order = compare(items[run], items[run - 1]);
+      if (down ? order >= 0 : order < 0) break;
+      run++;
+    }
+    if (down) {
+      for (let low = 0, high = run - 1; low < high; low++, high--) {
+        const item = items[low];
+        items[low] = items[high];
+        items[high] = item;
+      }
+    }
+    for (let next = run; next < count; next++) {
+      const item = items[next];
+      let low = 0;
+      let high = next;
+      while (low < high) {
+        const middle = low + ((high - low) >> 1);
+        if (compare(item, items[middle]) < 0) high = middle;
+        else low = middle + 1;
+      }
+      for (let i = next; i > low; i--) items[i] = items[i - 1];
+      items[low] = item;
+    }
+  }
+  for (let i = 0; i < missing; i++) items.push(undefined);
+  for (let i = 0; i < items.length; i++) this[i] = items[i];
+  return this;
+}

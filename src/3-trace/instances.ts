@@ -1,0 +1,59 @@
+import { isProxy } from '../guards/plain.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { guardIdentity } from './facts.ts';
+import type { Tracer } from './tracer.ts';
+import { known, type Variable } from './variable.ts';
+
+const ordinary = Function.prototype[Symbol.hasInstance];
+
+/** `value instanceof constructor` */
+export function isInstance(t: Tracer, value: Variable, type: Variable): Variable {
+  if (type.kind !== 'function') {
+    throw new GraphBreak('unsupported-value', 'instanceof something made inside');
+  }
+  const { value: constructorFunction } = type;
+  if (isProxy(constructorFunction) || constructorFunction[Symbol.hasInstance] !== ordinary) {
+    throw new GraphBreak('unsupported-value', 'instanceof is defined by the user');
+  }
+  guardIdentity(t, type);
+  const prototype: unknown = constructorFunction.prototype;
+  switch (value.kind) {
+    case 'constant':
+    case 'symbolic':
+      return known(false);
+    case 'object':
+    case 'function':
+      if (!value.source) return known(inherits(value.value, prototype));
+      return t.read(
+        { kind: 'instanceOf', base: value.source, type: constructorFunction },
+        inherits(value.value, prototype),
+      );
+    default:
+      return known(inherits(prototypeOf(value), prototype, true));
+  }
+}
+
+/** Of what was made inside, or is a tensor. */
+function prototypeOf(value: Variable): object | null {
+  switch (value.kind) {
+    case 'tensor':
+      return Object.getPrototypeOf(value.actual ?? value.traced) as object;
+    case 'newArray':
+      return value.isArguments ? Object.prototype : Array.prototype;
+    case 'newObject':
+      return value.prototype === undefined ? Object.prototype : (value.prototype?.value ?? null);
+    case 'newCollection':
+      return value.type === 'Map' ? Map.prototype : Set.prototype;
+    case 'closure':
+    case 'bound':
+      return Function.prototype;
+    default:
+      throw new GraphBreak('unsupported-value', `a ${value.kind} instanceof`);
+  }
+}
+
+function inherits(object: object | null, prototype: unknown, included = false): boolean {
+  let at = included ? object : (Object.getPrototypeOf(object) as object | null);
+  for (; at; at = Object.getPrototypeOf(at) as object | null) if (at === prototype) return true;
+  return false;
+}

@@ -1,0 +1,230 @@
+/** Calls: the tensor API is appended, user functions are inlined, everything else runs natively. */
+
+import type { Closure } from '../bytecode/frame.ts';
+import type { Reg } from '../bytecode/instructions.ts';
+import { usesSuper } from '../bytecode/uses-super.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import { closureOf } from '../resume/function-of.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { breakGraph, isNotToStatic } from '../traces/policy.ts';
+import { callApi, isDataRead, isTracedApi } from './api.ts';
+import { arrayElements, asArray } from './arrays.ts';
+import { callBuiltin } from './builtins.ts';
+import { nameAt } from './callee-name.ts';
+import { isRefused } from './code-of.ts';
+import { equivalentOf } from './equivalents.ts';
+import { guardIdentity, isNullish } from './facts.ts';
+import { callFramework, scopedMode } from './framework-calls.ts';
+import { isFrameworkFile, isInlinedFrameworkFile } from './framework-files.ts';
+import type { TraceFrame, Tracer } from './tracer.ts';
+import {
+  type CellReference,
+  type ClosureVariable,
+  type FunctionVariable,
+  isPrimitive,
+  known,
+  undefinedVariable,
+  type Variable,
+} from './variable.ts';
+
+/** One call as it stands before it is made. */
+export interface Call {
+  readonly receiver: Variable;
+  readonly args: readonly Variable[];
+  /** The gradient mode of the callee; null: the caller's. */
+  readonly gradMode: boolean | null;
+  /** The caller's register for the result. */
+  readonly returnTo: Reg | undefined;
+}
+
+/** The result; undefined when a frame was pushed whose return gives it. */
+export function invoke(t: Tracer, callee: Variable, call: Call): Variable | undefined {
+  if (callee.kind === 'closure') return inlineClosure(t, callee, call);
+  if (callee.kind === 'bound') {
+    const { target, receiver, args } = callee;
+    return invoke(t, target, { ...call, receiver, args: [...args, ...call.args] });
+  }
+  if (callee.kind !== 'function') {
+    throw new GraphBreak('throw', `${nameAt(t.top)} is not a function`);
+  }
+  const made = callee.source && closureOf(callee.value);
+  if (made) return inlineMadeClosure(t, callee, made, call);
+  guardIdentity(t, callee);
+  const gradMode = scopedMode(callee.value);
+  const [body] = call.args;
+  if (gradMode !== undefined && body) {
+    return invoke(t, body, { ...call, receiver: undefinedVariable, args: [], gradMode });
+  }
+  return callKnown(t, callee, call) ?? inlineFunction(t, callee, call);
+}
+
+/**
+ * Makes a call and follows it to its return: for what the language calls in the middle of an
+ * instruction. A break inside it takes everything back and belongs to that instruction.
+ */
+export function callInside(
+  t: Tracer,
+  callee: Variable,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable {
+  return t.attempt(() => {
+    const caller = t.top;
+    const depth = t.frames.length;
+    t.floor = depth;
+    const call = { receiver, args, gradMode: null, returnTo: undefined };
+    const result = invoke(t, callee, call);
+    if (result) return result;
+    // The call is under way: the frame stands behind it, as frames that wait do.
+    caller.pc++;
+    const value = t.runAbove(depth);
+    caller.pc--;
+    return value;
+  });
+}
+
+/** Functions that need no source: those of the tensor API, and those of the host that are understood. */
+function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
+  const { value } = callee;
+  if (value === breakGraph) throw new GraphBreak('forced', 'breakGraph()');
+  if (isNotToStatic(value)) {
+    throw new GraphBreak('not-to-static', `${nameAt(t.top, callee)}() is not to be captured`);
+  }
+  if (isTracedApi(value)) return callApi(t, value, call.receiver, call.args);
+  if (isDataRead(value)) {
+    throw new GraphBreak('data-read', `${nameAt(t.top, callee)}() reads values`);
+  }
+  return (
+    callFramework(t, value, call.receiver, call.args) ??
+    callBuiltin(t, value, call.receiver, call.args)
+  );
+}
+
+function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
+  const indirect = indirectCall(t, callee, call);
+  if (indirect) return invoke(t, indirect.callee, indirect.call);
+  const equivalent = equivalentOf(t, callee.value, call.receiver, call.args);
+  if (equivalent) {
+    return enterCall(t, call, {
+      closure: equivalent,
+      cells: [],
+      thisVariable: call.receiver,
+      args: call.args,
+    });
+  }
+  const { receiver, args } = call;
+  const name = `${nameAt(t.top, callee)}()`;
+  const found = t.codeOf(callee.value);
+  if (isRefused(found)) {
+    if (found.native) throw new GraphBreak('native-call', `${name} is native code`);
+    throw new GraphBreak('not-captured', `${name} is not captured: ${found.why}`);
+  }
+  const { closure, boundThis, boundArgs } = found;
+  const { file } = closure.code.source;
+  if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
+    throw new GraphBreak('framework-call', `${name} is part of tostatic`);
+  }
+  const { lexicalThis, homeObject } = closure;
+  if (!homeObject && usesSuper(closure.code)) {
+    throw new GraphBreak('not-captured', `${name} uses super in a class that cannot be found`);
+  }
+  // The function is the same one, so its cells and what it is bound to are.
+  const given = boundThis ? heldVariable(t, boundThis.value, 'the bound this') : receiver;
+  const thisVariable = lexicalThis
+    ? heldVariable(t, lexicalThis.value, 'this')
+    : receiverSeenBy(closure, given, name);
+  const cells = closure.cells.map((value) =>
+    heldVariable(t, value, `a variable of ${name}`),
+  ) as CellReference[];
+  const bound = boundArgs.map((value) => heldVariable(t, value, 'a bound argument'));
+  return enterCall(t, call, { closure, cells, thisVariable, args: [...bound, ...args] });
+}
+
+/** `f.call(…)` and `f.apply(…)`. */
+function indirectCall(
+  t: Tracer,
+  { value }: FunctionVariable,
+  call: Call,
+): { callee: Variable; call: Call } | undefined {
+  const called: unknown = value;
+  const callee = call.receiver;
+  if (callee.kind !== 'function' && callee.kind !== 'closure' && callee.kind !== 'bound') return;
+  const [receiver = undefinedVariable, ...args] = call.args;
+  if (called === Function.prototype.call) return { callee, call: { ...call, receiver, args } };
+  if (called !== Function.prototype.apply) return undefined;
+  return { callee, call: { ...call, receiver, args: listed(t, args[0]) } };
+}
+
+function listed(t: Tracer, list: Variable | undefined): Variable[] {
+  if (!list || isNullish(t, list)) return [];
+  const array = asArray(t, list);
+  if (!array) throw new GraphBreak('unsupported-value', 'arguments that are no array');
+  return arrayElements(t, array);
+}
+
+/** Something that can't change, since what holds it can't. */
+function heldVariable(t: Tracer, value: unknown, name: string): Variable {
+  if (isPrimitive(value)) return known(value);
+  return t.read({ kind: 'held', value, name }, value);
+}
+
+/** Sloppy code sees an object where the caller gave none. */
+function receiverSeenBy(
+  { code }: Pick<Closure, 'code'>,
+  receiver: Variable,
+  name: string,
+): Variable {
+  if (!code.strict && code.kind !== 'arrow' && receiver.kind === 'constant') {
+    throw new GraphBreak('unsupported-value', `${name} is sloppy and is called without an object`);
+  }
+  return receiver;
+}
+
+/** A function that the trace itself made. */
+function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): undefined {
+  const { code, outer, cells } = callee;
+  const arrow = code.kind === 'arrow';
+  const closure = { code, scope: outer.scope, homeObject: arrow ? outer.homeObject : undefined };
+  const thisVariable = arrow
+    ? callee.thisVariable
+    : receiverSeenBy(closure, call.receiver, `${code.name}()`);
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+}
+
+/**
+ * A function that bytecode made, before a break for instance. Each run makes another one, so its code is
+ * guarded and not its identity; what it has captured is read through it.
+ */
+function inlineMadeClosure(
+  t: Tracer,
+  callee: FunctionVariable,
+  made: Closure,
+  call: Call,
+): undefined {
+  const base = callee.source!;
+  const { code, scope, homeObject, lexicalThis } = made;
+  t.guard(`closure ${sourceKey(base)}`, { kind: 'closure', source: base, code, scope, homeObject });
+  const thisVariable = lexicalThis
+    ? t.read({ kind: 'closureThis', base }, lexicalThis.value)
+    : receiverSeenBy(made, call.receiver, `${code.name}()`);
+  const closure = { code, scope, homeObject };
+  const cells = made.cells.map((cell, index) =>
+    t.read({ kind: 'closureCell', base, index }, cell),
+  ) as CellReference[];
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+}
+
+/** Pushes the callee; the caller goes on after its call, with the result in `returnTo`. */
+function enterCall(
+  t: Tracer,
+  { gradMode, returnTo }: Call,
+  callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args'>,
+): undefined {
+  if (callee.closure.code.isAsync) {
+    throw new GraphBreak('native-call', `${callee.closure.code.name || 'a function'} is async`);
+  }
+  const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);
+  const mode = gradMode ?? t.top.gradMode;
+  t.push({ ...callee, entry: null, registers, returnTo, gradMode: mode, pc: 0 });
+  return undefined;
+}

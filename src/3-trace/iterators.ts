@@ -1,0 +1,175 @@
+/** Iteration: over arrays, strings, Maps and Sets directly; over the user's iterators by their methods. */
+
+import { isProxy } from '../guards/plain.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { type ArrayVariable, arrayElement, arrayElements, arrayLength, asArray } from './arrays.ts';
+import { asCollection, type CollectionVariable, entriesOf } from './collections.ts';
+import { constantOf, isNullish, truthiness } from './facts.ts';
+import { plainKeys, readProperty, readSymbol } from './properties.ts';
+import type { Tracer } from './tracer.ts';
+import {
+  type IteratedVariable,
+  type IteratorRecordVariable,
+  type IteratorVariable,
+  known,
+  newArray,
+  type Variable,
+} from './variable.ts';
+
+export function iteratorOver(
+  over: IteratedVariable,
+  what: IteratorVariable['what'],
+): IteratorVariable {
+  return { kind: 'iterator', over, what, next: 0, done: false };
+}
+
+/** `for (… of iterable)` begins. */
+export function openIteration(t: Tracer, iterable: Variable): IteratorRecordVariable {
+  const array = asArray(t, iterable);
+  if (array) return record(iteratorOver(array, 'values'), null, true);
+  if (iterable.kind === 'iterator') return record(iterable, null, false);
+  const set = asCollection(t, iterable, 'Set');
+  if (set) return record(iteratorOver(set, 'values'), null, false);
+  const map = asCollection(t, iterable, 'Map');
+  if (map) return record(iteratorOver(map, 'entries'), null, false);
+  if (iterable.kind === 'constant') {
+    const value = constantOf(t, iterable);
+    if (typeof value !== 'string') throw new GraphBreak('throw', `${typeof value} is iterated`);
+    const letters = newArray([...value].map((letter) => known(letter)));
+    return record(iteratorOver(letters, 'values'), null, true);
+  }
+  return openUserIteration(t, iterable);
+}
+
+/** `for (const key in object)`: of an object whose prototypes add no names. */
+export function openKeyIteration(t: Tracer, object: Variable): IteratorRecordVariable {
+  if (object.kind === 'constant' && isNullish(t, object)) return overNames([]);
+  if (object.kind === 'object') {
+    for (
+      let above = Object.getPrototypeOf(object.value) as object | null;
+      above;
+      above = Object.getPrototypeOf(above) as object | null
+    ) {
+      if (isProxy(above) || Object.keys(above).length > 0) {
+        throw new GraphBreak('unsupported-iterable', 'inherited names are visited');
+      }
+    }
+  } else if (object.kind !== 'newObject' || object.prototype) {
+    throw new GraphBreak('unsupported-iterable', `the names of a ${object.kind} are visited`);
+  }
+  return overNames(plainKeys(t, object));
+}
+
+function overNames(names: readonly string[]): IteratorRecordVariable {
+  const list = newArray(names.map((name) => known(name)));
+  return record(iteratorOver(list, 'values'), null, true);
+}
+
+function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariable {
+  return t.attempt(() => {
+    const method = readSymbol(t, iterable, Symbol.iterator);
+    if (method.kind !== 'function' && method.kind !== 'closure') {
+      throw new GraphBreak('unsupported-iterable', `a ${iterable.kind} is iterated`);
+    }
+    const iterator = t.callInside(method, iterable, []);
+    if (iterator.kind === 'iterator') return record(iterator, null, false);
+    return record(iterator, readProperty(t, iterator, 'next'), false);
+  });
+}
+
+function record(
+  iterator: Variable,
+  next: Variable | null,
+  direct: boolean,
+): IteratorRecordVariable {
+  return { kind: 'iteratorRecord', iterator, next, direct, done: false };
+}
+
+/** The next element; null at the end. */
+export function advance(t: Tracer, iteration: IteratorRecordVariable): Variable | null {
+  if (iteration.done) return null;
+  const { iterator, next } = iteration;
+  const element =
+    iterator.kind === 'iterator' ? advanceIterator(t, iterator) : callNext(t, iterator, next!);
+  if (element === null) {
+    t.journal.note(() => {
+      iteration.done = false;
+    });
+    iteration.done = true;
+  }
+  return element;
+}
+
+/** `iterator.next()` of the language's own iterators, without the result object. */
+export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable | null {
+  if (iterator.done) return null;
+  const { next, over, what } = iterator;
+  const array = over.kind === 'newCollection' ? undefined : asArray(t, over);
+  const element = array
+    ? arrayStep(t, array, what, next)
+    : collectionStep(t, over as CollectionVariable, what, next);
+  t.journal.note(() => Object.assign(iterator, { next, done: false }));
+  iterator.next++;
+  if (element === null) iterator.done = true;
+  return element;
+}
+
+function arrayStep(
+  t: Tracer,
+  array: ArrayVariable,
+  what: IteratorVariable['what'],
+  index: number,
+): Variable | null {
+  if (index >= arrayLength(t, array)) return null;
+  if (what === 'keys') return known(index);
+  const element = arrayElement(t, array, index);
+  return what === 'values' ? element : newArray([known(index), element]);
+}
+
+function collectionStep(
+  t: Tracer,
+  collection: CollectionVariable,
+  what: IteratorVariable['what'],
+  index: number,
+): Variable | null {
+  const entry = entriesOf(t, collection)[index];
+  if (!entry) return null;
+  if (what === 'entries') return newArray([entry.key, entry.value]);
+  return what === 'keys' ? entry.key : entry.value;
+}
+
+function callNext(t: Tracer, iterator: Variable, next: Variable): Variable | null {
+  return t.attempt(() => {
+    const result = t.callInside(next, iterator, []);
+    if (truthiness(t, readProperty(t, result, 'done'))) return null;
+    return readProperty(t, result, 'value');
+  });
+}
+
+/** Leaving a loop early. The language's own iterators have no method for it. */
+export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): void {
+  const { iterator, done } = iteration;
+  if (done || iterator.kind === 'iterator') return;
+  t.attempt(() => {
+    const method = readProperty(t, iterator, 'return');
+    if (method.kind === 'function' || method.kind === 'closure') {
+      t.callInside(method, iterator, []);
+    }
+    t.journal.note(() => {
+      iteration.done = false;
+    });
+    iteration.done = true;
+  });
+}
+
+/** All elements, as for `[...iterable]`. */
+export function expand(t: Tracer, iterable: Variable): Variable[] {
+  const array = asArray(t, iterable);
+  if (array) return arrayElements(t, array);
+  return t.attempt(() => {
+    const iteration = openIteration(t, iterable);
+    const elements: Variable[] = [];
+    for (let next = advance(t, iteration); next; next = advance(t, iteration)) elements.push(next);
+    return elements;
+  });
+}

@@ -1,0 +1,95 @@
+/** Writing and deleting properties: at once where the object was made inside, else after the run. */
+
+import { accessorOf, isProxy, writesPlainly } from '../guards/plain.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { asArray, isIndex, setElement, setLength } from './arrays.ts';
+import { constantOf } from './facts.ts';
+import { writeTensorGrad } from './tensor-properties.ts';
+import type { Tracer } from './tracer.ts';
+import type { ObjectVariable, Variable } from './variable.ts';
+
+export function writeProperty(t: Tracer, object: Variable, key: string, value: Variable): void {
+  switch (object.kind) {
+    case 'newObject':
+      if (key === '__proto__') break;
+      if (object.prototype && !object.entries.has(key)) {
+        if (callsSetter(t, object.prototype, object, key, value)) return;
+        if (!writesPlainly(object.prototype.value, key)) break;
+      }
+      t.journal.keepMap(object.entries);
+      object.entries.set(key, value);
+      return;
+    case 'newArray':
+      if (object.isArguments) break;
+      if (isIndex(key) && Number(key) <= object.elements.length) {
+        t.journal.keepList(object.elements);
+        object.elements[Number(key)] = value;
+        return;
+      }
+      if (key !== 'length') break;
+      setLength(t, object, constantOf(t, value) as number);
+      return;
+    case 'tensor':
+      if (key !== 'grad') break;
+      writeTensorGrad(t, object, value);
+      return;
+    case 'object':
+      writeOuterProperty(t, object, key, value);
+      return;
+    default:
+  }
+  throw new GraphBreak('object-write', `the property ${key} is assigned`);
+}
+
+function writeOuterProperty(t: Tracer, object: ObjectVariable, key: string, value: Variable): void {
+  if (isIndex(key) || key === 'length') {
+    const array = asArray(t, object);
+    if (array) {
+      if (key === 'length') setLength(t, array, constantOf(t, value) as number);
+      else setElement(t, array, Number(key), value);
+      return;
+    }
+  }
+  if (!isProxy(object.value) && callsSetter(t, object, object, key, value)) return;
+  if (!writesPlainly(object.value, key)) {
+    throw new GraphBreak('object-write', `the property ${key} is assigned`);
+  }
+  t.effects.write(object.value, object.source, key, value);
+}
+
+function callsSetter(
+  t: Tracer,
+  holder: ObjectVariable,
+  receiver: Variable,
+  key: string,
+  value: Variable,
+): boolean {
+  const accessor = accessorOf(holder.value, key);
+  if (!accessor?.set) return false;
+  const source = { kind: 'accessor', base: holder.source, key, which: 'set' } as const;
+  try {
+    t.callInside(t.read(source, accessor.set), receiver, [value]);
+  } catch (error) {
+    const native = error instanceof GraphBreak && error.reason === 'native-call';
+    throw native ? new GraphBreak('object-write', `the property ${key} is assigned`) : error;
+  }
+  return true;
+}
+
+/** `delete object[key]` */
+export function deleteProperty(t: Tracer, object: Variable, key: string): void {
+  if (object.kind === 'newObject') {
+    t.journal.keepMap(object.entries);
+    object.entries.delete(key);
+    return;
+  }
+  const plain = object.kind === 'object' && !isProxy(object.value) && !Array.isArray(object.value);
+  if (plain && !ArrayBuffer.isView(object.value)) {
+    const own = Object.getOwnPropertyDescriptor(object.value, key);
+    if (own === undefined || own.configurable) {
+      t.effects.delete(object.value, object.source, key);
+      return;
+    }
+  }
+  throw new GraphBreak('object-write', `the property ${key} is deleted`);
+}

@@ -1,0 +1,219 @@
+/** Objects that each run makes again. */
+
+import { assertNever } from '../../runtime/errors/invariant.ts';
+import type { Cell } from '../bytecode/frame.ts';
+import { contentsOf } from '../traces/recipes.ts';
+import type { Make, Recipe } from '../traces/trace-result.ts';
+import { arrayIteratorAt, instantiate } from './interpreter.ts';
+import { iterationOf } from './iterator-record.ts';
+import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import { argumentsObject } from './semantics.ts';
+
+/**
+ * Makes the objects of one run: first empty containers, then what is made of others, then the
+ * containers' contents, so that cycles close; last, iterators step to where they stood.
+ */
+export function compileMakes(makes: readonly Make[]): (values: RunValues) => void {
+  const compiled = makes.map(compileMake);
+  const shells = compiled.flatMap((make, i) => ('empty' in make ? [{ i, make }] : []));
+  const built = inOrder(makes).flatMap((i) => {
+    const make = compiled[i]!;
+    return 'build' in make ? [{ i, make }] : [];
+  });
+  const settled = built.flatMap(({ i, make }) => (make.settle ? [{ i, settle: make.settle }] : []));
+  return (values) => {
+    for (const { i, make } of shells) values.made[i] = make.empty();
+    for (const { i, make } of built) values.made[i] = make.build(values);
+    for (const { i, make } of shells) make.fill(values.made[i], values);
+    for (const { i, settle } of settled) settle(values.made[i]);
+  };
+}
+
+/** What something is made of comes before it. */
+function inOrder(makes: readonly Make[]): number[] {
+  const order = new Set<number>();
+  const visited = new Set<number>();
+  const visit = (recipe: Recipe) => {
+    if (recipe.kind === 'made') add(recipe.index);
+  };
+  const add = (i: number) => {
+    if (visited.has(i)) return;
+    visited.add(i);
+    const make = makes[i]!;
+    for (const part of partsOf(make)) visit(part);
+    order.add(i);
+  };
+  for (const i of makes.keys()) add(i);
+  return [...order];
+}
+
+/** What must be there when it is built; containers are filled later. */
+function partsOf(make: Make): readonly Recipe[] {
+  const isContainer = ['array', 'arguments', 'object', 'collection', 'cell'].includes(make.kind);
+  return isContainer ? [] : contentsOf(make);
+}
+
+type CompiledMake =
+  | { readonly empty: () => unknown; readonly fill: (made: unknown, values: RunValues) => void }
+  | { readonly build: RecipeReader; readonly settle?: (made: unknown) => void };
+
+function compileMake(make: Make): CompiledMake {
+  switch (make.kind) {
+    case 'array': {
+      const append = compileItems(make.elements);
+      return { empty: () => [], fill: (made, values) => append(made as unknown[], values) };
+    }
+    case 'arguments': {
+      const append = compileItems(make.elements);
+      const { length } = make.elements;
+      return {
+        empty: () => argumentsObject(new Array<unknown>(length).fill(undefined)),
+        fill: (made, values) => {
+          const items: unknown[] = [];
+          append(items, values);
+          Object.assign(made as object, items);
+        },
+      };
+    }
+    case 'object':
+      return compileObject(make);
+    case 'collection':
+      return compileCollection(make);
+    case 'cell': {
+      const read = compileRecipe(make.content);
+      return {
+        empty: (): Cell => ({ value: undefined }),
+        fill: (made, values) => {
+          (made as Cell).value = read(values);
+        },
+      };
+    }
+    case 'arrayIterator': {
+      const array = compileRecipe(make.array);
+      const { next, done } = make;
+      return {
+        build: (values) => {
+          const iteration = arrayIteratorAt(array(values) as unknown[], next);
+          iteration.done = done;
+          return iteration;
+        },
+      };
+    }
+    case 'iterator': {
+      const over = compileRecipe(make.over);
+      const { what, next } = make;
+      return {
+        build: (values) => (over(values) as Map<unknown, unknown>)[what](),
+        settle: (made) => {
+          for (let i = 0; i < next; i++) (made as Iterator<unknown>).next();
+        },
+      };
+    }
+    case 'iteratorRecord': {
+      const iterator = compileRecipe(make.iterator);
+      const { done } = make;
+      return {
+        build: (values) => {
+          const iteration = iterationOf(iterator(values) as Iterator<unknown>);
+          iteration.done = done;
+          return iteration;
+        },
+      };
+    }
+    case 'bound': {
+      const [target, receiver] = [compileRecipe(make.target), compileRecipe(make.receiver)];
+      const args = make.args.map(compileRecipe);
+      return {
+        build: (values) => {
+          const given = args.map((read) => read(values));
+          // Nobody can look into a bound function: what it holds is shown here.
+          values.made.push([receiver(values), ...given]);
+          return (target(values) as () => unknown).bind(receiver(values), ...given);
+        },
+      };
+    }
+    case 'closure':
+      return compileClosure(make);
+    default:
+      return assertNever(make, 'make');
+  }
+}
+
+/** Appends the elements to an array; a missing one leaves a hole. */
+export function compileItems(
+  items: readonly (Recipe | null)[],
+): (array: unknown[], values: RunValues) => void {
+  const readers = items.map((item) => item && compileRecipe(item));
+  return (array, values) => {
+    for (const read of readers) {
+      if (read) array.push(read(values));
+      else array.length++;
+    }
+  };
+}
+
+function compileObject(make: Make & { kind: 'object' }): CompiledMake {
+  const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const fill = (made: unknown, values: RunValues) => {
+    for (const [key, read] of entries) (made as Record<string, unknown>)[key] = read(values);
+  };
+  const { prototype } = make;
+  if (prototype === undefined) return { empty: () => ({}), fill };
+  if (prototype === null) return { empty: () => Object.create(null) as object, fill };
+  const read = compileRecipe(prototype);
+  return {
+    empty: () => ({}),
+    fill: (made, values) => {
+      Object.setPrototypeOf(made, read(values) as object);
+      for (const [key, value] of entries) {
+        Object.defineProperty(made, key, {
+          value: value(values),
+          writable: true,
+          enumerable: true,
+          configurable: true,
+        });
+      }
+    },
+  };
+}
+
+function compileCollection(make: Make & { kind: 'collection' }): CompiledMake {
+  const entries = make.entries.map(([key, value]) => ({
+    key: compileRecipe(key),
+    value: compileRecipe(value),
+  }));
+  if (make.type === 'Map') {
+    return {
+      empty: () => new Map(),
+      fill: (made, values) => {
+        const map = made as Map<unknown, unknown>;
+        for (const { key, value } of entries) map.set(key(values), value(values));
+      },
+    };
+  }
+  return {
+    empty: () => new Set(),
+    fill: (made, values) => {
+      for (const { key } of entries) (made as Set<unknown>).add(key(values));
+    },
+  };
+}
+
+function compileClosure(make: Make & { kind: 'closure' }): CompiledMake {
+  const cells = make.cells.map(compileRecipe);
+  const thisValue = compileRecipe(make.thisValue);
+  const { code, outer, name } = make;
+  return {
+    build: (values) => {
+      const made = instantiate(
+        code,
+        outer.scope,
+        cells.map((read) => read(values) as Cell),
+        thisValue(values),
+        code.kind === 'arrow' ? outer.homeObject : undefined,
+      );
+      if (name === undefined) return made;
+      return Object.defineProperty(made, 'name', { value: name, configurable: true });
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** What makes and effects are composed of. */
+
+import { assertNever } from '../../runtime/errors/invariant.ts';
+import type { Source } from '../guards/source.ts';
+import type { Effect, Make, Recipe } from './trace-result.ts';
+
+/** Everything that the object made holds. */
+export function contentsOf(make: Make): readonly Recipe[] {
+  switch (make.kind) {
+    case 'array':
+    case 'arguments':
+      return present(make.elements);
+    case 'object':
+      return [...make.entries.map(([, recipe]) => recipe), ...present([make.prototype])];
+    case 'collection':
+      return make.entries.flat();
+    case 'cell':
+      return [make.content];
+    case 'arrayIterator':
+      return [make.array];
+    case 'iterator':
+      return [make.over];
+    case 'iteratorRecord':
+      return [make.iterator];
+    case 'bound':
+      return [make.target, make.receiver, ...make.args];
+    case 'closure':
+      return [...make.cells, make.thisValue];
+    default:
+      return assertNever(make, 'make');
+  }
+}
+
+/** What the effect puts somewhere. */
+export function storedBy(effect: Effect): readonly Recipe[] {
+  switch (effect.kind) {
+    case 'setProperty':
+      return [effect.value];
+    case 'fillArray':
+      return present(effect.items);
+    case 'changeCollection':
+      return present([effect.key, effect.value]);
+    case 'deleteProperty':
+    case 'dispose':
+      return [];
+    default:
+      return assertNever(effect, 'effect');
+  }
+}
+
+/** What the effect changes. */
+export function changedBy(effect: Effect): Source {
+  switch (effect.kind) {
+    case 'setProperty':
+    case 'deleteProperty':
+      return effect.object;
+    case 'fillArray':
+      return effect.array;
+    case 'changeCollection':
+      return effect.collection;
+    case 'dispose':
+      return effect.tensor;
+    default:
+      return assertNever(effect, 'effect');
+  }
+}
+
+function present(recipes: readonly (Recipe | null | undefined)[]): Recipe[] {
+  return recipes.filter((recipe) => recipe !== null && recipe !== undefined);
+}
