@@ -144,6 +144,7 @@ export class ProgramBuilder implements Interceptor {
 
   rollback(to: Checkpoint): void {
     this.#values.length = to.values;
+    for (const id of this.#bases.keys()) if (id >= to.values) this.#bases.delete(id);
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
     this.#versions = to.versions;
