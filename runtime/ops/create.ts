@@ -11,7 +11,7 @@ import { cast } from './cast.ts';
 import { defineOp, type OpRecord } from './define-op.ts';
 import { div, floor } from './division.ts';
 
-const fullOp = defineOp({
+export const fullOp = defineOp({
   name: 'full',
   operands: {},
   infer: (_inputs, { shape, dtype }) => ({

@@ -56,7 +56,10 @@ export interface PlannedSubgraph {
 }
 
 export interface BackwardPart {
-  /** Frees what forward saved at its last use. */
+  /**
+   * Frees what forward saved at its last use. Predicted is a backward that all outputs bring a gradient to;
+   * with fewer it does less.
+   */
   readonly plan: Plan;
   /** Leaves what forward saved untouched, for `backward({ retainGraph: true })`. */
   readonly retainingPlan: Plan;

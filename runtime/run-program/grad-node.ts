@@ -1,18 +1,21 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { GradNode, type Target } from '../autograd/node.ts';
-import { deviceGuard } from '../device/current.ts';
 import { AutogradError } from '../errors/errors.ts';
-import { zeros } from '../ops/create.ts';
-import type { BackwardPart } from '../program/plan.ts';
+import type { BackwardPart, Plan } from '../program/plan.ts';
+import type { ValueId } from '../program/program.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
+import { type PartialBackward, partialBackward } from './partial-backward.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope.ts';
 
 /** The backward programs of a subgraph, bound when the first backward of their kind runs. */
 const executables = new WeakMap<object, Executable>();
+
+/** Per plan, by the missing gradients. */
+const partials = new WeakMap<Plan, Map<string, PartialBackward>>();
 
 /**
  * The one node of a run of a subgraph. It keeps the scope locked, in which only the values that
@@ -37,9 +40,13 @@ export class RunProgramNode extends GradNode {
   ): (Tensor | null)[] {
     refuseGraph();
     this.#checkVersions();
-    const plan = retainGraph ? this.#backward.retainingPlan : this.#backward.plan;
+    const { plan, retainingPlan, gradInputs } = this.#backward;
+    const whole = retainGraph ? retainingPlan : plan;
     try {
-      return this.#run(plan, gradOutputs);
+      const missing = this.#missing(gradOutputs);
+      if (missing.size === 0) return this.#run(whole, gradInputs, gradOutputs);
+      const part = this.#partial(whole, missing);
+      return this.#run(part.plan, part.gradInputs, gradOutputs);
     } catch (error) {
       this.#afterFailure(retainGraph);
       throw error;
@@ -47,14 +54,14 @@ export class RunProgramNode extends GradNode {
   }
 
   #run(
-    plan: BackwardPart['plan'],
+    plan: Plan,
+    gradInputs: BackwardPart['gradInputs'],
     gradOutputs: readonly (Tensor | null | undefined)[],
   ): (Tensor | null)[] {
     const { slots } = this.#scope;
-    const { gradInputs } = this.#backward;
     this.#backward.gradOutputs.forEach((id, i) => {
-      if (id === null || plan.unusedInputs.includes(id)) return;
-      const gradient = gradOutputs[i] ?? this.#zeros(id);
+      const gradient = gradOutputs[i];
+      if (id === null || !gradient || plan.unusedInputs.includes(id)) return;
       enter(slots[id]!, gradient, this.#subgraph.planned.values[id]!);
       // The scope is the only owner now: the gradient dies at its last use in the program.
       gradient.dispose();
@@ -85,7 +92,7 @@ export class RunProgramNode extends GradNode {
     return this.#subgraph.planned.backward!;
   }
 
-  #executable(plan: BackwardPart['plan']): Executable {
+  #executable(plan: Plan): Executable {
     const existing = executables.get(plan);
     if (existing) return existing;
     const executable = new Executable(plan, this.#subgraph.planned.values);
@@ -93,10 +100,28 @@ export class RunProgramNode extends GradNode {
     return executable;
   }
 
-  /** An output that the user's loss doesn't depend on. */
-  #zeros(id: number): Tensor {
-    const { shape, device } = this.#subgraph.planned.values[id]!;
-    return deviceGuard(device, () => zeros(shape));
+  /** The outputs that the user's loss doesn't depend on. */
+  #missing(gradOutputs: readonly (Tensor | null | undefined)[]): ReadonlySet<ValueId> {
+    const missing = new Set<ValueId>();
+    this.#backward.gradOutputs.forEach((id, i) => {
+      if (id !== null && !gradOutputs[i]) missing.add(id);
+    });
+    return missing;
+  }
+
+  #partial(plan: Plan, missing: ReadonlySet<ValueId>): PartialBackward {
+    const key = [...missing].join();
+    let parts = partials.get(plan);
+    if (!parts) {
+      parts = new Map();
+      partials.set(plan, parts);
+    }
+    let part = parts.get(key);
+    if (!part) {
+      part = partialBackward(this.#backward, plan, this.#subgraph.planned.values, missing);
+      parts.set(key, part);
+    }
+    return part;
   }
 
   #checkVersions(): void {

@@ -1,7 +1,8 @@
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Source } from '../guards/source.ts';
 import type { Journal } from './journal.ts';
 import { ObjectsMet } from './objects-met.ts';
-import type { Variable } from './variable.ts';
+import type { TensorVariable, Variable } from './variable.ts';
 
 /** One place that the trace has written to. */
 export interface Write {
@@ -44,8 +45,8 @@ export class EffectLog {
   readonly collectionChanges: CollectionChange[] = [];
   /** Which objects a later call must not confuse. */
   readonly met = new ObjectsMet();
-  /** Tensors from outside that are given back at the end. */
-  readonly disposed = new Set<Source>();
+  /** Tensors that are given back at the end: the user's own, and values of the program. */
+  readonly disposed = new Map<Tensor, TensorVariable>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -133,9 +134,11 @@ export class EffectLog {
     this.collectionChanges.push(change);
   }
 
-  dispose(source: Source): void {
-    this.#journal.note(() => this.disposed.delete(source));
-    this.disposed.add(source);
+  dispose(variable: TensorVariable): void {
+    const tensor = (variable.actual ?? variable.traced)!;
+    if (this.disposed.has(tensor)) return;
+    this.#journal.note(() => this.disposed.delete(tensor));
+    this.disposed.set(tensor, variable);
   }
 
   #placesOf(object: object, source: Source, key: string): Map<string, Write> {

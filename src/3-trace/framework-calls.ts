@@ -45,10 +45,10 @@ export function callFramework(
   return undefined;
 }
 
-/** A value of the program dies by itself; a tensor from outside is given back after the run. */
+/** It happens after the run, where somebody can still see the tensor. */
 function traceDispose(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
-  if (receiver.source) t.effects.dispose(receiver.source);
+  t.effects.dispose(receiver);
   return undefinedVariable;
 }
 

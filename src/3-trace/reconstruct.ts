@@ -8,7 +8,12 @@ import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import type { Write } from './effects.ts';
 import type { TraceFrame, Tracer } from './tracer.ts';
-import { hole, type IteratorRecordVariable, type Variable } from './variable.ts';
+import {
+  hole,
+  type IteratorRecordVariable,
+  type TensorVariable,
+  type Variable,
+} from './variable.ts';
 
 /**
  * Turns variables into recipes that give the same values after a run of the graph. One object has one
@@ -79,8 +84,15 @@ export class Reconstruction {
         const operands = { key: keyRecipe ?? null, value: valueRecipe ?? null };
         return { kind: 'changeCollection', collection, operation, ...operands };
       }),
-      ...Array.from(effects.disposed, (tensor): Effect => ({ kind: 'dispose', tensor })),
+      ...[...effects.disposed.values()].flatMap((tensor) => this.#disposal(tensor)),
     ];
+  }
+
+  /** A value of the program that nobody sees has no handle to give back. */
+  #disposal({ source, traced }: TensorVariable): Effect[] {
+    if (source) return [{ kind: 'dispose', tensor: source }];
+    if (!this.#outputTensors.includes(traced!)) return [];
+    return [{ kind: 'disposeOutput', output: this.#output(traced!) }];
   }
 
   #propertyEffects({ object, key, value, anew }: Write): Effect[] {

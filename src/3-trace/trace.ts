@@ -4,6 +4,7 @@ import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction, Opcode } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
+import { sourceKey } from '../guards/source-key.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { CodeOf } from './code-of.ts';
@@ -64,6 +65,7 @@ export function trace(
       ...tracer.guards.values(),
       ...distinctInputs(tracer, program),
       ...tracer.effects.met.guards(),
+      ...disposedInputs(tracer),
     ],
     inputs: tracer.inputs.map(({ source }) => source),
     numbers: tracer.numbers,
@@ -94,6 +96,16 @@ function distinctInputs({ inputs }: Tracer, { inputs: ids, ops }: Program): Guar
     const others = differentiable.filter((other) => other.id !== id);
     return { kind: 'distinct', source, others: others.map((other) => other.source) };
   });
+}
+
+/** What is given back is none of the tensors that are used, or exactly those that it was here. */
+function disposedInputs({ effects, inputs }: Tracer): Guard[] {
+  return [...effects.disposed].flatMap(([tensor, { source }]) =>
+    inputs.flatMap(({ source: other, actual }): Guard[] => {
+      if (!source || sourceKey(source) === sourceKey(other)) return [];
+      return [{ kind: 'same', source, other, same: actual === tensor }];
+    }),
+  );
 }
 
 type End =

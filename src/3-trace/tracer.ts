@@ -72,7 +72,8 @@ export class Tracer {
   /** Values whose memory is some tensor's `.grad`. */
   readonly gradients = new Set<ValueId>();
   /** In the order of the program's inputs. */
-  readonly inputs: { readonly source: Source; readonly tensor: Tensor }[] = [];
+  readonly inputs: { readonly source: Source; readonly tensor: Tensor; readonly actual: Tensor }[] =
+    [];
   /** The host's arithmetic that ends in attributes of ops. */
   readonly scalars = new ScalarTable();
   /** Where the program's scalar inputs come from. */
@@ -177,10 +178,13 @@ export class Tracer {
 
   /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
   use(variable: TensorVariable): Tensor {
-    if (variable.traced) return variable.traced;
-    const { actual, source } = variable;
+    const { actual, source, traced: made } = variable;
+    if (this.effects.disposed.has((actual ?? made)!)) {
+      throw new GraphBreak('op-error', 'a disposed tensor is used');
+    }
+    if (made) return made;
     invariant(actual && source, 'a tensor is traced or has a source');
-    if (!actual.holder || this.effects.disposed.has(source)) {
+    if (!actual.holder) {
       throw new GraphBreak('op-error', 'a disposed tensor is used');
     }
     const known = this.#inputOf.get(actual);
@@ -200,7 +204,7 @@ export class Tracer {
     this.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
     const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
     const traced = this.builder.input(meta).requiresGrad_(requiresGrad);
-    this.inputs.push({ source, tensor: traced });
+    this.inputs.push({ source, tensor: traced, actual });
     this.journal.note(() => {
       variable.traced = null;
       this.#inputOf.delete(actual);

@@ -83,6 +83,10 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
         return () => tensor.dispose();
       };
     }
+    case 'disposeOutput': {
+      const { output } = effect;
+      return (values) => () => values.outputs[output]!.dispose();
+    }
     default:
       return assertNever(effect, 'effect');
   }

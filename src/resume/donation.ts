@@ -74,7 +74,7 @@ function enteredFrames({ outcome }: TraceResult): Set<number> {
 /** What is read from the entry frames for after the call. */
 function keptSources({ outcome, makes, effects }: TraceResult): Source[] {
   const recipes: Recipe[] = [...makes.flatMap(contentsOf), ...effects.flatMap(storedBy)];
-  const sources: Source[] = effects.map(changedBy);
+  const sources: Source[] = effects.flatMap((effect) => changedBy(effect) ?? []);
   if (outcome.kind === 'return') recipes.push(outcome.value);
   else {
     for (const { call, registers } of outcome.frames) {

@@ -42,6 +42,7 @@ export function storedBy(effect: Effect): readonly Recipe[] {
       return present([effect.key, effect.value]);
     case 'deleteProperty':
     case 'dispose':
+    case 'disposeOutput':
       return [];
     default:
       return assertNever(effect, 'effect');
@@ -49,7 +50,7 @@ export function storedBy(effect: Effect): readonly Recipe[] {
 }
 
 /** What the effect changes. */
-export function changedBy(effect: Effect): Source {
+export function changedBy(effect: Effect): Source | null {
   switch (effect.kind) {
     case 'setProperty':
     case 'deleteProperty':
@@ -60,6 +61,8 @@ export function changedBy(effect: Effect): Source {
       return effect.collection;
     case 'dispose':
       return effect.tensor;
+    case 'disposeOutput':
+      return null;
     default:
       return assertNever(effect, 'effect');
   }

@@ -123,7 +123,9 @@ export type Effect =
       readonly key: Recipe | null;
       readonly value: Recipe | null;
     }
-  | { readonly kind: 'dispose'; readonly tensor: Source };
+  | { readonly kind: 'dispose'; readonly tensor: Source }
+  /** A result that the program's end has disposed of: somebody still has the handle. */
+  | { readonly kind: 'disposeOutput'; readonly output: number };
 
 /** What the tracer found out about the code from one entry point on. */
 export interface TraceResult {

@@ -5,6 +5,7 @@ import {
   memory,
   memoryPresets,
   nn,
+  noGrad,
   randn,
   relu,
   seed,
@@ -31,7 +32,8 @@ class Net extends nn.Module {
     const hidden = relu(this.second.forward(relu(this.first.forward(x))));
     const scores = this.third.forward(hidden);
     // Backward reads only the shapes of the scores and of their mean.
-    return [scores.sub(scores.mean(1, { keepDim: true })), hidden.add(1)];
+    const extra = noGrad(() => hidden.add(1)); // else the plan counts a gradient that doesn't come
+    return [scores.sub(scores.mean(1, { keepDim: true })), extra];
   }
 }
 

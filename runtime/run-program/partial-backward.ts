@@ -1,0 +1,92 @@
+import { copy } from '../ops/copy.ts';
+import { fullOp } from '../ops/create.ts';
+import type { OpRecord } from '../ops/define-op.ts';
+import { permuteOp } from '../ops/movement.ts';
+import type { BackwardPart, Plan, Step } from '../program/plan.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
+import { isContiguousMeta } from '../tensor/meta.ts';
+
+/** A backward for the case that some outputs got no gradient. */
+export interface PartialBackward {
+  readonly plan: Plan;
+  /** As in BackwardPart; null as well for inputs that none of the given gradients reaches. */
+  readonly gradInputs: readonly (ValueId | null)[];
+}
+
+/**
+ * In: a backward plan, and the gradients that are missing. Out: what eager backward does then, which visits
+ * nothing that only missing gradients lead to. Taking them for zeros would be another thing: zero times
+ * infinity is no number, -0 plus zero is 0, and a leaf would get a gradient of zeros.
+ *
+ * Method: a value that only missing gradients lead to is missing, too. A sum of two contributions, one of them
+ * missing, is the other one. An op that cannot do without (a control op) gets zeros, as its rule does eagerly.
+ */
+export function partialBackward(
+  { gradOutputs, gradInputs }: BackwardPart,
+  plan: Plan,
+  values: ValueTable,
+  missing: ReadonlySet<ValueId>,
+): PartialBackward {
+  const absent = new Set(missing);
+  /** What any gradient leads to. */
+  const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
+  const steps: Step[] = [];
+  /** Last used by steps that are left out. */
+  let dead: ValueId[] = [];
+  const keep = (step: Step): void => {
+    const frees = [...step.frees, ...dead].filter((id) => !absent.has(id));
+    steps.push({ ...step, frees });
+    dead = [];
+  };
+
+  for (const step of plan.steps) {
+    const { inputs, outputs, op } = step.op;
+    const gradients = inputs.filter((id) => derived.has(id));
+    if (gradients.length > 0) for (const id of outputs) derived.add(id);
+    const given = gradients.filter((id) => !absent.has(id));
+    if (given.length === gradients.length) keep(step);
+    else if (given.length === 0) {
+      for (const id of outputs) absent.add(id);
+      dead.push(...step.frees);
+    } else if (op.name === 'add' && given.length === 1) {
+      keep(passOn(step, given[0]!, values));
+    } else {
+      for (const id of gradients) if (absent.delete(id)) steps.push(zerosFor(step.op, id, values));
+      keep(step);
+    }
+  }
+  const isThere = (id: ValueId): boolean => !absent.has(id);
+  return {
+    plan: {
+      ...plan,
+      steps,
+      outputs: plan.outputs.filter(isThere),
+      freesAtEnd: [...plan.freesAtEnd, ...dead].filter(isThere),
+    },
+    gradInputs: gradInputs.map((id) => (id !== null && isThere(id) ? id : null)),
+  };
+}
+
+/** The sum is its one contribution: in the same memory, if nobody else goes on using it. */
+function passOn(step: Step, from: ValueId, values: ValueTable): Step {
+  const meta = values[from]!;
+  // A part of other memory would be taken for all of it.
+  const inMemory = step.frees.includes(from) && isContiguousMeta(meta) && meta.offset === 0;
+  const op: OpRecord = inMemory ? permuteOp : copy;
+  const dims = meta.shape.map((_, i) => i);
+  return {
+    ...step,
+    op: { ...step.op, op, inputs: [from], attrs: inMemory ? { dims } : {} },
+    reuses: [null],
+  };
+}
+
+function zerosFor(user: ProgramOp, id: ValueId, values: ValueTable): Step {
+  const { shape, dtype } = values[id]!;
+  const attrs = { shape, dtype, value: 0 };
+  return {
+    op: { op: fullOp, inputs: [], outputs: [id], attrs, recordsGrad: false, at: user.at },
+    reuses: [null],
+    frees: [],
+  };
+}

@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { cat, memory, stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
+
+/** Gradients after a backward from one of several outputs; null where none arrived. */
+function gradients(
+  fn: (...xs: Tensor[]) => readonly Tensor[],
+  data: readonly number[][],
+  from: number,
+  retainGraph = false,
+) {
+  const inputs = data.map((each) => tensor(each).requiresGrad_());
+  const outputs = fn(...inputs);
+  for (let i = 0; i <= Number(retainGraph); i++) {
+    outputs[from]!.sum().backward(null, { retainGraph: retainGraph && i === 0 });
+  }
+  const found = inputs.map(({ grad }) => grad && [...grad.dataSync()]);
+  for (const { grad } of inputs) grad?.dispose();
+  return found;
+}
+
+const functions: Record<string, (...xs: Tensor[]) => readonly Tensor[]> = {
+  'of an input that only another output depends on': (x, y) => [x!.mul(2).sum(), y!.exp().sum()],
+  'where the other output would bring 0 · ∞': (x, y) => [x!.mul(y!).sum(), x!.log().sum()],
+  'where the sum is negative zero': (x, y) => [x!.mul(y!).neg().sum(), x!.mul(3).sum()],
+  'of three contributions': (x, y) => {
+    const shared = x!.mul(y!);
+    return [shared.sum(), shared.tanh().add(x!).sum(), y!.relu().mul(shared).sum()];
+  },
+  'that is a part of another': (x, y) => {
+    const joined = cat([x!, y!.sub(y!.mean())], 0).narrow(0, 2, 3);
+    return [joined, stack([y!, joined]).sum()];
+  },
+  'through a view': (x, y) => [x!.reshape([1, 3]).mul(y!).sum(), x!.unsqueeze(0).add(y!).sum()],
+};
+
+for (const [name, fn] of Object.entries(functions)) {
+  it(`a gradient ${name} is the eager one, from each output alone`, () => {
+    const data = [
+      [0, -1, 2],
+      [0, 3, -0.5],
+    ];
+    const before = memory.stats('cpu').allocated;
+    tidy(() => {
+      const captured = toStatic(fn);
+      const outputs = fn(...data.map((each) => tensor(each))).length;
+      for (let from = 0; from < outputs; from++) {
+        for (const retain of [false, true]) {
+          const expected = gradients(fn, data, from, retain);
+          expect(gradients(captured, data, from, retain), `output ${from}`).toEqual(expected);
+        }
+      }
+      expect(captured.stats().graphs).toBe(1);
+    });
+    expect(memory.stats('cpu').allocated).toBe(before);
+  });
+}
