@@ -3,6 +3,8 @@
  * over it. Nothing is built while nobody listens: emitters ask `events.active` first.
  */
 
+import type { UserPosition } from '../errors/position.ts';
+
 export type MemoryEvent =
   | {
       readonly kind: 'alloc' | 'free';
@@ -43,6 +45,8 @@ class EventStream {
   active = false;
   /** Name of the op that runs now; allocations are attributed to it. */
   op = '';
+  /** In a program: the user's line that asked for that op. Undefined while ops run eagerly. */
+  at: UserPosition | undefined;
 
   subscribe(listener: MemoryListener): () => void {
     this.#listeners = [...this.#listeners, listener];

@@ -26,21 +26,23 @@ export class Executable {
 
   /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
   run({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): void {
-    const outer = events.op;
+    const { op, at } = events;
     try {
       for (const action of this.#actions) action(slots, scalars);
     } finally {
-      events.op = outer;
+      events.op = op;
+      events.at = at;
     }
   }
 }
 
 function compileStep(step: Step, values: ValueTable): Action {
-  const { op } = step.op;
+  const { op, at } = step.op;
   const run = compileOp(step, values);
   const { frees } = step;
   return (slots, scalars) => {
     events.op = op.name;
+    events.at = at;
     run(slots, scalars);
     for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
   };

@@ -44,7 +44,8 @@ export async function loadFunction(
   return { fn, inputs: (inputs ?? (() => [])) as LoadedFunction['inputs'] };
 }
 
-async function importFile(file: string): Promise<Record<string, unknown>> {
+/** What a module exports. Throws DataError when it can't be loaded. */
+export async function importFile(file: string): Promise<Record<string, unknown>> {
   const path = resolve(file);
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>;

@@ -3,6 +3,7 @@
 
 import { Command } from 'commander';
 import { TostaticError } from '../../runtime/errors/errors.ts';
+import { compareFile } from './compare/compare-file.ts';
 import { explainFile } from './explain-file.ts';
 import { memoryLog } from './memory-log.ts';
 import { traceFile } from './trace-file.ts';
@@ -29,6 +30,20 @@ program
   .option('-f, --function <name>', 'the export to capture, when there are several')
   .option('-n, --calls <count>', 'how often it is called', '2')
   .action(explainFile);
+
+program
+  .command('compare')
+  .description('runs a training step eagerly and as graphs, and compares memory and time')
+  .argument('<file>', 'a module that exports `workload()`, as those in examples/workloads do')
+  .option('--device <name>', 'cpu, or meta, which counts bytes and computes nothing', 'cpu')
+  .option('--steps <count>', 'steps after the first ones, for times and losses', '3')
+  .option('--ways <names>', 'comma-separated: eager, tidy, full, sot, breaks, or an ablation')
+  .option('--ablations', 'also with each clean-up of the memory plan off')
+  .option('--fallback <modes>', 'sweep with forced breaks over: eager, error')
+  .option('--dynamic <modes>', 'sweep with forced breaks over: auto, true, false')
+  .option('--json <file>', 'write all results')
+  .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
+  .action(compareFile);
 
 program
   .command('memory')

@@ -21,6 +21,8 @@ export interface ReportSection {
   readonly summary: string;
   readonly lines: readonly ReportLine[];
   readonly table: ReportTable;
+  /** Further tables, folded up. */
+  readonly details?: readonly { readonly title: string; readonly table: ReportTable }[];
 }
 
 export interface ReportLine {
@@ -116,21 +118,29 @@ function renderFact([name, value]: readonly [string, string]): string {
   return `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd></div>`;
 }
 
-function renderSection({ title, summary, table }: ReportSection, index: number): string {
+function renderSection(section: ReportSection, index: number): string {
+  const { title, summary, table, details = [] } = section;
   return `<section>
 <h2>${escapeHtml(title)}</h2>
 <p class="summary">${escapeHtml(summary)}</p>
 <div class="chart" data-chart="${index}"><noscript>The chart needs JavaScript; the table does not.</noscript></div>
-${renderTable(table)}
+${renderTable(table, true)}
+${details.map(renderDetails).join('\n')}
 </section>`;
 }
 
-function renderTable({ head, rows }: ReportTable): string {
+function renderDetails({ title, table }: { title: string; table: ReportTable }): string {
+  return `<details><summary>${escapeHtml(title)}</summary>${renderTable(table, false)}</details>`;
+}
+
+/** `keyed`: rows are lines of the chart and show their colours. */
+function renderTable({ head, rows }: ReportTable, keyed: boolean): string {
   const headCells = head.map((text) => `<th scope="col">${escapeHtml(text)}</th>`).join('');
   const bodyRows = rows.map((row, line) => {
     const [name = '', ...cells] = row;
     const rest = cells.map((text) => `<td>${escapeHtml(text)}</td>`).join('');
-    return `<tr><th scope="row"><i class="key" data-line="${line}"></i>${escapeHtml(name)}</th>${rest}</tr>`;
+    const key = keyed ? `<i class="key" data-line="${line}"></i>` : '';
+    return `<tr><th scope="row">${key}${escapeHtml(name)}</th>${rest}</tr>`;
   });
   return `<div class="table"><table>
 <thead><tr>${headCells}</tr></thead>

@@ -59,6 +59,9 @@ export type MemoryPreset = keyof typeof memoryPresets;
 /** A preset's name, or switches; those left out are on. */
 export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 
+/** Names of the single clean-ups. */
+export const memorySwitches = Object.keys(allOn) as readonly (keyof MemoryOptions)[];
+
 /** Throws ArgumentError for a name that is no preset or no switch. */
 export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   if (typeof choice === 'string') {

@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { ArgumentError, DataError } from '../../../runtime/errors/errors.ts';
+import type { WayResult } from '../../lab/compare/measure.ts';
+import { renderComparison } from '../../lab/compare/page.ts';
+import { printTable, problemsOf, waysTable } from '../../lab/compare/tables.ts';
+import { ablations, ways } from '../../lab/compare/ways.ts';
+import { measureInOwnProcess, type Setting, type WayRequest } from './own-process.ts';
+import { type SweepOptions, settingsOf } from './settings.ts';
+
+export interface CompareOptions extends SweepOptions {
+  readonly device: string;
+  readonly steps: string;
+  readonly ways?: string;
+  readonly ablations?: boolean;
+  readonly json?: string;
+  readonly html?: string;
+}
+
+/**
+ * `tostatic compare`: one training step of a workload in many ways, each in a process of its own. Prints
+ * a table per group; the exit code is 1 when a promise is broken (predicted bytes, equal losses, leaks).
+ */
+export async function compareFile(file: string, options: CompareOptions): Promise<void> {
+  const steps = positive('--steps', options.steps);
+  const requests = chosenWays(options).map((way): WayRequest => {
+    return { file, device: options.device, steps, way };
+  });
+  const results: WayResult[] = [];
+  const failures: string[] = [];
+  for (const request of requests) {
+    const name = typeof request.way === 'string' ? request.way : request.way.title;
+    process.stderr.write(`${name} … `);
+    const answer = await measureInOwnProcess(request);
+    if (answer.kind === 'done') results.push(answer.result);
+    else failures.push(`${name}: ${answer.message}`);
+    process.stderr.write(answer.kind === 'done' ? 'done\n' : 'failed\n');
+  }
+  if (results.length === 0) {
+    throw new DataError({
+      what: 'compare: no way could be run',
+      given: file,
+      expected: 'a workload that runs in at least one way',
+      remedy: failures.join('\n'),
+    });
+  }
+  const problems = [...problemsOf(results), ...failures];
+  const baseline = results.find(({ name }) => name === 'eager');
+  for (const group of new Set(results.map((way) => way.group))) {
+    const members = results.filter((way) => way.group === group);
+    process.stdout.write(`${group}\n${printTable(waysTable(members, baseline))}\n\n`);
+  }
+  for (const problem of problems) process.stdout.write(`not as promised: ${problem}\n`);
+  if (options.json) writeFileSync(options.json, `${JSON.stringify({ file, results, problems })}\n`);
+  if (options.html) {
+    const facts = [
+      ['workload', basename(file)],
+      ['device', options.device],
+      ['Node', process.version],
+    ] as const;
+    const title = basename(file).replace(/\.[^.]*$/, '');
+    writeFileSync(options.html, renderComparison({ title, facts, results, problems }));
+  }
+  if (problems.length > 0) process.exitCode = 1;
+}
+
+function chosenWays(options: CompareOptions): (string | Setting)[] {
+  const settings = settingsOf(options);
+  if (settings.length > 0) return ['eager', ...settings];
+  const known = [...ways, ...ablations].map(({ name }) => name);
+  if (options.ways === undefined) {
+    return (options.ablations ? [...ways, ...ablations] : ways).map(({ name }) => name);
+  }
+  return options.ways.split(',').map((name) => {
+    if (known.includes(name)) return name;
+    throw new ArgumentError({
+      what: 'compare: no such way',
+      given: `--ways ${name}`,
+      expected: known.join(', '),
+      remedy: 'list ways separated by commas',
+    });
+  });
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new ArgumentError({
+    what: `compare: ${option} is not a count`,
+    given: `${option} ${text}`,
+    expected: 'an integer from 1',
+    remedy: 'leave it out for 3',
+  });
+}

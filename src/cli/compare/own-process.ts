@@ -1,0 +1,39 @@
+import { fork } from 'node:child_process';
+import type { ToStaticOptions } from '../../captured-function.ts';
+import type { WayResult } from '../../lab/compare/measure.ts';
+
+/** What a process is to measure. */
+export interface WayRequest {
+  readonly file: string;
+  readonly device: string;
+  readonly steps: number;
+  /** A way by name, or a setting of `toStatic`. */
+  readonly way: string | Setting;
+}
+
+export interface Setting {
+  readonly title: string;
+  readonly options: ToStaticOptions;
+}
+
+export type WayAnswer =
+  | { readonly kind: 'done'; readonly result: WayResult }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** Measures in a process of its own: reserved memory and time are those of this way alone. */
+export function measureInOwnProcess(request: WayRequest): Promise<WayAnswer> {
+  // From the sources this runs through a loader, which the process inherits.
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  const child = fork(new URL(`./way-process${extension}`, import.meta.url), {
+    serialization: 'advanced',
+  });
+  return new Promise((resolve) => {
+    child.on('message', (answer: WayAnswer) => resolve(answer));
+    child.on('error', ({ message }) => resolve({ kind: 'failed', message }));
+    child.on('exit', (code, signal) => {
+      const message = `the process ended early (${signal ?? `exit code ${code}`})`;
+      resolve({ kind: 'failed', message });
+    });
+    child.send(request);
+  });
+}

@@ -1,0 +1,48 @@
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import type { ToStaticOptions } from '../../captured-function.ts';
+import type { Setting } from './own-process.ts';
+
+/** Options of `toStatic` to be varied: comma-separated values each. */
+export interface SweepOptions {
+  readonly fallback?: string;
+  readonly dynamic?: string;
+}
+
+/** How a value of each option is written on the command line. */
+const parsers = {
+  fallback: (text: string): ToStaticOptions => ({
+    fallback: oneOf('fallback', text, ['eager', 'error']),
+  }),
+  dynamic: (text: string): ToStaticOptions => {
+    const value = oneOf('dynamic', text, ['auto', 'true', 'false']);
+    return { dynamic: value === 'auto' ? value : value === 'true' };
+  },
+} as const satisfies Record<keyof SweepOptions, (text: string) => ToStaticOptions>;
+
+/** Every combination of the values that are given; none when no option is swept. */
+export function settingsOf(options: SweepOptions): Setting[] {
+  let settings: Setting[] = [];
+  for (const name of Object.keys(parsers) as (keyof typeof parsers)[]) {
+    const texts = options[name]?.split(',');
+    if (!texts) continue;
+    const bases = settings.length > 0 ? settings : [{ title: '', options: {} }];
+    settings = bases.flatMap((base) =>
+      texts.map((text) => ({
+        title: `${base.title}${base.title && ' '}${name}=${text}`,
+        options: { ...base.options, ...parsers[name](text) },
+      })),
+    );
+  }
+  return settings;
+}
+
+function oneOf<const T extends string>(name: string, text: string, allowed: readonly T[]): T {
+  const found = allowed.find((value) => value === text.trim());
+  if (found !== undefined) return found;
+  throw new ArgumentError({
+    what: `compare: no such value of --${name}`,
+    given: `--${name} ${text}`,
+    expected: allowed.join(', '),
+    remedy: 'list values separated by commas',
+  });
+}

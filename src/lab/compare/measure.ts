@@ -1,0 +1,167 @@
+import type { Device } from '../../../runtime/device/device.ts';
+import { seed } from '../../../runtime/random/seed.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { CompiledPart } from '../../programs/compiled-part.ts';
+import { byLine, type LineShare, recordPeak } from '../peak-attribution.ts';
+import { recordTimeline, type Timeline } from '../timeline.ts';
+import { type SavedShare, savedBySource } from './saved-values.ts';
+import type { Prepared, Way } from './ways.ts';
+import type { MakeWorkload } from './workload.ts';
+
+/** One subgraph of a way, as it was planned; bytes. */
+export interface SubgraphResult {
+  readonly ops: number;
+  readonly forwardPeak: number;
+  readonly backwardPeak: number | null;
+  readonly lowerBound: number;
+  readonly saved: number;
+  readonly outputs: number;
+  /** What comes after it. */
+  readonly end: string;
+}
+
+/** What one way of running a training step costs. Plain data: it travels between processes. */
+export interface WayResult {
+  readonly name: string;
+  readonly title: string;
+  readonly group: Way['group'];
+  /** Bytes held between steps: parameters, state and one batch. */
+  readonly held: number;
+  /** In a step, everything included. */
+  readonly peakAllocated: number;
+  readonly peakReserved: number;
+  /** What forward leaves for backward, with the loss; null where forward is no call of its own. */
+  readonly keptAfterForward: number | null;
+  /** Peak that the plan predicts, and a bound for any order; null where several programs run. */
+  readonly predictedPeak: number | null;
+  readonly lowerBound: number | null;
+  readonly allocations: number;
+  readonly frees: number;
+  /** Milliseconds: the first step, which compiles, and the fastest one after it. */
+  readonly firstStep: number;
+  readonly step: number;
+  readonly graphs: number;
+  readonly breaks: number;
+  readonly translations: number;
+  /** Parts that ran as ordinary JavaScript, with the reason. */
+  readonly fallbacks: readonly string[];
+  /** Of every step; empty on a device that computes nothing. */
+  readonly losses: readonly number[];
+  readonly subgraphs: readonly SubgraphResult[];
+  readonly timeline: Timeline;
+  readonly peakByLine: readonly LineShare[];
+  readonly saved: readonly SavedShare[];
+  /** Bytes that are left when everything was given back. */
+  readonly leaked: number;
+}
+
+export interface MeasureOptions {
+  readonly device: Device;
+  /** Steps whose losses are compared and times taken, after the one that compiles. */
+  readonly steps: number;
+}
+
+const phases = ['forward', 'backward', 'update'];
+
+/** Runs a workload in one way, from the same seed as every other way. The current device must be `device`. */
+export function measureWay(make: MakeWorkload, way: Way, options: MeasureOptions): WayResult {
+  const { device, steps } = options;
+  const { counter } = device.allocator;
+  const atFirst = counter.allocated;
+  seed(1);
+  const prepared = way.prepare(make);
+  const { workload, step, captured } = prepared;
+  const batch = workload.batch();
+  const losses: number[] = [];
+  const run = () => {
+    const loss = step(...batch);
+    if (device.kind !== 'meta') losses.push(loss.itemSync());
+    loss.dispose();
+  };
+  const firstStep = timed(run);
+  // The second step compiles what the first one's numbers made look constant.
+  run();
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < steps; i++) fastest = Math.min(fastest, timed(run));
+  counter.reset();
+  const held = counter.allocated;
+  run();
+  const { peakAllocated, peakReserved, allocations, frees } = counter.snapshot();
+  const { timeline } = recordTimeline(device, run, phases);
+  const { attribution } = recordPeak(device, run);
+  const keptAfterForward = prepared.forward && keptBy(prepared.forward, batch, device);
+  const parts = captured?.parts ?? [];
+  const whole = wholeStep(prepared, parts);
+  const stats = captured?.stats();
+  const result = {
+    name: way.name,
+    title: way.title,
+    group: way.group,
+    held,
+    peakAllocated,
+    peakReserved,
+    keptAfterForward,
+    predictedPeak: whole && held + whole.peakBytes,
+    lowerBound: whole && held + whole.lowerBoundBytes,
+    allocations,
+    frees,
+    firstStep,
+    step: fastest,
+    graphs: stats?.graphs ?? 0,
+    breaks: stats?.breaks.length ?? 0,
+    translations: stats?.translations ?? 0,
+    fallbacks: stats?.fallbacks.map(({ why }) => why) ?? [],
+    losses,
+    subgraphs: parts.flatMap(subgraphResult),
+    timeline,
+    peakByLine: byLine(attribution),
+    saved: savedBySource(parts),
+  };
+  for (const tensor of batch) tensor.dispose();
+  workload.dispose();
+  return { ...result, leaked: counter.allocated - atFirst };
+}
+
+function timed(body: () => void): number {
+  const start = performance.now();
+  body();
+  return performance.now() - start;
+}
+
+/** Leaves parameters alone: nobody runs backward. */
+function keptBy(forward: (...batch: Tensor[]) => Tensor, batch: Tensor[], device: Device): number {
+  const { counter } = device.allocator;
+  const before = counter.allocated;
+  const loss = forward(...batch);
+  const kept = counter.allocated - before;
+  loss.dispose();
+  return kept;
+}
+
+/** The plan of a step that is one program: the last one that was compiled, which fits every later step. */
+function wholeStep({ forward }: Prepared, parts: readonly CompiledPart[]) {
+  if (forward) return null;
+  const programs = parts.flatMap(({ stages, trace }) =>
+    stages && trace.outcome.kind === 'return' ? [stages.planned.forward.predicted] : [],
+  );
+  const isWhole = parts.every(({ trace }) => trace.outcome.kind === 'return');
+  return (isWhole && programs.at(-1)) || null;
+}
+
+function subgraphResult({ stages, trace }: CompiledPart): SubgraphResult[] {
+  if (!stages) return [];
+  const { forward, backward } = stages.planned;
+  const { peakBytes, lowerBoundBytes, savedBytes, outputBytes } = forward.predicted;
+  const { outcome } = trace;
+  return [
+    {
+      ops: stages.forward.ops.length,
+      forwardPeak: peakBytes,
+      backwardPeak: backward?.plan.predicted.peakBytes ?? null,
+      lowerBound: lowerBoundBytes,
+      saved: savedBytes,
+      outputs: outputBytes,
+      end: outcome.kind === 'return' ? 'return' : outcome.record.detail,
+    },
+  ];
+}

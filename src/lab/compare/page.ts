@@ -1,0 +1,69 @@
+import { type ReportSection, renderReport } from '../report.ts';
+import type { WayResult } from './measure.ts';
+import { mib, peakTable, savedTable, subgraphTable, waysTable } from './tables.ts';
+
+export interface ComparisonPage {
+  readonly title: string;
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly results: readonly WayResult[];
+  readonly problems: readonly string[];
+}
+
+/** The comparison as one HTML page that opens offline. */
+export function renderComparison({ title, facts, results, problems }: ComparisonPage): string {
+  const baseline = results.find(({ name }) => name === 'eager');
+  const groups = [...new Set(results.map(({ group }) => group))];
+  return renderReport({
+    title: `Memory of one training step: ${title}`,
+    summary: summaryOf(results, baseline, problems),
+    facts,
+    sections: groups.map((group) => {
+      const members = results.filter((way) => way.group === group);
+      return section(group, members, baseline, group === 'ways');
+    }),
+  });
+}
+
+function section(
+  title: string,
+  results: readonly WayResult[],
+  baseline: WayResult | undefined,
+  withDetails: boolean,
+): ReportSection {
+  return {
+    title,
+    summary:
+      'Bytes allocated on the device while one step runs; peaks include parameters, state and the batch.',
+    lines: results.map(({ title, timeline }) => ({ name: title, timeline })),
+    table: waysTable(results, baseline),
+    details: withDetails ? results.flatMap(detailsOf) : [],
+  };
+}
+
+function detailsOf(way: WayResult) {
+  const { title, peakByLine, saved, subgraphs } = way;
+  return [
+    {
+      title: `${title}: alive at the peak, by line`,
+      table: peakTable(way),
+      rows: peakByLine.length,
+    },
+    { title: `${title}: saved for backward`, table: savedTable(way), rows: saved.length },
+    { title: `${title}: subgraphs`, table: subgraphTable(way), rows: subgraphs.length },
+  ].filter(({ rows }) => rows > 0);
+}
+
+function summaryOf(
+  results: readonly WayResult[],
+  baseline: WayResult | undefined,
+  problems: readonly string[],
+): string {
+  if (problems.length > 0) return `Not as promised: ${problems.join('; ')}.`;
+  const full = results.find(({ name }) => name === 'full');
+  if (!baseline || !full) return 'Predicted bytes are measured bytes, nothing is left behind.';
+  const share = ((100 * full.peakAllocated) / baseline.peakAllocated).toFixed(1);
+  return (
+    `Captured as one graph, the step peaks at ${mib(full.peakAllocated)}, ${share} % of eager ` +
+    `execution's ${mib(baseline.peakAllocated)}. Predicted bytes are measured bytes, losses are equal to the last bit.`
+  );
+}

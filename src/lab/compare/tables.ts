@@ -1,0 +1,141 @@
+import type { ReportTable } from '../report.ts';
+import type { WayResult } from './measure.ts';
+
+const whole = new Intl.NumberFormat('en');
+
+/** Bytes in words that fit a table. */
+export function mib(bytes: number | null): string {
+  if (bytes === null) return '–';
+  return bytes >= 2 ** 20 ? `${(bytes / 2 ** 20).toFixed(2)} MiB` : whole.format(bytes);
+}
+
+function ratio(part: number | null, all: number | null): string {
+  return part === null || !all ? '–' : (part / all).toFixed(3);
+}
+
+/** One row per way; peaks against those of eager execution with reference counting. */
+export function waysTable(
+  results: readonly WayResult[],
+  baseline: WayResult | undefined,
+): ReportTable {
+  return {
+    head: [
+      'way',
+      'peak allocated',
+      'of eager',
+      'peak reserved',
+      'held',
+      'kept after forward',
+      'predicted',
+      'lower bound',
+      'plan / bound',
+      'allocs / frees',
+      'graphs',
+      'breaks',
+      'first step ms',
+      'step ms',
+      'last loss',
+    ],
+    rows: results.map((way) => [
+      way.title,
+      mib(way.peakAllocated),
+      ratio(way.peakAllocated, baseline?.peakAllocated ?? null),
+      mib(way.peakReserved),
+      mib(way.held),
+      mib(way.keptAfterForward),
+      mib(way.predictedPeak),
+      mib(way.lowerBound),
+      ratio(way.predictedPeak, way.lowerBound),
+      `${way.allocations} / ${way.frees}`,
+      String(way.graphs),
+      String(way.breaks),
+      way.firstStep.toFixed(0),
+      way.step.toFixed(2),
+      way.losses.length > 0 ? way.losses.at(-1)!.toFixed(6) : '–',
+    ]),
+  };
+}
+
+export function peakTable({ peakByLine }: WayResult): ReportTable {
+  return {
+    head: ['asked for at', 'bytes', 'blocks', 'ops'],
+    rows: peakByLine.map(({ line, bytes, blocks, ops }) => [
+      line,
+      mib(bytes),
+      String(blocks),
+      ops.join(', '),
+    ]),
+  };
+}
+
+export function savedTable({ saved }: WayResult): ReportTable {
+  return {
+    head: ['made by', 'bytes', 'values', 'read by'],
+    rows: saved.map(({ source, bytes, values, readers }) => [
+      source,
+      mib(bytes),
+      String(values),
+      readers.join(', '),
+    ]),
+  };
+}
+
+export function subgraphTable({ subgraphs }: WayResult): ReportTable {
+  return {
+    head: ['subgraph', 'ops', 'forward peak', 'bound', 'backward peak', 'saved', 'outputs', 'then'],
+    rows: subgraphs.map((each, i) => [
+      `SOT_${i}`,
+      String(each.ops),
+      mib(each.forwardPeak),
+      mib(each.lowerBound),
+      mib(each.backwardPeak),
+      mib(each.saved),
+      mib(each.outputs),
+      each.end,
+    ]),
+  };
+}
+
+/** A table as text, for a terminal: the first column to the left, numbers to the right. */
+export function printTable({ head, rows }: ReportTable): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]!.length)),
+  );
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
+      .join('  ')
+      .trimEnd();
+  return [line(head), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)].join(
+    '\n',
+  );
+}
+
+/** What contradicts the promises of static execution; empty when all of them hold. */
+export function problemsOf(results: readonly WayResult[]): string[] {
+  const problems: string[] = [];
+  const [first] = results;
+  for (const way of results) {
+    if (way.leaked !== 0) problems.push(`${way.title}: ${way.leaked} bytes are left at the end`);
+    if (way.predictedPeak !== null && way.predictedPeak !== way.peakAllocated) {
+      problems.push(
+        `${way.title}: the peak is ${way.peakAllocated} bytes, predicted were ${way.predictedPeak}`,
+      );
+    }
+    const at = first ? firstDifference(first.losses, way.losses) : null;
+    if (at !== null) {
+      problems.push(
+        `${way.title}: loss ${at + 1} is ${way.losses[at]}, of ${first!.title} ${first!.losses[at]}`,
+      );
+    }
+    problems.push(
+      ...way.fallbacks.map((why) => `${way.title}: ran as ordinary JavaScript: ${why}`),
+    );
+  }
+  return problems;
+}
+
+function firstDifference(a: readonly number[], b: readonly number[]): number | null {
+  for (let i = 0; i < Math.max(a.length, b.length); i++) if (!Object.is(a[i], b[i])) return i;
+  return null;
+}

@@ -1,0 +1,132 @@
+import * as memory from '../../../runtime/memory/memory.ts';
+import { tidy } from '../../../runtime/tensor/lifetime.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { Captured, type ToStaticOptions } from '../../captured-function.ts';
+import { type MemoryChoice, memoryPresets, memorySwitches } from '../../programs/memory-options.ts';
+import { refcounted } from '../eager-refcount.ts';
+import type { MakeWorkload, Workload } from './workload.ts';
+
+type Run = (...batch: Tensor[]) => Tensor;
+
+/** A workload, set up to be run in one way. */
+export interface Prepared {
+  readonly workload: Workload;
+  /** A whole step; answers the loss. */
+  readonly step: Run;
+  /** The forward pass alone; null where forward is no call of its own. */
+  readonly forward: Run | null;
+  readonly captured: Captured | null;
+}
+
+export interface Way {
+  /** Names it on the command line. */
+  readonly name: string;
+  readonly title: string;
+  /** What it shows: the ways to compare, an ablation, or a sweep's setting. */
+  readonly group: 'ways' | 'ablation of the full graph' | 'ablation of broken graphs' | 'sweep';
+  readonly prepare: (make: MakeWorkload) => Prepared;
+}
+
+const refcount: Way = {
+  name: 'eager',
+  title: 'eager (refcount)',
+  group: 'ways',
+  prepare(make) {
+    const workload = make({ breaks: false });
+    const { loss, step } = workload;
+    return { workload, step: refcounted(step), forward: refcounted(loss), captured: null };
+  },
+};
+
+const tidied: Way = {
+  name: 'tidy',
+  title: 'eager (tidy)',
+  group: 'ways',
+  prepare(make) {
+    const workload = make({ breaks: false });
+    const forward: Run = (...batch) => tidy(() => workload.loss(...batch));
+    return { workload, step: inPhases(forward, workload), forward, captured: null };
+  },
+};
+
+function fullGraph(way: Pick<Way, 'name' | 'title' | 'group'>, choice: MemoryChoice): Way {
+  return {
+    ...way,
+    prepare(make) {
+      const workload = make({ breaks: false });
+      const captured = new Captured(workload.step as Captured['fn'], { memory: choice });
+      return { workload, step: callOf(captured), forward: null, captured };
+    },
+  };
+}
+
+function subgraphs(
+  way: Pick<Way, 'name' | 'title' | 'group'>,
+  breaks: boolean,
+  options: ToStaticOptions,
+): Way {
+  return {
+    ...way,
+    prepare(make) {
+      const workload = make({ breaks });
+      const captured = new Captured(workload.loss as Captured['fn'], options);
+      const forward = callOf(captured);
+      return { workload, step: inPhases(forward, workload), forward, captured };
+    },
+  };
+}
+
+function callOf(captured: Captured): Run {
+  return (...batch) => captured.call(undefined, batch) as Tensor;
+}
+
+/** Forward by `forward`, then backward and update as they are. */
+function inPhases(forward: Run, workload: Workload): Run {
+  return (...batch) => {
+    memory.mark('forward');
+    const loss = forward(...batch);
+    memory.mark('backward');
+    loss.backward();
+    memory.mark('update');
+    workload.update();
+    return loss;
+  };
+}
+
+/** The ways to run one training step. */
+export const ways: readonly Way[] = [
+  refcount,
+  tidied,
+  fullGraph({ name: 'full', title: 'full graph: the whole step', group: 'ways' }, {}),
+  subgraphs({ name: 'sot', title: 'SOT, natural breaks', group: 'ways' }, false, {}),
+  subgraphs({ name: 'breaks', title: 'SOT, forced breaks', group: 'ways' }, true, {}),
+];
+
+/** Each clean-up of the memory plan switched off alone, and the presets. */
+export const ablations: readonly Way[] = [
+  ...memorySwitches.map((name) =>
+    fullGraph(
+      { name: `full:${name}`, title: `${name} off`, group: 'ablation of the full graph' },
+      { [name]: false },
+    ),
+  ),
+  ...memorySwitches.map((name) =>
+    subgraphs(
+      { name: `breaks:${name}`, title: `${name} off`, group: 'ablation of broken graphs' },
+      true,
+      { memory: { [name]: false } },
+    ),
+  ),
+  ...(Object.keys(memoryPresets) as (keyof typeof memoryPresets)[]).map((preset) =>
+    subgraphs(
+      { name: `breaks:${preset}`, title: `preset ${preset}`, group: 'ablation of broken graphs' },
+      true,
+      { memory: preset },
+    ),
+  ),
+];
+
+/** One setting of a sweep over the options of `toStatic`, with forced breaks. */
+export function settingWay(title: string, options: ToStaticOptions): Way {
+  return subgraphs({ name: `sweep:${title}`, title, group: 'sweep' }, true, options);
+}
