@@ -61,8 +61,10 @@ class CountedRun {
         const closure = enteredClosure(callee);
         return closure && { closure, thisValue, args };
       },
-      afterInstruction: (frame, pc, instruction) => {
+      afterInstruction: (frame, pc, instruction, before) => {
         this.#share(frame, instruction);
+        // What a variable held before it was assigned again.
+        this.#release(before, this.#frames);
         for (const register of dyingBetween(frame.closure.code, pc, frame.pc)) {
           this.#release(frame.registers[register], this.#frames);
         }

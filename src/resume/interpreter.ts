@@ -1,6 +1,7 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import type { Code, SourcePosition } from '../bytecode/code.ts';
+import { writes } from '../bytecode/effects.ts';
 import type { Cell, Closure, Frame, Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { activate, functionOf } from './function-of.ts';
@@ -62,8 +63,11 @@ export interface RunHooks {
     thisValue: unknown,
     args: readonly unknown[],
   ): EnteredCall | undefined;
-  /** After an instruction other than a return; for a call that was entered, after its return. */
-  afterInstruction?(frame: Frame, pc: Pc, instruction: Instruction): void;
+  /**
+   * After an instruction other than a return; for a call that was entered, after its return. `before`
+   * is what its result register held.
+   */
+  afterInstruction?(frame: Frame, pc: Pc, instruction: Instruction, before: unknown): void;
   /** Before the frame goes. */
   onReturn?(frame: Frame, value: unknown): void;
   /** After a throw took the frame off, since one under it catches. */
@@ -105,9 +109,11 @@ function loop(frames: Frame[], hooks: RunHooks): unknown {
       frames.pop();
       const caller = frames[frames.length - 1];
       if (!caller) return value;
-      if (frame.returnTo !== undefined) caller.registers[frame.returnTo] = value;
+      const { returnTo } = frame;
+      const before = returnTo === undefined ? undefined : caller.registers[returnTo];
+      if (returnTo !== undefined) caller.registers[returnTo] = value;
       const callPc = caller.pc - 1;
-      hooks.afterInstruction?.(caller, callPc, caller.closure.code.instructions[callPc]!);
+      hooks.afterInstruction?.(caller, callPc, caller.closure.code.instructions[callPc]!, before);
       continue;
     }
     const entered = hooks.enterCall && enteredFrame(frame, instruction, hooks);
@@ -117,8 +123,10 @@ function loop(frames: Frame[], hooks: RunHooks): unknown {
       continue;
     }
     invariant(instruction.op !== 'await', 'async code is driven');
+    const written = hooks.afterInstruction && writes(instruction);
+    const before = written === undefined ? undefined : frame.registers[written];
     perform(frame, instruction, machineFor);
-    hooks.afterInstruction?.(frame, pc, instruction);
+    hooks.afterInstruction?.(frame, pc, instruction, before);
   }
 }
 

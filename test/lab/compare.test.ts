@@ -1,0 +1,117 @@
+/** `tostatic compare`: every way of running a step computes the same, leaves nothing, and keeps to its plan. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { workload } from '../../examples/workloads/mlp.ts';
+import { deviceNamed, setDevice } from '../../runtime/device/current.ts';
+import '../../src/index.ts';
+import { settingsOf } from '../../src/cli/compare/settings.ts';
+import { measureWay, type WayResult } from '../../src/lab/compare/measure.ts';
+import { renderComparison } from '../../src/lab/compare/page.ts';
+import { printTable, problemsOf, waysTable } from '../../src/lab/compare/tables.ts';
+import { ablations, ways } from '../../src/lab/compare/ways.ts';
+
+function measured(names: readonly string[], deviceName = 'cpu'): WayResult[] {
+  const device = deviceNamed(deviceName);
+  setDevice(device);
+  try {
+    const chosen = [...ways, ...ablations].filter(({ name }) => names.includes(name));
+    return chosen.map((way) => measureWay(workload, way, { device, steps: 1 }));
+  } finally {
+    setDevice(deviceNamed('cpu'));
+  }
+}
+
+describe('lab/compare', () => {
+  it('all ways compute the same losses, and static ones peak lower', () => {
+    const results = measured(['eager', 'tidy', 'full', 'sot', 'breaks']);
+    expect(problemsOf(results)).toEqual([]);
+    const [eager, , full, sot, breaks] = results;
+    expect(full!.peakAllocated / eager!.peakAllocated).toBeLessThan(0.85);
+    expect(full!.predictedPeak).toBe(full!.peakAllocated);
+    for (const way of [sot!, breaks!]) {
+      expect(way.peakAllocated).toBeLessThanOrEqual(eager!.peakAllocated);
+    }
+    expect([full!.graphs, sot!.graphs]).toEqual([1, 1]);
+    expect(breaks!.graphs).toBeGreaterThan(1);
+    // Gradients of the parameters hold the peak of eager execution.
+    expect(eager!.peakByLine.length).toBeGreaterThan(1);
+    const attributed = eager!.peakByLine.reduce((sum, { bytes }) => sum + bytes, 0);
+    expect(attributed).toBe(eager!.peakAllocated - eager!.held);
+  });
+
+  it('counts the same bytes on meta', () => {
+    const names = ['full', 'breaks'];
+    const [onCpu, onMeta] = [measured(names), measured(names, 'meta')];
+    const bytes = ({ peakAllocated, held, keptAfterForward }: WayResult) => {
+      return { peakAllocated, held, keptAfterForward };
+    };
+    expect(onMeta.map(bytes)).toEqual(onCpu.map(bytes));
+  });
+
+  it('presets compute the same, and cleaned ones keep no more', () => {
+    const presets = ['uncleaned', 'planned'];
+    const results = measured(presets.map((preset) => `breaks:${preset}`));
+    expect(problemsOf(results)).toEqual([]);
+    const kept = results.map(({ keptAfterForward }) => keptAfterForward!);
+    expect(kept).toEqual(kept.toSorted((a, b) => b - a));
+  });
+
+  it('says what is not as promised', () => {
+    const [full] = measured(['full']) as [WayResult];
+    const broken = { ...full, title: 'broken', predictedPeak: 1, leaked: 64, losses: [0] };
+    expect(problemsOf([full, broken])).toEqual([
+      'broken: 64 bytes are left at the end',
+      `broken: the peak is ${full.peakAllocated} bytes, predicted were 1`,
+      `broken: loss 1 is 0, of full graph: the whole step ${full.losses[0]}`,
+    ]);
+  });
+
+  it('renders one page that needs nothing else', () => {
+    const results = measured(['sot']);
+    const html = renderComparison({ title: '<mlp>', facts: [], results, problems: [] });
+    expect(html).toContain('&lt;mlp&gt;');
+    expect(html).toContain('alive at the peak, by line');
+    expect(html).toContain('saved for backward');
+    expect(html).toContain('subgraphs');
+    expect(html).not.toMatch(/(src|href)="https?:/);
+    const table = printTable(waysTable(results, results[0]));
+    expect(table.split('\n')).toHaveLength(2 + results.length);
+  });
+
+  it('makes every combination of the settings of a sweep', () => {
+    const titles = settingsOf({ fallback: 'eager,error', dynamic: 'auto,false' }).map(
+      ({ title }) => title,
+    );
+    expect(titles).toEqual([
+      'fallback=eager dynamic=auto',
+      'fallback=eager dynamic=false',
+      'fallback=error dynamic=auto',
+      'fallback=error dynamic=false',
+    ]);
+    expect(() => settingsOf({ dynamic: 'perhaps' })).toThrow('auto, true, false');
+  });
+
+  it('the command measures in its own process and writes JSON and a page', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tostatic-compare-'));
+    try {
+      const [json, html] = [join(folder, 'out.json'), join(folder, 'out.html')];
+      const args = ['--import', 'tsx', 'src/cli/main.ts', 'compare', 'examples/workloads/mlp.ts'];
+      const printed = execFileSync(
+        process.execPath,
+        [...args, '--device', 'meta', '--ways', 'full', '--json', json, '--html', html],
+        { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+      );
+      expect(printed).toContain('full graph: the whole step');
+      const { results, problems } = JSON.parse(readFileSync(json, 'utf8'));
+      expect(problems).toEqual([]);
+      expect(results).toHaveLength(1);
+      expect(readFileSync(html, 'utf8')).toContain('<!doctype html>');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
