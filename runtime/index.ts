@@ -16,6 +16,7 @@ export { type GradOptions, grad } from './autograd/grad.ts';
 export { enableGrad, gradEnabled, noGrad } from './autograd/grad-mode.ts';
 export type { HookHandle } from './autograd/hooks.ts';
 export type { GradHook } from './autograd/node.ts';
+export { type Condition, cond, map, scan, whileLoop } from './control-flow/index.ts';
 export * as data from './data/index.ts';
 export { currentDevice, deviceGuard, deviceNamed, setDevice } from './device/current.ts';
 export type { Device, DeviceKind } from './device/device.ts';

@@ -4,7 +4,9 @@ import { intercepted } from '../runtime/ops/bind.ts';
 import { Subgraph } from '../runtime/run-program/run-program.ts';
 import { type AnyFunction, findHomeObject, withCaptureSession } from './1-capture/capture.ts';
 import { type CapturedCode, isRefused } from './3-trace/code-of.ts';
-import { trace } from './3-trace/trace.ts';
+import { type RegionPhases, trace } from './3-trace/trace.ts';
+import { differentiateRegion } from './4-differentiate/differentiate.ts';
+import { normalize } from './5-optimize/normalize.ts';
 import type { Frame } from './bytecode/frame.ts';
 import { usesSuper } from './bytecode/uses-super.ts';
 import { codeOf } from './code-cache.ts';
@@ -36,9 +38,13 @@ export interface ToStaticOptions {
    * value for a constant and lets a second one vary; `true` lets all vary, `false` none.
    */
   readonly dynamic?: Dynamic;
+  /** Decisions on values of the program become branches and loops in it; what can't is an error. */
+  readonly fullGraph?: boolean;
   /** Which clean-ups the memory plan makes: a preset's name or single switches. All when left out. */
   readonly memory?: MemoryChoice;
 }
+
+const regionPhases: RegionPhases = { normalize, differentiate: differentiateRegion };
 
 /** More entries than this at one point: what the guards rely on changes with every call. */
 const recompileLimit = 8;
@@ -207,7 +213,12 @@ export class Captured {
     }
     const numbersAreVolatile = point.entries.length >= volatileAfter;
     const result = withCaptureSession(() =>
-      trace(frames, codeOf, { history: point.history, numbersAreVolatile }),
+      trace(frames, codeOf, {
+        history: point.history,
+        numbersAreVolatile,
+        controlPolicy: this.options.fullGraph ? 'always' : 'functions',
+        regions: regionPhases,
+      }),
     );
     this.#stats.translations++;
     const stages = compileOps(result, this.#memory);

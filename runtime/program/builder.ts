@@ -9,6 +9,7 @@ import { settledAttrs, symbolicAttrs } from '../ops/symbolic-attrs.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { hasEffect } from './control-ops.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
 
 const none: ReadonlySet<string> = new Set();
@@ -122,6 +123,11 @@ export class ProgramBuilder implements Interceptor {
     const made = outputs.map((output) => this.valueOf(output));
     this.#append(op, ids, made, attrs, regions);
     return outputs;
+  }
+
+  /** Some op is to run even if nobody reads its results. */
+  hasEffect(): boolean {
+    return this.#ops.some(hasEffect);
   }
 
   metaOf(id: ValueId): TensorMeta {

@@ -90,6 +90,13 @@ export class EffectLog {
     for (const places of this.#writes.values()) yield* places.values();
   }
 
+  /** With the objects themselves. */
+  *entries(): Generator<readonly [object, Write]> {
+    for (const [object, places] of this.#writes) {
+      for (const write of places.values()) yield [object, write];
+    }
+  }
+
   array(object: object): OuterArray | undefined {
     return this.#arrays.get(object);
   }

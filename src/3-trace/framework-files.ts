@@ -7,7 +7,14 @@ export function isFrameworkFile(file: string): boolean {
   return file.startsWith(`${root}runtime/`) || file.startsWith(`${root}src/`);
 }
 
-/** Modules and optimizers are ordinary code and are inlined; the rest of the package is not looked into. */
+const inlined = ['nn', 'optim', 'control-flow'];
+
+/** `cond`, `whileLoop` and their like, whose decisions always belong to the program. */
+export function isControlFlowFile(file: string): boolean {
+  return file.startsWith(`${root}runtime/control-flow/`);
+}
+
+/** Modules, optimizers and control flow are ordinary code and are inlined; the rest of the package is not looked into. */
 export function isInlinedFrameworkFile(file: string): boolean {
-  return file.startsWith(`${root}runtime/nn/`) || file.startsWith(`${root}runtime/optim/`);
+  return inlined.some((folder) => file.startsWith(`${root}runtime/${folder}/`));
 }

@@ -16,6 +16,8 @@ import { equivalentOf } from './equivalents.ts';
 import { guardIdentity, isNullish } from './facts.ts';
 import { callFramework, scopedMode } from './framework-calls.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from './framework-files.ts';
+import { readInGraph } from './graph-control/decide.ts';
+import { scalarCall } from './graph-control/scalars.ts';
 import type { TraceFrame, Tracer } from './tracer.ts';
 import {
   type CellReference,
@@ -92,8 +94,12 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
   }
   if (isTracedApi(value)) return callApi(t, value, call.receiver, call.args);
   if (isDataRead(value)) {
+    const scalar = readInGraph(t, value, call.receiver);
+    if (scalar) return scalar;
     throw new GraphBreak('data-read', `${nameAt(t.top, callee)}() reads values`);
   }
+  const scalar = scalarCall(t, value, call.args);
+  if (scalar) return scalar;
   return (
     callFramework(t, value, call.receiver, call.args) ??
     callBuiltin(t, value, call.receiver, call.args)

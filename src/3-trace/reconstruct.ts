@@ -26,6 +26,7 @@ export class Reconstruction {
   readonly #outputTensors: Tensor[] = [];
   readonly #tracer: Tracer;
   readonly #made = new Map<Variable, number>();
+  readonly #scalars = new Map<Tensor, number>();
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer;
@@ -41,6 +42,12 @@ export class Reconstruction {
         return variable.source
           ? { kind: 'source', source: variable.source }
           : { kind: 'number', expr: variable.expr };
+      case 'scalar':
+        return {
+          kind: 'scalar',
+          index: this.#scalar(variable.tensor),
+          type: variable.type,
+        };
       case 'object':
         return { kind: 'source', source: variable.source };
       case 'function':
@@ -154,6 +161,21 @@ export class Reconstruction {
     if (existing >= 0) return existing;
     this.#outputTensors.push(tensor);
     return this.outputs.push(id) - 1;
+  }
+
+  /** Numbers of the outputs that are read and given back. */
+  reads(): number[] {
+    return [...this.#scalars.values()];
+  }
+
+  /** An output of its own, since it is given back when it is read. */
+  #scalar(tensor: Tensor): number {
+    const known = this.#scalars.get(tensor);
+    if (known !== undefined) return known;
+    this.#outputTensors.push(tensor);
+    const index = this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
+    this.#scalars.set(tensor, index);
+    return index;
   }
 
   #make(variable: Variable): number {

@@ -1,13 +1,26 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import type { Instruction, Opcode } from '../bytecode/instructions.ts';
+import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
+import type { Loop } from '../bytecode/structure.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { sourceKey } from '../guards/source-key.ts';
+import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { CodeOf } from './code-of.ts';
+import { settle } from './graph-control/decide.ts';
+import {
+  type ControlPolicy,
+  GraphControl,
+  LoopPlans,
+  TraceAgain,
+} from './graph-control/graph-control.ts';
+import { convertOrUnroll, loopToConvert } from './graph-control/loop.ts';
+import { endAt, endWith, type PathEnd } from './graph-control/path.ts';
 import { callHandlers } from './handlers/calls.ts';
 import { controlHandlers } from './handlers/control.ts';
 import { get, type Handler, type Handlers, set } from './handlers/handler.ts';
@@ -16,7 +29,7 @@ import { operatorHandlers } from './handlers/operators.ts';
 import { valueHandlers } from './handlers/values.ts';
 import { callInside } from './invoke.ts';
 import { Reconstruction } from './reconstruct.ts';
-import { Tracer } from './tracer.ts';
+import { type TraceFrame, Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
 
 /** One for each opcode: a missing one fails to compile. */
@@ -33,6 +46,15 @@ export interface TraceOptions {
   readonly history: NumberHistory;
   /** Numbers that came out of a break are not guarded by value any more: they kept changing. */
   readonly numbersAreVolatile?: boolean;
+  /** Where decisions on values of the program are part of it. */
+  readonly controlPolicy?: ControlPolicy;
+  /** What later phases do with the programs of branches and loop bodies. */
+  readonly regions: RegionPhases;
+}
+
+export interface RegionPhases {
+  readonly normalize: (program: Program) => Program;
+  readonly differentiate: DifferentiateRegion;
 }
 
 /**
@@ -43,9 +65,28 @@ export interface TraceOptions {
 export function trace(
   entryFrames: readonly Frame[],
   codeOf: CodeOf,
-  { history, numbersAreVolatile = false }: TraceOptions,
+  options: TraceOptions,
 ): TraceResult {
-  const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history });
+  const plans = new LoopPlans();
+  for (;;) {
+    try {
+      return traceOnce(entryFrames, codeOf, options, plans);
+    } catch (error) {
+      if (!(error instanceof TraceAgain)) throw error;
+    }
+  }
+}
+
+function traceOnce(
+  entryFrames: readonly Frame[],
+  codeOf: CodeOf,
+  { history, numbersAreVolatile = false, controlPolicy = 'functions', regions }: TraceOptions,
+  plans: LoopPlans,
+): TraceResult {
+  const control = new GraphControl(controlPolicy, plans);
+  const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history, control });
+  tracer.appendControl = (op, inputs, programs) =>
+    appendRegions(tracer, regions, op, inputs, programs);
   const end = execute(tracer);
   const reconstruction = new Reconstruction(tracer);
   const outcome: Outcome =
@@ -76,6 +117,7 @@ export function trace(
     makes: reconstruction.makes,
     effects,
     outcome,
+    reads: reconstruction.reads(),
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
@@ -108,6 +150,20 @@ function disposedInputs({ effects, inputs }: Tracer): Guard[] {
   );
 }
 
+function appendRegions(
+  tracer: Tracer,
+  { normalize, differentiate }: RegionPhases,
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  programs: readonly Program[],
+): Tensor[] {
+  const regions = programs.map((program) => ({ program: normalize(program), joint: null }));
+  const { builder } = tracer;
+  return tracer
+    .runApi(() => appendControl(builder, op, inputs, regions, differentiate))
+    .slice(0, -1);
+}
+
 type End =
   | { readonly kind: 'return'; readonly value: Variable }
   | { readonly kind: 'break'; readonly record: BreakRecord };
@@ -115,6 +171,8 @@ type End =
 function execute(tracer: Tracer): End {
   tracer.callInside = (callee, receiver, args) => callInside(tracer, callee, receiver, args);
   tracer.runAbove = (depth) => runAbove(tracer, depth);
+  tracer.runPath = (depth, stops) => runPath(tracer, depth, stops, false);
+  tracer.runLoopBody = (frame, loop) => runLoopBody(tracer, frame, loop);
   try {
     return { kind: 'return', value: tracer.runAbove(0) };
   } catch (error) {
@@ -124,23 +182,79 @@ function execute(tracer: Tracer): End {
   }
 }
 
+/** Executes one instruction of the top frame; answers what it returns, if it does. */
+function step(tracer: Tracer): { readonly value: Variable } | undefined {
+  tracer.tick();
+  const frame = tracer.top;
+  const { code } = frame.closure;
+  const instruction = code.instructions[frame.pc]!;
+  if (instruction.op === 'return') return { value: get(frame, instruction.src) };
+  const loop = loopToConvert(tracer, frame);
+  if (loop) {
+    frame.pc = settle(tracer, frame, convertOrUnroll(tracer, frame, loop));
+  } else {
+    const handler = handlers[instruction.op] as Handler<Opcode>;
+    const next = handler(tracer, frame, instruction as Instruction);
+    frame.pc = next ?? frame.pc + 1;
+  }
+  const { returning } = tracer.control;
+  if (!returning) return undefined;
+  tracer.control.returning = null;
+  return { value: returning };
+}
+
+/** The frame above is done: its result is in the caller's register. */
+function popFrame(tracer: Tracer, value: Variable): void {
+  const { returnTo } = tracer.frames.pop()!;
+  if (returnTo !== undefined) set(tracer.top, returnTo, value);
+}
+
 /** Until the frame at `depth` returns. The outermost one stays: nobody waits for it. */
 function runAbove(tracer: Tracer, depth: number): Variable {
   for (;;) {
-    tracer.tick();
-    const frame = tracer.top;
-    const instruction = frame.closure.code.instructions[frame.pc]!;
-    if (instruction.op !== 'return') {
-      const handler = handlers[instruction.op] as Handler<Opcode>;
-      const next = handler(tracer, frame, instruction as Instruction);
-      frame.pc = next ?? frame.pc + 1;
-      continue;
+    const returned = step(tracer);
+    if (!returned) continue;
+    const { value } = returned;
+    if (tracer.frames.length === 1) return value;
+    if (tracer.frames.length === depth + 1) {
+      tracer.frames.pop();
+      return value;
     }
-    const value = get(frame, instruction.src);
-    const caller = tracer.frames[tracer.frames.length - 2];
-    if (!caller) return value;
-    tracer.frames.pop();
-    if (tracer.frames.length === depth) return value;
-    if (frame.returnTo !== undefined) set(caller, frame.returnTo, value);
+    popFrame(tracer, value);
   }
+}
+
+/**
+ * Until the frame at `depth` returns or comes to a stop; when `entering`, not at the instruction where it
+ * stands. The frame stays.
+ */
+function runPath(
+  tracer: Tracer,
+  depth: number,
+  stops: ReadonlySet<Pc>,
+  entering: boolean,
+): PathEnd {
+  const { control } = tracer;
+  return control.inPath(tracer.top, stops, () => {
+    for (let first = entering; ; first = false) {
+      const frame = tracer.top;
+      const below = tracer.frames.length === depth;
+      if (below && !first && stops.has(frame.pc)) return endAt(frame.pc, tracer.position());
+      const returned = step(tracer);
+      if (control.ended) {
+        const { ended } = control;
+        control.ended = null;
+        return ended;
+      }
+      if (!returned) continue;
+      if (below) return endWith(returned.value, tracer.position());
+      popFrame(tracer, returned.value);
+    }
+  });
+}
+
+function runLoopBody(tracer: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+  const stops = new Set([loop.header, ...loop.exits]);
+  const depth = tracer.frames.length;
+  return tracer.control.inLoop(frame, loop, () => runPath(tracer, depth, stops, true));
 }

@@ -1,17 +1,20 @@
 import { gradEnabled, withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice } from '../../runtime/device/current.ts';
+import type { Device } from '../../runtime/device/device.ts';
 import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
+import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import { ScalarTable, type SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { ValueId } from '../../runtime/program/program.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
+import type { Loop } from '../bytecode/structure.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { isProxy } from '../guards/plain.ts';
@@ -23,6 +26,9 @@ import type { OuterCollection } from './collections.ts';
 import { EffectLog } from './effects.ts';
 import { isEquivalent } from './equivalents.ts';
 import { isFrameworkFile } from './framework-files.ts';
+import type { GraphControl } from './graph-control/graph-control.ts';
+import type { PathEnd } from './graph-control/path.ts';
+import type { RegionBuilder, Surroundings } from './graph-control/region-builder.ts';
 import { Journal } from './journal.ts';
 import { symbolicFrom } from './symbolic.ts';
 import {
@@ -64,7 +70,9 @@ const maxDepth = 64;
  */
 export class Tracer {
   readonly frames: TraceFrame[];
-  readonly builder: ProgramBuilder;
+  readonly control: GraphControl;
+  readonly #root: Surroundings;
+  #surroundings: Surroundings;
   readonly guards = new Map<string, Guard>();
   /** What is changed after the run. */
   readonly effects: EffectLog;
@@ -94,6 +102,16 @@ export class Tracer {
     notBegun;
   /** Executes the frames above the given depth until the lowest of them returns. */
   runAbove: (depth: number) => Variable = notBegun;
+  /** Follows the frame at the given depth until it returns or comes to one of the stops. */
+  runPath: (depth: number, stops: ReadonlySet<Pc>) => PathEnd = notBegun;
+  /** Follows one turn of a loop from its header. */
+  runLoopBody: (frame: TraceFrame, loop: Loop) => PathEnd = notBegun;
+  /** Appends an op with programs inside; answers its results. */
+  appendControl: (
+    op: OpRecord,
+    inputs: readonly Tensor[],
+    programs: readonly Program[],
+  ) => Tensor[] = notBegun;
 
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
@@ -103,20 +121,72 @@ export class Tracer {
   constructor(
     entryFrames: readonly Frame[],
     codeOf: CodeOf,
-    { numbersAreVolatile, history }: { numbersAreVolatile: boolean; history: NumberHistory },
+    {
+      numbersAreVolatile,
+      history,
+      control,
+    }: { numbersAreVolatile: boolean; history: NumberHistory; control: GraphControl },
   ) {
     this.codeOf = codeOf;
     this.#entryFrames = entryFrames;
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
     this.#history = history;
-    this.builder = new ProgramBuilder((tensor) => this.#foreign(tensor));
+    this.#root = {
+      builder: new ProgramBuilder((tensor) => this.#foreign(tensor)),
+      capture: (tensor) => this.#foreign(tensor),
+    };
+    this.#surroundings = this.#root;
+    this.control = control;
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
     this.frames = entryFrames.map((frame, index) => this.#entryFrame(frame, index));
   }
 
   get entryFrames(): readonly Frame[] {
     return this.#entryFrames;
+  }
+
+  /** The program that ops are appended to: a region's while a branch or loop body is followed. */
+  get builder(): ProgramBuilder {
+    return this.#surroundings.builder;
+  }
+
+  get surroundings(): Surroundings {
+    return this.#surroundings;
+  }
+
+  /** Inside `body`, ops are appended to the region. */
+  inRegion<T>(region: RegionBuilder, body: () => T): T {
+    const outer = this.#surroundings;
+    this.#surroundings = region;
+    try {
+      return body();
+    } finally {
+      this.#surroundings = outer;
+    }
+  }
+
+  /** Follows one way of several inside a region; what it did to the objects of the trace is taken back. */
+  speculate<T>(region: RegionBuilder, body: () => T): T {
+    const { floor } = this;
+    const mark = this.journal.open();
+    try {
+      return this.inRegion(region, body);
+    } finally {
+      this.journal.undo(mark);
+      this.journal.close();
+      this.floor = floor;
+      this.#keepInputs();
+    }
+  }
+
+  /** Inputs that were found on a way stay, though what it did is taken back. */
+  #keepInputs(): void {
+    for (const { tensor } of this.inputs) {
+      const variable = this.#byTraced.get(tensor)!;
+      variable.traced = tensor;
+      this.#inputOf.set(variable.actual!, variable);
+    }
   }
 
   get top(): TraceFrame {
@@ -138,7 +208,8 @@ export class Tracer {
       if (error instanceof GraphBreak) error.at ??= this.position();
       this.journal.undo(mark);
       this.builder.rollback(program);
-      this.inputs.length = inputs;
+      if (this.#surroundings === this.#root) this.inputs.length = inputs;
+      else this.#keepInputs();
       this.frames.splice(0, this.frames.length, ...frames);
       for (const [i, frame] of frames.entries()) frame.pc = pcs[i]!;
       throw error;
@@ -203,7 +274,7 @@ export class Tracer {
     const guard = { source, dtype, shape, strides, device, requiresGrad } as const;
     this.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
     const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
-    const traced = this.builder.input(meta).requiresGrad_(requiresGrad);
+    const traced = this.#root.builder.input(meta).requiresGrad_(requiresGrad);
     this.inputs.push({ source, tensor: traced, actual });
     this.journal.note(() => {
       variable.traced = null;
@@ -250,6 +321,12 @@ export class Tracer {
       this.#scalarInputs.set(key, input);
     }
     return input;
+  }
+
+  /** Where ops without inputs are made. */
+  get device(): Device {
+    this.guardDevice();
+    return currentDevice();
   }
 
   /** Ops without inputs are made on the current device. */

@@ -13,6 +13,7 @@ export type Variable =
   | TensorVariable
   | ConstantVariable
   | SymbolicVariable
+  | ScalarVariable
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
@@ -52,6 +53,14 @@ export interface SymbolicVariable {
   readonly value: number | boolean;
   /** Of a number that is read as it is; null for computed ones. */
   readonly source: Source | null;
+}
+
+/** A number or truth value that the program computes; decisions on it are the program's, too. */
+export interface ScalarVariable {
+  readonly kind: 'scalar';
+  readonly type: 'number' | 'boolean';
+  /** One element, no dimensions. */
+  readonly tensor: Tensor;
 }
 
 /** An object that existed before: read through its source, never changed by the tracer. */

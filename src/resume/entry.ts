@@ -78,6 +78,7 @@ export class Entry {
     if (this.#returns) {
       const value = this.#returns(values);
       applyEffects();
+      for (const index of this.result.reads) outputs[index]!.dispose();
       owned.leave(value, values.made);
       return { kind: 'return', value };
     }

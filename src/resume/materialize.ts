@@ -36,6 +36,13 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
       const { index } = recipe;
       return ({ outputs }) => outputs[index];
     }
+    case 'scalar': {
+      const { index, type } = recipe;
+      return ({ outputs }) => {
+        const [value] = outputs[index]!.dataSync();
+        return type === 'boolean' ? Boolean(value) : Number(value);
+      };
+    }
     case 'made': {
       const { index } = recipe;
       return ({ made }) => made[index];

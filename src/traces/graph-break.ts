@@ -69,6 +69,10 @@ export const breakReasons = {
     hint: 'Spread it into an array first: for (const x of [...values]).',
     limitation: true,
   },
+  'control-flow': {
+    explanation: 'A decision on a value of the graph can not become part of it.',
+    hint: 'Let both ways leave the same structure, with equal dtypes and shapes.',
+  },
   'loop-turn': {
     explanation:
       'A loop that was under way at the last break goes on: its next turn is a graph anew.',

@@ -17,6 +17,8 @@ export type Recipe =
   | { readonly kind: 'number'; readonly expr: NumberExpr }
   /** Output number `index` of the subgraph. */
   | { readonly kind: 'output'; readonly index: number }
+  /** The single element of output number `index`, which nobody else gets. */
+  | { readonly kind: 'scalar'; readonly index: number; readonly type: 'number' | 'boolean' }
   /** Object number `index` of those made after the run. */
   | { readonly kind: 'made'; readonly index: number };
 
@@ -142,6 +144,8 @@ export interface TraceResult {
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];
   readonly outcome: Outcome;
+  /** Numbers of the outputs that are read for a number and given back. */
+  readonly reads: readonly number[];
   /** Code and place of each entry frame, for names. */
   readonly codes: readonly Code[];
   readonly pcs: readonly Pc[];

@@ -3,6 +3,7 @@ import { openIterators } from '../../bytecode/open-iterators.ts';
 import { type ProtectedRegion, protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isNullish, isUndefined, truthiness } from '../facts.ts';
+import { decide } from '../graph-control/decide.ts';
 import { advance, closeIteration, openIteration, openKeyIteration } from '../iterators.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
@@ -23,8 +24,16 @@ export const controlHandlers: Handlers<
   | 'await'
 > = {
   jump: (_t, _frame, { target }) => target,
-  jumpIf: (t, frame, { test, target }) => (truthiness(t, get(frame, test)) ? target : undefined),
-  jumpIfNot: (t, frame, { test, target }) => (truthiness(t, get(frame, test)) ? undefined : target),
+  jumpIf: (t, frame, { test, target }) => {
+    const value = get(frame, test);
+    if (value.kind === 'scalar') return decide(t, frame, value, target, frame.pc + 1);
+    return truthiness(t, value) ? target : undefined;
+  },
+  jumpIfNot: (t, frame, { test, target }) => {
+    const value = get(frame, test);
+    if (value.kind === 'scalar') return decide(t, frame, value, frame.pc + 1, target);
+    return truthiness(t, value) ? undefined : target;
+  },
   jumpIfNullish: (t, frame, { test, target }) =>
     isNullish(t, get(frame, test)) ? target : undefined,
   jumpIfNotUndefined: (t, frame, { test, target }) =>

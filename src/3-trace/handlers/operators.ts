@@ -4,6 +4,7 @@ import { binary, unary } from '../../bytecode/operators.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { looselyEqual, strictlyEqual } from '../equality.ts';
 import { constantOf, sourceOf, truthiness, typeOf } from '../facts.ts';
+import { scalarBinary, scalarUnary } from '../graph-control/scalars.ts';
 import { isInstance } from '../instances.ts';
 import { countedOn, putOff, putOffOperator } from '../numbers.ts';
 import { hasProperty } from '../properties.ts';
@@ -18,6 +19,7 @@ export const operatorHandlers: Handlers<
 > = {
   unary: (t, frame, { dst, operator, src }) => {
     const operand = get(frame, src);
+    if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, operator, operand));
     switch (operator) {
       case '!':
         return set(frame, dst, putOff(t, '!', [operand]) ?? known(!truthiness(t, operand)));
@@ -41,6 +43,8 @@ export const operatorHandlers: Handlers<
     const [a, b] = [get(frame, left), get(frame, right)];
     if (operator === 'in') return set(frame, dst, hasKey(t, a, b));
     if (operator === 'instanceof') return set(frame, dst, isInstance(t, a, b));
+    const scalar = scalarBinary(t, operator, a, b);
+    if (scalar) return set(frame, dst, scalar);
     const symbolic = count(t, operator, a, b) ?? putOffOperator(t, operator, [a, b]);
     if (symbolic) return set(frame, dst, symbolic);
     const result = isEquality(operator)
@@ -50,6 +54,7 @@ export const operatorHandlers: Handlers<
   },
   toNumeric: (t, frame, { dst, src }) => {
     const operand = get(frame, src);
+    if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, '+', operand));
     if (operand.kind === 'symbolic' && typeof operand.value === 'number') {
       guardNumbers(t, operand);
       return set(frame, dst, operand);
@@ -59,6 +64,8 @@ export const operatorHandlers: Handlers<
   },
   increment: (t, frame, { dst, src, by }) => {
     const operand = get(frame, src);
+    const scalar = scalarBinary(t, '+', operand, known(by));
+    if (scalar) return set(frame, dst, scalar);
     const counted = countedOn(t, operand, by) ?? putOff(t, '+', [operand, known(by)]);
     if (counted) return set(frame, dst, counted);
     const value = hostNumber(t, operand);

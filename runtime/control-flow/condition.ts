@@ -1,0 +1,31 @@
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/** A truth value: of the host, or a tensor with one element, true unless it is 0. */
+export type Condition = Tensor | boolean;
+
+/**
+ * Reads a condition; waits for the device. Inside a full graph the read becomes a value of the program.
+ * Throws ShapeError for a tensor with several elements, ArgumentError for what is no condition.
+ */
+export function holds(condition: Condition, what: string): boolean {
+  if (typeof condition === 'boolean') return condition;
+  if (typeof condition !== 'object' || condition === null || !('itemSync' in condition)) {
+    throw new ArgumentError({
+      what: `${what}: not a condition`,
+      given: condition === null ? 'null' : typeof condition,
+      expected: 'a tensor with one element, or true or false',
+      remedy: 'compare first: x.gt(0)',
+    });
+  }
+  if (condition.size !== 1) {
+    throw new ShapeError({
+      what: `${what}: a condition with several values`,
+      given: formatSpec(condition),
+      expected: 'a tensor with one element',
+      remedy: 'reduce it first, with any() or all()',
+    });
+  }
+  return condition.itemSync() !== 0;
+}

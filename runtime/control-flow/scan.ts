@@ -1,0 +1,45 @@
+import { ArgumentError } from '../errors/errors.ts';
+import { stack } from '../ops/joining.ts';
+import { select } from '../ops/movement.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/**
+ * Goes through the rows of `xs` with a carried value: `step(carried, x)` answers the next carried value and
+ * a result. Answers the last carried value and the results, stacked along a new first dimension:
+ * [n, ...x] → [n, ...y]. Throws ArgumentError without rows, for then nothing is known of the results.
+ */
+export function scan<Carried>(
+  step: (carried: Carried, x: Tensor) => readonly [Carried, Tensor],
+  init: Carried,
+  xs: Tensor,
+): [Carried, Tensor] {
+  const length = rows(xs, 'scan');
+  let carried = init;
+  const results: Tensor[] = [];
+  for (let i = 0; i < length; i++) {
+    const [next, result] = step(carried, select(xs, 0, i));
+    carried = next;
+    results.push(result);
+  }
+  return [carried, stack(results)];
+}
+
+/** `f` of each row of `xs`, stacked along a new first dimension. */
+export function map(f: (x: Tensor) => Tensor, xs: Tensor): Tensor {
+  const length = rows(xs, 'map');
+  const results: Tensor[] = [];
+  for (let i = 0; i < length; i++) results.push(f(select(xs, 0, i)));
+  return stack(results);
+}
+
+function rows(xs: Tensor, what: string): number {
+  const [length] = xs.shape;
+  if (length !== undefined && length > 0) return length;
+  throw new ArgumentError({
+    what: `${what}: no rows to go through`,
+    given: formatSpec(xs),
+    expected: 'a tensor with at least one row',
+    remedy: 'treat the empty case on its own',
+  });
+}

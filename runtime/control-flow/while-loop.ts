@@ -1,0 +1,16 @@
+import { type Condition, holds } from './condition.ts';
+
+/**
+ * Repeats `body` on carried values while `test` of them holds, and answers them at the end:
+ * `torch.while_loop`. Inside a full graph it is one op, in which carried tensors keep dtype and shape from
+ * turn to turn. Gradients flow back through every turn.
+ */
+export function whileLoop<Carried extends readonly unknown[]>(
+  test: (...carried: Carried) => Condition,
+  body: (...carried: Carried) => Carried,
+  init: Carried,
+): Carried {
+  let carried = init;
+  while (holds(test(...carried), 'whileLoop')) carried = body(...carried);
+  return carried;
+}

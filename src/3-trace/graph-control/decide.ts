@@ -1,0 +1,116 @@
+/** Reads and decisions that stay in the program. */
+
+import { eq } from '../../../runtime/ops/pointwise.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Pc } from '../../bytecode/instructions.ts';
+import { type Structure, structureOf } from '../../bytecode/structure.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { isControlFlowFile } from '../framework-files.ts';
+import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { ScalarVariable, Variable } from '../variable.ts';
+import { type Start, startAt, startWith } from './follow.ts';
+import { fork } from './fork.ts';
+import { numberOf, type PathEnd, type Target } from './path.ts';
+import { readScalar } from './scalars.ts';
+
+/** More decisions than this inside one another: a loop is followed turn by turn and doesn't end. */
+const maxNesting = 64;
+
+/** `x.itemSync()` where decisions belong to the program; undefined elsewhere, and for other reads. */
+export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variable | undefined {
+  if (fn !== Tensor.prototype.itemSync || receiver.kind !== 'tensor') return undefined;
+  const { file } = t.top.closure.code.source;
+  if (t.control.policy !== 'always' && !isControlFlowFile(file)) return undefined;
+  return readScalar(t, receiver);
+}
+
+/** A jump that depends on a value of the program. Answers where the trace goes on. */
+export function decide(
+  t: Tracer,
+  frame: TraceFrame,
+  test: ScalarVariable,
+  whenTrue: Pc,
+  whenFalse: Pc,
+): Pc {
+  const { code } = frame.closure;
+  const structure = structureOf(code);
+  const merge = structure.merges[frame.pc];
+  planLoops(t, frame, structure, merge);
+  if (t.control.depth >= maxNesting) {
+    throw new GraphBreak('control-flow', `${maxNesting} decisions inside one another`);
+  }
+  const stops = new Set(t.control.stopsIn(frame));
+  if (typeof merge === 'number') stops.add(merge);
+  const end = fork(t, frame, test, [
+    startAt(t, frame, whenTrue, stops),
+    startAt(t, frame, whenFalse, stops),
+  ]);
+  return settle(t, frame, end);
+}
+
+/** A decision that may leave a loop makes the loop's end the program's. */
+function planLoops(
+  t: Tracer,
+  frame: TraceFrame,
+  { loops }: Structure,
+  merge: Pc | null | undefined,
+): void {
+  const { code } = frame.closure;
+  for (const loop of loops.values()) {
+    if (!loop.body.has(frame.pc) || t.control.isActive(frame, loop)) continue;
+    if (typeof merge === 'number' && loop.body.has(merge)) continue;
+    if (t.control.plans.of(code, loop) === undefined) t.control.plans.choose(code, loop, 'while');
+  }
+}
+
+/** Brings the trace to the end of what was followed. Answers the pc; a return or a path's end is noted. */
+export function settle(t: Tracer, frame: TraceFrame, end: PathEnd): Pc {
+  const [target] = end.targets;
+  if (end.targets.length === 1 && target !== undefined) {
+    if (target !== 'return') return target;
+    t.control.returning = end.value;
+    return frame.pc;
+  }
+  const stops = t.control.stopsIn(frame);
+  if (end.targets.every((each) => each === 'return' || stops.has(each))) {
+    t.control.ended = end;
+    return frame.pc;
+  }
+  return settle(t, frame, dispatch(t, frame, end));
+}
+
+/** Goes on at one of several places, chosen by the program. */
+function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
+  const [first, ...others] = end.targets as [Target, ...Target[]];
+  const stops = new Set(t.control.stopsIn(frame));
+  const merge = commonMerge(structureOf(frame.closure.code), end.targets);
+  if (merge !== undefined) stops.add(merge);
+  const { tensor } = end.which!;
+  const test: ScalarVariable = {
+    kind: 'scalar',
+    type: 'boolean',
+    tensor: t.runApi(() => eq(tensor, numberOf(first))),
+  };
+  const startOf = (target: Target): Start =>
+    target === 'return' ? startWith(end.value!) : startAt(t, frame, target, stops);
+  const rest: Start =
+    others.length === 1
+      ? startOf(others[0]!)
+      : () => dispatch(t, frame, { ...end, targets: others });
+  return fork(t, frame, test, [startOf(first), rest]);
+}
+
+/** The first instruction that all ways from the targets to the return go through. */
+function commonMerge({ merges }: Structure, targets: readonly Target[]): Pc | undefined {
+  const chains = targets.map((target) => {
+    const chain: Pc[] = [];
+    let at: Pc | null | undefined = target === 'return' ? null : target;
+    while (typeof at === 'number') {
+      chain.push(at);
+      at = merges[at];
+    }
+    return chain;
+  });
+  const [first, ...others] = chains;
+  return first?.find((pc) => others.every((chain) => chain.includes(pc)));
+}

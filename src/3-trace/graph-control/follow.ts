@@ -1,0 +1,59 @@
+import type { Code } from '../../bytecode/code.ts';
+import type { Pc, Reg } from '../../bytecode/instructions.ts';
+import { liveBefore } from '../../bytecode/liveness.ts';
+import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { Variable } from '../variable.ts';
+import { endAt, endWith, type PathEnd, type Target } from './path.ts';
+import type { RegionBuilder } from './region-builder.ts';
+import { type State, stateOf } from './state.ts';
+
+/** Follows a way to its end, in the region that is current then. */
+export type Start = () => PathEnd;
+
+/** What one way through the code came to. */
+export interface Way {
+  readonly region: RegionBuilder;
+  readonly end: PathEnd;
+  readonly state: State;
+}
+
+export function startAt(t: Tracer, frame: TraceFrame, pc: Pc, stops: ReadonlySet<Pc>): Start {
+  return () => {
+    if (stops.has(pc)) return endAt(pc);
+    frame.pc = pc;
+    return t.runPath(t.frames.length, stops);
+  };
+}
+
+export const startWith =
+  (value: Variable): Start =>
+  () =>
+    endWith(value);
+
+/** Follows a way inside a region and takes back what it did to the trace: only its result stays. */
+export function follow(
+  t: Tracer,
+  frame: TraceFrame,
+  region: RegionBuilder,
+  made: ReadonlySet<Variable>,
+  start: Start,
+): Way {
+  const depth = t.frames.length;
+  const [registers, pc] = [[...frame.registers], frame.pc];
+  try {
+    return t.speculate(region, () => {
+      const end = start();
+      return { region, end, state: stateOf(t, frame, made) };
+    });
+  } finally {
+    t.frames.length = depth;
+    frame.registers.splice(0, frame.registers.length, ...registers);
+    frame.pc = pc;
+  }
+}
+
+/** Whether somebody reads the register at one of the places where the way goes on. */
+export function isReadAt(code: Code, targets: readonly Target[], register: Reg): boolean {
+  const live = liveBefore(code);
+  return targets.some((target) => target !== 'return' && live[target]!.has(register));
+}

@@ -1,0 +1,103 @@
+import type { Code } from '../../bytecode/code.ts';
+import type { Pc } from '../../bytecode/instructions.ts';
+import type { Loop } from '../../bytecode/structure.ts';
+import type { TraceFrame } from '../tracer.ts';
+import type { Variable } from '../variable.ts';
+import type { PathEnd } from './path.ts';
+
+/**
+ * Where decisions on values of the program become part of it. `always`: wherever they stand; a break where
+ * that can't be. `functions`: only in `cond`, `whileLoop` and their like.
+ */
+export type ControlPolicy = 'always' | 'functions';
+
+/** What is known of a loop whose end depends on values of the program. */
+type LoopPlan = 'while' | 'unrolled';
+
+/** What earlier attempts to trace the same function have found out about its loops. */
+export class LoopPlans {
+  readonly #plans = new Map<Code, Map<Pc, LoopPlan>>();
+
+  get isEmpty(): boolean {
+    return this.#plans.size === 0;
+  }
+
+  of(code: Code, { header }: Loop): LoopPlan | undefined {
+    return this.#plans.get(code)?.get(header);
+  }
+
+  /** The function is traced again from its start. */
+  choose(code: Code, { header }: Loop, plan: LoopPlan): never {
+    const plans = this.#plans.get(code) ?? new Map<Pc, LoopPlan>();
+    this.#plans.set(code, plans.set(header, plan));
+    throw new TraceAgain();
+  }
+}
+
+/** Thrown when something was found out that the trace should have known from its start. */
+export class TraceAgain extends Error {
+  override readonly name = 'TraceAgain';
+}
+
+interface ActiveLoop {
+  readonly frame: TraceFrame;
+  readonly loop: Loop;
+}
+
+interface Path {
+  readonly frame: TraceFrame;
+  readonly stops: ReadonlySet<Pc>;
+}
+
+/** How far the trace is in the control flow that becomes part of the program. */
+export class GraphControl {
+  readonly policy: ControlPolicy;
+  readonly plans: LoopPlans;
+  readonly #loops: ActiveLoop[] = [];
+  readonly #paths: Path[] = [];
+  /** Set by an instruction that the path being followed ends with. */
+  ended: PathEnd | null = null;
+  /** Set by an instruction with which the top frame returns. */
+  returning: Variable | null = null;
+
+  constructor(policy: ControlPolicy, plans: LoopPlans) {
+    this.policy = policy;
+    this.plans = plans;
+  }
+
+  /** The body of the loop is being followed in this activation. */
+  isActive(frame: TraceFrame, { header }: Loop): boolean {
+    return this.#loops.some((each) => each.frame === frame && each.loop.header === header);
+  }
+
+  inLoop<T>(frame: TraceFrame, loop: Loop, body: () => T): T {
+    this.#loops.push({ frame, loop });
+    try {
+      return body();
+    } finally {
+      this.#loops.pop();
+    }
+  }
+
+  inPath<T>(frame: TraceFrame, stops: ReadonlySet<Pc>, body: () => T): T {
+    this.#paths.push({ frame, stops });
+    try {
+      return body();
+    } finally {
+      this.#paths.pop();
+    }
+  }
+
+  /** Where the innermost path of this activation ends; empty outside of any. */
+  stopsIn(frame: TraceFrame): ReadonlySet<Pc> {
+    const path = this.#paths[this.#paths.length - 1];
+    return path?.frame === frame ? path.stops : noStops;
+  }
+
+  /** How many decisions deep the trace is. */
+  get depth(): number {
+    return this.#paths.length;
+  }
+}
+
+const noStops: ReadonlySet<Pc> = new Set();

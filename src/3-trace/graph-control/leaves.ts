@@ -1,0 +1,39 @@
+/** The leaves of unified structures as values of a program, and back. */
+
+import { deviceGuard } from '../../../runtime/device/current.ts';
+import type { Device } from '../../../runtime/device/device.ts';
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import { full } from '../../../runtime/ops/create.ts';
+import { contiguous } from '../../../runtime/ops/movement.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Tracer } from '../tracer.ts';
+import type { TensorVariable, Variable } from '../variable.ts';
+import { asNumber, asTruth, constantTensor } from './scalars.ts';
+import type { Leaf } from './unify.ts';
+
+/** The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it. */
+export function leafTensor(t: Tracer, leaf: Leaf, way: number, device: Device): Tensor {
+  const value = leaf.values[way];
+  if (!value) return placeholder(t, leaf, device);
+  switch (value.kind) {
+    case 'tensor':
+      return t.runApi(() => contiguous(t.use(value)));
+    case 'scalar':
+      return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
+    case 'constant':
+      return constantTensor(t, value.value as number | boolean, device);
+  }
+}
+
+function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
+  if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
+  const sample = leaf.values.find((value): value is TensorVariable => value?.kind === 'tensor');
+  invariant(sample, 'a leaf has a value on one way');
+  const { shape, dtype } = t.use(sample);
+  return t.runApi(() => deviceGuard(device, () => full(shape, 0, { dtype })));
+}
+
+/** The variable for a value of the program that stands for a leaf. */
+export function leafVariable(t: Tracer, { kind }: Leaf, tensor: Tensor): Variable {
+  return kind === 'tensor' ? t.result(tensor) : { kind: 'scalar', type: kind, tensor };
+}

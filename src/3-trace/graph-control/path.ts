@@ -1,0 +1,33 @@
+import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { Pc } from '../../bytecode/instructions.ts';
+import type { ScalarVariable, Variable } from '../variable.ts';
+
+/** Where a way through a function ends: before an instruction at which others go on, or at the return. */
+export type Target = Pc | 'return';
+
+/** The end of a way through a part of a function that was followed for itself. */
+export interface PathEnd {
+  readonly targets: readonly Target[];
+  /** With several targets: which one, as `numberOf` it. */
+  readonly which: ScalarVariable | null;
+  /** What is returned, where a target is the return. */
+  readonly value: Variable | null;
+  /** The last line of the way, for errors. */
+  readonly at?: UserPosition | undefined;
+}
+
+export function numberOf(target: Target): number {
+  return target === 'return' ? -1 : target;
+}
+
+export function endAt(pc: Pc, at?: UserPosition): PathEnd {
+  return { targets: [pc], which: null, value: null, at };
+}
+
+export function endWith(value: Variable, at?: UserPosition): PathEnd {
+  return { targets: ['return'], which: null, value, at };
+}
+
+export function reaches({ targets }: PathEnd, target: Target): boolean {
+  return targets.includes(target);
+}

@@ -1,0 +1,169 @@
+/** Numbers and truth values that a program computes: reads of a tensor, and what is made of them. */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { deviceGuard } from '../../../runtime/device/current.ts';
+import type { Device } from '../../../runtime/device/device.ts';
+import { cast } from '../../../runtime/ops/cast.ts';
+import { full } from '../../../runtime/ops/create.ts';
+import { reshape } from '../../../runtime/ops/movement.ts';
+import * as ops from '../../../runtime/ops/pointwise.ts';
+import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { constantOf } from '../facts.ts';
+import type { Tracer } from '../tracer.ts';
+import { known, type ScalarVariable, type TensorVariable, type Variable } from '../variable.ts';
+
+/** `x.itemSync()`: the value stays in the program, and is a number to the code. */
+export function readScalar(t: Tracer, variable: TensorVariable): ScalarVariable {
+  const x = t.use(variable);
+  if (x.size !== 1) throw new GraphBreak('op-error', 'itemSync() of several elements');
+  return { kind: 'scalar', type: 'number', tensor: run(t, () => reshape(x, [])) };
+}
+
+function run(t: Tracer, body: () => Tensor): Tensor {
+  return t.runApi(() => noGrad(body));
+}
+
+function numberScalar(tensor: Tensor): ScalarVariable {
+  return { kind: 'scalar', type: 'number', tensor };
+}
+
+function truth(tensor: Tensor): ScalarVariable {
+  return { kind: 'scalar', type: 'boolean', tensor };
+}
+
+/** JavaScript's numbers are float64: so is what is computed of them, and equals what the host computes. */
+export function asNumber(t: Tracer, { tensor }: ScalarVariable): Tensor {
+  return tensor.dtype === 'float64' ? tensor : run(t, () => cast(tensor, 'float64'));
+}
+
+/** Whether the value counts as true, as a bool tensor: not 0, and not NaN. */
+export function asTruth(t: Tracer, { tensor }: ScalarVariable): Tensor {
+  if (tensor.dtype === 'bool') return tensor;
+  return run(t, () => {
+    const nonzero = ops.ne(tensor, 0);
+    return dtypes[tensor.dtype].floating
+      ? ops.logicalAnd(nonzero, ops.eq(tensor, tensor))
+      : nonzero;
+  });
+}
+
+/** A number or truth value that is known, as a value of the program. */
+export function constantTensor(t: Tracer, value: number | boolean, device: Device): Tensor {
+  const dtype = typeof value === 'boolean' ? 'bool' : 'float64';
+  return run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
+}
+
+const arithmetic: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
+  '+': ops.add,
+  '-': ops.sub,
+  '*': ops.mul,
+  '/': ops.div,
+  '%': ops.fmod,
+};
+
+const comparisons: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
+  '<': ops.lt,
+  '<=': ops.le,
+  '>': ops.gt,
+  '>=': ops.ge,
+  '===': ops.eq,
+  '==': ops.eq,
+  '!==': ops.ne,
+  '!=': ops.ne,
+};
+
+const isEquality = (operator: BinaryOperator): boolean =>
+  operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
+
+/** `a operator b` where one of them is a scalar; undefined when neither is. */
+export function scalarBinary(
+  t: Tracer,
+  operator: BinaryOperator,
+  a: Variable,
+  b: Variable,
+): Variable | undefined {
+  if (a.kind !== 'scalar' && b.kind !== 'scalar') return undefined;
+  const strict = operator === '===' || operator === '!==';
+  if (isEquality(operator)) {
+    const [left, right] = [typeOf(t, a), typeOf(t, b)];
+    const comparable = strict ? left === right : isNumeric(left) && isNumeric(right);
+    if (!comparable) return known(operator.startsWith('!'));
+  }
+  const [x, y] = [operand(t, operator, a), operand(t, operator, b)];
+  const left = typeof x === 'number' ? constantTensor(t, x, (y as Tensor).device) : x;
+  const compute = arithmetic[operator];
+  if (compute) return numberScalar(run(t, () => compute(left, y)));
+  const compare = comparisons[operator];
+  if (compare) return truth(run(t, () => compare(left, y)));
+  throw new GraphBreak('unsupported-value', `a number of the graph with ${operator}`);
+}
+
+function typeOf(t: Tracer, variable: Variable): string {
+  if (variable.kind === 'scalar') return variable.type;
+  return variable.kind === 'constant' ? typeof constantOf(t, variable) : 'object';
+}
+
+const isNumeric = (type: string): boolean => type === 'number' || type === 'boolean';
+
+function operand(t: Tracer, operator: BinaryOperator, variable: Variable): Tensor | number {
+  if (variable.kind === 'scalar') return asNumber(t, variable);
+  const value = constantOf(t, variable) as Primitive;
+  if (typeof value === 'number' || typeof value === 'boolean') return Number(value);
+  throw new GraphBreak('unsupported-value', `a number of the graph ${operator} a ${typeof value}`);
+}
+
+/** `-x`, `+x`; `!x` is for `asTruth`. */
+export function scalarUnary(t: Tracer, operator: string, x: ScalarVariable): Variable {
+  switch (operator) {
+    case '!':
+      return truth(run(t, () => ops.logicalNot(asTruth(t, x))));
+    case '+':
+      return numberScalar(asNumber(t, x));
+    case '-': {
+      const value = asNumber(t, x);
+      return numberScalar(run(t, () => ops.neg(value)));
+    }
+    case 'typeof':
+      return known(x.type);
+    case 'void':
+      return known(undefined);
+    default:
+      throw new GraphBreak('unsupported-value', `${operator} of a number of the graph`);
+  }
+}
+
+/** Host functions whose result on float64 is the host's to the last bit. */
+const exact = new Map<unknown, (...x: Tensor[]) => Tensor>([
+  [Math.abs, (x) => ops.abs(x!)],
+  [Math.floor, (x) => ops.floor(x!)],
+  [Math.ceil, (x) => ops.ceil(x!)],
+  [Math.trunc, (x) => ops.trunc(x!)],
+  [Math.sqrt, (x) => ops.sqrt(x!)],
+  [Math.sign, (x) => ops.sign(x!)],
+  [Number, (x) => x!],
+]);
+
+/** Math of scalars; undefined for any other call. */
+export function scalarCall(
+  t: Tracer,
+  fn: unknown,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (!args.some((arg) => arg.kind === 'scalar')) return undefined;
+  const [first, second] = args;
+  if (fn === Boolean && first?.kind === 'scalar') return truth(asTruth(t, first));
+  if ((fn === Math.max || fn === Math.min) && first && second && args.length === 2) {
+    const values = [first, second].map((arg) => operand(t, '<', arg));
+    const { device } = values.find((x) => typeof x !== 'number') as Tensor;
+    const [a, b] = values.map((x) => (typeof x === 'number' ? constantTensor(t, x, device) : x));
+    const pick = fn === Math.max ? ops.maximum : ops.minimum;
+    return numberScalar(run(t, () => pick(a!, b!)));
+  }
+  const compute = exact.get(fn);
+  if (!compute || args.length !== 1 || first?.kind !== 'scalar') return undefined;
+  const value = asNumber(t, first);
+  return numberScalar(run(t, () => compute(value)));
+}

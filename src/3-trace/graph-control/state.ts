@@ -1,0 +1,224 @@
+/** What a way through the code may change, place by place. */
+
+import type { Reg } from '../../bytecode/instructions.ts';
+import type { EffectLog } from '../effects.ts';
+import type { TraceFrame, Tracer } from '../tracer.ts';
+import { known, undefinedVariable, type Variable } from '../variable.ts';
+
+/** Something that holds a variable and may hold another one later. */
+export interface Place {
+  readonly key: string;
+  /** For errors: the variable's name, or what it belongs to. */
+  readonly name: string;
+  /** Of registers: who doesn't read this one afterwards doesn't need its value. */
+  readonly register: Reg | null;
+  set(t: Tracer, value: Variable): void;
+  /** The value where the trace has written none: of something that existed before. */
+  outside?(t: Tracer): Variable;
+}
+
+/** The values of all places at one moment. */
+export type State = ReadonlyMap<string, { readonly place: Place; readonly value: Variable }>;
+
+const ids = new WeakMap<object, number>();
+let nextId = 0;
+
+function idOf(object: object): number {
+  let id = ids.get(object);
+  if (id === undefined) {
+    id = nextId++;
+    ids.set(object, id);
+  }
+  return id;
+}
+
+/** The objects made by the trace that can be reached at the moment, and may be changed. */
+export function madeObjects(t: Tracer): ReadonlySet<Variable> {
+  const found = new Set<Variable>();
+  const pending: Variable[] = [];
+  const reach = (variable: Variable | null | undefined) => {
+    if (variable && !found.has(variable)) {
+      found.add(variable);
+      pending.push(variable);
+    }
+  };
+  for (const frame of t.frames) {
+    for (const variable of frame.registers) reach(variable);
+    for (const variable of [...frame.args, ...frame.cells, frame.thisVariable]) reach(variable);
+  }
+  for (const { value } of t.effects.writes()) reach(value);
+  for (let variable = pending.pop(); variable; variable = pending.pop()) {
+    for (const part of partsOf(variable)) reach(part);
+  }
+  return found;
+}
+
+function partsOf(variable: Variable): readonly (Variable | null)[] {
+  switch (variable.kind) {
+    case 'newArray':
+      return variable.elements;
+    case 'newObject':
+      return [...variable.entries.values()];
+    case 'newCollection':
+      return [...variable.entries.values()].flatMap(({ key, value }) => [key, value]);
+    case 'cell':
+      return [variable.content];
+    case 'closure':
+      return [...variable.cells, variable.thisVariable];
+    case 'bound':
+      return [variable.target, variable.receiver, ...variable.args];
+    case 'iterator':
+      return [variable.over];
+    case 'iteratorRecord':
+      return [variable.iterator, variable.next];
+    default:
+      return [];
+  }
+}
+
+/**
+ * Reads every place: the registers of the top frame, the content of the objects in `made`, and what is
+ * to be written after the run. Objects made since are copied, so that later changes don't show.
+ */
+export function stateOf(t: Tracer, frame: TraceFrame, made: ReadonlySet<Variable>): State {
+  const state = new Map<string, { place: Place; value: Variable }>();
+  const freeze = freezer(made);
+  const add = (place: Place, value: Variable) => {
+    state.set(place.key, { place, value: freeze(value) });
+  };
+  frame.registers.forEach((value, reg) => {
+    add(registerPlace(frame, reg as Reg), value ?? undefinedVariable);
+  });
+  for (const variable of made) addParts(variable, add);
+  addEffects(t.effects, add);
+  return state;
+}
+
+type Add = (place: Place, value: Variable) => void;
+
+function registerPlace(frame: TraceFrame, register: Reg): Place {
+  return {
+    key: `register ${register}`,
+    name: frame.closure.code.registerNames[register] ?? 'a value',
+    register,
+    set: (_t, value) => {
+      frame.registers[register] = value;
+    },
+  };
+}
+
+function addParts(variable: Variable, add: Add): void {
+  const id = idOf(variable);
+  const part = (key: string, name: string, set: Place['set'], value: Variable) =>
+    add({ key: `${id} ${key}`, name, register: null, set }, value);
+  switch (variable.kind) {
+    case 'newArray':
+      part('length', 'the length of an array', fixed, known(variable.elements.length));
+      variable.elements.forEach((value, i) => {
+        const set = (t: Tracer, next: Variable) => {
+          t.journal.keepList(variable.elements);
+          variable.elements[i] = next;
+        };
+        part(`[${i}]`, `element ${i} of an array`, set, value);
+      });
+      return;
+    case 'newObject':
+      part('keys', 'the keys of an object', fixed, known([...variable.entries.keys()].join()));
+      for (const [key, value] of variable.entries) {
+        const set = (t: Tracer, next: Variable) => {
+          t.journal.keepMap(variable.entries);
+          variable.entries.set(key, next);
+        };
+        part(key, `.${key}`, set, value);
+      }
+      return;
+    case 'newCollection':
+      part('size', `the entries of a ${variable.type}`, fixed, known(variable.entries.size));
+      return;
+    case 'cell': {
+      const set = (t: Tracer, next: Variable) => {
+        const before = variable.content;
+        t.journal.note(() => {
+          variable.content = before;
+        });
+        variable.content = next;
+      };
+      part('content', 'a variable shared with a closure', set, variable.content);
+      return;
+    }
+    case 'iterator':
+      part('next', 'an iterator', fixed, known(variable.next));
+      return;
+    case 'iteratorRecord':
+      part('done', 'an iteration', fixed, known(variable.done));
+      return;
+    default:
+  }
+}
+
+/** A place whose change can't be told as a value. */
+const fixed: Place['set'] = () => {
+  throw new Error('a fixed place is set');
+};
+
+export function isFixed(place: Place): boolean {
+  return place.set === fixed;
+}
+
+function addEffects(effects: EffectLog, add: Add): void {
+  for (const [object, { object: source, key, value }] of effects.entries()) {
+    const place: Place = {
+      key: `write ${idOf(object)} ${key}`,
+      name: `.${key}`,
+      register: null,
+      set: (t, next) => t.effects.write(object, source, key, next),
+      outside: (t) => {
+        const value_: unknown = Reflect.get(object, key);
+        return t.read({ kind: 'property', base: source, key }, value_);
+      },
+    };
+    add(value ? place : { ...place, set: fixed }, value ?? known('deleted'));
+  }
+  const count = (key: string, name: string, size: number) =>
+    add({ key, name, register: null, set: fixed, outside: () => known(0) }, known(size));
+  for (const array of effects.arrays()) {
+    const id = idOf(array);
+    count(`${id} appended`, 'the length of an array', array.appended.length);
+    count(`${id} elements`, 'the elements of an array', array.elements?.length ?? 0);
+  }
+  count('collections', 'the entries of a Map or Set', effects.collectionChanges.length);
+  count('disposed', 'the disposed tensors', effects.disposed.size);
+}
+
+/** Copies of objects that were made since; others stand for themselves. */
+function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
+  const copies = new Map<Variable, Variable>();
+  const freeze = (variable: Variable): Variable => {
+    if (made.has(variable)) return variable;
+    const known_ = copies.get(variable);
+    if (known_) return known_;
+    switch (variable.kind) {
+      case 'newArray': {
+        const copy = { ...variable, elements: [] as Variable[] };
+        copies.set(variable, copy);
+        copy.elements.push(...variable.elements.map(freeze));
+        return copy;
+      }
+      case 'newObject': {
+        const copy = { ...variable, entries: new Map<string, Variable>() };
+        copies.set(variable, copy);
+        for (const [key, value] of variable.entries) copy.entries.set(key, freeze(value));
+        return copy;
+      }
+      case 'cell': {
+        const copy = { ...variable };
+        copies.set(variable, copy);
+        copy.content = freeze(variable.content);
+        return copy;
+      }
+      default:
+        return variable;
+    }
+  };
+  return freeze;
+}
