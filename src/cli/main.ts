@@ -34,8 +34,10 @@ program
 program
   .command('compare')
   .description('runs a training step eagerly and as graphs, and compares memory and time')
-  .argument('<file>', 'a module that exports `workload()`, as those in examples/workloads do')
+  .argument('<file>', 'a module that exports `workload`, as those in examples/workloads do')
   .option('--device <name>', 'cpu, or meta, which counts bytes and computes nothing', 'cpu')
+  .option('--size <size>', 'reduced, or full, which is for meta', 'reduced')
+  .option('--batch <count>', 'samples per step, instead of the number of the workload')
   .option('--steps <count>', 'steps after the first ones, for times and losses', '3')
   .option('--ways <names>', 'comma-separated: eager, tidy, full, sot, breaks, or an ablation')
   .option('--ablations', 'also with each clean-up of the memory plan off')

@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { workload } from '../../examples/workloads/mlp.ts';
 import { deviceNamed, setDevice } from '../../runtime/device/current.ts';
+import { workload } from './small-workload.ts';
 import '../../src/index.ts';
 import { settingsOf } from '../../src/cli/compare/settings.ts';
 import { measureWay, type WayResult } from '../../src/lab/compare/measure.ts';
@@ -19,7 +19,7 @@ function measured(names: readonly string[], deviceName = 'cpu'): WayResult[] {
   setDevice(device);
   try {
     const chosen = [...ways, ...ablations].filter(({ name }) => names.includes(name));
-    return chosen.map((way) => measureWay(workload, way, { device, steps: 1 }));
+    return chosen.map((way) => measureWay(workload, way, { device, size: 'reduced', steps: 1 }));
   } finally {
     setDevice(deviceNamed('cpu'));
   }
@@ -99,7 +99,7 @@ describe('lab/compare', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tostatic-compare-'));
     try {
       const [json, html] = [join(folder, 'out.json'), join(folder, 'out.html')];
-      const args = ['--import', 'tsx', 'src/cli/main.ts', 'compare', 'examples/workloads/mlp.ts'];
+      const args = ['--import', 'tsx', 'src/cli/main.ts', 'compare', 'test/lab/small-workload.ts'];
       const printed = execFileSync(
         process.execPath,
         [...args, '--device', 'meta', '--ways', 'full', '--json', json, '--html', html],

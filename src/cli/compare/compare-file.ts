@@ -11,6 +11,8 @@ import { type SweepOptions, settingsOf } from './settings.ts';
 export interface CompareOptions extends SweepOptions {
   readonly device: string;
   readonly steps: string;
+  readonly size: string;
+  readonly batch?: string;
   readonly ways?: string;
   readonly ablations?: boolean;
   readonly json?: string;
@@ -23,8 +25,10 @@ export interface CompareOptions extends SweepOptions {
  */
 export async function compareFile(file: string, options: CompareOptions): Promise<void> {
   const steps = positive('--steps', options.steps);
+  const size = sizeOf(options.size);
+  const batch = options.batch === undefined ? undefined : positive('--batch', options.batch);
   const requests = chosenWays(options).map((way): WayRequest => {
-    return { file, device: options.device, steps, way };
+    return { file, device: options.device, steps, size, batch, way };
   });
   const results: WayResult[] = [];
   const failures: string[] = [];
@@ -56,6 +60,7 @@ export async function compareFile(file: string, options: CompareOptions): Promis
     const facts = [
       ['workload', basename(file)],
       ['device', options.device],
+      ['size', options.size],
       ['Node', process.version],
     ] as const;
     const title = basename(file).replace(/\.[^.]*$/, '');
@@ -82,6 +87,16 @@ function chosenWays(options: CompareOptions): (string | Setting)[] {
   });
 }
 
+function sizeOf(text: string): WayRequest['size'] {
+  if (text === 'reduced' || text === 'full') return text;
+  throw new ArgumentError({
+    what: 'compare: no such size',
+    given: `--size ${text}`,
+    expected: 'reduced, full',
+    remedy: 'full sizes are meant for --device meta',
+  });
+}
+
 function positive(option: string, text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value > 0) return value;
@@ -89,6 +104,6 @@ function positive(option: string, text: string): number {
     what: `compare: ${option} is not a count`,
     given: `${option} ${text}`,
     expected: 'an integer from 1',
-    remedy: 'leave it out for 3',
+    remedy: 'leave it out',
   });
 }

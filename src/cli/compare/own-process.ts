@@ -7,6 +7,8 @@ export interface WayRequest {
   readonly file: string;
   readonly device: string;
   readonly steps: number;
+  readonly size: 'reduced' | 'full';
+  readonly batch: number | undefined;
   /** A way by name, or a setting of `toStatic`. */
   readonly way: string | Setting;
 }

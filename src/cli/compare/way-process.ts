@@ -10,11 +10,11 @@ import { workloadOf } from '../../lab/compare/workload.ts';
 import { importFile } from '../load-function.ts';
 import type { WayAnswer, WayRequest } from './own-process.ts';
 
-async function measure({ file, device: name, steps, way }: WayRequest): Promise<WayResult> {
+async function measure({ file, device: name, way, ...options }: WayRequest): Promise<WayResult> {
   const device = await init(name);
   setDevice(device);
-  const make = workloadOf(file, await importFile(file));
-  return measureWay(make, wayOf(way), { device, steps });
+  const workload = workloadOf(file, await importFile(file));
+  return measureWay(workload, wayOf(way), { device, ...options });
 }
 
 function wayOf(request: WayRequest['way']): Way {

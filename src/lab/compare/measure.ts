@@ -6,7 +6,7 @@ import { byLine, type LineShare, recordPeak } from '../peak-attribution.ts';
 import { recordTimeline, type Timeline } from '../timeline.ts';
 import { type SavedShare, savedBySource } from './saved-values.ts';
 import type { Prepared, Way } from './ways.ts';
-import type { MakeWorkload } from './workload.ts';
+import type { Workload, WorkloadOptions } from './workload.ts';
 
 /** One subgraph of a way, as it was planned; bytes. */
 export interface SubgraphResult {
@@ -57,6 +57,8 @@ export interface WayResult {
 
 export interface MeasureOptions {
   readonly device: Device;
+  readonly size: WorkloadOptions['size'];
+  readonly batch?: number | undefined;
   /** Steps whose losses are compared and times taken, after the one that compiles. */
   readonly steps: number;
 }
@@ -64,14 +66,17 @@ export interface MeasureOptions {
 const phases = ['forward', 'backward', 'update'];
 
 /** Runs a workload in one way, from the same seed as every other way. The current device must be `device`. */
-export function measureWay(make: MakeWorkload, way: Way, options: MeasureOptions): WayResult {
-  const { device, steps } = options;
+export function measureWay(given: Workload, way: Way, options: MeasureOptions): WayResult {
+  const { device, steps, size, batch: samples } = options;
   const { counter } = device.allocator;
   const atFirst = counter.allocated;
   seed(1);
-  const prepared = way.prepare(make);
+  const prepared = way.prepare((breaks) => {
+    const count = samples === undefined ? {} : { batch: samples };
+    return given.build({ device: device.name, size, breaks, ...count });
+  });
   const { workload, step, captured } = prepared;
-  const batch = workload.batch();
+  const batch = workload.inputs(0);
   const losses: number[] = [];
   const run = () => {
     const loss = step(...batch);

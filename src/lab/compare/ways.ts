@@ -4,13 +4,16 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { Captured, type ToStaticOptions } from '../../captured-function.ts';
 import { type MemoryChoice, memoryPresets, memorySwitches } from '../../programs/memory-options.ts';
 import { refcounted } from '../eager-refcount.ts';
-import type { MakeWorkload, Workload } from './workload.ts';
+import type { BuiltWorkload } from './workload.ts';
+
+/** Builds the workload with or without forced breaks. */
+export type Build = (breaks: boolean) => BuiltWorkload;
 
 type Run = (...batch: Tensor[]) => Tensor;
 
 /** A workload, set up to be run in one way. */
 export interface Prepared {
-  readonly workload: Workload;
+  readonly workload: BuiltWorkload;
   /** A whole step; answers the loss. */
   readonly step: Run;
   /** The forward pass alone; null where forward is no call of its own. */
@@ -24,15 +27,15 @@ export interface Way {
   readonly title: string;
   /** What it shows: the ways to compare, an ablation, or a sweep's setting. */
   readonly group: 'ways' | 'ablation of the full graph' | 'ablation of broken graphs' | 'sweep';
-  readonly prepare: (make: MakeWorkload) => Prepared;
+  readonly prepare: (build: Build) => Prepared;
 }
 
 const refcount: Way = {
   name: 'eager',
   title: 'eager (refcount)',
   group: 'ways',
-  prepare(make) {
-    const workload = make({ breaks: false });
+  prepare(build) {
+    const workload = build(false);
     const { loss, step } = workload;
     return { workload, step: refcounted(step), forward: refcounted(loss), captured: null };
   },
@@ -42,8 +45,8 @@ const tidied: Way = {
   name: 'tidy',
   title: 'eager (tidy)',
   group: 'ways',
-  prepare(make) {
-    const workload = make({ breaks: false });
+  prepare(build) {
+    const workload = build(false);
     const forward: Run = (...batch) => tidy(() => workload.loss(...batch));
     return { workload, step: inPhases(forward, workload), forward, captured: null };
   },
@@ -52,8 +55,8 @@ const tidied: Way = {
 function fullGraph(way: Pick<Way, 'name' | 'title' | 'group'>, choice: MemoryChoice): Way {
   return {
     ...way,
-    prepare(make) {
-      const workload = make({ breaks: false });
+    prepare(build) {
+      const workload = build(false);
       const captured = new Captured(workload.step as Captured['fn'], { memory: choice });
       return { workload, step: callOf(captured), forward: null, captured };
     },
@@ -67,8 +70,8 @@ function subgraphs(
 ): Way {
   return {
     ...way,
-    prepare(make) {
-      const workload = make({ breaks });
+    prepare(build) {
+      const workload = build(breaks);
       const captured = new Captured(workload.loss as Captured['fn'], options);
       const forward = callOf(captured);
       return { workload, step: inPhases(forward, workload), forward, captured };
@@ -81,14 +84,15 @@ function callOf(captured: Captured): Run {
 }
 
 /** Forward by `forward`, then backward and update as they are. */
-function inPhases(forward: Run, workload: Workload): Run {
+function inPhases(forward: Run, { optimizer }: BuiltWorkload): Run {
   return (...batch) => {
     memory.mark('forward');
     const loss = forward(...batch);
     memory.mark('backward');
     loss.backward();
     memory.mark('update');
-    workload.update();
+    optimizer.step();
+    optimizer.zeroGrad();
     return loss;
   };
 }

@@ -3,38 +3,42 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 /** How a workload is to be built. */
 export interface WorkloadOptions {
+  readonly device: string;
+  /** `reduced` runs on a CPU in seconds, `full` is the size of the literature. */
+  readonly size: 'reduced' | 'full';
   /** `breakGraph()` at the places where its model would break a graph in practice. */
   readonly breaks: boolean;
+  /** Samples per step; the workload's own number when left out. */
+  readonly batch?: number;
 }
 
-/**
- * A model in training, as `tostatic compare` runs it. A module exports `workload(options)`, which makes
- * a fresh one on the current device, the same for the same seed.
- */
-export interface Workload {
+/** A model in training, by the library's seed. */
+export interface BuiltWorkload {
+  readonly optimizer: { step(): void; zeroGrad(): void };
   /** Forward pass and loss of a batch. */
-  readonly loss: (...batch: Tensor[]) => Tensor;
-  /** After backward: applies the gradients and gives them back. */
-  readonly update: () => void;
+  readonly loss: (...inputs: Tensor[]) => Tensor;
   /** A whole step in one function: loss, backward, update. Answers the loss. */
-  readonly step: (...batch: Tensor[]) => Tensor;
-  /** The same batch every time; the caller gives it back. */
-  readonly batch: () => Tensor[];
+  readonly step: (...inputs: Tensor[]) => Tensor;
+  /** The batch of step number `i`, the same in every run; the caller gives it back. */
+  readonly inputs: (i: number) => Tensor[];
   /** Gives back model and optimizer. */
   readonly dispose: () => void;
 }
 
-export type MakeWorkload = (options: WorkloadOptions) => Workload;
+/** What a module exports as `workload`, to be run by `tostatic compare`. */
+export interface Workload {
+  readonly build: (options: WorkloadOptions) => BuiltWorkload;
+}
 
-/** The factory of a module. Throws ArgumentError when it exports none. */
-export function workloadOf(file: string, exports: Readonly<Record<string, unknown>>): MakeWorkload {
-  const { workload } = exports;
-  if (typeof workload === 'function') return workload as MakeWorkload;
+/** The workload of a module. Throws ArgumentError when it exports none. */
+export function workloadOf(file: string, exports: Readonly<Record<string, unknown>>): Workload {
+  const { workload } = exports as { workload?: Partial<Workload> };
+  if (typeof workload?.build === 'function') return workload as Workload;
   throw new ArgumentError({
     what: `${file}: no workload`,
     given: `exports ${Object.keys(exports).join(', ') || 'nothing'}`,
-    expected:
-      'export function workload({ breaks }), which answers loss, update, step, batch, dispose',
-    remedy: 'see examples/workloads/mlp.ts',
+    expected: 'export const workload = { build({ device, size, breaks }) { … } }',
+    remedy:
+      'answer an object with loss, step, inputs, optimizer and dispose, as examples/workloads do',
   });
 }
