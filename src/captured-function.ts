@@ -21,12 +21,13 @@ import { activate } from './resume/function-of.ts';
 import { finishNatively, stepNatively } from './resume/native.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
+import { SizedEntries } from './resume/sized-entries.ts';
 import { SubgraphVariants } from './resume/subgraph-variants.ts';
 import { Suspended } from './resume/suspended.ts';
 import { catchIn } from './resume/unwind.ts';
 import { type CapturedStats, StatsCounter } from './stats.ts';
 import { isNotToStatic, toStaticEnabled } from './traces/policy.ts';
-import type { TraceResult } from './traces/trace-result.ts';
+import type { Resized, TraceResult } from './traces/trace-result.ts';
 
 export interface ToStaticOptions {
   /** Values of the names around the function, where they can't be found otherwise. */
@@ -221,20 +222,58 @@ export class Captured {
       }),
     );
     this.#stats.translations++;
-    const stages = compileOps(result, this.#memory);
-    if (stages === 'overwritten') {
+    const entry =
+      this.#sizedEntry(point, frames, result.resized) ?? this.#fixedEntry(point, result);
+    if (!entry) {
       return this.#runNatively(point, frames, 'a value that backward needs is written in place');
     }
     if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
-    const subgraph = stages && this.#variants(result, stages);
-    if (stages) {
-      this.#stats.graphs++;
-      this.#stats.ops += stages.forward.ops.length;
-    }
-    const entry = new Entry(result, subgraph, this.#memory.donate);
-    this.#parts.push({ trace: entry.result, stages });
+    return entry;
+  }
+
+  /** An entry for the sizes that were traced. */
+  #fixedEntry(point: ResumePoint, result: TraceResult): Entry | null {
+    const stages = compileOps(result, this.#memory);
+    if (stages === 'overwritten') return null;
+    const entry = this.#entryOf(result, stages);
+    this.#addPart({ trace: entry.result, stages });
     point.add(entry);
     return entry;
+  }
+
+  /** The same for a trace that does for other sizes: each set of them is compiled when it comes. */
+  #sizedEntry(
+    point: ResumePoint,
+    frames: readonly Frame[],
+    resized: Resized | null,
+  ): Entry | undefined {
+    if (!resized) return undefined;
+    let isFirst = true;
+    const sized = new SizedEntries(resized, (result) => {
+      const stages = compileOps(result, this.#memory);
+      if (stages === 'overwritten') return null;
+      const entry = this.#entryOf(result, stages);
+      const guards = [...resized.guards, ...result.guards];
+      if (isFirst) this.#addPart({ trace: { ...result, guards }, stages });
+      isFirst = false;
+      this.#stats.sizes++;
+      return entry;
+    });
+    const entry = sized.find(frames);
+    if (entry) point.add(sized);
+    return entry;
+  }
+
+  #entryOf(result: TraceResult, stages: SubgraphStages | null): Entry {
+    const subgraph = stages && this.#variants(result, stages);
+    return new Entry(result, subgraph, this.#memory.donate);
+  }
+
+  #addPart(part: CompiledPart): void {
+    this.#parts.push(part);
+    if (!part.stages) return;
+    this.#stats.graphs++;
+    this.#stats.ops += part.stages.forward.ops.length;
   }
 
   #variants(result: TraceResult, { planned }: SubgraphStages): SubgraphVariants {

@@ -17,6 +17,8 @@ export interface CapturedStats {
   /** Runs of subgraphs. */
   readonly graphRuns: number;
   readonly ops: number;
+  /** Programs compiled for one set of sizes each, of traces that serve several. */
+  readonly sizes: number;
   /** One per place and reason, in the order they were met. */
   readonly breaks: readonly BreakRecord[];
   readonly fallbacks: readonly FallbackRecord[];
@@ -29,6 +31,7 @@ export class StatsCounter {
   graphs = 0;
   graphRuns = 0;
   ops = 0;
+  sizes = 0;
   readonly #breaks = new Map<string, BreakRecord>();
   readonly #fallbacks = new Map<string, FallbackRecord>();
 
@@ -44,9 +47,9 @@ export class StatsCounter {
   }
 
   snapshot(): CapturedStats {
-    const { calls, translations, graphs, graphRuns, ops } = this;
+    const { calls, translations, graphs, graphRuns, ops, sizes } = this;
     const breaks = [...this.#breaks.values()];
     const fallbacks = [...this.#fallbacks.values()];
-    return { calls, translations, graphs, graphRuns, ops, breaks, fallbacks };
+    return { calls, translations, graphs, graphRuns, ops, sizes, breaks, fallbacks };
   }
 }

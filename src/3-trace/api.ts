@@ -35,7 +35,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { constantOf } from './facts.ts';
-import { scalarOf } from './numbers.ts';
+import { numberOperand } from './numbers.ts';
 import { plainEntries } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import { isPrimitive, known, newArray, type Variable } from './variable.ts';
@@ -112,6 +112,17 @@ const takesSymbols: ReadonlySet<unknown> = new Set<unknown>(
   ]),
 );
 
+/** Functions whose numbers are sizes and places: another value makes another program of the same trace. */
+const decideShapes: ReadonlySet<unknown> = new Set<unknown>(
+  [movement, joining, rearrange, splitting, views, ranges, indexing, { full, ones, zeros }]
+    .flatMap((module) => Object.entries(module))
+    .flatMap(([name, fn]) => [
+      fn,
+      Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value as unknown,
+    ])
+    .filter((fn) => fn !== undefined),
+);
+
 export function isTracedApi(fn: Callable): boolean {
   return traced.has(fn);
 }
@@ -133,16 +144,17 @@ export function callApi(
   args: readonly Variable[],
 ): Variable {
   const call = fn as (...args: unknown[]) => unknown;
-  const self = apiValue(t, receiver);
-  const symbolic = takesSymbols.has(fn);
+  const shapes = decideShapes.has(fn);
+  const self = apiValue(t, receiver, shapes);
+  const symbols = takesSymbols.has(fn);
   const values = args.map((arg) =>
-    symbolic && arg.kind === 'symbolic' ? scalarOf(t, arg) : apiValue(t, arg),
+    arg.kind === 'symbolic' ? numberOperand(t, arg, { symbols, shapes }) : apiValue(t, arg, shapes),
   );
   if (creators.has(fn)) t.guardDevice();
   try {
     return variableOf(
       t,
-      t.runApi(() => Reflect.apply(call, self, values)),
+      t.perform([self, ...values], ([on, ...given]) => Reflect.apply(call, on, given)),
     );
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
@@ -155,14 +167,15 @@ export function callApi(
 }
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
-function apiValue(t: Tracer, variable: Variable): unknown {
+function apiValue(t: Tracer, variable: Variable, shapes: boolean): unknown {
   if (variable.kind === 'tensor') return t.use(variable);
-  if (variable.kind === 'constant' || variable.kind === 'symbolic') return constantOf(t, variable);
+  if (variable.kind === 'symbolic') return numberOperand(t, variable, { symbols: false, shapes });
+  if (variable.kind === 'constant') return constantOf(t, variable);
   const array = asArray(t, variable);
-  if (array) return arrayElements(t, array).map((element) => apiValue(t, element));
+  if (array) return arrayElements(t, array).map((element) => apiValue(t, element, shapes));
   if (variable.kind === 'newObject' || variable.kind === 'object') {
     const entries = plainEntries(t, variable);
-    return Object.fromEntries(entries.map(([key, value]) => [key, apiValue(t, value)]));
+    return Object.fromEntries(entries.map(([key, value]) => [key, apiValue(t, value, shapes)]));
   }
   throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
 }

@@ -66,17 +66,19 @@ function traceBackward(t: Tracer, receiver: Variable, args: readonly Variable[])
   refuseOuterGraph(t);
   const output = t.use(receiver);
   const given = gradient?.kind === 'tensor' ? t.use(gradient) : null;
-  const found: { readonly leaf: TensorVariable; readonly gradient: Tensor }[] = [];
-  t.runApi(() => {
-    if (!output.requiresGrad) throw new GraphBreak('op-error', 'backward() without a graph');
-    runBackward([{ tensor: output, gradient: seedGradient('backward', output, given) }], {
+  if (!output.requiresGrad) throw new GraphBreak('op-error', 'backward() without a graph');
+  const found = t.perform<[Tensor, Tensor][]>([output, given], ([loss, seed]) => {
+    const tensor = loss as Tensor;
+    const gradients: [Tensor, Tensor][] = [];
+    runBackward([{ tensor, gradient: seedGradient('backward', tensor, seed as Tensor | null) }], {
       retainGraph: Boolean(retainGraph),
       sink: (place, sum) => {
-        if ('leaf' in place) found.push({ leaf: t.result(place.leaf), gradient: sum });
+        if ('leaf' in place) gradients.push([place.leaf, sum]);
       },
     });
+    return gradients;
   });
-  for (const { leaf, gradient: sum } of found) accumulate(t, leaf, sum);
+  for (const [leaf, sum] of found) accumulate(t, t.result(leaf), sum);
   return undefinedVariable;
 }
 
@@ -97,7 +99,9 @@ function accumulate(t: Tracer, leaf: TensorVariable, gradient: Tensor): void {
   const earlier = readTensorProperty(t, leaf, 'grad');
   if (earlier.kind === 'tensor') {
     const target = t.use(earlier);
-    t.runApi(() => noGrad(() => add_(target, gradient)));
+    t.perform([target, gradient], ([sum, part]) =>
+      noGrad(() => add_(sum as Tensor, part as Tensor)),
+    );
     return;
   }
   constantOf(t, earlier);
@@ -107,12 +111,17 @@ function accumulate(t: Tracer, leaf: TensorVariable, gradient: Tensor): void {
 /** `.grad` is written in place later: its memory must be its own, as in eager execution. */
 function ownMemory(t: Tracer, gradient: Tensor): Tensor {
   const root = t.builder.rootOf(gradient);
-  const whole = gradient.size === t.builder.sizeOf(root) && isContiguousMeta(gradient);
+  const whole = t.perform<boolean>([gradient], ([part], builder) => {
+    const tensor = part as Tensor;
+    return tensor.size === builder.sizeOf(builder.rootOf(tensor)) && isContiguousMeta(tensor);
+  });
   if (whole && !t.builder.isInput(root) && !t.gradients.has(root)) {
     t.gradients.add(root);
     return gradient;
   }
-  const copied = t.runApi(() => noGrad(() => bind1(copy, [gradient])));
+  const copied = t.perform<Tensor>([gradient], ([part]) =>
+    noGrad(() => bind1(copy, [part as Tensor])),
+  );
   t.gradients.add(t.builder.rootOf(copied));
   return copied;
 }

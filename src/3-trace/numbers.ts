@@ -1,11 +1,11 @@
 /** Numbers that a run computes anew, as the tracer sees them. */
 
 import { hostScalarNames, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
-import type { SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
 import type { BinaryOperator } from '../bytecode/instructions.ts';
-import type { NumberExpr } from '../guards/number-expr.ts';
+import { type NumberExpr, numberSources } from '../guards/number-expr.ts';
 import { constantOf } from './facts.ts';
 import { guardNumbers, symbolicFrom } from './symbolic.ts';
+import { PutOff } from './tape.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, SymbolicVariable, Variable } from './variable.ts';
 
@@ -79,29 +79,20 @@ export function countedOn(
   return putOff(t, '+', [symbolicFrom(source, value), by]);
 }
 
-/** The number as the tensor API gets it: computed once per run, from the program's scalar inputs. */
-export function scalarOf(t: Tracer, variable: SymbolicVariable): number {
-  if (typeof variable.value === 'boolean') return constantOf(t, variable) as number;
+/** The number as an operand of the tensor API, which hands it on (`symbols`) or decides by it (`shapes`). */
+export function numberOperand(
+  t: Tracer,
+  variable: SymbolicVariable,
+  { symbols, shapes }: { readonly symbols: boolean; readonly shapes: boolean },
+): unknown {
+  const { expr, value } = variable;
+  const { sizes } = t;
+  if (typeof value === 'boolean') return constantOf(t, variable);
+  const decided = sizes.decide(expr);
+  if (!decided && symbols && t.numbers.attribute(expr) === undefined)
+    return constantOf(t, variable);
+  if (!decided && !symbols && !shapes) return constantOf(t, variable);
   guardNumbers(t, variable);
-  const scalar = toScalar(t, variable.expr);
-  return (scalar ?? constantOf(t, variable)) as unknown as number;
+  if (!symbols) for (const source of numberSources(expr)) sizes.addKey(source);
+  return new PutOff(expr);
 }
-
-/** Undefined where a comparison is part of it. */
-function toScalar(t: Tracer, expr: NumberExpr): number | SymbolicNumber | undefined {
-  switch (expr.kind) {
-    case 'source':
-      return t.scalarInput(expr.source);
-    case 'constant':
-      return expr.value;
-    case 'apply': {
-      const args = expr.args.map((arg) => toScalar(t, arg));
-      if (comparisons.has(expr.fn) || args.includes(undefined)) return undefined;
-      return t.scalars.apply(expr.fn, args as (number | SymbolicNumber)[]);
-    }
-  }
-}
-
-const comparisons: ReadonlySet<string> = new Set(
-  [...scalarFunctions].flatMap(([name, fn]) => (typeof fn(1, 1) === 'boolean' ? [name] : [])),
-);

@@ -7,6 +7,7 @@ import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import type { Write } from './effects.ts';
+import { isDifferentiable } from './resize.ts';
 import type { TraceFrame, Tracer } from './tracer.ts';
 import {
   hole,
@@ -23,7 +24,7 @@ export class Reconstruction {
   readonly makes: Make[] = [];
   /** Program values that the recipes need, as the subgraph's outputs. */
   readonly outputs: ValueId[] = [];
-  readonly #outputTensors: Tensor[] = [];
+  readonly outputTensors: Tensor[] = [];
   readonly #tracer: Tracer;
   readonly #made = new Map<Variable, number>();
   readonly #scalars = new Map<Tensor, number>();
@@ -98,7 +99,7 @@ export class Reconstruction {
   /** A value of the program that nobody sees has no handle to give back. */
   #disposal({ source, traced }: TensorVariable): Effect[] {
     if (source) return [{ kind: 'dispose', tensor: source }];
-    if (!this.#outputTensors.includes(traced!)) return [];
+    if (!this.outputTensors.includes(traced!)) return [];
     return [{ kind: 'disposeOutput', output: this.#output(traced!) }];
   }
 
@@ -115,7 +116,7 @@ export class Reconstruction {
 
   /** Per output: its graph is there and no backward has used it up. */
   differentiable(): boolean[] {
-    return this.#outputTensors.map(({ gradEdge }) => gradEdge !== null && !gradEdge.node.consumed);
+    return this.outputTensors.map(isDifferentiable);
   }
 
   /** The frame at its present instruction, with the registers that are read from there on. */
@@ -159,7 +160,7 @@ export class Reconstruction {
     const id = this.#tracer.builder.valueOf(tensor);
     const existing = this.outputs.indexOf(id);
     if (existing >= 0) return existing;
-    this.#outputTensors.push(tensor);
+    this.outputTensors.push(tensor);
     return this.outputs.push(id) - 1;
   }
 
@@ -172,7 +173,7 @@ export class Reconstruction {
   #scalar(tensor: Tensor): number {
     const known = this.#scalars.get(tensor);
     if (known !== undefined) return known;
-    this.#outputTensors.push(tensor);
+    this.outputTensors.push(tensor);
     const index = this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
     this.#scalars.set(tensor, index);
     return index;

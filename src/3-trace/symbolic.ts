@@ -13,6 +13,7 @@ export function symbolicFrom(source: Source, value: number): SymbolicVariable {
 /** A guard that each number the expression is computed from is one. */
 export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
   for (const source of numberSources(expr)) {
+    if (t.sizes.isKey(source) && isSize(source)) continue;
     t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
   }
 }
@@ -29,4 +30,11 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
 export function comesFromBreak({ expr }: SymbolicVariable): boolean {
   for (const source of numberSources(expr)) if (rootOf(source).kind === 'register') return true;
   return false;
+}
+
+/** A size of a tensor that is an input: a number in any case. */
+function isSize(source: Source): boolean {
+  return (
+    source.kind === 'property' && source.base.kind === 'property' && source.base.key === 'shape'
+  );
 }

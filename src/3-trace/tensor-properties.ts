@@ -1,6 +1,8 @@
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { dimSource, sizeIn } from './sizes.ts';
+import { symbolicFrom } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import { known, newArray, type TensorVariable, type Variable } from './variable.ts';
 
@@ -17,7 +19,7 @@ const metaProperties = new Set([
 /** `x.key` for a tensor. */
 export function readTensorProperty(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
-    variable.shape ??= newArray(t.use(variable).shape.map((dim) => known(dim)));
+    variable.shape ??= newArray(t.use(variable).shape.map((_, dim) => sizeOf(t, variable, dim)));
     return variable.shape;
   }
   if (key === 'isLeaf' && variable.source && variable.actual) {
@@ -26,6 +28,7 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
     return t.read(source, variable.actual.isLeaf);
   }
   if (metaProperties.has(key) || key === 'isLeaf') {
+    if (key === 'size') return sizeOf(t, variable, null);
     const value: unknown = t.use(variable)[key as keyof Tensor];
     return known(value as string | number | boolean);
   }
@@ -38,7 +41,7 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
   const computed = tensorMethods.properties.get(key);
   if (computed && !isShadowed(variable, key)) {
     const x = t.use(variable);
-    return t.result(t.runApi(() => computed(x)));
+    return t.result(t.perform([x], ([operand]) => computed(operand as Tensor)));
   }
   const method: unknown = Object.getOwnPropertyDescriptor(Tensor.prototype, key)?.value;
   if (typeof method === 'function' && !isShadowed(variable, key)) {
@@ -46,6 +49,22 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
     return { kind: 'function', value: method as (...args: never[]) => unknown, source: null };
   }
   throw new GraphBreak('unsupported-value', `the property ${key} of a tensor`);
+}
+
+/** A dimension, or the number of elements: a constant unless sizes may differ from run to run. */
+function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variable {
+  const tensor = t.use(variable);
+  const value = sizeIn(tensor, dim);
+  const { sizes } = t;
+  // Several sources may lead to the tensor: its sizes are keys by the first.
+  const { source } = t.result(tensor);
+  if (source && dim !== null) {
+    return sizes.dims.get(tensor)?.has(dim)
+      ? symbolicFrom(dimSource(source, dim), value)
+      : known(value);
+  }
+  if (!sizes.vary || (source && !sizes.dims.has(tensor))) return known(value);
+  return { kind: 'symbolic', expr: sizes.read(tensor, dim), value, source: null };
 }
 
 /** A property of the user's own hides the method of the same name. */

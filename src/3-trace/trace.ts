@@ -1,6 +1,5 @@
-import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
-import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Program } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
@@ -12,6 +11,7 @@ import { appendControl, type DifferentiateRegion } from '../regions/append-contr
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { CodeOf } from './code-of.ts';
+import { distinctInputs } from './distinct-inputs.ts';
 import { settle } from './graph-control/decide.ts';
 import {
   type ControlPolicy,
@@ -29,6 +29,8 @@ import { operatorHandlers } from './handlers/operators.ts';
 import { valueHandlers } from './handlers/values.ts';
 import { callInside } from './invoke.ts';
 import { Reconstruction } from './reconstruct.ts';
+import { resizedOf } from './resize.ts';
+import { sizeIn } from './sizes.ts';
 import { type TraceFrame, Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
 
@@ -101,17 +103,20 @@ function traceOnce(
         };
   const effects = reconstruction.effects();
   const program = tracer.builder.finish(reconstruction.outputs);
-  return {
+  const { inputs, numbers, tape, sizes } = tracer;
+  const result: TraceResult = {
     guards: [
       ...tracer.guards.values(),
-      ...distinctInputs(tracer, program),
+      ...distinctInputs(inputs, program),
       ...tracer.effects.met.guards(),
       ...disposedInputs(tracer),
     ],
-    inputs: tracer.inputs.map(({ source }) => source),
-    numbers: tracer.numbers,
-    scalars: tracer.scalars,
-    needsGrad: tracer.inputs.map(({ tensor }) => tensor.requiresGrad),
+    inputs: inputs.map(({ source }) => source),
+    numbers: numbers.sources,
+    scalars: numbers.scalars,
+    sizes: sizes.reads.map(({ tensor, dim }) => sizeIn(tensor, dim)),
+    resized: null,
+    needsGrad: inputs.map(({ tensor }) => tensor.requiresGrad),
     differentiable: reconstruction.differentiable(),
     program,
     makes: reconstruction.makes,
@@ -121,23 +126,11 @@ function traceOnce(
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
-}
-
-/**
- * Of an input that several ops read, gradients come in several parts. Were it the same tensor as another
- * input, eager execution would sum the parts of both in another order, which shows in the last bit.
- */
-function distinctInputs({ inputs }: Tracer, { inputs: ids, ops }: Program): Guard[] {
-  if (!gradEnabled()) return [];
-  const differentiable = inputs.flatMap(({ source, tensor }, i) =>
-    tensor.requiresGrad ? [{ source, id: ids[i]! }] : [],
-  );
-  const uses = (id: ValueId) => ops.flatMap((op) => op.inputs).filter((each) => each === id).length;
-  const multiple = differentiable.filter(({ id }) => differentiable.length > 1 && uses(id) > 1);
-  return multiple.map(({ source, id }) => {
-    const others = differentiable.filter((other) => other.id !== id);
-    return { kind: 'distinct', source, others: others.map((other) => other.source) };
-  });
+  const { outputTensors } = reconstruction;
+  // Without the user's tensors, which a trace must not keep alive.
+  const places = inputs.map(({ source, tensor }) => ({ source, tensor }));
+  const resized = resizedOf({ result, inputs: places, outputs: outputTensors, tape, sizes });
+  return { ...result, resized };
 }
 
 /** What is given back is none of the tensors that are used, or exactly those that it was here. */

@@ -6,7 +6,6 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
-import { ScalarTable, type SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
@@ -18,7 +17,7 @@ import type { Loop } from '../bytecode/structure.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { isProxy } from '../guards/plain.ts';
-import { compileReader, type Source } from '../guards/source.ts';
+import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import type { CodeOf } from './code-of.ts';
@@ -30,7 +29,9 @@ import type { GraphControl } from './graph-control/graph-control.ts';
 import type { PathEnd } from './graph-control/path.ts';
 import type { RegionBuilder, Surroundings } from './graph-control/region-builder.ts';
 import { Journal } from './journal.ts';
+import { dimSource, numberFor, ProgramNumbers, Sizes, sizeIn } from './sizes.ts';
 import { symbolicFrom } from './symbolic.ts';
+import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import {
   type CellReference,
   isPrimitive,
@@ -82,11 +83,11 @@ export class Tracer {
   /** In the order of the program's inputs. */
   readonly inputs: { readonly source: Source; readonly tensor: Tensor; readonly actual: Tensor }[] =
     [];
+  readonly sizes = new Sizes();
   /** The host's arithmetic that ends in attributes of ops. */
-  readonly scalars = new ScalarTable();
-  /** Where the program's scalar inputs come from. */
-  readonly numbers: Source[] = [];
-  readonly #scalarInputs = new Map<string, SymbolicNumber>();
+  readonly numbers: ProgramNumbers;
+  /** What the tensor API was asked for. */
+  readonly tape: TapeCall[] = [];
   readonly #history: NumberHistory;
   readonly #entryFrames: readonly Frame[];
   readonly #bySource = new Map<string, Variable>();
@@ -132,6 +133,9 @@ export class Tracer {
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
     this.#history = history;
+    this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
+      sizeIn(tensor, dim),
+    );
     this.#root = {
       builder: new ProgramBuilder((tensor) => this.#foreign(tensor)),
       capture: (tensor) => this.#foreign(tensor),
@@ -201,6 +205,7 @@ export class Tracer {
     const frames = [...this.frames];
     const pcs = frames.map(({ pc }) => pc);
     const [program, inputs, { floor }] = [this.builder.checkpoint(), this.inputs.length, this];
+    const calls = this.tape.length;
     const mark = this.journal.open();
     try {
       return body();
@@ -208,6 +213,7 @@ export class Tracer {
       if (error instanceof GraphBreak) error.at ??= this.position();
       this.journal.undo(mark);
       this.builder.rollback(program);
+      this.tape.length = calls;
       if (this.#surroundings === this.#root) this.inputs.length = inputs;
       else this.#keepInputs();
       this.frames.splice(0, this.frames.length, ...frames);
@@ -280,10 +286,22 @@ export class Tracer {
       variable.traced = null;
       this.#inputOf.delete(actual);
     });
+    if (isContiguous) this.#findSizes(source, traced);
     variable.traced = traced;
     this.#byTraced.set(traced, variable);
     this.#inputOf.set(actual, variable);
     return traced;
+  }
+
+  /** Dimensions that had other sizes before are symbolic, for contiguous tensors. */
+  #findSizes(source: Source, tensor: Tensor): void {
+    const dims = tensor.shape.flatMap((size, dim) => {
+      const place = dimSource(source, dim);
+      return this.#history.isSymbolic(sourceKey(place), size) ? [dim] : [];
+    });
+    if (dims.length === 0) return;
+    this.sizes.dims.set(tensor, new Set(dims));
+    for (const dim of dims) this.sizes.addKey(dimSource(source, dim));
   }
 
   /** The variable for a result of an op; an op may return one of its operands. */
@@ -295,8 +313,29 @@ export class Tracer {
     return variable;
   }
 
-  /** Runs a function of the tensor API so that its ops are appended. All or nothing. */
+  /**
+   * Runs a function of the tensor API so that its ops are appended, all or nothing. What it decides must
+   * follow from its operands: it is done again for other sizes.
+   */
+  perform<T>(operands: readonly unknown[], perform: Perform): T {
+    const stand: Stand = {
+      tensor: (tensor) => tensor,
+      number: (expr) => numberFor(this.numbers, this.sizes, expr),
+    };
+    const given = operands.map((operand) => resolve(operand, stand));
+    const { gradMode } = this.top;
+    const result = this.#append(() => perform(given, this.builder));
+    this.tape.push({ operands, perform, result, gradMode, at: this.builder.at });
+    return result as T;
+  }
+
+  /** The same for what is not done again: the sizes of this trace are as they are. */
   runApi<T>(body: () => T): T {
+    this.sizes.fixed = true;
+    return this.#append(body);
+  }
+
+  #append<T>(body: () => T): T {
     const checkpoint = this.builder.checkpoint();
     this.builder.at = this.position();
     try {
@@ -308,19 +347,6 @@ export class Tracer {
       this.builder.rollback(checkpoint);
       throw error;
     }
-  }
-
-  /** The number that a run finds there, for attributes of ops. */
-  scalarInput(source: Source): SymbolicNumber {
-    const key = sourceKey(source);
-    let input = this.#scalarInputs.get(key);
-    if (!input) {
-      const value = compileReader(source)(this.#entryFrames) as number;
-      input = this.scalars.input(value);
-      this.numbers.push(source);
-      this.#scalarInputs.set(key, input);
-    }
-    return input;
   }
 
   /** Where ops without inputs are made. */

@@ -1,7 +1,7 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice } from '../../runtime/device/current.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { sameShape } from '../../runtime/tensor/shape.ts';
+import { type Shape, sameShape } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import { closureOf } from '../resume/function-of.ts';
@@ -13,7 +13,7 @@ import { compileReader } from './source.ts';
 export type Check = (frames: readonly Frame[]) => boolean;
 
 /** Compiles a guard once to a function of the frames. */
-export function compileCheck(guard: Guard): Check {
+export function compileCheck(guard: Guard, sizes: readonly number[]): Check {
   switch (guard.kind) {
     case 'gradMode':
       return () => gradEnabled() === guard.enabled;
@@ -22,7 +22,7 @@ export function compileCheck(guard: Guard): Check {
     case 'number': {
       const read = compileNumber(guard.expr);
       const { value } = guard;
-      return (frames) => Object.is(read(frames), value);
+      return (frames) => Object.is(read(frames, sizes), value);
     }
     case 'same': {
       const [read, readOther] = [compileReader(guard.source), compileReader(guard.other)];
@@ -88,7 +88,7 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
         value.dtype === dtype &&
         value.device === device &&
         value.requiresGrad === requiresGrad &&
-        sameShape(value.shape, shape) &&
+        fits(value.shape, shape) &&
         (strides ? sameShape(value.strides, strides) : value.isContiguous) &&
         // A disposed tensor must raise its error where eager execution raises it.
         value.holder !== null;
@@ -102,6 +102,16 @@ function hasMembers(value: ReadonlyMap<unknown, unknown>, keys: readonly unknown
   if (value.size !== keys.length) return false;
   let i = 0;
   for (const key of value.keys()) if (!Object.is(key, keys[i++])) return false;
+  return true;
+}
+
+/** 0 and 1 are sizes of their own: much is simpler with them. */
+function fits(shape: Shape, expected: readonly (number | null)[]): boolean {
+  if (shape.length !== expected.length) return false;
+  for (let i = 0; i < shape.length; i++) {
+    const size = expected[i]!;
+    if (size === null ? shape[i]! < 2 : shape[i] !== size) return false;
+  }
   return true;
 }
 

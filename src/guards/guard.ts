@@ -1,6 +1,5 @@
 import type { Device } from '../../runtime/device/device.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
-import type { Shape } from '../../runtime/tensor/shape.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Frame, Scope } from '../bytecode/frame.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
@@ -56,7 +55,8 @@ export type Guard =
       readonly kind: 'tensor';
       readonly source: Source;
       readonly dtype: DType;
-      readonly shape: Shape;
+      /** Null: any size from 2 on. */
+      readonly shape: readonly (number | null)[];
       /** Null: contiguous. */
       readonly strides: readonly number[] | null;
       readonly device: Device;
@@ -90,9 +90,10 @@ export class GuardSet {
   readonly guards: readonly Guard[];
   readonly #checks: readonly Check[];
 
-  constructor(guards: readonly Guard[]) {
+  /** `sizes`: those of results, which guards on numbers may ask for. */
+  constructor(guards: readonly Guard[], sizes: readonly number[] = []) {
     this.guards = [...guards].sort((a, b) => cost[a.kind] - cost[b.kind]);
-    this.#checks = this.guards.map(compileCheck);
+    this.#checks = this.guards.map((guard) => compileCheck(guard, sizes));
   }
 
   holds(frames: readonly Frame[]): boolean {

@@ -1,5 +1,5 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { formatSpec } from '../../runtime/tensor/meta.ts';
+import { dtypes } from '../../runtime/tensor/dtype.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import type { Guard } from './guard.ts';
 import { printNumber } from './number-expr.ts';
@@ -64,7 +64,8 @@ function printAbout(
     case 'tensor': {
       const layout = guard.strides ? ` with strides [${guard.strides.join(',')}]` : '';
       const gradient = guard.requiresGrad ? ' with gradient' : '';
-      return `${source}: ${formatSpec(guard)}${layout} on ${guard.device.name}${gradient}`;
+      const shape = guard.shape.map((size) => size ?? '?');
+      return `${source}: ${dtypes[guard.dtype].short}[${shape.join(',')}]${layout} on ${guard.device.name}${gradient}`;
     }
     default:
       return assertNever(guard, 'guard');

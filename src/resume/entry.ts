@@ -41,7 +41,7 @@ export class Entry {
   constructor(result: TraceResult, subgraph: SubgraphVariants | null, donate: boolean) {
     this.result = result;
     this.subgraph = subgraph;
-    this.guards = new GuardSet([...result.guards, ...neededNumbers(result)]);
+    this.guards = new GuardSet([...result.guards, ...neededNumbers(result)], result.sizes);
     this.#numbers = result.numbers.map(compileReader);
     this.#scalars = result.numbers.map(() => 0);
     this.#inputs = subgraph ? result.inputs.map(compileReader) : [];
@@ -54,6 +54,11 @@ export class Entry {
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
     this.#frames = outcome.kind === 'break' ? outcome.frames.map(compileFrame) : [];
+  }
+
+  /** Itself when its guards hold. */
+  find(frames: readonly Frame[]): Entry | undefined {
+    return this.guards.holds(frames) ? this : undefined;
   }
 
   /** The memory of tensors from outside that a run writes in place. */
@@ -71,7 +76,7 @@ export class Entry {
     const outputs = this.subgraph
       ? runMarked(this.subgraph, inputs, this.#donated(inputs, frames, owned), this.#scalars)
       : [];
-    const values: RunValues = { frames, outputs, made: [] };
+    const values: RunValues = { frames, outputs, sizes: this.result.sizes, made: [] };
     this.#make(values);
     // Everything is read before anything changes.
     const applyEffects = this.#effects(values, owned);

@@ -10,6 +10,8 @@ export interface RunValues {
   /** The frames that the entry was entered with. */
   readonly frames: readonly Frame[];
   readonly outputs: readonly Tensor[];
+  /** Sizes of results that the user's code asked for. */
+  readonly sizes: readonly number[];
   /** Filled by `Makers`. */
   readonly made: unknown[];
 }
@@ -30,7 +32,7 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
     }
     case 'number': {
       const read = compileNumber(recipe.expr);
-      return ({ frames }) => read(frames);
+      return ({ frames, sizes }) => read(frames, sizes);
     }
     case 'output': {
       const { index } = recipe;

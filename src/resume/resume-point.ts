@@ -3,12 +3,16 @@ import type { Pc } from '../bytecode/instructions.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { objectId } from '../guards/source-key.ts';
 import type { Entry } from './entry.ts';
+import type { SizedEntries } from './sized-entries.ts';
+
+/** One trace, compiled for its own sizes or for several. */
+type Candidate = Entry | SizedEntries;
 
 /** A stack of instructions where execution may go on, with the entries compiled for it so far. */
 export class ResumePoint {
   readonly history: NumberHistory;
-  readonly #entries: Entry[] = [];
-  readonly #next = new Map<Entry, Map<Pc, ResumePoint>>();
+  readonly #entries: Candidate[] = [];
+  readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
   /** Set when no more entries are compiled here: execution goes on natively, for this reason. */
   native: string | null = null;
 
@@ -16,11 +20,11 @@ export class ResumePoint {
     this.history = new NumberHistory(dynamic);
   }
 
-  get entries(): readonly Entry[] {
+  get entries(): readonly Candidate[] {
     return this.#entries;
   }
 
-  add(entry: Entry): void {
+  add(entry: Candidate): void {
     this.#entries.push(entry);
   }
 
@@ -28,11 +32,12 @@ export class ResumePoint {
   find(frames: readonly Frame[]): Entry | undefined {
     const entries = this.#entries;
     for (let i = 0; i < entries.length; i++) {
-      const entry = entries[i]!;
-      if (!entry.guards.holds(frames)) continue;
+      const candidate = entries[i]!;
+      const entry = candidate.find(frames);
+      if (!entry) continue;
       if (i > 0) {
         entries.splice(i, 1);
-        entries.unshift(entry);
+        entries.unshift(candidate);
       }
       return entry;
     }

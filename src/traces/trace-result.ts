@@ -1,7 +1,7 @@
 import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { Code } from '../bytecode/code.ts';
-import type { Closure } from '../bytecode/frame.ts';
+import type { Closure, Frame } from '../bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
@@ -129,6 +129,19 @@ export type Effect =
   /** A result that the program's end has disposed of: somebody still has the handle. */
   | { readonly kind: 'disposeOutput'; readonly output: number };
 
+/** How one trace serves other sizes than those that it was made with. */
+export interface Resized {
+  /** Sizes of inputs, and numbers that decide shapes: a program holds for one set of values. */
+  readonly keys: readonly Source[];
+  /** What must hold for any of them. */
+  readonly guards: readonly Guard[];
+  /**
+   * The result for the sizes that the frames hold; its guards are only those that `guards` leaves to be
+   * asked. Null when the trace would have gone another way.
+   */
+  readonly at: (frames: readonly Frame[]) => TraceResult | null;
+}
+
 /** What the tracer found out about the code from one entry point on. */
 export interface TraceResult {
   readonly guards: readonly Guard[];
@@ -137,6 +150,10 @@ export interface TraceResult {
   /** The host's numbers that the program's scalar inputs are. */
   readonly numbers: readonly Source[];
   readonly scalars: ScalarTable;
+  /** Sizes of results that recipes and guards ask for. */
+  readonly sizes: readonly number[];
+  /** Set where the same trace does for other sizes. */
+  readonly resized: Resized | null;
   readonly needsGrad: readonly boolean[];
   /** Per output of the program: the caller may ask for its gradient. */
   readonly differentiable: readonly boolean[];

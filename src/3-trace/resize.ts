@@ -1,0 +1,99 @@
+import { TostaticError } from '../../runtime/errors/errors.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { contiguousStrides } from '../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import type { Guard } from '../guards/guard.ts';
+import { hasResultSize } from '../guards/number-expr.ts';
+import { compileReader } from '../guards/source.ts';
+import type { Resized, TraceResult } from '../traces/trace-result.ts';
+import { distinctInputs, type TraceInput } from './distinct-inputs.ts';
+import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './sizes.ts';
+import { DoesNotFit, play, type TapeCall } from './tape.ts';
+
+/** What is kept of a trace to do it again for other sizes; nothing of the user's is held. */
+interface Recorded {
+  readonly result: TraceResult;
+  readonly inputs: readonly TraceInput[];
+  /** The program's outputs. */
+  readonly outputs: readonly Tensor[];
+  readonly tape: readonly TapeCall[];
+  readonly sizes: Sizes;
+}
+
+/** Null when the trace holds for its own sizes only. */
+export function resizedOf(recorded: Recorded): Resized | null {
+  const { sizes, inputs, result } = recorded;
+  if (sizes.fixed || !sizes.vary || result.program.ops.some(isRandom)) return null;
+  const guards = result.guards.filter((guard) => !dependsOnSizes(guard));
+  return {
+    keys: [...sizes.keys.values()],
+    guards: guards.map((guard) => anySize(guard, inputs, sizes)),
+    at: (frames) => playAt(frames, recorded),
+  };
+}
+
+/** Random numbers are drawn by the element: how far the stream moves depends on the sizes. */
+function isRandom({ op: { kernel } }: TraceResult['program']['ops'][number]): boolean {
+  return kernel.kind === 'named' && (kernel.name === 'uniform' || kernel.name === 'normal');
+}
+
+/** Asked again for each set of sizes. */
+function dependsOnSizes(guard: Guard): boolean {
+  return guard.kind === 'number' && hasResultSize(guard.expr);
+}
+
+function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): Guard {
+  if (guard.kind !== 'tensor') return guard;
+  const input = inputs.find(({ source }) => source === guard.source);
+  const varying = input && dims.get(input.tensor);
+  if (!varying) return guard;
+  return { ...guard, shape: guard.shape.map((size, dim) => (varying.has(dim) ? null : size)) };
+}
+
+function playAt(frames: readonly Frame[], recorded: Recorded): TraceResult | null {
+  const { result, inputs, outputs, tape, sizes } = recorded;
+  const found = new Map<Tensor, Tensor>();
+  const builder = new ProgramBuilder((tensor) => {
+    const held = inputs.find(({ source }) => source.kind === 'held' && source.value === tensor);
+    if (!held) throw new DoesNotFit();
+    return found.get(held.tensor)!;
+  });
+  // Of what a break took back nothing is found: guards that ask for it hold for no other sizes.
+  const sizeOf = ({ tensor, dim }: SizeRead) => {
+    const there = found.get(tensor);
+    return there ? sizeIn(there, dim) : Number.NaN;
+  };
+  const numbers = new ProgramNumbers(frames, sizes, sizeOf);
+  try {
+    for (const { source, tensor } of inputs) {
+      const { shape } = compileReader(source)(frames) as Tensor;
+      const { dtype, device, requiresGrad, isContiguous } = tensor;
+      const strides = isContiguous ? contiguousStrides(shape) : tensor.strides;
+      const input = builder.input({ dtype, shape, strides, offset: 0, device });
+      found.set(tensor, input.requiresGrad_(requiresGrad));
+    }
+    play(tape, builder, found, (expr) => numberFor(numbers, sizes, expr));
+  } catch (error) {
+    // Other sizes led elsewhere, perhaps to an error of the user's: a trace of their own finds out.
+    if (error instanceof DoesNotFit || error instanceof TostaticError) return null;
+    throw error;
+  }
+  const tensors = outputs.map((output) => found.get(output)!);
+  const program = builder.finish(tensors.map((tensor) => builder.valueOf(tensor)));
+  return {
+    ...result,
+    guards: [...result.guards.filter(dependsOnSizes), ...distinctInputs(inputs, program)],
+    sizes: sizes.reads.map(sizeOf),
+    resized: null,
+    scalars: numbers.scalars,
+    numbers: numbers.sources,
+    differentiable: tensors.map(isDifferentiable),
+    program,
+  };
+}
+
+/** Its graph is there and no backward has used it up. */
+export function isDifferentiable({ gradEdge }: Tensor): boolean {
+  return gradEdge !== null && !gradEdge.node.consumed;
+}
