@@ -1,5 +1,11 @@
 import { AutogradError } from '../errors/errors.ts';
-import { type Attrs, type Gradient, type OpRecord, operandUse } from '../ops/define-op.ts';
+import {
+  type Attrs,
+  type Gradient,
+  type OpRecord,
+  operandUse,
+  type SaveKind,
+} from '../ops/define-op.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
@@ -10,10 +16,10 @@ import { SavedValue } from './saved-value.ts';
 /** Undoes one op of the table. Saves what the gradients that are needed say, and nothing else. */
 export class OpNode extends GradNode {
   readonly name: string;
-  readonly #op: OpRecord;
   readonly #attrs: Attrs;
-  readonly #gradients: readonly (Gradient | null)[];
-  readonly #saved = new Map<string, SavedValue>();
+  readonly #plan: GradientPlan;
+  /** As `#plan.saves`. */
+  readonly #saved: SavedValue[] = [];
 
   constructor(
     op: OpRecord,
@@ -24,24 +30,17 @@ export class OpNode extends GradNode {
   ) {
     super(targets, 1);
     this.name = op.name;
-    this.#op = op;
     this.#attrs = attrs;
-    this.#gradients = targets.map((target, i) =>
-      target ? (op.vjp?.[operandName(op, i)] ?? null) : null,
-    );
-    for (const gradient of this.#gradients) {
-      for (const [name, kind] of Object.entries(gradient?.saves ?? {})) {
-        const existing = this.#saved.get(name);
-        if (existing && (kind === 'shape' || existing.hasData)) continue;
-        existing?.release();
-        this.#saved.set(name, new SavedValue(valueNamed(op, name, inputs, outputs), kind!));
-      }
+    this.#plan = planFor(op, targets);
+    for (const { kind, operand, output } of this.#plan.saves) {
+      const value = operand >= 0 ? inputs[operand]! : outputs[output]!;
+      this.#saved.push(new SavedValue(value, kind));
     }
   }
 
   /** The values kept for backward, for inspection. */
   get saved(): ReadonlyMap<string, SavedValue> {
-    return this.#saved;
+    return new Map(this.#plan.saves.map(({ name }, i) => [name, this.#saved[i]!]));
   }
 
   override apply(
@@ -50,51 +49,105 @@ export class OpNode extends GradNode {
     wanted: readonly boolean[],
   ): (Tensor | null)[] {
     const gradOutput = gradOutputs[0];
-    if (!gradOutput) return this.#gradients.map(() => null);
+    if (!gradOutput) return this.targets.map(() => null);
     // One tidy per operand: temporaries of one gradient are gone before the next is computed. And one
     // around all: when one can't be computed, the earlier ones are given back.
     return tidy(() =>
-      this.#gradients.map((gradient, i) =>
+      this.#plan.gradients.map((gradient, i) =>
         gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput, i)) : null,
       ),
     );
   }
 
   protected override releaseSaved(): void {
-    for (const value of this.#saved.values()) value.release();
+    for (const value of this.#saved) value.release();
   }
 
   #gradientFor(gradient: Gradient, gradOutput: Tensor, index: number): Tensor {
     const saved: Record<string, Tensor> = {};
-    for (const name of Object.keys(gradient.saves))
-      saved[name] = this.#saved.get(name)!.read(this.name, this.#placeOf(name));
+    for (const at of this.#plan.reads[index]!) {
+      const save = this.#plan.saves[at]!;
+      saved[save.name] = this.#saved[at]!.read(this.name, this.#placeOf(save));
+    }
     const result = insideRule(() => gradient.rule(saved, gradOutput, this.#attrs, index));
     // The engine owns what it gets: the same gradient passed on needs a handle of its own.
     return result === gradOutput ? share(result) : result;
   }
 
   /** Where a saved value stood in the graph. An output's own node can't be kept: it would own itself. */
-  #placeOf(name: string): Target {
-    const operand = operandIndex(this.#op, name);
+  #placeOf({ operand, output }: Save): Target {
     if (operand >= 0) return this.targets[operand] ?? null;
-    return name === 'out' ? { node: this, index: 0 } : null;
+    return output === 0 ? { node: this, index: 0 } : null;
   }
+}
+
+/** One value that a node keeps: an operand, or an output where `operand` is −1. */
+interface Save {
+  readonly name: string;
+  readonly kind: SaveKind;
+  readonly operand: number;
+  readonly output: 0 | 1;
+}
+
+/** What follows from the op and from which of its inputs need a gradient. */
+interface GradientPlan {
+  readonly gradients: readonly (Gradient | null)[];
+  readonly saves: readonly Save[];
+  /** Per gradient, which of `saves` it reads. */
+  readonly reads: readonly (readonly number[])[];
+}
+
+const plans = new WeakMap<OpRecord, Map<number | string, GradientPlan>>();
+
+function planFor(op: OpRecord, targets: readonly Target[]): GradientPlan {
+  let ofOp = plans.get(op);
+  if (!ofOp) {
+    ofOp = new Map();
+    plans.set(op, ofOp);
+  }
+  const key = keyOf(targets);
+  let plan = ofOp.get(key);
+  if (!plan) {
+    plan = newPlan(op, targets);
+    ofOp.set(key, plan);
+  }
+  return plan;
+}
+
+/** Which inputs need a gradient, as the bits of a number below a leading 1 where there are few. */
+function keyOf(targets: readonly Target[]): number | string {
+  if (targets.length > 30) return targets.map((target) => (target ? 1 : 0)).join('');
+  let key = 1;
+  for (let i = 0; i < targets.length; i++) key = key * 2 + (targets[i] ? 1 : 0);
+  return key;
+}
+
+function newPlan(op: OpRecord, targets: readonly Target[]): GradientPlan {
+  const gradients = targets.map((target, i) =>
+    target ? (op.vjp?.[operandName(op, i)] ?? null) : null,
+  );
+  const kinds = new Map<string, SaveKind>();
+  for (const gradient of gradients) {
+    for (const [name, kind] of Object.entries(gradient?.saves ?? {})) {
+      if (kinds.get(name) !== 'value') kinds.set(name, kind!);
+    }
+  }
+  const names = [...kinds.keys()];
+  return {
+    gradients,
+    // Backward ops have operands named as the outputs of the op that they undo.
+    saves: names.map((name) => {
+      const operand = operandIndex(op, name);
+      return { name, kind: kinds.get(name)!, operand, output: name === 'out' ? 0 : 1 };
+    }),
+    reads: gradients.map((gradient) =>
+      Object.keys(gradient?.saves ?? {}).map((name) => names.indexOf(name)),
+    ),
+  };
 }
 
 function operandName(op: OpRecord, index: number): string {
   return op.operands[Math.min(index, op.operands.length - 1)]!.name;
-}
-
-function valueNamed(
-  op: OpRecord,
-  name: string,
-  inputs: readonly Tensor[],
-  outputs: readonly Tensor[],
-): Tensor {
-  // Backward ops have operands named as the outputs of the op that they undo.
-  const operand = operandIndex(op, name);
-  if (operand >= 0) return inputs[operand]!;
-  return outputs[name === 'out' ? 0 : 1]!;
 }
 
 function operandIndex(op: OpRecord, name: string): number {
@@ -103,10 +156,17 @@ function operandIndex(op: OpRecord, name: string): number {
 
 /** Where the gradients of an op's inputs go; null for those that need none or have none. */
 export function targetsOf(op: OpRecord, inputs: readonly Tensor[]): Target[] {
-  return inputs.map((input, i) => {
-    const differentiable = operandName(op, i) in (op.vjp ?? {}) && operandUse(op, i) === 'data';
-    return differentiable ? targetOf(input) : null;
-  });
+  const { vjp } = op;
+  const targets: Target[] = [];
+  for (let i = 0; i < inputs.length; i++) {
+    const differentiable =
+      inputs[i]!.requiresGrad &&
+      vjp !== undefined &&
+      operandName(op, i) in vjp &&
+      operandUse(op, i) === 'data';
+    targets.push(differentiable ? targetOf(inputs[i]!) : null);
+  }
+  return targets;
 }
 
 let rules = 0;
@@ -122,7 +182,7 @@ function insideRule<T>(body: () => T): T {
 }
 
 function refuseInRule(op: OpRecord, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
-  if (rules === 0 || op.flat || !dtypes[outputs[0]!.dtype].floating) return;
+  if (op.flat || !dtypes[outputs[0]!.dtype].floating) return;
   const lost = inputs.find((input, i) => input.requiresGrad && operandUse(op, i) === 'data');
   if (!lost) return;
   throw new AutogradError({
@@ -131,6 +191,11 @@ function refuseInRule(op: OpRecord, inputs: readonly Tensor[], outputs: readonly
     expected: 'ops whose gradients can be differentiated again',
     remedy: 'leave createGraph out, or compute this part from other ops',
   });
+}
+
+export function anyRequiresGrad(inputs: readonly Tensor[]): boolean {
+  for (let i = 0; i < inputs.length; i++) if (inputs[i]!.requiresGrad) return true;
+  return false;
 }
 
 /** Records the op if any input needs a gradient through it. Call with gradients enabled. */
@@ -142,11 +207,12 @@ export function recordOp(
 ): void {
   const { vjp } = op;
   if (!vjp) {
-    refuseInRule(op, inputs, outputs);
+    if (rules > 0) refuseInRule(op, inputs, outputs);
     return;
   }
+  if (!anyRequiresGrad(inputs)) return;
   const targets = targetsOf(op, inputs);
-  if (targets.every((target) => target === null)) return;
+  if (!targets.some((target) => target !== null)) return;
   const node = new OpNode(op, attrs, targets, inputs, outputs);
   outputs[0]!.setGradEdge({ node, index: 0 });
 }

@@ -1,4 +1,4 @@
-import { invariant } from '../errors/invariant.ts';
+import { InvariantError } from '../errors/invariant.ts';
 import { MemoryCounter } from './stats.ts';
 
 /** Every block is a multiple of this many bytes, on every device, so that plans hold on all of them. */
@@ -27,20 +27,30 @@ interface Block {
   ptr: number;
   bytes: number;
   free: boolean;
+  /** Given back, and kept at its size for the next one of it. */
+  kept: boolean;
   before: Block | undefined;
   after: Block | undefined;
 }
 
+/** Blocks of so many bytes, and smaller ones, are kept at their size. */
+const mostKept = 4096;
+
 /**
  * Auto-growth best-fit allocation: the smallest free block that is large enough, the rest of it split
- * off; freed blocks join their free neighbours; a new chunk is taken only when nothing fits.
+ * off; freed blocks join their free neighbours; a new chunk is taken only when nothing fits. Small blocks
+ * are kept for the next of their size, which is most of the time the next op; they join their neighbours
+ * before a new chunk is taken.
  */
 export class BestFitAllocator implements Allocator {
   readonly counter: MemoryCounter;
   readonly #source: ChunkSource;
   /** Sorted by size, then address, so that the choice doesn't depend on history. */
   readonly #free: Block[] = [];
+  /** Blocks handed out or kept, by address. */
   readonly #used = new Map<number, Block>();
+  /** Kept blocks by their size, in units of the alignment. */
+  readonly #kept: Block[][] = Array.from({ length: mostKept / alignment + 1 }, () => []);
   #last: Block | undefined;
 
   constructor(device: string, source: ChunkSource) {
@@ -52,7 +62,15 @@ export class BestFitAllocator implements Allocator {
     // An empty tensor owns no memory: address 0 is never dereferenced.
     if (bytes === 0) return 0;
     const wanted = alignedBytes(bytes);
-    const block = this.#take(wanted) ?? this.#grow(wanted);
+    if (wanted <= mostKept) {
+      const kept = this.#kept[wanted / alignment]!.pop();
+      if (kept) {
+        kept.kept = false;
+        this.counter.alloc(kept.ptr, wanted);
+        return kept.ptr;
+      }
+    }
+    const block = this.#take(wanted) ?? this.#takeAfterJoining(wanted) ?? this.#grow(wanted);
     if (block.bytes > wanted) this.#split(block, wanted);
     block.free = false;
     this.#used.set(block.ptr, block);
@@ -63,15 +81,37 @@ export class BestFitAllocator implements Allocator {
   free(ptr: number, bytes: number): void {
     if (bytes === 0) return;
     const block = this.#used.get(ptr);
-    invariant(block !== undefined, `free of address ${ptr}, which is not allocated`);
-    invariant(
-      block.bytes === alignedBytes(bytes),
-      `free of ${bytes} bytes of a ${block.bytes} block`,
-    );
-    this.#used.delete(ptr);
+    if (!block || block.kept) {
+      throw new InvariantError(`free of address ${ptr}, which is not allocated`);
+    }
+    if (block.bytes !== alignedBytes(bytes)) {
+      throw new InvariantError(`free of ${bytes} bytes of a ${block.bytes} block`);
+    }
     this.counter.free(ptr, block.bytes);
+    if (block.bytes <= mostKept) {
+      block.kept = true;
+      this.#kept[block.bytes / alignment]!.push(block);
+    } else {
+      this.#release(block);
+    }
+  }
+
+  #release(block: Block): void {
+    this.#used.delete(block.ptr);
     block.free = true;
     this.#insert(this.#join(block));
+  }
+
+  /** Kept blocks may make room for a larger one together. */
+  #takeAfterJoining(wanted: number): Block | undefined {
+    for (const list of this.#kept) {
+      for (const block of list) {
+        block.kept = false;
+        this.#release(block);
+      }
+      list.length = 0;
+    }
+    return this.#take(wanted);
   }
 
   #take(wanted: number): Block | undefined {
@@ -84,7 +124,13 @@ export class BestFitAllocator implements Allocator {
     const last = this.#last;
     const chunk = this.#source.grow(wanted);
     this.counter.reserve(chunk.bytes);
-    const block: Block = { ...chunk, free: true, before: undefined, after: undefined };
+    const block: Block = {
+      ...chunk,
+      free: true,
+      kept: false,
+      before: undefined,
+      after: undefined,
+    };
     this.#last = block;
     // A chunk that continues the last one extends its free tail instead of fragmenting.
     if (last && last.ptr + last.bytes === chunk.ptr) {
@@ -100,6 +146,7 @@ export class BestFitAllocator implements Allocator {
       ptr: block.ptr + wanted,
       bytes: block.bytes - wanted,
       free: true,
+      kept: false,
       before: block,
       after: block.after,
     };

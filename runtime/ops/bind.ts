@@ -1,6 +1,6 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { recordInPlace } from '../autograd/in-place-node.ts';
-import { recordOp } from '../autograd/op-node.ts';
+import { anyRequiresGrad, recordOp } from '../autograd/op-node.ts';
 import { currentDevice } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { DeviceError } from '../errors/errors.ts';
@@ -59,15 +59,16 @@ function bindInPlace(
   device: Device,
 ): Tensor {
   if (interceptor) return interceptor.execute(op, inputs, attrs, device)[0]!;
-  const run = () => executeEagerly(op, inputs, attrs, device)[0]!;
-  const recorded = gradEnabled() && inputs.some((input) => input.requiresGrad);
-  return recorded ? recordInPlace(op, attrs, inputs, run) : run();
+  if (!gradEnabled() || !anyRequiresGrad(inputs)) {
+    return executeEagerly(op, inputs, attrs, device)[0]!;
+  }
+  return recordInPlace(op, attrs, inputs, () => executeEagerly(op, inputs, attrs, device)[0]!);
 }
 
 function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {
   const { device } = inputs[0]!;
-  for (const input of inputs) {
-    if (input.device === device) continue;
+  for (let i = 1; i < inputs.length; i++) {
+    if (inputs[i]!.device === device) continue;
     throw new DeviceError({
       what: `${userName(op)}: operands on different devices`,
       given: inputs.map((t) => `${formatSpec(t)} on ${t.device.name}`).join(', '),

@@ -68,8 +68,13 @@ export function casting(
   dtype: DType,
   body: (operands: readonly Tensor[]) => Tensor,
 ): Tensor {
-  if (tensors.every((operand) => operand.dtype === dtype)) return body(tensors);
+  if (allOf(dtype, tensors)) return body(tensors);
   return tidy(() => body(tensors.map((operand) => cast(operand, dtype))));
+}
+
+function allOf(dtype: DType, tensors: readonly Tensor[]): boolean {
+  for (let i = 0; i < tensors.length; i++) if (tensors[i]!.dtype !== dtype) return false;
+  return true;
 }
 
 /** The tensor itself when it has the dtype already. */

@@ -1,11 +1,12 @@
 import type { Device } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
-import { contiguousMeta, isContiguousMeta, type TensorSpec } from '../tensor/meta.ts';
+import { isContiguousMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { copy } from './copy.ts';
 import { type Attrs, type OpRecord, operandUse, userName } from './define-op.ts';
+import { preparedCall } from './prepared-call.ts';
 
 /** Runs one op now. In-place ops return their target itself. */
 export function executeEagerly(
@@ -14,30 +15,36 @@ export function executeEagerly(
   attrs: Attrs,
   device: Device,
 ): Tensor[] {
-  inputs.forEach((input, i) => {
-    if (operandUse(op, i) === 'data') input.holderFor(userName(op));
-  });
+  for (let i = 0; i < inputs.length; i++) {
+    const input = inputs[i]!;
+    if (!input.holder && operandUse(op, i) === 'data') input.holderFor(userName(op));
+  }
   if (op.kernel.kind === 'view') {
     const x = inputs[0]!;
     return [new Tensor(op.kernel.view(inputs, attrs), x.holderFor(op.name).retain())];
   }
-  const specs = op.infer(inputs, attrs);
-  const operands = op.layout === 'any' ? inputs : inputs.map((x, i) => contiguousOperand(op, x, i));
+  if (op.layout === 'any') return run(op, inputs, attrs, device);
+  for (let i = 0; i < inputs.length; i++) {
+    if (needsCopy(op, inputs[i]!, i)) return runOnCopies(op, inputs, attrs, device);
+  }
+  return run(op, inputs, attrs, device);
+}
+
+/** A strided operand's contiguous copy dies with the op. */
+function runOnCopies(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  attrs: Attrs,
+  device: Device,
+): Tensor[] {
+  const operands = inputs.map((x, i) =>
+    needsCopy(op, x, i) ? executeEagerly(copy, [x], {}, device)[0]! : x,
+  );
   const outer = events.op;
-  events.op = op.name;
-  const outputs: Tensor[] = [];
   try {
-    if (op.inPlace) outputs.push(inputs[0]!);
-    else for (const spec of specs) outputs.push(newTensor(spec, device));
-    device.prepare(op, operands, outputs, attrs)(operands, outputs);
-    events.kernel(device.name, op.name);
-    if (op.inPlace) outputs[0]!.holderFor(op.name).version++;
-    return outputs;
-  } catch (error) {
-    if (!op.inPlace) for (const output of outputs) output.dispose();
-    throw error;
+    return run(op, operands, attrs, device);
   } finally {
-    // A strided operand's contiguous copy dies with the op.
+    events.op = op.name;
     operands.forEach((operand, i) => {
       if (operand !== inputs[i]) operand.dispose();
     });
@@ -45,9 +52,26 @@ export function executeEagerly(
   }
 }
 
-function newTensor(spec: TensorSpec, device: Device): Tensor {
-  const meta = contiguousMeta(spec, device);
-  return new Tensor(meta, newHolder(device, meta.dtype, meta.shape));
+function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[] {
+  const { outputs: metas, bytes, launch, varies } = preparedCall(op, inputs, attrs, device);
+  const outer = events.op;
+  events.op = op.name;
+  const outputs: Tensor[] = [];
+  try {
+    for (let i = 0; i < metas.length; i++) {
+      outputs.push(new Tensor(metas[i]!, new Holder(device, bytes[i]!)));
+    }
+    if (op.inPlace) outputs.push(inputs[0]!);
+    launch(inputs, outputs, varies ? attrs : undefined);
+    events.kernel(device.name, op.name);
+    if (op.inPlace) inputs[0]!.holder!.version++;
+    return outputs;
+  } catch (error) {
+    if (!op.inPlace) for (const output of outputs) output.dispose();
+    throw error;
+  } finally {
+    events.op = outer;
+  }
 }
 
 export function newHolder(
@@ -58,8 +82,8 @@ export function newHolder(
   return new Holder(device, sizeOf(shape) * device.elementBytes(dtype));
 }
 
-function contiguousOperand(op: OpRecord, input: Tensor, index: number): Tensor {
+function needsCopy(op: OpRecord, input: Tensor, index: number): boolean {
   // The target of a write must be the user's own memory; its kernel takes strides.
-  if (operandUse(op, index) === 'shape' || (op.inPlace && index === 0)) return input;
-  return isContiguousMeta(input) ? input : executeEagerly(copy, [input], {}, input.device)[0]!;
+  if (operandUse(op, index) === 'shape' || (op.inPlace && index === 0)) return false;
+  return !isContiguousMeta(input);
 }

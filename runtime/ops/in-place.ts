@@ -173,6 +173,7 @@ export function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: A
   if (kindRank(other.dtype) > kindRank(target.dtype)) {
     throw lossy(op.name, formatSpec(target), formatSpec(other));
   }
+  if (other.dtype === target.dtype) return bind1(op, [target, other], attrs);
   return casting([other], target.dtype, ([operand]) => bind1(op, [target, operand!], attrs));
 }
 

@@ -1,22 +1,99 @@
 import { ArgumentError } from '../errors/errors.ts';
 import type { Tensor } from './tensor.ts';
 
+/** Handles in the order of their making. Each knows its place, so that it can leave at once. */
+export class HandleList {
+  #handles: (Tensor | null)[] = [];
+  #left = 0;
+
+  /** Places taken, also by handles that left. */
+  get length(): number {
+    return this.#handles.length;
+  }
+
+  add(tensor: Tensor): void {
+    if (this.#left > 64 && this.#left * 2 > this.#handles.length) this.#close();
+    tensor.list = this;
+    tensor.place = this.#handles.length;
+    this.#handles.push(tensor);
+  }
+
+  remove(tensor: Tensor): void {
+    this.#handles[tensor.place] = null;
+    this.#left++;
+    tensor.list = null;
+  }
+
+  /** Calls `body` with each handle after it has left; the list is empty then. */
+  drain(body: (tensor: Tensor) => void): void {
+    const handles = this.#handles;
+    this.#handles = [];
+    this.#left = 0;
+    for (const tensor of handles) {
+      if (!tensor) continue;
+      tensor.list = null;
+      body(tensor);
+    }
+  }
+
+  /** Closes the gaps. */
+  #close(): void {
+    let to = 0;
+    for (const tensor of this.#handles) {
+      if (!tensor) continue;
+      tensor.place = to;
+      this.#handles[to++] = tensor;
+    }
+    this.#handles.length = to;
+    this.#left = 0;
+  }
+}
+
 /** Tensors made inside the innermost `tidy`; null outside of any. */
-let made: Set<Tensor> | null = null;
+let made: HandleList | null = null;
+
+/**
+ * Tensors made outside of any `tidy` since the last turn. Most are disposed before they are left to the
+ * garbage collector, which is the dearest part of making one; and that tells nobody about a forgotten
+ * tensor before the turn is over.
+ */
+const recent = new HandleList();
+/** So many forgotten handles may be waiting. */
+const mostRecent = 4096;
+let leavingIsDue = false;
+
+function leaveRecent(): void {
+  leavingIsDue = false;
+  recent.drain(leaveToCollector);
+}
+
+const leaveToCollector = (tensor: Tensor): void => tensor.leaveToCollector();
+
+function addRecent(tensor: Tensor): void {
+  recent.add(tensor);
+  if (recent.length >= mostRecent) recent.drain(leaveToCollector);
+  if (leavingIsDue) return;
+  leavingIsDue = true;
+  queueMicrotask(leaveRecent);
+}
 
 /** Called once for every tensor that owns memory. */
 export function track(tensor: Tensor): void {
-  made?.add(tensor);
+  if (made) made.add(tensor);
+  else addRecent(tensor);
 }
 
 /** True for a tensor that the end of the innermost `tidy` will dispose. */
 export function isTracked(tensor: Tensor): boolean {
-  return made?.has(tensor) ?? false;
+  return made !== null && tensor.list === made;
 }
 
 /** Lets a tensor outlive the `tidy` it was made in (parameters, gradients, optimizer state). */
 export function keep<T extends Tensor>(tensor: T): T {
-  made?.delete(tensor);
+  if (made !== null && tensor.list === made) {
+    made.remove(tensor);
+    addRecent(tensor);
+  }
   return tensor;
 }
 
@@ -27,24 +104,36 @@ export function keep<T extends Tensor>(tensor: T): T {
  */
 export function tidy<T>(body: () => T): T {
   const outer = made;
-  const own = new Set<Tensor>();
+  const own = new HandleList();
   made = own;
   let result: T;
   try {
     result = refuseAsync(body());
   } catch (error) {
-    disposeAll(own);
+    own.drain(dispose);
     throw error;
   } finally {
     made = outer;
   }
-  for (const tensor of tensorsIn(result)) {
-    // A result made here now belongs to the surrounding tidy.
-    if (own.delete(tensor)) outer?.add(tensor);
+  if (own.length > 0) {
+    release(result, own, outer);
+    own.drain(dispose);
   }
-  disposeAll(own);
   return result;
 }
+
+/** The tensors of a result that were made here belong to the surrounding tidy. */
+function release(result: unknown, own: HandleList, outer: HandleList | null): void {
+  if (typeof result !== 'object' || result === null) return;
+  for (const tensor of isTensor(result) ? [result] : tensorsIn(result)) {
+    if (tensor.list !== own) continue;
+    own.remove(tensor);
+    if (outer) outer.add(tensor);
+    else addRecent(tensor);
+  }
+}
+
+const dispose = (tensor: Tensor): void => tensor.dispose();
 
 function refuseAsync<T>(result: T): T {
   if (!(result instanceof Promise)) return result;
@@ -54,10 +143,6 @@ function refuseAsync<T>(result: T): T {
     expected: 'a function that returns when its work is done',
     remedy: 'await inside is not possible: return the tensors from tidy() and await outside',
   });
-}
-
-function disposeAll(tensors: Iterable<Tensor>): void {
-  for (const tensor of tensors) tensor.dispose();
 }
 
 /** By its form. */

@@ -226,8 +226,21 @@ type AnyMethod = (this: Tensor, ...args: never[]) => unknown;
 
 /** Puts a function of a tensor on the prototype as a method. */
 function define(name: string, fn: (first: Tensor, ...rest: never[]) => unknown): AnyMethod {
-  const method = function (this: Tensor, ...args: never[]) {
-    return fn(this, ...args);
+  const call = fn as (first: Tensor, ...rest: unknown[]) => unknown;
+  // Without an array of arguments for most calls; a missing one is as good as undefined.
+  const method = function (this: Tensor, a?: unknown, b?: unknown) {
+    // biome-ignore lint/complexity/noArguments: a rest parameter would make an array in every call
+    switch (arguments.length) {
+      case 0:
+        return call(this);
+      case 1:
+        return call(this, a);
+      case 2:
+        return call(this, a, b);
+      default:
+        // biome-ignore lint/complexity/noArguments: as above
+        return call(this, ...arguments);
+    }
   };
   Object.defineProperty(method, 'name', { value: name });
   Object.defineProperty(Tensor.prototype, name, {

@@ -3,7 +3,7 @@ import type { Device, Operand } from '../device/device.ts';
 import { AutogradError, DisposedError, DTypeError } from '../errors/errors.ts';
 import type { Holder } from '../memory/holder.ts';
 import { type DType, dtypes } from './dtype.ts';
-import { track } from './lifetime.ts';
+import { type HandleList, track } from './lifetime.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from './meta.ts';
 import { type Shape, sizeOf } from './shape.ts';
 
@@ -23,7 +23,10 @@ function releaseLease(lease: Lease): void {
   lease.edge = null;
 }
 
-/** The net under forgotten tensors: memory comes back some time after the handle is unreachable. */
+/**
+ * The net under forgotten tensors: memory comes back some time after the handle is unreachable. Nothing is
+ * unregistered, which costs more than all the rest of an op: of a disposed tensor the lease is empty.
+ */
 const collected = new FinalizationRegistry<Lease>(releaseLease);
 
 /** A tensor of a program under construction: which value of which builder it stands for. */
@@ -57,6 +60,9 @@ export class Tensor implements TensorMeta, Operand {
   hooks: HookEntry[] | null = null;
   /** Set by `retainGrad()`: a result whose `.grad` backward fills too. */
   retainsGrad = false;
+  /** The list that holds this handle until its end, and the place there; see `lifetime.ts`. */
+  list: HandleList | null = null;
+  place = 0;
 
   /** Takes over one ownership of `holder`. */
   constructor(meta: TensorMeta, holder: Holder | null, traced: TracedValue | null = null) {
@@ -69,7 +75,6 @@ export class Tensor implements TensorMeta, Operand {
     this.#lease = { holder, edge: null };
     if (holder) {
       holder.handles++;
-      collected.register(this, this.#lease, this.#lease);
       track(this);
     }
   }
@@ -166,11 +171,15 @@ export class Tensor implements TensorMeta, Operand {
     return new Tensor(this, this.holder?.retain() ?? null, this.traced);
   }
 
+  /** From now on the garbage collector says when the handle is forgotten. */
+  leaveToCollector(): void {
+    collected.register(this, this.#lease);
+  }
+
   /** Gives up this handle's share in the memory; its meta and its place in the graph stay. */
   surrender(): void {
     const { holder } = this.#lease;
     if (!holder) return;
-    collected.unregister(this.#lease);
     this.#lease.holder = null;
     holder.handles--;
     holder.release();
@@ -178,7 +187,7 @@ export class Tensor implements TensorMeta, Operand {
 
   /** Gives the memory back if no other handle, saved value or scope holds it. Twice is harmless. */
   dispose(): void {
-    if (this.#lease.holder) collected.unregister(this.#lease);
+    this.list?.remove(this);
     releaseLease(this.#lease);
     if (!this.retainsGrad) return;
     this.grad?.dispose();

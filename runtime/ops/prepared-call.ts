@@ -1,0 +1,122 @@
+import type { Device, Launch } from '../device/device.ts';
+import type { DType } from '../tensor/dtype.ts';
+import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { type Shape, sizeOf } from '../tensor/shape.ts';
+import type { Attrs, AttrValue, OpRecord } from './define-op.ts';
+import { symbolicAttrs } from './symbolic-attrs.ts';
+
+/** An op's kernel bound to operands of some metas, and what it makes of them. */
+export interface PreparedCall {
+  /** Metas of the results; a write in place has none. */
+  readonly outputs: readonly TensorMeta[];
+  /** Bytes of each result. */
+  readonly bytes: readonly number[];
+  readonly launch: Launch;
+  /** Whether each launch is told the attributes: other numbers than it was bound with may be there. */
+  readonly varies: boolean;
+}
+
+interface KnownCall extends PreparedCall {
+  readonly inputs: readonly Operand[];
+  readonly attrs: Attrs;
+}
+
+interface Operand {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly strides: readonly number[];
+}
+
+/** Calls that are remembered per op. */
+const mostKnown = 8;
+
+interface KnownCalls {
+  readonly list: KnownCall[];
+  /** Where the next one goes when the list is full. */
+  next: number;
+  /** Attributes that a launch is told each time. */
+  readonly varying: ReadonlySet<string>;
+}
+
+const known = new WeakMap<OpRecord, KnownCalls>();
+
+/**
+ * The bound kernel for these operands: of the last ones that the op had, or a new one. Inference runs, and
+ * throws, only for a new one.
+ */
+export function preparedCall(
+  op: OpRecord,
+  inputs: readonly TensorMeta[],
+  attrs: Attrs,
+  device: Device,
+): PreparedCall {
+  // A GPU has a memory of its kernels, and gives some of them up.
+  if (device.kind !== 'cpu' || inputs.length === 0) return prepare(op, inputs, attrs, device);
+  let calls = known.get(op);
+  if (!calls) {
+    calls = { list: [], next: 0, varying: symbolicAttrs(op) };
+    known.set(op, calls);
+  }
+  const { list, varying } = calls;
+  for (let i = 0; i < list.length; i++) {
+    const call = list[i]!;
+    if (sameOperands(call.inputs, inputs) && sameAttrs(call.attrs, attrs, varying)) return call;
+  }
+  const operands = inputs.map(({ dtype, shape, strides }) => ({ dtype, shape, strides }));
+  const prepared = prepare(op, inputs, attrs, device);
+  const call = { ...prepared, varies: varying.size > 0, inputs: operands, attrs };
+  if (list.length < mostKnown) list.push(call);
+  else {
+    list[calls.next] = call;
+    calls.next = (calls.next + 1) % mostKnown;
+  }
+  return call;
+}
+
+function prepare(
+  op: OpRecord,
+  inputs: readonly TensorMeta[],
+  attrs: Attrs,
+  device: Device,
+): PreparedCall {
+  const specs = op.infer(inputs, attrs);
+  const outputs = op.inPlace ? [] : specs.map((spec) => contiguousMeta(spec, device));
+  const bytes = outputs.map(({ dtype, shape }) => sizeOf(shape) * device.elementBytes(dtype));
+  const written = op.inPlace ? [inputs[0]!] : outputs;
+  const launch = device.prepare(op, inputs, written, attrs);
+  return { outputs, bytes, launch, varies: false };
+}
+
+function sameOperands(left: readonly Operand[], right: readonly Operand[]): boolean {
+  if (left.length !== right.length) return false;
+  for (let i = 0; i < left.length; i++) {
+    const [a, b] = [left[i]!, right[i]!];
+    if (a.dtype !== b.dtype || !sameNumbers(a.shape, b.shape)) return false;
+    if (!sameNumbers(a.strides, b.strides)) return false;
+  }
+  return true;
+}
+
+/** Results of a prepared call share their arrays: most of the time they are the same. */
+function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+function sameAttrs(left: Attrs, right: Attrs, varying: ReadonlySet<string>): boolean {
+  if (left === right) return true;
+  let count = 0;
+  for (const name in left) {
+    if (!varying.has(name) && !sameValue(left[name]!, right[name])) return false;
+    count++;
+  }
+  for (const _ in right) count--;
+  return count === 0;
+}
+
+function sameValue(a: AttrValue, b: AttrValue | undefined): boolean {
+  if (Object.is(a, b)) return true;
+  return Array.isArray(a) && Array.isArray(b) && sameNumbers(a, b);
+}
