@@ -47,19 +47,79 @@ export {
   type SliceIndex,
   slice,
 } from './ops/advanced-index.ts';
+export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.ts';
 export { expand } from './ops/broadcast.ts';
 export { cast } from './ops/cast.ts';
-export { type Conv2dOptions, conv2d, maxPool2d, type Pool2dOptions } from './ops/conv.ts';
+export {
+  type CrossEntropyOptions,
+  crossEntropy,
+  mseLoss,
+  type NllOptions,
+  nllLoss,
+} from './ops/class-losses.ts';
+export { type Conv2dOptions, type ConvOptions, conv1d, conv2d } from './ops/conv.ts';
+export {
+  type ConvTransposeOptions,
+  convTranspose1d,
+  convTranspose2d,
+} from './ops/conv-transpose.ts';
+export {
+  bincount,
+  bucketize,
+  histc,
+  type SearchOptions,
+  searchsorted,
+  type UniqueOptions,
+  unique,
+} from './ops/counting.ts';
 export { type CreateOptions, full, ones, rand, randn, zeros } from './ops/create.ts';
 export { maskedSelect, nonzero } from './ops/data-dependent.ts';
+export {
+  cumulativeTrapezoid,
+  type DiffOptions,
+  diff,
+  type GradientOptions,
+  gradient,
+  type TrapezoidOptions,
+  trapezoid,
+} from './ops/differences.ts';
+export {
+  cdist,
+  cosineSimilarity,
+  type NormalizeOptions,
+  normalize,
+  type PairwiseDistanceOptions,
+  pairwiseDistance,
+} from './ops/distances.ts';
 export { alphaDropout, dropout, featureDropout } from './ops/dropout.ts';
+export { einsum } from './ops/einsum.ts';
 export { type EmbeddingOptions, embedding, oneHot } from './ops/embedding.ts';
 export { amax, amin, argmax, argmin, max, min } from './ops/extremes.ts';
 export { gather, scatter, scatterAdd, takeAlongDim } from './ops/gather.ts';
 export { indexAdd, indexCopy, indexFill, indexSelect, take } from './ops/indexing.ts';
-export { cat, dstack, hstack, stack, vstack } from './ops/joining.ts';
-export { crossEntropy, logSoftmax, mseLoss, nllLoss, softmax } from './ops/loss.ts';
+export { cat, columnStack, dstack, hstack, stack, vstack } from './ops/joining.ts';
+export { logSoftmax, softmax, softmin } from './ops/loss.ts';
+export {
+  cosineEmbeddingLoss,
+  hingeEmbeddingLoss,
+  type MarginOptions,
+  type MultiMarginOptions,
+  marginRankingLoss,
+  multilabelSoftMarginLoss,
+  multiMarginLoss,
+  softMarginLoss,
+  type TripletOptions,
+  tripletMarginLoss,
+} from './ops/margin-losses.ts';
 export { linear, matmul } from './ops/matmul.ts';
+export {
+  adaptiveMaxPool1d,
+  adaptiveMaxPool2d,
+  type MaxPoolOptions,
+  maxPool1d,
+  maxPool2d,
+} from './ops/max-pool.ts';
+export { median, nanmedian, quantile } from './ops/middle.ts';
 export {
   contiguous,
   flatten,
@@ -71,6 +131,16 @@ export {
   transpose,
   unsqueeze,
 } from './ops/movement.ts';
+export {
+  type BatchNormOptions,
+  batchNorm,
+  groupNorm,
+  type InstanceNormOptions,
+  instanceNorm,
+  layerNorm,
+  localResponseNorm,
+  rmsNorm,
+} from './ops/norms.ts';
 export { argsort, kthvalue, msort, sort, topk } from './ops/order.ts';
 export { type PadMode, pad } from './ops/padding.ts';
 export { diagEmbed } from './ops/place.ts';
@@ -81,50 +151,70 @@ export {
   add,
   addcdiv,
   addcmul,
+  allclose,
   asin,
   asinh,
   atan,
   atan2,
   atanh,
+  type ClosenessOptions,
   ceil,
+  celu,
   clamp,
   clampMax,
   clampMin,
+  copysign,
   cos,
   cosh,
   type DivOptions,
+  deg2rad,
+  digamma,
   div,
   elu,
   eq,
   erf,
   erfc,
+  erfinv,
   exp,
   exp2,
   expm1,
+  fill,
+  floatPower,
   floor,
   floorDivide,
+  fmax,
+  fmin,
   fmod,
   frac,
   ge,
   gelu,
+  glu,
   gt,
+  hardshrink,
   hardsigmoid,
   hardswish,
   hardtanh,
+  heaviside,
+  hypot,
+  isclose,
   isfinite,
   isinf,
   isnan,
   le,
   leakyRelu,
   lerp,
+  lgamma,
   log,
   log1p,
   log2,
   log10,
+  logaddexp,
+  logaddexp2,
   logicalAnd,
   logicalNot,
   logicalOr,
   logicalXor,
+  logit,
   logSigmoid,
   lt,
   maskedFill,
@@ -136,30 +226,66 @@ export {
   ne,
   neg,
   type Operand,
+  polygamma,
+  positive,
   pow,
+  prelu,
+  rad2deg,
   reciprocal,
   relu,
   relu6,
   remainder,
   round,
   rsqrt,
+  rsub,
   selu,
   sigmoid,
   sign,
+  signbit,
   silu,
   sin,
+  sinc,
   sinh,
   softplus,
+  softshrink,
   softsign,
   sqrt,
   square,
   sub,
   tan,
   tanh,
+  tanhshrink,
+  threshold,
   trunc,
   where,
   xlogy,
 } from './ops/pointwise.ts';
+export {
+  type BinaryOptions,
+  binaryCrossEntropy,
+  binaryCrossEntropyWithLogits,
+  type KlDivOptions,
+  klDiv,
+  type LogitOptions,
+} from './ops/probability-losses.ts';
+export {
+  type AddProductOptions,
+  addbmm,
+  addmm,
+  addmv,
+  addr,
+  baddbmm,
+  bilinear,
+  bmm,
+  cross,
+  dot,
+  inner,
+  kron,
+  mm,
+  mv,
+  outer,
+  tensordot,
+} from './ops/products.ts';
 export {
   bernoulli,
   multinomial,
@@ -189,17 +315,60 @@ export {
   tile,
 } from './ops/rearrange.ts';
 export { mean, type ReduceOptions, sum } from './ops/reduce.ts';
+export type { LossOptions, Reduction } from './ops/reduction-options.ts';
+export {
+  diagonalScatter,
+  maskedScatter,
+  selectScatter,
+  sliceScatter,
+} from './ops/regions-replaced.ts';
+export {
+  type GaussianNllOptions,
+  gaussianNllLoss,
+  huberLoss,
+  l1Loss,
+  type PoissonNllOptions,
+  poissonNllLoss,
+  smoothL1Loss,
+} from './ops/regression-losses.ts';
+export {
+  type AvgPoolOptions,
+  adaptiveAvgPool1d,
+  adaptiveAvgPool2d,
+  adaptiveAvgPool3d,
+  avgPool1d,
+  avgPool2d,
+  avgPool3d,
+  type InterpolateOptions,
+  type InterpolationMode,
+  interpolate,
+  pixelShuffle,
+  pixelUnshuffle,
+} from './ops/resample.ts';
+export { cummax, cummin, logcumsumexp } from './ops/running-extremes.ts';
 export { cumprod, cumsum, prod } from './ops/scans.ts';
+export {
+  indexReduce,
+  type ScatterOptions,
+  type ScatterReduction,
+  scatterReduce,
+} from './ops/scatter-reduce.ts';
 export { chunk, split, tensorSplit, unbind } from './ops/splitting.ts';
 export {
   all,
+  aminmax,
   any,
   countNonzero,
+  dist,
   logsumexp,
+  nanmean,
+  nansum,
   norm,
   std,
+  stdMean,
   type VarianceOptions,
   variance,
+  varMean,
 } from './ops/statistics.ts';
 export { trace, tril, triu } from './ops/triangles.ts';
 export {
@@ -212,7 +381,7 @@ export {
   t,
   unflatten,
 } from './ops/views.ts';
-export { unfold } from './ops/windows.ts';
+export { col2im, im2col, type UnfoldOptions, unfold } from './ops/windows.ts';
 export * as optim from './optim/index.ts';
 export { printProgram } from './program/print.ts';
 export type { Program } from './program/program.ts';

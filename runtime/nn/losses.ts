@@ -1,4 +1,4 @@
-import { crossEntropy, mseLoss, nllLoss } from '../ops/loss.ts';
+import { crossEntropy, mseLoss, nllLoss } from '../ops/class-losses.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 

@@ -1,3 +1,4 @@
+import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { sumTo } from './broadcast.ts';
@@ -13,7 +14,7 @@ import {
   pointwise,
   refuseBool,
 } from './promotion.ts';
-import { isNumber, negated } from './symbolic-number.ts';
+import { isNumber, negated, product } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -139,12 +140,18 @@ const signOp = defineOp({
   flat: true,
 });
 
-export function add(a: Tensor, b: Operand): Tensor {
-  return isNumber(b) ? bindNumber(addScalarOp, a, b) : bindPromoted(addOp, a, b);
+const scaled = (b: number, alpha: number): number => (alpha === 1 ? b : product(b, alpha));
+
+/** a + alpha · b */
+export function add(a: Tensor, b: Operand, alpha = 1): Tensor {
+  if (isNumber(b)) return bindNumber(addScalarOp, a, scaled(b, alpha));
+  return alpha === 1 ? bindPromoted(addOp, a, b) : tidy(() => add(a, mul(b, alpha)));
 }
 
-export function sub(a: Tensor, b: Operand): Tensor {
-  return isNumber(b) ? bindNumber(addScalarOp, a, negated(b)) : bindPromoted(subOp, a, b);
+/** a − alpha · b */
+export function sub(a: Tensor, b: Operand, alpha = 1): Tensor {
+  if (isNumber(b)) return bindNumber(addScalarOp, a, negated(scaled(b, alpha)));
+  return alpha === 1 ? bindPromoted(subOp, a, b) : tidy(() => sub(a, mul(b, alpha)));
 }
 
 export function mul(a: Tensor, b: Operand): Tensor {

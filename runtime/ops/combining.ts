@@ -1,20 +1,30 @@
 /** Bounds and mixtures of tensors. */
 
 import { ArgumentError } from '../errors/errors.ts';
-import { type DType, dtypes } from '../tensor/dtype.ts';
+import { type DType, dtypes, promote } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { add, mul, sub } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
-import { casting } from './cast.ts';
-import { dropWhere, eq, gt, keepWhere, lt, where } from './comparison.ts';
-import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { expand, sumTo } from './broadcast.ts';
+import { cast, casting } from './cast.ts';
+import { dropWhere, eq, gt, keepWhere, le, lt, where } from './comparison.ts';
+import { defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
 import { div } from './division.ts';
 import { E } from './expr.ts';
 import { log } from './functions.ts';
-import { isfinite, isnan, logicalAnd, logicalNot } from './logic.ts';
-import { inferSame, joinedBy, type Operand, pointwise } from './promotion.ts';
+import { isfinite, logicalAnd } from './logic.ts';
+import { clone } from './movement.ts';
+import {
+  floating,
+  inferBinary,
+  inferSame,
+  joinedBy,
+  type Operand,
+  pointwise,
+} from './promotion.ts';
+import { fullLike } from './ranges.ts';
 import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
@@ -123,7 +133,39 @@ export function nanToNum(a: Tensor, nan = 0, posinf = largest(), neginf = -large
   return bind1(nanToNumOp, [a], { nan, posinf, neginf });
 }
 
+const xlogyOp = defineOp({
+  name: 'xlogy',
+  operands: { x: 'data', y: 'data' },
+  infer: inferBinary('xlogy'),
+  kernel: pointwise(
+    // 0 · ln y is 0 also where ln y is infinite or, below 0, NaN; a NaN of y itself stays.
+    E.select(
+      E.eq(x, E.const(0)),
+      E.select(E.gt(E.add(E.gt(y, E.const(0)), E.le(y, E.const(0))), E.const(0)), E.const(0), y),
+      E.mul(x, E.log(y)),
+    ),
+  ),
+  vjp: {
+    x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => {
+      const nothing = logicalAnd(eq(x, 0), le(y, 0));
+      return sumTo(dropWhere(mul(dy, log(y)), nothing), x);
+    }),
+    y: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => sumTo(mul(dy, div(x, y)), y)),
+  },
+});
+
 /** a · ln b, and 0 where a is 0 (unless b is NaN). */
-export function xlogy(a: Tensor, b: Tensor): Tensor {
-  return tidy(() => dropWhere(mul(a, log(b)), logicalAnd(eq(a, 0), logicalNot(isnan(b)))));
+export function xlogy(a: Tensor, b: Operand): Tensor {
+  return tidy(() => {
+    const other = isNumber(b) ? fullLike(a, b, { shape: [], dtype: 'float32' }) : b;
+    expectTensor(xlogyOp, other);
+    const dtype = floating(isNumber(b) ? a.dtype : promote(a.dtype, b.dtype));
+    return casting([a, other], dtype, (operands) => bind1(xlogyOp, operands));
+  });
+}
+
+/** A tensor filled with a number or a scalar tensor, with the shape, dtype and device of `a`. */
+export function fill(a: Tensor, value: Operand): Tensor {
+  if (isNumber(value)) return fullLike(a, value);
+  return tidy(() => clone(expand(cast(value, a.dtype), a.shape)));
 }

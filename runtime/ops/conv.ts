@@ -1,17 +1,18 @@
-import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { bind, bind1 } from './bind.ts';
+import { bind1 } from './bind.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
-import { gather } from './gather.ts';
-import { flatten, reshape } from './movement.ts';
+import { reshape, select, squeeze, unsqueeze } from './movement.ts';
+import { padConstant } from './place.ts';
 import { add } from './pointwise.ts';
 
-type Pair = readonly [number, number];
+export type Pair = readonly [number, number];
 
-const pairOf = (value: number | Pair): Pair => (typeof value === 'number' ? [value, value] : value);
+export const pairOf = (value: number | Pair): Pair =>
+  typeof value === 'number' ? [value, value] : value;
 
 /** Output size of one spatial dimension. */
 function windowed(size: number, kernel: number, stride: number, padding: number, dilation: number) {
@@ -67,7 +68,7 @@ const conv2dInputGradOp: OpRecord = defineOp({
   },
 });
 
-const conv2dWeightGradOp: OpRecord = defineOp({
+export const conv2dWeightGradOp: OpRecord = defineOp({
   name: 'conv2dWeightGrad',
   operands: { dy: 'data', x: 'data', w: 'shape' },
   infer: ([dy, , w]) => ({ dtype: dy!.dtype, shape: w!.shape }),
@@ -80,7 +81,7 @@ const conv2dWeightGradOp: OpRecord = defineOp({
   },
 });
 
-const conv2dOp: OpRecord = defineOp({
+export const conv2dOp: OpRecord = defineOp({
   name: 'conv2d',
   operands: { x: 'data', w: 'data' },
   infer: inferConv2d,
@@ -95,102 +96,125 @@ const conv2dOp: OpRecord = defineOp({
   },
 });
 
-export interface Conv2dOptions {
-  readonly stride?: number | Pair;
-  readonly padding?: number | Pair;
-  readonly dilation?: number | Pair;
+export interface ConvOptions<Size = number | Pair> {
+  readonly stride?: Size;
+  /** Zeros around the input; 'same' for a result of its size (stride 1), 'valid' for none. */
+  readonly padding?: Size | 'same' | 'valid';
+  readonly dilation?: Size;
   readonly groups?: number;
 }
+export type Conv2dOptions = ConvOptions;
 
-/** Cross-correlation of [n,c,h,w] with weight [o, c/groups, kh, kw]; bias [o]. */
+export interface ConvSizes {
+  readonly stride: Pair;
+  readonly dilation: Pair;
+  readonly padding: Pair;
+  readonly groups: number;
+}
+
+export function expectSizes(name: string, { stride, dilation, padding, groups }: ConvSizes): void {
+  const whole = (list: readonly number[], from: number) =>
+    list.length === 2 && list.every((own) => Number.isInteger(own) && own >= from);
+  if (whole(stride, 1) && whole(dilation, 1) && whole(padding, 0) && whole([groups, 1], 1)) return;
+  throw new ArgumentError({
+    what: `${name}: not sizes of windows`,
+    given: `stride ${stride.join('×')}, dilation ${dilation.join('×')}, padding ${padding.join('×')}, ${groups} group(s)`,
+    expected: 'integers: stride, dilation and groups from 1 on, padding from 0 on',
+    remedy: 'check the options',
+  });
+}
+
+/** [c, …] as a batch of one, and the result without it. */
+export function batched(x: Tensor, rank: number, body: (own: Tensor) => Tensor): Tensor {
+  if (x.rank !== rank - 1) return body(x);
+  return select(body(unsqueeze(x, 0)), 0, 0);
+}
+
+export function withBias(y: Tensor, bias: Tensor | null): Tensor {
+  return bias ? add(y, reshape(bias, [1, -1, 1, 1])) : y;
+}
+
+/** Cross-correlation of [n,c,h,w] or [c,h,w] with weight [o, c/groups, kh, kw]; bias [o]. */
 export function conv2d(
   x: Tensor,
   weight: Tensor,
   bias: Tensor | null = null,
-  options: Conv2dOptions = {},
+  options: ConvOptions = {},
 ): Tensor {
+  const stride = pairOf(options.stride ?? 1);
+  const dilation = pairOf(options.dilation ?? 1);
+  const groups = options.groups ?? 1;
+  const asked = options.padding === 'valid' ? 0 : (options.padding ?? 0);
+  return tidy(() =>
+    batched(x, 4, (image) => {
+      if (asked !== 'same') {
+        const sizes = { stride, dilation, padding: pairOf(asked), groups };
+        expectSizes('conv2d', sizes);
+        return withBias(bind1(conv2dOp, [image, weight], { ...sizes }), bias);
+      }
+      expectSizes('conv2d', { stride, dilation, padding: [0, 0], groups });
+      const { padding, source } = paddedToSame(image, weight, stride, dilation);
+      const attrs = { stride, dilation, padding, groups };
+      return withBias(bind1(conv2dOp, [source, weight], attrs), bias);
+    }),
+  );
+}
+
+/** Where the border is odd, the larger half comes after the input, as in PyTorch. */
+function paddedToSame(x: Tensor, weight: Tensor, stride: Pair, dilation: Pair) {
+  if (stride.some((own) => own !== 1)) {
+    throw new ArgumentError({
+      what: "conv2d: padding 'same' with a stride",
+      given: `stride ${stride.join('×')}`,
+      expected: 'stride 1: only then has the result the size of the input',
+      remedy: 'pass the padding as a number',
+    });
+  }
+  const total = dilation.map((own, i) => own * ((weight.shape[i + 2] ?? 1) - 1));
+  const padding = total.map((own) => Math.floor(own / 2)) as unknown as Pair;
+  if (total.every((own) => own % 2 === 0)) return { padding, source: x };
+  const after = x.shape.map((_, d) => (d < 2 ? 0 : total[d - 2]! % 2));
+  return {
+    padding,
+    source: padConstant(
+      x,
+      x.shape.map(() => 0),
+      after,
+      0,
+    ),
+  };
+}
+
+/** One dimension as the second of two. */
+export const flat = (own: number | readonly number[] | undefined, row: number): Pair | undefined =>
+  own === undefined ? undefined : [row, ([own].flat() as number[])[0]!];
+
+export function expectRank(name: string, x: Tensor, weight: Tensor): void {
+  if (weight.rank === 3 && (x.rank === 2 || x.rank === 3)) return;
+  throw new ShapeError({
+    what: `${name}: input and weight don't fit`,
+    given: `${formatSpec(x)} with weight ${formatSpec(weight)}`,
+    expected: '[n, c, length] or [c, length] with a weight of 3 dimensions',
+    remedy: 'add the missing dimension with unsqueeze()',
+  });
+}
+
+/** Cross-correlation of [n,c,length] or [c,length] with weight [o, c/groups, k]; bias [o]. */
+export function conv1d(
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null = null,
+  options: ConvOptions<number | readonly [number]> = {},
+): Tensor {
+  expectRank('conv1d', x, weight);
+  const { padding } = options;
   return tidy(() => {
-    const y = bind1(conv2dOp, [x, weight], {
-      stride: pairOf(options.stride ?? 1),
-      padding: pairOf(options.padding ?? 0),
-      dilation: pairOf(options.dilation ?? 1),
+    const y = conv2d(unsqueeze(x, -2), unsqueeze(weight, -2), bias, {
+      stride: flat(options.stride, 1) ?? 1,
+      dilation: flat(options.dilation, 1) ?? 1,
+      padding: typeof padding === 'string' ? padding : (flat(padding, 0) ?? 0),
       groups: options.groups ?? 1,
     });
-    return bias ? add(y, reshape(bias, [1, -1, 1, 1])) : y;
+    return squeeze(y, -2);
   });
-}
-
-// Max pooling
-
-const maxPool2dGradOp = defineOp({
-  name: 'maxPool2dGrad',
-  operands: { dy: 'data', indices: 'data', x: 'shape' },
-  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: { kind: 'named', name: 'maxPool2dGrad' },
-  // Indices count within one plane.
-  vjp: {
-    dy: saving({ indices: 'value' }, ({ indices }, g) => {
-      const chosen = gather(flatten(g, 2), 2, flatten(indices, 2));
-      return reshape(chosen, indices.shape);
-    }),
-  },
-});
-
-const maxPool2dOp = defineOp({
-  name: 'maxPool2d',
-  operands: { x: 'data' },
-  infer: ([x], attrs) => {
-    const [n, c, h, w] = x!.shape;
-    const kernel = attrs.kernel as Pair;
-    const stride = attrs.stride as Pair;
-    const padding = attrs.padding as Pair;
-    if (
-      x!.shape.length !== 4 ||
-      h! + 2 * padding[0] < kernel[0] ||
-      w! + 2 * padding[1] < kernel[1] ||
-      // A window that lies in the padding alone would have no value.
-      padding.some((size, i) => 2 * size > kernel[i]!)
-    ) {
-      throw new ShapeError({
-        what: "maxPool2d: the window doesn't fit",
-        given: `${formatSpec(x!)} with window ${kernel.join('×')}, padding ${padding.join('×')}`,
-        expected: '[n, c, h, w] at least as large as the window, padding at most half the window',
-        remedy: 'use a smaller window or less padding, or pool less often',
-      });
-    }
-    const shape = [
-      n!,
-      c!,
-      windowed(h!, kernel[0], stride[0], padding[0], 1),
-      windowed(w!, kernel[1], stride[1], padding[1], 1),
-    ];
-    return [
-      { dtype: x!.dtype, shape },
-      { dtype: 'int32', shape },
-    ];
-  },
-  kernel: { kind: 'named', name: 'maxPool2d' },
-  vjp: {
-    x: saving({ out1: 'value', x: 'shape' }, ({ out1, x }, dy) =>
-      bind1(maxPool2dGradOp, [dy, out1, x as Tensor]),
-    ),
-  },
-});
-
-export interface Pool2dOptions {
-  /** The window's size when left out. */
-  readonly stride?: number | Pair;
-  readonly padding?: number | Pair;
-}
-
-/** Largest value of each window of [n,c,h,w]; the first one counts among equals. */
-export function maxPool2d(x: Tensor, kernel: number | Pair, options: Pool2dOptions = {}): Tensor {
-  const [out, indices] = bind(maxPool2dOp, [x], {
-    kernel: pairOf(kernel),
-    stride: pairOf(options.stride ?? kernel),
-    padding: pairOf(options.padding ?? 0),
-  });
-  // Backward keeps the indices itself; without gradients nobody needs them.
-  indices!.dispose();
-  return out!;
 }

@@ -74,7 +74,7 @@ const scatterAddOp: OpRecord = defineOp({
   },
 });
 
-function expectWithin(op: string, x: Tensor, index: Tensor, dim: number): void {
+export function expectWithin(op: string, x: Tensor, index: Tensor, dim: number): void {
   const fits = index.shape.every((size, d) => d === dim || size <= x.shape[d]!);
   if (index.size === 0 || (index.rank === x.rank && fits)) return;
   const expected = `as many dimensions, and no size over the tensor's but in dimension ${dim}`;
@@ -108,7 +108,7 @@ function scattered(
     const given =
       typeof source === 'number'
         ? expand(fullLike(x, source, { shape: [] }), places.shape)
-        : partOf(op, atLeast1d(source), places);
+        : partOf(op.name, atLeast1d(source), places);
     return casting([given], x.dtype, ([values]) => {
       const out = bind1(op, [target, places, values!], { dim: at });
       return x.rank === 0 ? reshape(out, []) : out;
@@ -117,9 +117,9 @@ function scattered(
 }
 
 /** Only the part of the source that the index speaks of is read. */
-function partOf(op: OpRecord, source: Tensor, index: Tensor): Tensor {
+export function partOf(op: string, source: Tensor, index: Tensor): Tensor {
   if (source.rank !== index.rank || index.shape.some((size, d) => size > source.shape[d]!)) {
-    throw mismatch(op.name, [source, index], 'a source at least as large as the index');
+    throw mismatch(op, [source, index], 'a source at least as large as the index');
   }
   return index.shape.reduce(
     (own, size, d) => (own.shape[d] === size ? own : narrow(own, d, 0, size)),

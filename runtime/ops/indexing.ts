@@ -7,12 +7,15 @@ import { tidy } from '../tensor/lifetime.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { normalizeDim, type Shape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { mul } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
+import { expand } from './broadcast.ts';
 import { casting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
 import { reshape } from './movement.ts';
 import { fullLike } from './ranges.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
@@ -130,9 +133,11 @@ function entriesReplaced(
   });
 }
 
-/** A copy of `x` with the entries of `source` added to those that `index` [k] names. */
-export function indexAdd(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
-  return entriesReplaced('indexAdd', x, dim, index, source);
+/** A copy of `x` with alpha times the entries of `source` added to those that `index` [k] names. */
+export function indexAdd(x: Tensor, dim: number, index: Tensor, source: Tensor, alpha = 1): Tensor {
+  return tidy(() =>
+    entriesReplaced('indexAdd', x, dim, index, alpha === 1 ? source : mul(source, alpha)),
+  );
 }
 
 /** A copy of `x` with the entries of `source` in place of those that `index` [k] names. */
@@ -140,12 +145,13 @@ export function indexCopy(x: Tensor, dim: number, index: Tensor, source: Tensor)
   return entriesReplaced('indexCopy', x, dim, index, source);
 }
 
-/** A copy of `x` with a number in the entries that `index` [k] names. */
-export function indexFill(x: Tensor, dim: number, index: Tensor, value: number): Tensor {
+/** A copy of `x` with a number, or a scalar tensor, in the entries that `index` [k] names. */
+export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
   return tidy(() => {
     const at = normalizeDim(dim, x.rank, 'indexFill');
     const shape = indexedShape(atLeast1d(x), entryIndex('indexFill', index), at);
-    return indexCopy(x, dim, index, fullLike(x, value, { shape }));
+    const source = isNumber(value) ? fullLike(x, value, { shape }) : expand(value, shape);
+    return indexCopy(x, dim, index, source);
   });
 }
 

@@ -121,3 +121,15 @@ export function dstack(tensors: readonly Tensor[]): Tensor {
     );
   });
 }
+
+/** Side by side as columns: vectors and scalars become columns. */
+export function columnStack(tensors: readonly Tensor[]): Tensor {
+  expectSome('columnStack', tensors);
+  return tidy(() => {
+    const column = (own: Shape): Shape => [own[0] ?? 1, 1];
+    return cat(
+      tensors.map((x) => (x.rank < 2 ? withRank(x, column) : x)),
+      1,
+    );
+  });
+}

@@ -29,6 +29,13 @@ export type KernelName =
   | 'cumprod'
   /** (dy, x) → dx of cumprod along attr `dim`; zeros in x need no care. */
   | 'cumprodGrad'
+  /** (x) → [values, int32 places]: the largest up to each entry along attr `dim`, and its last place. */
+  | 'cummax'
+  | 'cummin'
+  /** (x) → ln Σ eˣ up to each entry along attr `dim`. */
+  | 'logcumsumexp'
+  /** (dy, x, out) → dx of logcumsumexp along attr `dim`. */
+  | 'logcumsumexpGrad'
   /** (dy, x: shape) → zeros of x's shape with dy at attrs `dim`, `start`. */
   | 'narrowGrad'
   /** () → out; attrs `count`, `start`, `step`. */
@@ -39,7 +46,7 @@ export type KernelName =
   | 'flip'
   /** (x, any strides) → attr `value`, but x at attrs `strides`, `offset` of the result. */
   | 'place'
-  /** (dy, x: shape) → windows of attrs `dim`, `step` added up; a window is dy's last dimension. */
+  /** (dy, x: shape) → windows of attrs `dim`, `step`, `dilation` added up; a window is dy's last dimension. */
   | 'unfoldGrad'
   /** (x, index int32; any strides) → out[i][j] = x[index[i][j]][j] for attr `dim` 0. */
   | 'gather'
@@ -57,6 +64,30 @@ export type KernelName =
   | 'indexAdd'
   /** (x) → [values, int32 places]: the first attr `count` in order along attr `dim`; attr `descending`. */
   | 'sort'
+  /**
+   * (x, index, source; any strides) → x with source combined into the places of gather; attrs `reduce`
+   * ('prod' | 'max' | 'min'), `includeSelf`.
+   */
+  | 'scatterReduce'
+  /** (x, any strides) → attr `size` entries along attr `dim`, each a weighed sum; attrs of `Taps`. */
+  | 'resample'
+  /** (dy, x: shape) → dx */
+  | 'resampleGrad'
+  /**
+   * (x, weight?, bias?) → [out, [mean, 1/√(variance + eps)] per group]; attrs of `Groups`, `eps`,
+   * `centered`.
+   */
+  | 'standardize'
+  /** (dy, x, stats, weight?) → dx */
+  | 'standardizeGrad'
+  /** (dy, x, stats, weight: shape) → dw */
+  | 'standardizeWeightGrad'
+  /** (x) → the derivative of digamma of attr `order`. */
+  | 'polygamma'
+  /** (x [.., m, n]) → [sums of singular values, U·Vᵀ]. */
+  | 'nuclearNorm'
+  /** (x, w, NCHW with w [in, out / groups, …]) → the adjoint of conv2d. */
+  | 'convTranspose2d'
   /** (a [...,m,k], b [...,k,n]) → [...,m,n]; any strides; leading dimensions equal. */
   | 'matmul'
   /** (x, w) NCHW; attrs `stride`, `padding`, `dilation` (pairs), `groups`. */
@@ -65,8 +96,13 @@ export type KernelName =
   | 'conv2dInputGrad'
   /** (dy, x, w: shape) → dw */
   | 'conv2dWeightGrad'
-  /** (x) → [out, indices int32 in the input plane]; attrs `kernel`, `stride`, `padding` (pairs). */
+  /**
+   * (x) → [out, indices int32 in the input plane]; attrs `kernel`, `stride`, `padding`, `dilation`, `size`
+   * (pairs).
+   */
   | 'maxPool2d'
+  /** The same over attr `size` (a pair) equal parts. */
+  | 'adaptiveMaxPool2d'
   /** (dy, indices, x: shape) → dx */
   | 'maxPool2dGrad'
   /** (x) → log-softmax along the last dimension. */

@@ -8,7 +8,7 @@ import { bind1 } from './bind.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { transpose } from './movement.ts';
 import { exp, mul, neg, sub } from './pointwise.ts';
-import { mean, sum } from './reduce.ts';
+import { sum } from './reduce.ts';
 
 const inferSame = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
@@ -79,13 +79,16 @@ export const softmax = (x: Tensor, dim = -1): Tensor => alongDim(softmaxOp, x, d
 /** The logarithm of softmax along `dim`. */
 export const logSoftmax = (x: Tensor, dim = -1): Tensor => alongDim(logSoftmaxOp, x, dim);
 
+/** softmax of −x: the smallest gets the largest share. */
+export const softmin = (x: Tensor, dim = -1): Tensor => tidy(() => softmax(neg(x), dim));
+
 const nllLossGradOp = defineOp({
   name: 'nllLossGrad',
   operands: { dy: 'data', target: 'data', logProbs: 'shape' },
   infer: ([dy, , logProbs]) => ({ dtype: dy!.dtype, shape: logProbs!.shape }),
   kernel: { kind: 'named', name: 'nllLossGrad' },
   // Linear in dy, with the loss's own weights.
-  vjp: { dy: saving({ target: 'value' }, ({ target }, g) => nllLoss(g, target)) },
+  vjp: { dy: saving({ target: 'value' }, ({ target }, g) => meanOfLabels(g, target)) },
 });
 
 const nllLossOp = defineOp({
@@ -120,20 +123,7 @@ const nllLossOp = defineOp({
   },
 });
 
-/** Mean of −logProbs[i, target[i]]; logProbs [n, classes], target int32 [n]. */
-export function nllLoss(logProbs: Tensor, target: Tensor): Tensor {
+/** Mean of −logProbs[i, target[i]] over the labels that are not −100; [n, classes] and int32 [n]. */
+export function meanOfLabels(logProbs: Tensor, target: Tensor): Tensor {
   return bind1(nllLossOp, [logProbs, target]);
-}
-
-/** Cross entropy of raw scores [n, classes] with class indices int32 [n]; the mean over n. */
-export function crossEntropy(scores: Tensor, target: Tensor): Tensor {
-  return tidy(() => nllLoss(logSoftmax(scores), target));
-}
-
-/** Mean of the squared differences. */
-export function mseLoss(x: Tensor, target: Tensor): Tensor {
-  return tidy(() => {
-    const difference = sub(x, target);
-    return mean(mul(difference, difference));
-  });
 }

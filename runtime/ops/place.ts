@@ -3,7 +3,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
-import { contiguousStrides, formatShape, type Shape } from '../tensor/shape.ts';
+import { contiguousStrides, formatShape, normalizeDim, type Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { type Attrs, defineOp, saving } from './define-op.ts';
@@ -102,8 +102,8 @@ export function diagonalRegion(
   };
 }
 
-/** Zeros but for a diagonal of the last two dimensions, which holds the last dimension of `x`. */
-export function diagEmbed(x: Tensor, diagonal = 0): Tensor {
+/** Zeros but for a diagonal of two new dimensions, the last ones by default, which holds the last dimension of `x`. */
+export function diagEmbed(x: Tensor, diagonal = 0, dim1 = -2, dim2 = -1): Tensor {
   if (x.rank === 0 || !Number.isInteger(diagonal)) {
     throw new ArgumentError({
       what: 'diagEmbed: no diagonal to fill',
@@ -112,8 +112,22 @@ export function diagEmbed(x: Tensor, diagonal = 0): Tensor {
       remedy: `reshape the tensor to ${formatShape([1])} first`,
     });
   }
+  const rank = x.rank + 1;
+  const a = normalizeDim(dim1, rank, 'diagEmbed');
+  const b = normalizeDim(dim2, rank, 'diagEmbed');
+  if (a === b) {
+    throw new ArgumentError({
+      what: 'diagEmbed: a diagonal needs two dimensions',
+      given: `dimensions ${dim1} and ${dim2}`,
+      expected: 'two different ones',
+      remedy: 'leave them out for the last two',
+    });
+  }
   const side = x.shape.at(-1)! + Math.abs(diagonal);
-  const shape = [...x.shape.slice(0, -1), side, side];
+  const others = x.shape.slice(0, -1);
+  const shape = Array.from({ length: rank }, (_, d) =>
+    d === a || d === b ? side : others[d - (d > a ? 1 : 0) - (d > b ? 1 : 0)]!,
+  );
   const meta = { shape, strides: contiguousStrides(shape) };
-  return placed(x, shape, diagonalRegion(meta, diagonal, x.rank - 1, x.rank), 0);
+  return placed(x, shape, diagonalRegion(meta, diagonal, a, b), 0);
 }

@@ -1,13 +1,17 @@
 /** Copies of a tensor's elements in another order, repeated or in part. */
 
+import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
+import { tensor } from '../tensor/create.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { formatShape, normalizeDim, type Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
+import { ShapeDependsOnData } from './data-dependent.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { indexSelect } from './indexing.ts';
 import { cat } from './joining.ts';
 import { clone, narrow, reshape, transpose } from './movement.ts';
 
@@ -117,8 +121,12 @@ export function tile(x: Tensor, counts: readonly number[]): Tensor {
   return repeat(x, [...new Array<number>(missing).fill(1), ...counts]);
 }
 
-/** Each entry of a dimension `repeats` times in a row; of the flat tensor when `dim` is left out. */
-export function repeatInterleave(x: Tensor, repeats: number, dim?: number): Tensor {
+/**
+ * Each entry of a dimension `repeats` times in a row, or as often as its own count says (a tensor of
+ * them is read); of the flat tensor when `dim` is left out.
+ */
+export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {
+  if (typeof repeats !== 'number') return repeatedByCounts(x, repeats, dim);
   expectCounts('repeatInterleave', [repeats]);
   return tidy(() => {
     const source = dim === undefined || x.rank === 0 ? reshape(x, [x.size]) : x;
@@ -133,6 +141,33 @@ export function repeatInterleave(x: Tensor, repeats: number, dim?: number): Tens
     return reshape(
       repeated,
       shape.map((size, d) => (d === at ? size * repeats : size)),
+    );
+  });
+}
+
+function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): Tensor {
+  if (repeats.traced) throw new ShapeDependsOnData('repeatInterleave', repeats);
+  repeats.holderFor('repeatInterleave');
+  const given = Array.from(repeats.device.downloadSync(repeats, repeats));
+  expectCounts('repeatInterleave', given);
+  return tidy(() => {
+    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.size]) : x;
+    const at = dim === undefined ? 0 : normalizeDim(dim, source.rank, 'repeatInterleave');
+    const size = source.shape[at]!;
+    const counts = given.length === 1 ? new Array<number>(size).fill(given[0]!) : given;
+    if (counts.length !== size) {
+      throw new ArgumentError({
+        what: 'repeatInterleave: not one count per entry',
+        given: `${counts.length} counts for ${size} entries of ${formatSpec(source)}`,
+        expected: 'one count, or one per entry of the dimension',
+        remedy: 'check the dimension',
+      });
+    }
+    const places = Int32Array.from(counts.flatMap((count, i) => new Array<number>(count).fill(i)));
+    return indexSelect(
+      source,
+      at,
+      deviceGuard(x.device, () => tensor(places)),
     );
   });
 }

@@ -29,6 +29,9 @@ function partialSums(x: Tensor, dim: number, reverse: boolean): Tensor {
   return bind1(cumsumOp, [x], { dim, reverse });
 }
 
+/** Partial sums from the end of a dimension of a tensor with dimensions. */
+export const cumsumFromEnd = (x: Tensor, dim: number): Tensor => partialSums(x, dim, true);
+
 const cumprodOp: OpRecord = defineOp({
   name: 'cumprod',
   operands: { x: 'data' },

@@ -3,7 +3,9 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { formatShape, normalizeDim } from '../tensor/shape.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { ShapeDependsOnData } from './data-dependent.ts';
+import { expectIndices } from './index-operands.ts';
 import { narrow, select } from './movement.ts';
 
 function parts(x: Tensor, dim: number, sizes: readonly number[]): Tensor[] {
@@ -56,8 +58,16 @@ export function chunk(x: Tensor, chunks: number, dim = 0): Tensor[] {
   return split(x, Math.ceil(total / chunks), at);
 }
 
-/** A number of pieces whose sizes differ by at most one, or pieces that end at the given indices. */
-export function tensorSplit(x: Tensor, pieces: number | readonly number[], dim = 0): Tensor[] {
+/**
+ * A number of pieces whose sizes differ by at most one, or pieces that end at the given indices; a
+ * tensor of them is read.
+ */
+export function tensorSplit(
+  x: Tensor,
+  indices: number | readonly number[] | Tensor,
+  dim = 0,
+): Tensor[] {
+  const pieces = indices instanceof Tensor ? readIndices(indices) : indices;
   const at = normalizeDim(dim, x.rank, 'tensorSplit');
   const total = x.shape[at] ?? 1;
   if (typeof pieces === 'number') {
@@ -75,6 +85,14 @@ export function tensorSplit(x: Tensor, pieces: number | readonly number[], dim =
   return bounds
     .slice(1)
     .map((end, i) => narrow(x, at, Math.min(bounds[i]!, end), Math.max(0, end - bounds[i]!)));
+}
+
+function readIndices(indices: Tensor): number | readonly number[] {
+  expectIndices('tensorSplit', indices);
+  if (indices.traced) throw new ShapeDependsOnData('tensorSplit', indices);
+  indices.holderFor('tensorSplit');
+  const values = Array.from(indices.device.downloadSync(indices, indices));
+  return indices.rank === 0 ? values[0]! : values;
 }
 
 /** Every entry of a dimension, without that dimension. */

@@ -1,6 +1,7 @@
 /** Reductions that are made of others. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
+import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { abs, add, mul, sub } from './arithmetic.ts';
@@ -9,11 +10,12 @@ import { dropWhere, eq, gt, maskedFill, ne } from './comparison.ts';
 import { div } from './division.ts';
 import { amax, amin } from './extremes.ts';
 import { exp, log } from './functions.ts';
-import { isfinite, logicalNot } from './logic.ts';
+import { isfinite, isnan, logicalNot } from './logic.ts';
 import { reshape } from './movement.ts';
 import { pow, sqrt } from './powers.ts';
 import { floating } from './promotion.ts';
 import { type Dims, mean, type ReduceOptions, sum } from './reduce.ts';
+import { nuclearNorm } from './singular-values.ts';
 
 export interface VarianceOptions extends ReduceOptions {
   /** The sum of squares is divided by the number of elements less this. 1 when left out. */
@@ -33,19 +35,53 @@ export function variance(x: Tensor, dims?: Dims, options: VarianceOptions = {}):
 
 /** The root of the variance. */
 export function std(x: Tensor, dims?: Dims, options: VarianceOptions = {}): Tensor {
-  return tidy(() => sqrt(variance(x, dims, options)));
+  return tidy(() => rootOfSum(variance(x, dims, options)));
 }
 
-/** (Σ |x|^p)^(1/p); p may be Infinity (the largest), −Infinity (the smallest) and 0 (how many are not 0). */
-export function norm(x: Tensor, p = 2, dims?: Dims, options: ReduceOptions = {}): Tensor {
+/** `[variance, mean]` */
+export function varMean(x: Tensor, dims?: Dims, options: VarianceOptions = {}): [Tensor, Tensor] {
+  return [variance(x, dims, options), mean(x, dims, options)];
+}
+
+/** `[standard deviation, mean]` */
+export function stdMean(x: Tensor, dims?: Dims, options: VarianceOptions = {}): [Tensor, Tensor] {
+  return [std(x, dims, options), mean(x, dims, options)];
+}
+
+/**
+ * (Σ |x|^p)^(1/p); p may be Infinity (the largest), −Infinity (the smallest) and 0 (how many are not 0).
+ * 'fro' is 2; 'nuc' is the sum of the singular values of matrices, over the two `dims`.
+ */
+export function norm(
+  x: Tensor,
+  p: number | 'fro' | 'nuc' = 2,
+  dims?: Dims,
+  options: ReduceOptions = {},
+): Tensor {
+  if (p === 'nuc') return nuclearNorm(x, dims, options);
   return tidy(() => {
-    if (p === 2) return rootOfSum(sum(mul(x, x), dims, options));
-    if (p === Infinity) return amax(abs(x), dims, options);
-    if (p === -Infinity) return amin(abs(x), dims, options);
-    if (p === 0) return sum(cast(ne(x, 0), floating(x.dtype)), dims, options);
-    if (p === 1) return sum(abs(x), dims, options);
-    return pow(sum(pow(abs(x), p), dims, options), 1 / p);
+    const own = cast(x, floating(x.dtype));
+    if (p === 2 || p === 'fro') return rootOfSum(sum(mul(own, own), dims, options));
+    if (p === Infinity) return amax(abs(own), dims, options);
+    if (p === -Infinity) return amin(abs(own), dims, options);
+    if (p === 0) return sum(cast(ne(own, 0), own.dtype), dims, options);
+    if (p === 1) return sum(abs(own), dims, options);
+    return powerNorm(abs(own), p, dims, options);
   });
+}
+
+/** At 0 the powers have no slope, or an infinite one: it counts as 0. */
+function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions): Tensor {
+  if (p < 0) return pow(sum(pow(size, p), dims, options), 1 / p);
+  const zero = eq(size, 0);
+  const total = sum(dropWhere(pow(maskedFill(size, zero, 1), p), zero), dims, options);
+  const none = eq(total, 0);
+  return dropWhere(pow(maskedFill(total, none, 1), 1 / p), none);
+}
+
+/** The norm of a difference; both broadcast. */
+export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
+  return tidy(() => norm(sub(x, other), p));
 }
 
 /** At 0 the slope of the root is infinite; that of the norm counts as 0. */
@@ -58,11 +94,33 @@ function rootOfSum(squares: Tensor): Tensor {
 export function logsumexp(x: Tensor, dims: Dims, options: ReduceOptions = {}): Tensor {
   return tidy(() => {
     // The largest cancels, so it counts as a constant; an infinite one must not meet itself.
-    const largest = noGrad(() => amax(x, dims, { keepDim: true }));
+    const own = cast(x, floating(x.dtype));
+    const largest = noGrad(() => largestOf(own, dims));
     const shift = dropWhere(largest, logicalNot(isfinite(largest)));
-    const total = log(sum(exp(sub(x, shift)), dims, options));
+    const total = log(sum(exp(sub(own, shift)), dims, options));
     return add(total, reshape(shift, total.shape));
   });
+}
+
+/** Of no elements there is none: 0 does then. */
+function largestOf(x: Tensor, dims: Dims): Tensor {
+  const kept = { keepDim: true } as const;
+  return x.size === 0 ? sum(x, dims, kept) : amax(x, dims, kept);
+}
+
+/** The sum of what is not NaN. */
+export function nansum(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+  return tidy(() => sum(dtypes[x.dtype].floating ? dropWhere(x, isnan(x)) : x, dims, options));
+}
+
+/** The mean of what is not NaN. */
+export function nanmean(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+  return tidy(() => div(nansum(x, dims, options), sum(logicalNot(isnan(x)), dims, options)));
+}
+
+/** `[smallest, largest]` */
+export function aminmax(x: Tensor, dims?: Dims, options: ReduceOptions = {}): [Tensor, Tensor] {
+  return [amin(x, dims, options), amax(x, dims, options)];
 }
 
 /** How many elements are not 0, as int32. */

@@ -4,6 +4,7 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import {
+  broadcastShapes,
   contiguousStrides,
   formatShape,
   normalizeDim,
@@ -221,18 +222,27 @@ export function expandAs(x: Tensor, other: Tensor): Tensor {
   return expand(x, other.shape);
 }
 
-/** Vectors as coordinates of a grid, indexed in their order (PyTorch's `indexing='ij'`). */
-export function meshgrid(tensors: readonly Tensor[]): Tensor[] {
+/**
+ * Vectors as coordinates of a grid: with `indexing` 'ij' the first one runs along dimension 0, with 'xy'
+ * the first two change places.
+ */
+export function meshgrid(tensors: readonly Tensor[], indexing: 'ij' | 'xy' = 'ij'): Tensor[] {
   const shape = tensors.map(({ size }) => size);
+  const swapped = indexing === 'xy' && tensors.length > 1;
   return tensors.map((x, i) =>
-    tidy(() =>
-      expand(
-        reshape(
-          x,
-          shape.map((size, d) => (d === i ? size : 1)),
-        ),
-        shape,
-      ),
-    ),
+    tidy(() => {
+      const own = reshape(
+        x,
+        shape.map((size, d) => (d === i ? size : 1)),
+      );
+      const grid = expand(own, shape);
+      return swapped ? transpose(grid, 0, 1) : grid;
+    }),
   );
+}
+
+/** Both tensors in the shape that they broadcast to. */
+export function expandTogether(name: string, a: Tensor, b: Tensor): [Tensor, Tensor] {
+  const shape = broadcastShapes(a.shape, b.shape, name);
+  return [expand(a, shape), expand(b, shape)];
 }

@@ -1,11 +1,18 @@
 /** Which functions of the tensor API are traced, and how they are called with variables. */
 
 import * as advancedIndex from '../../runtime/ops/advanced-index.ts';
+import * as attention from '../../runtime/ops/attention.ts';
 import * as broadcast from '../../runtime/ops/broadcast.ts';
 import { cast } from '../../runtime/ops/cast.ts';
+import * as classLosses from '../../runtime/ops/class-losses.ts';
 import * as conv from '../../runtime/ops/conv.ts';
+import * as convTranspose from '../../runtime/ops/conv-transpose.ts';
+import * as counting from '../../runtime/ops/counting.ts';
 import { full, ones, zeros } from '../../runtime/ops/create.ts';
 import * as dataDependent from '../../runtime/ops/data-dependent.ts';
+import * as differences from '../../runtime/ops/differences.ts';
+import * as distances from '../../runtime/ops/distances.ts';
+import * as einsum from '../../runtime/ops/einsum.ts';
 import * as embedding from '../../runtime/ops/embedding.ts';
 import * as extremes from '../../runtime/ops/extremes.ts';
 import * as gather from '../../runtime/ops/gather.ts';
@@ -13,17 +20,28 @@ import * as inPlace from '../../runtime/ops/in-place.ts';
 import * as indexing from '../../runtime/ops/indexing.ts';
 import * as joining from '../../runtime/ops/joining.ts';
 import * as loss from '../../runtime/ops/loss.ts';
+import * as marginLosses from '../../runtime/ops/margin-losses.ts';
 import * as matmul from '../../runtime/ops/matmul.ts';
+import * as maxPool from '../../runtime/ops/max-pool.ts';
+import * as middle from '../../runtime/ops/middle.ts';
 import * as movement from '../../runtime/ops/movement.ts';
+import * as norms from '../../runtime/ops/norms.ts';
 import * as order from '../../runtime/ops/order.ts';
 import * as padding from '../../runtime/ops/padding.ts';
 import * as place from '../../runtime/ops/place.ts';
 import * as pointwise from '../../runtime/ops/pointwise.ts';
 import * as pointwiseInPlace from '../../runtime/ops/pointwise-in-place.ts';
+import * as probabilityLosses from '../../runtime/ops/probability-losses.ts';
+import * as products from '../../runtime/ops/products.ts';
 import * as ranges from '../../runtime/ops/ranges.ts';
 import * as rearrange from '../../runtime/ops/rearrange.ts';
 import * as reduce from '../../runtime/ops/reduce.ts';
+import * as regionsReplaced from '../../runtime/ops/regions-replaced.ts';
+import * as regressionLosses from '../../runtime/ops/regression-losses.ts';
+import * as resample from '../../runtime/ops/resample.ts';
+import * as runningExtremes from '../../runtime/ops/running-extremes.ts';
 import * as scans from '../../runtime/ops/scans.ts';
+import * as scatterReduce from '../../runtime/ops/scatter-reduce.ts';
 import * as splitting from '../../runtime/ops/splitting.ts';
 import * as statistics from '../../runtime/ops/statistics.ts';
 import * as triangles from '../../runtime/ops/triangles.ts';
@@ -65,6 +83,28 @@ const arranging = [
   windows,
 ];
 
+/** Layers, losses and everything else that is made of several ops. */
+const composed = [
+  attention,
+  classLosses,
+  convTranspose,
+  counting,
+  differences,
+  distances,
+  einsum,
+  marginLosses,
+  maxPool,
+  middle,
+  norms,
+  probabilityLosses,
+  products,
+  regionsReplaced,
+  regressionLosses,
+  resample,
+  runningExtremes,
+  scatterReduce,
+];
+
 /** Functions of tensors and plain values alone: each call can be appended to a program. */
 const traced: ReadonlySet<unknown> = new Set<unknown>([
   ...[
@@ -81,6 +121,7 @@ const traced: ReadonlySet<unknown> = new Set<unknown>([
     statistics,
   ].flatMap(functionsOf),
   ...arranging.flatMap(functionsOf),
+  ...composed.flatMap(functionsOf),
   cast,
   full,
   ones,

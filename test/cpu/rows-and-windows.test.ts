@@ -137,7 +137,12 @@ describe('maxPool2d', () => {
         ];
         const expected = reference(p, x);
         for (const kernelUnderTest of ['maxPool2d', pool.maxPool2d] as const) {
-          const results = compute(kernelUnderTest, [x], outputs, { kernel, stride, padding });
+          const results = compute(kernelUnderTest, [x], outputs, {
+            kernel,
+            stride,
+            padding,
+            dilation: [1, 1],
+          });
           expect(results).toEqual([expected.values, expected.places]);
         }
         const dy = sample('float32', shape, noise(2));
@@ -165,7 +170,7 @@ describe('maxPool2d', () => {
       { dtype: 'float32' as const, shape },
       { dtype: 'int32' as const, shape },
     ];
-    const attrs = { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+    const attrs = { kernel: [2, 2], stride: [2, 2], padding: [0, 0], dilation: [1, 1] };
     const [values, places] = compute('maxPool2d', [x], outputs, attrs);
     expect(values![0]).toBeNaN();
     expect(places).toEqual([9, 11, 13, 15, 25, 27, 29, 31]);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { bind, bind1 } from '../../runtime/ops/bind.ts';
-import { conv2d, maxPool2d } from '../../runtime/ops/conv.ts';
+import { crossEntropy, nllLoss } from '../../runtime/ops/class-losses.ts';
+import { conv2d } from '../../runtime/ops/conv.ts';
 import { rand, randn } from '../../runtime/ops/create.ts';
 import { opNamed } from '../../runtime/ops/define-op.ts';
-import { crossEntropy, nllLoss } from '../../runtime/ops/loss.ts';
+import { maxPool2d } from '../../runtime/ops/max-pool.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
@@ -191,7 +192,13 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
           ],
         ],
       ]);
-    const attrs = { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+    const attrs = {
+      kernel: [2, 2],
+      stride: [2, 2],
+      padding: [0, 0],
+      dilation: [1, 1],
+      size: [2, 2],
+    };
     for (const i of [0, 1]) await parity(() => bind(opNamed('maxPool2d'), [x()], attrs)[i]!);
   });
 

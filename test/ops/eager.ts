@@ -1,9 +1,7 @@
 /** The eager library on the CPU, as tests of values use it. */
 
-import '../../runtime/device/cpu/cpu-device.ts';
-import '../../runtime/device/meta/meta-device.ts';
-import '../../runtime/ops/conv.ts';
-import '../../runtime/tensor/methods.ts';
+// Everything: tests over the op table must see all of it.
+import '../../runtime/index.ts';
 import { expect } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';

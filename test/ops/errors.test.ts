@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { TostaticError } from '../../runtime/errors/errors.ts';
-import { conv2d, maxPool2d } from '../../runtime/ops/conv.ts';
+import { crossEntropy } from '../../runtime/ops/class-losses.ts';
+import { conv2d } from '../../runtime/ops/conv.ts';
 import { zeros } from '../../runtime/ops/create.ts';
-import { crossEntropy } from '../../runtime/ops/loss.ts';
+import { maxPool2d } from '../../runtime/ops/max-pool.ts';
 import { sum } from '../../runtime/ops/reduce.ts';
 import type { NestedArray } from '../../runtime/tensor/create.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

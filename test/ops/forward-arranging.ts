@@ -147,7 +147,7 @@ export const arrangingReferences: Readonly<Record<string, readonly Case[]>> = {
   unfoldGrad: [
     {
       inputs: [float(2, 3, 3), float(2, 7)],
-      attrs: { dim: 1, step: 2 },
+      attrs: { dim: 1, step: 2, dilation: 1 },
       reference: ([dy, x]) =>
         writing([2, 7], zeros(x!), [2, 3, 3], (out, [i, window, k]) => {
           const to = i! * 7 + window! * 2 + k!;

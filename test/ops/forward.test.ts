@@ -19,8 +19,10 @@ import {
   valuesOf,
   variants,
 } from './forward-dtypes.ts';
+import { layerCases } from './forward-layers.ts';
 import { pointwiseReferences } from './forward-pointwise.ts';
 import { reductionReferences } from './forward-reductions.ts';
+import { specialCases } from './forward-special.ts';
 import { gradientCases } from './gradient-cases.ts';
 import * as reference from './reference.ts';
 
@@ -104,6 +106,8 @@ const convOutput = [2, 4, 3, 9];
 
 const outOfPlace: Readonly<Record<string, readonly ForwardCase[]>> = {
   ...arrangingReferences,
+  ...specialCases,
+  ...layerCases,
   ...comparisons,
   ...pointwiseReferences,
   ...reductionReferences,
@@ -309,8 +313,19 @@ function unaryInPlace(fn: Scalar, others: readonly Input[], attrs: Attrs = {}): 
   return [{ inputs: [float([2, 3]), ...others], attrs, reference: reference.pointwise(fn) }];
 }
 
-/** Random ops and views have tests of their own; pooling has two outputs. */
-const elsewhere = ['uniform', 'normal', 'maxPool2d', 'maxPool2dGrad'];
+/**
+ * Random ops and views have tests of their own; pooling has two outputs; what reads the statistics of
+ * its own input is compared with differences, by the gradient cases.
+ */
+const elsewhere = [
+  'uniform',
+  'normal',
+  'maxPool2d',
+  'maxPool2dGrad',
+  'standardizeGrad',
+  'standardizeAffineGrad',
+  'standardizeWeightGrad',
+];
 
 /** The same elements, laid out column by column. */
 function transposedLayout(x: Tensor): Tensor {
@@ -359,7 +374,13 @@ describe.each(variants)('forward values equal a naive reference, $from as $to', 
 
 describe('forward values equal a naive reference', () => {
   it('maxPool2d, its indices and its gradient', () => {
-    const attrs = { kernel: [3, 2], stride: [2, 1], padding: [1, 0] };
+    const attrs = {
+      kernel: [3, 2],
+      stride: [2, 1],
+      padding: [1, 0],
+      dilation: [1, 1],
+      size: [3, 3],
+    };
     // Few different values: equal maxima are common.
     const input = int([2, 2, 5, 4], 0, 4);
     const values = valuesOf(input, 0);

@@ -104,7 +104,7 @@ export const arrangingCases: Readonly<Record<string, readonly GradientCase[]>> =
   ],
   unfoldGrad: [
     on('overlapping', [2, 3, 3], (x) =>
-      direct('unfoldGrad', { dim: 1, step: 2 }, () => zeros([2, 7]))(x),
+      direct('unfoldGrad', { dim: 1, step: 2, dilation: 1 }, () => zeros([2, 7]))(x),
     ),
   ],
   gather: [

@@ -1,12 +1,14 @@
 import { bind1 } from '../../runtime/ops/bind.ts';
 import { expandLike, sumTo } from '../../runtime/ops/broadcast.ts';
-import { conv2d, maxPool2d } from '../../runtime/ops/conv.ts';
+import { nllLoss } from '../../runtime/ops/class-losses.ts';
+import { conv2d } from '../../runtime/ops/conv.ts';
 import { type Attrs, opNamed } from '../../runtime/ops/define-op.ts';
-import { nllLoss } from '../../runtime/ops/loss.ts';
+import { maxPool2d } from '../../runtime/ops/max-pool.ts';
 import { where } from '../../runtime/ops/pointwise.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import { spread, type Tensor, tensor } from './eager.ts';
 import { arrangingCases } from './gradient-cases-arranging.ts';
+import { layerGradientCases } from './gradient-cases-layers.ts';
 import { pointwiseCases } from './gradient-cases-pointwise.ts';
 import { reductionCases } from './gradient-cases-reductions.ts';
 
@@ -18,6 +20,8 @@ export interface GradientCase {
   /** The inputs are spread over this range: away from poles and kinks. [-1, 1] when left out. */
   readonly range?: readonly [low: number, high: number];
   readonly run: (...inputs: Tensor[]) => Tensor;
+  /** Its gradient can't be differentiated again, and says so. */
+  readonly once?: boolean;
 }
 
 type Unary = (x: Tensor) => Tensor;
@@ -332,6 +336,7 @@ export const gradientCases: GradientCases = merged(
   arrangingCases,
   pointwiseCases,
   reductionCases,
+  layerGradientCases,
 );
 
 /** An op may have cases in several tables. */

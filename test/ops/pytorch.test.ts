@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { crossEntropy, mseLoss } from '../../runtime/ops/class-losses.ts';
 import { conv2d } from '../../runtime/ops/conv.ts';
-import { crossEntropy, mseLoss } from '../../runtime/ops/loss.ts';
 import { linear } from '../../runtime/ops/matmul.ts';
 import { where } from '../../runtime/ops/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

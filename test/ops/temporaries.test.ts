@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { conv2d, maxPool2d } from '../../runtime/ops/conv.ts';
+import { crossEntropy, mseLoss } from '../../runtime/ops/class-losses.ts';
+import { conv2d } from '../../runtime/ops/conv.ts';
 import { argmax } from '../../runtime/ops/extremes.ts';
-import { crossEntropy, mseLoss, softmax } from '../../runtime/ops/loss.ts';
+import { softmax } from '../../runtime/ops/loss.ts';
 import { linear } from '../../runtime/ops/matmul.ts';
+import { maxPool2d } from '../../runtime/ops/max-pool.ts';
 import { where } from '../../runtime/ops/pointwise.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
 import { allocated, spread, type Tensor, tensor } from './eager.ts';
@@ -56,8 +58,11 @@ const samples: Readonly<Record<string, Sample>> = {
     run: (x, w, b) => conv2d(x, w, b),
   },
   maxPool2d: { inputs: () => [float(1, 2, 4, 4)], run: (x) => maxPool2d(x, 2) },
-  crossEntropy: { inputs: () => [float(2, 3), int(0, 2)], run: crossEntropy },
-  mseLoss: { inputs: () => [float(2, 3), float(2, 3)], run: mseLoss },
+  crossEntropy: {
+    inputs: () => [float(2, 3), int(0, 2)],
+    run: (scores, target) => crossEntropy(scores, target),
+  },
+  mseLoss: { inputs: () => [float(2, 3), float(2, 3)], run: (x, target) => mseLoss(x, target) },
 };
 
 function ownBytes(output: Tensor, inputs: readonly Tensor[]): number {

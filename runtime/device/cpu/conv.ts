@@ -164,6 +164,10 @@ export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
   return launchOf(run);
 };
 
+/** The input's gradient of the convolution that makes x out of the result. */
+export const convTranspose2d: KernelFactory = ([x, w], [out], attrs) =>
+  conv2dInputGrad([x!, w!, out!], [out!], attrs);
+
 /** dw = Σ over images of dy[n] · patches(x[n])ᵀ: the two tables change places. */
 export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, x, w] = inputs;

@@ -1,9 +1,9 @@
 import type { KernelName } from '../../ops/kernel-names.ts';
-import { conv2d, conv2dInputGrad, conv2dWeightGrad } from './conv.ts';
+import { conv2d, conv2dInputGrad, conv2dWeightGrad, convTranspose2d } from './conv.ts';
 import { copy, copyInto, narrowGrad } from './copies.ts';
 import type { KernelFactory } from './kernel.ts';
 import { matmul } from './matmul.ts';
-import { maxPool2d, maxPool2dGrad } from './pool.ts';
+import { adaptiveMaxPool2d, maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
 import { cat, flip, place, unfoldGrad } from './rearrange.ts';
 import { max, min, prod, sum, sumTo } from './reduce.ts';
@@ -17,11 +17,24 @@ import {
   indexPut,
   scatter,
   scatterAdd,
+  scatterReduce,
 } from './scalar/indexing.ts';
 import { nllLoss, nllLossGrad } from './scalar/loss.ts';
 import { sort } from './scalar/order.ts';
+import { polygamma } from './scalar/polygamma.ts';
 import { argmax, argmin } from './scalar/reduce.ts';
-import { cumprod, cumprodGrad, cumsum } from './scalar/scan.ts';
+import { resample, resampleGrad } from './scalar/resample.ts';
+import {
+  cummax,
+  cummin,
+  cumprod,
+  cumprodGrad,
+  cumsum,
+  logcumsumexp,
+  logcumsumexpGrad,
+} from './scalar/scan.ts';
+import { nuclearNorm } from './scalar/singular-values.ts';
+import { standardize, standardizeGrad, standardizeWeightGrad } from './scalar/standardize.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
 export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
@@ -40,6 +53,19 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   cumsum,
   cumprod,
   cumprodGrad,
+  cummax,
+  cummin,
+  logcumsumexp,
+  logcumsumexpGrad,
+  scatterReduce,
+  resample,
+  resampleGrad,
+  standardize,
+  standardizeGrad,
+  standardizeWeightGrad,
+  nuclearNorm,
+  polygamma,
+  convTranspose2d,
   narrowGrad,
   arange,
   cat,
@@ -60,6 +86,7 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   conv2dInputGrad,
   conv2dWeightGrad,
   maxPool2d,
+  adaptiveMaxPool2d,
   maxPool2dGrad,
   logSoftmax,
   logSoftmaxGrad,

@@ -10,9 +10,14 @@ export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
   const out = outputs[0]!;
   const [planes, width] = [x.shape[0]! * x.shape[1]!, x.shape[3]!];
   const [outHeight, outWidth] = [out.shape[2]!, out.shape[3]!];
-  const isPadded = pairAttr(attrs, 'padding').some((padding) => padding > 0);
+  const last = [outHeight - 1, outWidth - 1];
+  const isClipped = last.some((window, i) => {
+    const [stride, kernel] = [pairAttr(attrs, 'stride')[i]!, pairAttr(attrs, 'kernel')[i]!];
+    const spread = pairAttr(attrs, 'dilation')[i]! > 1 || pairAttr(attrs, 'padding')[i]! > 0;
+    return spread || window * stride + kernel > x.shape[i + 2]!;
+  });
   // Clipped windows and rows of fewer than four outputs are left to the simple loops.
-  if (!hasSimd || isPadded || outWidth < 4 || x.dtype !== 'float32') {
+  if (!hasSimd || isClipped || outWidth < 4 || x.dtype !== 'float32') {
     return scalar.maxPool2d(inputs, outputs, attrs);
   }
   expectContiguous(x, out);
@@ -37,6 +42,8 @@ export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
     );
   };
 };
+
+export const adaptiveMaxPool2d = scalar.adaptiveMaxPool2d;
 
 export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, , x] = inputs;

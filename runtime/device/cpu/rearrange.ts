@@ -64,7 +64,7 @@ export const place: KernelFactory = ([x], [out], { strides, offset, value }) => 
 const sum = E.add(E.input(0), E.input(1));
 
 /** Windows overlap, but not the entries with one place in their windows: those are added at once. */
-export const unfoldGrad: KernelFactory = ([dy, x], [dx], { dim, step }) => {
+export const unfoldGrad: KernelFactory = ([dy, x], [dx], { dim, step, dilation }) => {
   const at = dim as number;
   const size = dy!.shape.at(-1)!;
   const along = contiguousStrides(x!.shape);
@@ -82,7 +82,7 @@ export const unfoldGrad: KernelFactory = ([dy, x], [dx], { dim, step }) => {
     const from = addressOf(target!, dx!.dtype);
     heap.u8.fill(0, from, from + bytes);
     for (let k = 0; k < size; k++) {
-      const part = shifted(target!, k * along[at]!);
+      const part = shifted(target!, k * (dilation as number) * along[at]!);
       launch([part, shifted(grad!, k * dy!.strides.at(-1)!)], [part]);
     }
   };

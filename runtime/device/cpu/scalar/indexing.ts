@@ -115,6 +115,35 @@ export const scatterAdd: KernelFactory = ([x, index, source], [out], { dim }) =>
   };
 };
 
+type Combine = (a: number, b: number) => number;
+
+/** NaN stays, whichever of the two it is. */
+const combinations: Readonly<Record<string, Combine>> = {
+  prod: (a, b) => a * b,
+  max: (a, b) => (b > a || Number.isNaN(b) ? b : a),
+  min: (a, b) => (b < a || Number.isNaN(b) ? b : a),
+};
+
+export const scatterReduce: KernelFactory = ([x, index, source], [out], attrs) => {
+  const start = copy([x!], [out!], {});
+  const each = perElement('scatterReduce', [out!, index!, source!], attrs.dim as number);
+  const combine = combinations[attrs.reduce as string]!;
+  const size = sizeOf(out!.shape);
+  return ([base, places, from], [target]) => {
+    start([base!], [target!]);
+    const data = heap.view(out!.dtype);
+    const first = indexOf(target!, out!.dtype);
+    // Without the tensor's own value the first one that comes is taken as it is.
+    const taken = attrs.includeSelf ? null : new Uint8Array(size);
+    each([target!, places!, from!], (whole, partner) => {
+      if (taken && taken[whole - first] === 0) {
+        taken[whole - first] = 1;
+        data[whole] = data[partner]!;
+      } else data[whole] = combine(data[whole]!, data[partner]!);
+    });
+  };
+};
+
 // One index per entry
 
 /** Rows of `whole` that the index tensors name, each `inner` elements long. */

@@ -3,6 +3,9 @@ import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { roundingOf } from './reduce.ts';
 
+/** The label of samples that don't count. */
+const ignored = -100;
+
 function checkLabel(label: number, classes: number): void {
   if (label >= 0 && label < classes) return;
   throw new ArgumentError({
@@ -23,12 +26,15 @@ export const nllLoss: KernelFactory = ([logProbs, target], [out]) => {
     const from = indexOf(scores!, dtype);
     const labelsAt = indexOf(labels!, 'int32');
     let sum = 0;
+    let count = 0;
     for (let i = 0; i < n; i++) {
       const label = heap.i32[labelsAt + i]!;
+      if (label === ignored) continue;
       checkLabel(label, classes);
       sum = round(sum - data[from + i * classes + label]!);
+      count++;
     }
-    data[indexOf(loss!, dtype)] = sum / n;
+    data[indexOf(loss!, dtype)] = sum / count;
   };
 };
 
@@ -41,10 +47,13 @@ export const nllLossGrad: KernelFactory = ([, target, logProbs], [dx]) => {
     const data = heap.view(dtype);
     const labelsAt = indexOf(labels!, 'int32');
     const to = indexOf(out!, dtype);
-    const share = round(-data[indexOf(dy!, dtype)]! / n);
+    let count = 0;
+    for (let i = 0; i < n; i++) if (heap.i32[labelsAt + i] !== ignored) count++;
+    const share = round(-data[indexOf(dy!, dtype)]! / count);
     data.fill(0, to, to + n * classes);
     for (let i = 0; i < n; i++) {
       const label = heap.i32[labelsAt + i]!;
+      if (label === ignored) continue;
       checkLabel(label, classes);
       data[to + i * classes + label] = share;
     }

@@ -1,49 +1,83 @@
+import type { Attrs } from '../../../ops/define-op.ts';
 import { sizeOf } from '../../../tensor/shape.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory, pairAttr } from '../kernel.ts';
 
+/** First and last place + 1 of the windows along one dimension, and the step between their places. */
+interface Windows {
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+  readonly step: number;
+}
+
 /** Windows are clipped to the plane: padding never wins. */
-export const maxPool2d: KernelFactory = ([x], [out], attrs) => {
-  expectContiguous(x!, out!);
-  const [height, width] = [x!.shape[2]!, x!.shape[3]!];
-  const [outHeight, outWidth] = [out!.shape[2]!, out!.shape[3]!];
-  const planes = x!.shape[0]! * x!.shape[1]!;
-  const [kernelHeight, kernelWidth] = pairAttr(attrs, 'kernel');
-  const [strideH, strideW] = pairAttr(attrs, 'stride');
-  const [padH, padW] = pairAttr(attrs, 'padding');
-  const { dtype } = x!;
-  return ([source], [target, indices]) => {
-    const data = heap.view(dtype);
-    const places = heap.i32;
-    let from = indexOf(source!, dtype);
-    let to = indexOf(target!, dtype);
-    let place = indexOf(indices!, 'int32');
-    for (let plane = 0; plane < planes; plane++, from += height * width) {
-      for (let oh = 0; oh < outHeight; oh++) {
-        const top = Math.max(oh * strideH - padH, 0);
-        const bottom = Math.min(oh * strideH - padH + kernelHeight, height);
-        for (let ow = 0; ow < outWidth; ow++) {
-          const left = Math.max(ow * strideW - padW, 0);
-          const right = Math.min(ow * strideW - padW + kernelWidth, width);
-          let best = top * width + left;
-          let value = data[from + best]!;
-          for (let h = top; h < bottom; h++) {
-            for (let w = left; w < right; w++) {
-              const candidate = data[from + h * width + w]!;
-              // NaN wins, and the first of equals.
-              if (candidate > value || (Number.isNaN(candidate) && !Number.isNaN(value))) {
-                value = candidate;
-                best = h * width + w;
+function sliding(size: number, count: number, attrs: Attrs, dim: number): Windows {
+  const [kernel, stride] = [pairAttr(attrs, 'kernel')[dim]!, pairAttr(attrs, 'stride')[dim]!];
+  const [padding, step] = [pairAttr(attrs, 'padding')[dim]!, pairAttr(attrs, 'dilation')[dim]!];
+  const first = Array.from({ length: count }, (_, i) => i * stride - padding);
+  return {
+    // The first place of the window that is inside.
+    starts: first.map((start) => (start < 0 ? start + Math.ceil(-start / step) * step : start)),
+    ends: first.map((start) => Math.min(start + (kernel - 1) * step + 1, size)),
+    step,
+  };
+}
+
+/** As equal as whole numbers can be. */
+function equalParts(size: number, count: number): Windows {
+  const parts = Array.from({ length: count }, (_, i) => i);
+  return {
+    starts: parts.map((i) => Math.floor((i * size) / count)),
+    ends: parts.map((i) => Math.ceil(((i + 1) * size) / count)),
+    step: 1,
+  };
+}
+
+function largestOf(
+  windowsAlong: (size: number, count: number, attrs: Attrs, dim: number) => Windows,
+): KernelFactory {
+  return ([x], [out], attrs) => {
+    expectContiguous(x!, out!);
+    const [height, width] = [x!.shape[2]!, x!.shape[3]!];
+    const [outHeight, outWidth] = [out!.shape[2]!, out!.shape[3]!];
+    const planes = x!.shape[0]! * x!.shape[1]!;
+    const rows = windowsAlong(height, outHeight, attrs, 0);
+    const columns = windowsAlong(width, outWidth, attrs, 1);
+    const { dtype } = x!;
+    return ([source], [target, indices]) => {
+      const data = heap.view(dtype);
+      const places = heap.i32;
+      let from = indexOf(source!, dtype);
+      let to = indexOf(target!, dtype);
+      let place = indexOf(indices!, 'int32');
+      for (let plane = 0; plane < planes; plane++, from += height * width) {
+        for (let oh = 0; oh < outHeight; oh++) {
+          const [top, bottom] = [rows.starts[oh]!, rows.ends[oh]!];
+          for (let ow = 0; ow < outWidth; ow++) {
+            const [left, right] = [columns.starts[ow]!, columns.ends[ow]!];
+            let best = top * width + left;
+            let value = data[from + best]!;
+            for (let h = top; h < bottom; h += rows.step) {
+              for (let w = left; w < right; w += columns.step) {
+                const candidate = data[from + h * width + w]!;
+                // NaN wins, and the first of equals.
+                if (candidate > value || (Number.isNaN(candidate) && !Number.isNaN(value))) {
+                  value = candidate;
+                  best = h * width + w;
+                }
               }
             }
+            data[to++] = value;
+            places[place++] = best;
           }
-          data[to++] = value;
-          places[place++] = best;
         }
       }
-    }
+    };
   };
-};
+}
+
+export const maxPool2d = largestOf(sliding);
+export const adaptiveMaxPool2d = largestOf(equalParts);
 
 export const maxPool2dGrad: KernelFactory = ([dy, , x], [dx]) => {
   expectContiguous(dy!, dx!);

@@ -67,3 +67,73 @@ export const cumprodGrad = alongRows(() => ([dy, x, out], [fromDy, fromX, to], s
     before *= x![fromX! + n * step]!;
   }
 });
+
+/** The value that the comparison prefers so far, and where it was last; NaN stays. */
+function runningExtreme(sign: 1 | -1): KernelFactory {
+  return ([x], [out], { dim }) => {
+    expectContiguous(x!, out!);
+    const { dtype } = x!;
+    const { size, stride, outer } = alongDim(x!.shape, dim as number);
+    return ([source], [values, indices]) => {
+      const data = heap.view(dtype);
+      const [from, to] = [indexOf(source!, dtype), indexOf(values!, dtype)];
+      const places = indexOf(indices!, 'int32');
+      for (let o = 0; o < outer; o++) {
+        for (let i = 0; i < stride; i++) {
+          const start = o * size * stride + i;
+          let best = 0;
+          let place = 0;
+          for (let n = 0; n < size; n++) {
+            const at = start + n * stride;
+            const value = data[from + at]!;
+            // NaN compares with nothing: the first one stays, but later ones move the place.
+            if (n === 0 || Number.isNaN(value) || sign * value >= sign * best) {
+              best = value;
+              place = n;
+            }
+            data[to + at] = best;
+            heap.i32[places + at] = place;
+          }
+        }
+      }
+    };
+  };
+}
+
+export const cummax = runningExtreme(1);
+export const cummin = runningExtreme(-1);
+
+/** In double precision, on what is left of the largest so far. */
+export const logcumsumexp = alongRows(() => ([x, out], [from, to], size, step) => {
+  let largest = Number.NEGATIVE_INFINITY;
+  let sum = 0;
+  for (let n = 0; n < size; n++) {
+    const value = x![from! + n * step]!;
+    if (value > largest) {
+      sum = Math.abs(largest) === Number.POSITIVE_INFINITY ? sum : sum * Math.exp(largest - value);
+      largest = value;
+    }
+    if (Number.isNaN(value)) sum = Number.NaN;
+    else if (value === largest) sum += 1;
+    else sum += Math.exp(value - largest);
+    // An infinite largest must not meet itself in a logarithm of NaN.
+    out![to! + n * step] = Number.isNaN(sum) ? sum : largest + Math.log(sum || 1);
+  }
+});
+
+export const logcumsumexpGrad = alongRows(
+  () =>
+    ([dy, x, out, dx], [fromDy, fromX, fromOut, to], size, step) => {
+      // rest = Σ over the entries from here on of dy · e^(anchor − out), for an anchor that falls along.
+      let rest = 0;
+      let anchor = 0;
+      for (let n = size - 1; n >= 0; n--) {
+        const own = out![fromOut! + n * step]!;
+        const gradient = dy![fromDy! + n * step]!;
+        rest = n === size - 1 ? gradient : rest * Math.exp(own - anchor) + gradient;
+        anchor = own;
+        const share = Math.exp(x![fromX! + n * step]! - anchor);
+        dx![to! + n * step] = share === 0 ? 0 : rest * share;
+      }
+    },
+);

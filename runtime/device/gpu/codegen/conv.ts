@@ -95,6 +95,10 @@ export const conv2dInputGrad: NamedPlan = ([dy, weight, x], [dx], attrs) => {
   return singleStage(w.into(output(0), dx!, sum));
 };
 
+/** The input's gradient of the convolution that makes x out of the result. */
+export const convTranspose2d: NamedPlan = ([x, weight], [out], attrs) =>
+  conv2dInputGrad([x!, weight!, out!], [out!], attrs);
+
 function quotient(w: StageWriter, value: string, divisor: number): [string, string] {
   const names: [string, string] = [w.name(), w.name()];
   w.line(...divisionCode(value, divisor, ...names));

@@ -1,5 +1,5 @@
 import type { KernelName } from '../../../ops/kernel-names.ts';
-import { conv2d, conv2dInputGrad, conv2dWeightGrad } from './conv.ts';
+import { conv2d, conv2dInputGrad, conv2dWeightGrad, convTranspose2d } from './conv.ts';
 import {
   gather,
   gatherGrad,
@@ -14,6 +14,7 @@ import { nllLoss, nllLossGrad } from './loss.ts';
 import { matmul } from './matmul.ts';
 import { copy, copyInto, fill, narrowGrad } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';
+import { notOnGpu } from './not-on-gpu.ts';
 import { sort } from './order.ts';
 import { maxPool2d, maxPool2dGrad } from './pool.ts';
 import { arange, cat, flip, place, unfoldGrad } from './rearrange.ts';
@@ -42,6 +43,19 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, RandomKernel>]: Na
   cumsum,
   cumprod,
   cumprodGrad,
+  convTranspose2d,
+  nuclearNorm: notOnGpu('nuclearNorm'),
+  polygamma: notOnGpu('polygamma'),
+  cummax: notOnGpu('cummax'),
+  cummin: notOnGpu('cummin'),
+  logcumsumexp: notOnGpu('logcumsumexp'),
+  logcumsumexpGrad: notOnGpu('logcumsumexpGrad'),
+  scatterReduce: notOnGpu('scatterReduce'),
+  resample: notOnGpu('resample'),
+  resampleGrad: notOnGpu('resampleGrad'),
+  standardize: notOnGpu('standardize'),
+  standardizeGrad: notOnGpu('standardizeGrad'),
+  standardizeWeightGrad: notOnGpu('standardizeWeightGrad'),
   narrowGrad,
   arange,
   cat,
@@ -62,6 +76,7 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, RandomKernel>]: Na
   conv2dInputGrad,
   conv2dWeightGrad,
   maxPool2d,
+  adaptiveMaxPool2d: notOnGpu('adaptiveMaxPool2d'),
   maxPool2dGrad,
   logSoftmax,
   logSoftmaxGrad,

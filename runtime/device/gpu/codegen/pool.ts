@@ -26,6 +26,7 @@ function search(
   const [kernelH, kernelW] = attrs.kernel as Pair;
   const [strideH, strideW] = attrs.stride as Pair;
   const [padH, padW] = attrs.padding as Pair;
+  const [dilationH, dilationW] = attrs.dilation as Pair;
   const [, , height, width] = x.shape as [number, number, number, number];
   const w = new StageWriter();
   const image = w.array(input(0));
@@ -33,9 +34,9 @@ function search(
   // −1: nothing was seen yet, so that a window of −Infinity still has a place.
   w.line('let place=-1.0;', `let best=-${w.infinity};`);
   w.loop(kernelH, (kh) => {
-    const h = w.let(`oh*${strideH}+${kh}-${padH}`);
+    const h = w.let(`oh*${strideH}+${kh}*${dilationH}-${padH}`);
     w.loop(kernelW, (kw) => {
-      const wide = w.let(`ow*${strideW}+${kw}-${padW}`);
+      const wide = w.let(`ow*${strideW}+${kw}*${dilationW}-${padW}`);
       w.line(`if(${h}>=0.0&&${h}<${height}&&${wide}>=0.0&&${wide}<${width}){`);
       const value = w.let(image.at(element(x, 'n', 'c', h, wide)));
       const take = `best=${value};place=${h}*${width}+${wide};`;

@@ -58,6 +58,7 @@ export const place: NamedPlan = ([x], [out], attrs) => {
 export const unfoldGrad: NamedPlan = ([dy], [dx], attrs) => {
   const dim = attrs.dim as number;
   const step = attrs.step as number;
+  const dilation = attrs.dilation as number;
   const size = dy!.shape.at(-1)!;
   const inWindow = dy!.strides.at(-1)!;
   const w = new StageWriter();
@@ -68,7 +69,7 @@ export const unfoldGrad: NamedPlan = ([dy], [dx], attrs) => {
   const sum = w.let('0.0');
   w.loop(size, (k) => {
     const [window, rest] = [w.name(), w.name()];
-    w.line(...divisionCode(`(${entry}-${k})`, step, window, rest));
+    w.line(...divisionCode(`(${entry}-${k}*${dilation})`, step, window, rest));
     w.line(`if(${rest}===0.0&&${window}>=0.0&&${window}<${dy!.shape[dim]!}){`);
     const at = `${index}+${window}*${dy!.strides[dim]!}+${k}*${inWindow}`;
     w.line(`${sum}=${sum}+${ref.at(at)};`, '}');

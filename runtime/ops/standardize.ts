@@ -1,0 +1,205 @@
+/**
+ * (x − mean) / √(variance + eps) over groups of elements, times weights plus biases: the one kernel of
+ * batch, layer, group, instance and RMS norm. Backward keeps the input and two numbers per group.
+ */
+
+import { gradEnabled } from '../autograd/grad-mode.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import { formatShape, type Shape, sizeOf } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { add, mul, sub } from './arithmetic.ts';
+import { bind, bind1 } from './bind.ts';
+import { casting } from './cast.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
+import { rsqrt } from './functions.ts';
+import { contiguous, reshape, select } from './movement.ts';
+import { reciprocal } from './powers.ts';
+import { fullLike } from './ranges.ts';
+import { mean, sum } from './reduce.ts';
+
+/** How a tensor falls into groups. */
+export interface Grouping {
+  /** The tensor's elements in dimensions of which some are reduced. */
+  readonly view: Shape;
+  /** The dimensions of `view` that one mean is taken over: the last ones, or the first and the last. */
+  readonly over: readonly number[];
+  /** Weights as they broadcast to `view`. */
+  readonly weightShape: Shape;
+  readonly eps: number;
+  /** False leaves the mean out: the root of the mean square alone divides. */
+  readonly centered: boolean;
+}
+
+const attrsOf = (grouping: Grouping): Attrs => ({ ...grouping });
+const groupingOf = (attrs: Attrs): Grouping => attrs as unknown as Grouping;
+
+function inferStandardized([x]: readonly TensorMeta[], attrs: Attrs) {
+  const { view, over } = groupingOf(attrs);
+  const groups = sizeOf(view.filter((_, d) => !over.includes(d)));
+  return [
+    { dtype: x!.dtype, shape: x!.shape },
+    { dtype: x!.dtype, shape: [groups, 2] },
+  ];
+}
+
+const gradOp: OpRecord = defineOp({
+  name: 'standardizeGrad',
+  operands: { dy: 'data', x: 'data', stats: 'data' },
+  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'standardizeGrad' },
+});
+
+const affineGradOp: OpRecord = defineOp({
+  name: 'standardizeAffineGrad',
+  operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
+  infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'standardizeGrad' },
+});
+
+const weightGradOp: OpRecord = defineOp({
+  name: 'standardizeWeightGrad',
+  operands: { dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
+  infer: ([, , , weight]) => ({ dtype: weight!.dtype, shape: weight!.shape }),
+  kernel: { kind: 'named', name: 'standardizeWeightGrad' },
+});
+
+const standardizeOp = defineOp({
+  name: 'standardize',
+  operands: { x: 'data' },
+  infer: inferStandardized,
+  kernel: { kind: 'named', name: 'standardize' },
+  vjp: {
+    x: saving({ x: 'value', out1: 'value' }, ({ x, out1 }, dy, attrs) =>
+      gradEnabled()
+        ? recordedGradient(dy, x, null, groupingOf(attrs))
+        : bind1(gradOp, [dy, x, out1], attrs),
+    ),
+  },
+});
+
+const affineOp = defineOp({
+  name: 'standardizeAffine',
+  operands: { x: 'data', weight: 'data', bias: 'data' },
+  infer: inferStandardized,
+  kernel: { kind: 'named', name: 'standardize' },
+  vjp: {
+    x: saving({ x: 'value', out1: 'value', weight: 'value' }, ({ x, out1, weight }, dy, attrs) =>
+      gradEnabled()
+        ? recordedGradient(dy, x, weight, groupingOf(attrs))
+        : bind1(affineGradOp, [dy, x, out1, weight], attrs),
+    ),
+    weight: saving(
+      { x: 'value', out1: 'value', weight: 'shape' },
+      ({ x, out1, weight }, dy, attrs) => {
+        if (!gradEnabled()) return bind1(weightGradOp, [dy, x, out1, weight as Tensor], attrs);
+        const grouping = groupingOf(attrs);
+        return perWeight(mul(reshape(dy, grouping.view), plain(x, grouping).out), grouping);
+      },
+    ),
+    bias: saving({}, (_saved, dy, attrs) => {
+      const grouping = groupingOf(attrs);
+      return perWeight(reshape(dy, grouping.view), grouping);
+    }),
+  },
+});
+
+/** What belongs to one weight, summed. */
+function perWeight(x: Tensor, { view, weightShape }: Grouping): Tensor {
+  const lead = view.length - weightShape.length;
+  const dims = view.map((_, d) => d).filter((d) => (weightShape[d - lead] ?? 1) === 1);
+  return reshape(sum(x, dims), [sizeOf(weightShape)]);
+}
+
+const keep = { keepDim: true } as const;
+
+/** The same made of other ops, in the shape of `view`. */
+function plain(x: Tensor, { view, over, eps, centered }: Grouping) {
+  const own = reshape(x, view);
+  const center = mean(own, over, keep);
+  const distance = centered ? sub(own, center) : own;
+  const variance = mean(mul(distance, distance), over, keep);
+  const scale = rsqrt(add(variance, eps));
+  return { out: mul(distance, scale), scale, center, variance };
+}
+
+/** The gradient in ops that can be differentiated again. */
+function recordedGradient(
+  dy: Tensor,
+  x: Tensor,
+  weight: Tensor | null,
+  grouping: Grouping,
+): Tensor {
+  const { out, scale } = plain(x, grouping);
+  const given = reshape(dy, grouping.view);
+  const own = weight ? mul(given, reshape(weight, grouping.weightShape)) : given;
+  const along = mul(out, mean(mul(own, out), grouping.over, keep));
+  const shift = grouping.centered ? sub(own, mean(own, grouping.over, keep)) : own;
+  return reshape(mul(scale, sub(shift, along)), x.shape);
+}
+
+export interface Standardized {
+  readonly out: Tensor;
+  /** Per group, without gradient history. */
+  readonly mean: Tensor;
+  readonly variance: Tensor;
+}
+
+/** Weight and bias have one element per weight of the grouping, in one dimension or more. */
+export function standardize(
+  name: string,
+  x: Tensor,
+  weight: Tensor | null,
+  bias: Tensor | null,
+  grouping: Grouping,
+): Standardized {
+  for (const own of [weight, bias]) if (own) expectWeights(name, own, grouping);
+  const count = sizeOf(grouping.weightShape);
+  // A missing one of the two: ones, or zeros.
+  const filled = (own: Tensor | null, value: number) =>
+    own ? reshape(own, [count]) : fullLike(x, value, { shape: [count] });
+  const affine = weight || bias ? [filled(weight, 1), filled(bias, 0)] : [];
+  // There is no such kernel for GPUs.
+  if (x.device.kind === 'gpu') return ofOps(x, affine, grouping);
+  const inputs = [contiguous(x), ...affine];
+  const [out, stats] = bind(
+    affine.length > 0 ? affineOp : standardizeOp,
+    inputs,
+    attrsOf(grouping),
+  );
+  const scale = select(stats!, 1, 1);
+  const variance = add(reciprocal(mul(scale, scale)), -grouping.eps);
+  return { out: out!, mean: select(stats!, 1, 0), variance };
+}
+
+function ofOps(x: Tensor, affine: readonly Tensor[], grouping: Grouping): Standardized {
+  const { out, center, variance } = plain(x, grouping);
+  const [weight, bias] = affine.map((own) => reshape(own, grouping.weightShape));
+  const result = weight && bias ? add(mul(out, weight), bias) : out;
+  return {
+    out: reshape(result, x.shape),
+    mean: reshape(center.detach(), [center.size]),
+    variance: reshape(variance.detach(), [variance.size]),
+  };
+}
+
+function expectWeights(name: string, weight: Tensor, { weightShape }: Grouping): void {
+  const count = sizeOf(weightShape);
+  if (weight.size === count) return;
+  throw new ShapeError({
+    what: `${name}: weight or bias doesn't fit`,
+    given: `${formatSpec(weight)}`,
+    expected: `${count} elements, for ${formatShape(weightShape)}`,
+    remedy: 'check the number of channels, or the normalized shape',
+  });
+}
+
+/** `body` on the tensor in a floating-point dtype, with temporaries given back. */
+export function normalized(
+  x: Tensor,
+  dtype: Tensor['dtype'],
+  body: (own: Tensor) => Tensor,
+): Tensor {
+  return tidy(() => casting([x], dtype, ([own]) => body(own!)));
+}
