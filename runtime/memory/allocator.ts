@@ -1,4 +1,5 @@
 import { InvariantError } from '../errors/invariant.ts';
+import { Region } from './region.ts';
 import { MemoryCounter } from './stats.ts';
 
 /** Every block is a multiple of this many bytes, on every device, so that plans hold on all of them. */
@@ -14,6 +15,11 @@ export interface Allocator {
   /** Address of at least `bytes` bytes. Throws OutOfMemoryError and leaves everything as before. */
   alloc(bytes: number): number;
   free(ptr: number, bytes: number): void;
+  /**
+   * A block to lay out by a plan; counts as reserved alone. Undefined on devices whose memory is not
+   * addressed by offsets. Throws OutOfMemoryError and leaves everything as before.
+   */
+  openRegion?(bytes: number): Region;
 }
 
 /** Where an allocator gets its chunks. */
@@ -61,21 +67,36 @@ export class BestFitAllocator implements Allocator {
   alloc(bytes: number): number {
     // An empty tensor owns no memory: address 0 is never dereferenced.
     if (bytes === 0) return 0;
-    const wanted = alignedBytes(bytes);
+    const block = this.#use(alignedBytes(bytes));
+    this.counter.alloc(block.ptr, block.bytes);
+    return block.ptr;
+  }
+
+  openRegion(bytes: number): Region {
+    const block = this.#use(alignedBytes(bytes));
+    return new Region(this, block.ptr, block.bytes);
+  }
+
+  /** For the region itself. */
+  closeRegion(ptr: number): void {
+    const block = this.#used.get(ptr);
+    if (!block || block.kept) throw new InvariantError(`no region at address ${ptr}`);
+    this.#giveBack(block);
+  }
+
+  #use(wanted: number): Block {
     if (wanted <= mostKept) {
       const kept = this.#kept[wanted / alignment]!.pop();
       if (kept) {
         kept.kept = false;
-        this.counter.alloc(kept.ptr, wanted);
-        return kept.ptr;
+        return kept;
       }
     }
     const block = this.#take(wanted) ?? this.#takeAfterJoining(wanted) ?? this.#grow(wanted);
     if (block.bytes > wanted) this.#split(block, wanted);
     block.free = false;
     this.#used.set(block.ptr, block);
-    this.counter.alloc(block.ptr, wanted);
-    return block.ptr;
+    return block;
   }
 
   free(ptr: number, bytes: number): void {
@@ -88,6 +109,10 @@ export class BestFitAllocator implements Allocator {
       throw new InvariantError(`free of ${bytes} bytes of a ${block.bytes} block`);
     }
     this.counter.free(ptr, block.bytes);
+    this.#giveBack(block);
+  }
+
+  #giveBack(block: Block): void {
     if (block.bytes <= mostKept) {
       block.kept = true;
       this.#kept[block.bytes / alignment]!.push(block);

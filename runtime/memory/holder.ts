@@ -1,5 +1,7 @@
 import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
+import { alignedBytes } from './allocator.ts';
+import type { Region } from './region.ts';
 
 /**
  * One allocation on one device, counted by its owners: tensor handles, saved values and scope entries.
@@ -18,12 +20,17 @@ export class Holder {
   /** How many of the owners are tensor handles. */
   handles = 0;
   #owners = 1;
+  readonly #region: Region | null;
 
-  /** Allocates; the caller is the first owner. Throws OutOfMemoryError. */
-  constructor(device: Device, bytes: number) {
+  /**
+   * Allocates, at `offset` of a region if one is given; the caller is the first owner. Throws
+   * OutOfMemoryError.
+   */
+  constructor(device: Device, bytes: number, region: Region | null = null, offset = 0) {
     this.device = device;
     this.bytes = bytes;
-    this.ptr = device.allocator.alloc(bytes);
+    this.#region = region;
+    this.ptr = region ? region.alloc(offset, alignedBytes(bytes)) : device.allocator.alloc(bytes);
   }
 
   get owners(): number {
@@ -43,6 +50,7 @@ export class Holder {
 
   /** The last owner is gone. */
   protected freed(): void {
-    this.device.allocator.free(this.ptr, this.bytes);
+    if (this.#region) this.#region.free(this.ptr, alignedBytes(this.bytes));
+    else this.device.allocator.free(this.ptr, this.bytes);
   }
 }

@@ -10,6 +10,8 @@ export interface Step {
   readonly reuses: readonly (ValueId | null)[];
   /** Values whose last use this is: they leave the scope after the op. */
   readonly frees: readonly ValueId[];
+  /** Per output: where it lies in the arena; null: it has a block of its own, or takes one over. */
+  readonly places?: readonly (number | null)[];
   /** Of a control op: its regions, planned. A forward op and the op that undoes it share them. */
   readonly regions?: readonly PlannedSubgraph[];
 }
@@ -35,6 +37,8 @@ export interface Plan {
   readonly unusedInputs: readonly ValueId[];
   /** Values that leave the scope after the outputs were handed out. */
   readonly freesAtEnd: readonly ValueId[];
+  /** Bytes of the block that values lie in which live and die in one run; 0: there is none. */
+  readonly arenaBytes: number;
   /** The ops are not in the order of the source. */
   readonly reordered: boolean;
   readonly predicted: PredictedMemory;

@@ -1,6 +1,7 @@
 import type { Device, Launch } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
+import type { Region } from '../memory/region.ts';
 import type { Attrs, AttrValue } from '../ops/define-op.ts';
 import { isSymbolic } from '../ops/symbolic-number.ts';
 import type { Plan, Step } from '../program/plan.ts';
@@ -17,28 +18,48 @@ import type { Scope, Slot } from './scope.ts';
  */
 export class Executable {
   readonly #actions: readonly Action[];
+  /** Of the run that is under way. */
+  readonly #arena: Arena = { region: null };
+  readonly #device: Device | undefined;
   readonly plan: Plan;
 
   constructor(plan: Plan, values: ValueTable) {
     this.plan = plan;
-    this.#actions = plan.steps.map((step) => compileStep(step, values));
+    const [output] = plan.steps.flatMap(({ op }) => op.outputs);
+    this.#device = output === undefined ? undefined : values[output]!.device;
+    this.#actions = plan.steps.map((step) => compileStep(step, values, this.#arena));
   }
 
   /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
   run({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): void {
     const { op, at } = events;
+    const region = this.#openArena();
+    this.#arena.region = region;
     try {
       for (const action of this.#actions) action(slots, scalars);
     } finally {
+      // After an exception it goes with the last value in it.
+      region?.close();
+      this.#arena.region = null;
       events.op = op;
       events.at = at;
     }
   }
+
+  #openArena(): Region | null {
+    const { arenaBytes } = this.plan;
+    return (arenaBytes > 0 && this.#device?.allocator.openRegion?.(arenaBytes)) || null;
+  }
 }
 
-function compileStep(step: Step, values: ValueTable): Action {
+/** Where the block is that the values of a run lie in. */
+interface Arena {
+  region: Region | null;
+}
+
+function compileStep(step: Step, values: ValueTable, arena: Arena): Action {
   const { op, at } = step.op;
-  const run = compileOp(step, values);
+  const run = compileOp(step, values, arena);
   const { frees } = step;
   return (slots, scalars) => {
     events.op = op.name;
@@ -50,10 +71,10 @@ function compileStep(step: Step, values: ValueTable): Action {
 
 const bindPlan: BindPlan = (plan, values) => new Executable(plan, values);
 
-function compileOp(step: Step, values: ValueTable): Action {
+function compileOp(step: Step, values: ValueTable, arena: Arena): Action {
   const { kernel } = step.op.op;
   if (kernel.kind === 'control') return compileControl(kernel.form, step, values, bindPlan);
-  return kernel.kind === 'view' ? compileView(step, values) : compileKernel(step, values);
+  return kernel.kind === 'view' ? compileView(step, values) : compileKernel(step, values, arena);
 }
 
 /** A view shares its operand's holder; only its place in it is its own. */
@@ -66,7 +87,7 @@ function compileView({ op }: Step, values: ValueTable): Action {
   };
 }
 
-function compileKernel({ op, reuses }: Step, values: ValueTable): Action {
+function compileKernel({ op, reuses, places }: Step, values: ValueTable, arena: Arena): Action {
   const metas = (ids: readonly number[]): TensorMeta[] => ids.map((id) => values[id]!);
   // A write in place puts its result where its first operand is.
   const written = op.op.inPlace ? op.inputs.slice(0, 1) : op.outputs;
@@ -75,7 +96,10 @@ function compileKernel({ op, reuses }: Step, values: ValueTable): Action {
   const { attrs, update } = runAttrs(op.attrs);
   const launch: Launch = device.prepare(op.op, metas(op.inputs), outputMetas, attrs);
   const now = update ? attrs : undefined;
-  const place = op.outputs.map((id, i) => placeOutput(device, values[id]!, id, reuses[i] ?? null));
+  const place = op.outputs.map((id, i) => {
+    const [reuse, offset] = [reuses[i] ?? null, places?.[i] ?? null];
+    return reuse === null ? makeOutput(values[id]!, id, offset, arena) : takeOver(id, reuse);
+  });
   // The operand lists are made once per step and filled per run: a launch keeps neither.
   const inputs = new Array<Slot>(op.inputs.length);
   const outputs = new Array<Slot>(written.length);
@@ -107,19 +131,21 @@ function runAttrs(given: Attrs): {
   return { attrs, update };
 }
 
-function placeOutput(
-  device: Device,
-  meta: TensorMeta,
+function takeOver(id: number, reuse: number): (slots: readonly Slot[]) => void {
+  // A second owner for the time of the kernel: the operand's own share is freed with the step.
+  return (slots) => {
+    const { holder, offset } = slots[reuse]!;
+    slots[id]!.put(holder!.retain(), offset);
+  };
+}
+
+function makeOutput(
+  { device, shape, dtype }: TensorMeta,
   id: number,
-  reuse: number | null,
+  place: number | null,
+  arena: Arena,
 ): (slots: readonly Slot[]) => void {
-  if (reuse !== null) {
-    // A second owner for the time of the kernel: the operand's own share is freed with the step.
-    return (slots) => {
-      const { holder, offset } = slots[reuse]!;
-      slots[id]!.put(holder!.retain(), offset);
-    };
-  }
-  const bytes = sizeOf(meta.shape) * device.elementBytes(meta.dtype);
-  return (slots) => slots[id]!.put(new Holder(device, bytes), 0);
+  const bytes = sizeOf(shape) * device.elementBytes(dtype);
+  if (place === null) return (slots) => slots[id]!.put(new Holder(device, bytes), 0);
+  return (slots) => slots[id]!.put(new Holder(device, bytes, arena.region, place), 0);
 }

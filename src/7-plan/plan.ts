@@ -5,6 +5,7 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sameShape } from '../../runtime/tensor/shape.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
+import { type ArenaPlan, placeInArena } from './arena/place-in-arena.ts';
 import { enterControl } from './control.ts';
 import { scratchBytesOf } from './op-memory.ts';
 import type { Entering } from './order/memory-graph.ts';
@@ -20,7 +21,7 @@ interface PlanOptions {
   readonly inputsEnterAlone?: boolean | ((index: number) => boolean);
   /** Inputs that nobody else holds: memory to free at its last use, or to write over. */
   readonly donated?: ReadonlySet<ValueId>;
-  readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order'>;
+  readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;
   /** Plans the regions of a control op; `recorded`: somebody reads the tape. */
   readonly planRegions: PlanRegions;
 }
@@ -78,6 +79,7 @@ export function planProgram(given: Program, options: PlanOptions): Planned {
   const outputStorages = new Set(program.outputs.map((id) => count.of(id)));
   const kept = new Map(options.keep.map((id) => [id, count.of(id)]));
   const savedStorages = new Set([...kept.values()].filter((s) => !outputStorages.has(s)));
+  const arena = hasArena(program, options) ? placeInArena(program, steps, staying) : noArena(steps);
   const freesAtEnd = count.values().filter((id) => !keep.has(id));
   for (const id of freesAtEnd) count.free(id);
   return {
@@ -85,7 +87,8 @@ export function planProgram(given: Program, options: PlanOptions): Planned {
     kept: new Map([...kept].map(([id, s]) => [id, outputStorages.has(s) ? callersMemory(s) : s])),
     plan: {
       inputs: program.inputs,
-      steps,
+      steps: arena.steps,
+      arenaBytes: arena.bytes,
       outputs: program.outputs,
       unusedInputs: program.inputs.filter((id) => !entering.includes(id)),
       freesAtEnd,
@@ -98,6 +101,20 @@ export function planProgram(given: Program, options: PlanOptions): Planned {
       },
     },
   };
+}
+
+/**
+ * Only where the run is all there is: memory that is kept for a backward would hold the whole block.
+ * And only on devices whose memory is addressed by offsets.
+ */
+function hasArena({ values, ops }: Program, { keep, carried, memory }: PlanOptions): boolean {
+  if (!memory.arena || !memory.freeAtLastUse || keep.length > 0 || carried) return false;
+  const [made] = ops.flatMap(({ outputs }) => outputs);
+  return made !== undefined && values[made]!.device.allocator.openRegion !== undefined;
+}
+
+function noArena(steps: readonly Step[]): Omit<ArenaPlan, 'alive'> {
+  return { steps, bytes: 0 };
 }
 
 function enteringWith(

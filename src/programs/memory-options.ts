@@ -13,6 +13,8 @@ export interface MemoryOptions {
   readonly order: boolean;
   /** Of what backward could read, what costs least is kept. Off: what the ops' records name. */
   readonly chooseSaved: boolean;
+  /** Values that live and die in one run lie in one block, at planned places. Needs freeAtLastUse. */
+  readonly arena: boolean;
   /** An input that nobody reads after the call belongs to the program. Off: it lives until the call ends. */
   readonly donate: boolean;
   /** Between forward and backward only what backward reads stays. Off: every value stays. */
@@ -29,6 +31,7 @@ const allOn: MemoryOptions = {
   freeAtLastUse: true,
   reuse: true,
   order: true,
+  arena: true,
   donate: true,
   chooseSaved: true,
   skipSet: true,
@@ -41,7 +44,14 @@ const allOn: MemoryOptions = {
  * Variants of the original system: `planned` has everything; `cleaned` is run_program with all
  * clean-ups, no reuse and the order of the source; `inputsCleaned` and `uncleaned` are the states before its memory was mended.
  */
-const cleaned = { ...allOn, reuse: false, order: false, donate: false, chooseSaved: false };
+const cleaned = {
+  ...allOn,
+  reuse: false,
+  order: false,
+  arena: false,
+  donate: false,
+  chooseSaved: false,
+};
 
 export const memoryPresets = {
   planned: allOn,

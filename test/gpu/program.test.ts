@@ -45,6 +45,7 @@ describe.skipIf(skipGpu)('gpu/program', () => {
       unusedInputs: [],
       freesAtEnd: [],
       reordered: false,
+      arenaBytes: 0,
       predicted: { peakBytes: 2048, lowerBoundBytes: 2048, savedBytes: 0, outputBytes: 1024 },
     };
     const executable = new Executable(plan, Array(6).fill(meta));

@@ -1,0 +1,44 @@
+import { invariant } from '../errors/invariant.ts';
+import type { BestFitAllocator } from './allocator.ts';
+
+/**
+ * A block of an allocator in which a plan says where everything lies. The block counts as reserved, and
+ * what lies in it as allocated while it is alive. Once closed, the block goes back when it is empty.
+ */
+export class Region {
+  readonly ptr: number;
+  readonly bytes: number;
+  readonly #allocator: BestFitAllocator;
+  #alive = 0;
+  #isOpen = true;
+
+  constructor(allocator: BestFitAllocator, ptr: number, bytes: number) {
+    this.#allocator = allocator;
+    this.ptr = ptr;
+    this.bytes = bytes;
+  }
+
+  /** Address of a block at an offset, which must be free by the plan. Both are aligned. */
+  alloc(offset: number, bytes: number): number {
+    invariant(this.#isOpen && offset + bytes <= this.bytes, 'a block outside of its region');
+    const ptr = this.ptr + offset;
+    this.#alive++;
+    this.#allocator.counter.alloc(ptr, bytes);
+    return ptr;
+  }
+
+  free(ptr: number, bytes: number): void {
+    this.#allocator.counter.free(ptr, bytes);
+    this.#alive--;
+    this.#giveBack();
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (!this.#isOpen && this.#alive === 0) this.#allocator.closeRegion(this.ptr);
+  }
+}

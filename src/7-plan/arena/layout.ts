@@ -1,0 +1,136 @@
+import { Occupancy } from './occupancy.ts';
+
+/** A piece of memory and the steps at which it is alive, both ends included. */
+export interface LiveRange {
+  readonly bytes: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Layout {
+  /** Per range. */
+  readonly offsets: readonly number[];
+  /** End of the highest one. */
+  readonly bytes: number;
+}
+
+/** More moves than this don't pay. */
+const moves = 24;
+/** So many ranges are laid out in every order that could matter, if that takes no more placements. */
+const exactRanges = 12;
+const exactPlacements = 20_000;
+
+/**
+ * Offsets so that no two ranges that are alive together overlap, with a low end. Each range goes to the
+ * lowest place that is free for it; what differs is who goes first. The longest-known good orders are
+ * tried (by size, by size times life, by start), then the range that ends highest moves to the front,
+ * while that helps; few ranges are searched exactly. No layout ends below the most bytes alive at once.
+ */
+export function layOut(ranges: readonly LiveRange[]): Layout {
+  const bound = mostAlive(ranges);
+  let best: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
+  let bestOrder: readonly number[] = [];
+  const attempt = (order: readonly number[]): boolean => {
+    const layout = inOrder(ranges, order);
+    if (layout.bytes >= best.bytes) return false;
+    best = layout;
+    bestOrder = order;
+    return true;
+  };
+  for (const order of startingOrders(ranges)) {
+    attempt(order);
+    if (best.bytes <= bound) return best;
+  }
+  for (let move = 0; move < moves && best.bytes > bound; move++) {
+    const highest = bestOrder.filter((i) => best.offsets[i]! + ranges[i]!.bytes === best.bytes);
+    const rest = bestOrder.filter((i) => !highest.includes(i));
+    if (!attempt([...highest, ...rest])) break;
+  }
+  if (best.bytes > bound && ranges.length <= exactRanges) {
+    return exactLayout(ranges, best, bound);
+  }
+  return best;
+}
+
+/** The most bytes alive at one step. */
+export function mostAlive(ranges: readonly LiveRange[]): number {
+  const changes = ranges.flatMap(({ bytes, from, to }) => [
+    { at: from, bytes },
+    { at: to + 1, bytes: -bytes },
+  ]);
+  changes.sort((a, b) => a.at - b.at || a.bytes - b.bytes);
+  let alive = 0;
+  let most = 0;
+  for (const { bytes } of changes) {
+    alive += bytes;
+    most = Math.max(most, alive);
+  }
+  return most;
+}
+
+function* startingOrders(ranges: readonly LiveRange[]): Generator<number[]> {
+  const numbers = ranges.map((_, i) => i);
+  const life = ({ from, to }: LiveRange) => to - from + 1;
+  const by = (key: (range: LiveRange) => number) =>
+    numbers.toSorted((a, b) => key(ranges[b]!) - key(ranges[a]!) || a - b);
+  yield by(({ bytes }) => bytes);
+  yield by((range) => range.bytes * life(range));
+  yield by(life);
+  yield by(({ from }) => -from);
+}
+
+function inOrder(ranges: readonly LiveRange[], order: readonly number[]): Layout {
+  const occupancy = new Occupancy(lastStep(ranges) + 1);
+  const offsets = new Array<number>(ranges.length).fill(0);
+  let end = 0;
+  for (const i of order) {
+    const range = ranges[i]!;
+    offsets[i] = occupancy.place(range);
+    end = Math.max(end, offsets[i]! + range.bytes);
+  }
+  return { offsets, bytes: end };
+}
+
+function lastStep(ranges: readonly LiveRange[]): number {
+  let last = 0;
+  for (const { to } of ranges) last = Math.max(last, to);
+  return last;
+}
+
+/** Every order, as far as it can still be better than what is known: some order gives an optimal layout. */
+function exactLayout(ranges: readonly LiveRange[], known: Layout, bound: number): Layout {
+  let best = known;
+  let placements = 0;
+  const offsets = new Array<number>(ranges.length).fill(-1);
+  const extend = (placed: number, end: number): void => {
+    if (placed === ranges.length) {
+      best = { offsets: [...offsets], bytes: end };
+      return;
+    }
+    for (let i = 0; i < ranges.length; i++) {
+      if (offsets[i]! >= 0 || best.bytes <= bound || ++placements > exactPlacements) continue;
+      const offset = lowestFree(ranges, offsets, i);
+      const nextEnd = Math.max(end, offset + ranges[i]!.bytes);
+      if (nextEnd >= best.bytes) continue;
+      offsets[i] = offset;
+      extend(placed + 1, nextEnd);
+      offsets[i] = -1;
+    }
+  };
+  extend(0, 0);
+  return best;
+}
+
+function lowestFree(ranges: readonly LiveRange[], offsets: readonly number[], i: number): number {
+  const { bytes, from, to } = ranges[i]!;
+  const taken = ranges
+    .map((range, at) => ({ ...range, offset: offsets[at]! }))
+    .filter((range) => range.offset >= 0 && range.from <= to && range.to >= from)
+    .sort((a, b) => a.offset - b.offset);
+  let offset = 0;
+  for (const range of taken) {
+    if (range.offset >= offset + bytes) break;
+    offset = Math.max(offset, range.offset + range.bytes);
+  }
+  return offset;
+}

@@ -1,0 +1,135 @@
+/** Places in the arena: nothing that is alive together overlaps, and the block is hardly larger than what is alive. */
+
+import { describe, expect, it } from 'vitest';
+import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
+import { BestFitAllocator } from '../../runtime/memory/allocator.ts';
+import { type Layout, type LiveRange, layOut, mostAlive } from '../../src/7-plan/arena/layout.ts';
+import { memory, noGrad, type Tensor, toStatic } from '../../src/index.ts';
+import { data } from '../run-program/memory-counter.ts';
+import { randomInts } from './random-program.ts';
+
+function expectDisjoint(ranges: readonly LiveRange[], { offsets, bytes }: Layout): void {
+  ranges.forEach((a, i) => {
+    expect(offsets[i]! + a.bytes).toBeLessThanOrEqual(bytes);
+    ranges.slice(0, i).forEach((b, j) => {
+      if (a.from > b.to || b.from > a.to) return;
+      const apart = offsets[i]! + a.bytes <= offsets[j]! || offsets[j]! + b.bytes <= offsets[i]!;
+      expect(apart, `${JSON.stringify(a)} and ${JSON.stringify(b)}`).toBe(true);
+    });
+  });
+}
+
+/** Lives as in training: values of forward until their turn in backward, and short ones in between. */
+function trainingRanges(seed: number, layers: number): LiveRange[] {
+  const below = randomInts(seed);
+  const size = () => 64 * (1 + below(200));
+  const end = 4 * layers;
+  return Array.from({ length: layers }, (_, i) => i).flatMap((i) => [
+    { bytes: size(), from: 2 * i, to: end - 2 * i },
+    { bytes: size(), from: 2 * i + 1, to: 2 * i + 2 },
+    { bytes: size(), from: end - 2 * i, to: end - 2 * i + 1 },
+  ]);
+}
+
+describe('plan/arena', () => {
+  it('ranges that are alive together lie apart', () => {
+    for (let seed = 0; seed < 60; seed++) {
+      const below = randomInts(seed);
+      const ranges = Array.from({ length: 1 + below(40) }, (): LiveRange => {
+        const from = below(30);
+        return { bytes: 64 * below(20), from, to: from + below(12) };
+      });
+      const layout = layOut(ranges);
+      expectDisjoint(ranges, layout);
+      expect(layout.bytes).toBeGreaterThanOrEqual(mostAlive(ranges));
+    }
+  });
+
+  it('few ranges get the best layout there is', () => {
+    // By size first, the large ones end up apart; only another order packs them.
+    const ranges = [
+      { bytes: 256, from: 0, to: 1 },
+      { bytes: 192, from: 1, to: 3 },
+      { bytes: 128, from: 2, to: 5 },
+      { bytes: 256, from: 4, to: 6 },
+      { bytes: 64, from: 0, to: 6 },
+    ];
+    const layout = layOut(ranges);
+    expectDisjoint(ranges, layout);
+    expect(layout.bytes).toBe(mostAlive(ranges));
+  });
+
+  it('of training programs the block is at most 5 % larger than what is alive', () => {
+    for (let seed = 0; seed < 12; seed++) {
+      const ranges = trainingRanges(seed, 20 + 10 * seed);
+      const layout = layOut(ranges);
+      expectDisjoint(ranges, layout);
+      expect(layout.bytes / mostAlive(ranges)).toBeLessThan(1.05);
+    }
+  });
+
+  it('a program takes its block at once and gives it back, with the bytes predicted', () => {
+    const fn = toStatic((x: Tensor, w: Tensor) => x.matmul(w).exp().matmul(w).tanh().sum(0));
+    const inputs = [data([32, 32]), data([32, 32], { salt: 1 })] as const;
+    const run = () => noGrad(() => fn(...inputs));
+    run().dispose();
+    const { forward } = fn.programs()[0]!.stages!.planned;
+    expect(forward.arenaBytes).toBe(forward.predicted.peakBytes);
+    const before = memory.stats('cpu');
+    memory.reset('cpu');
+    const regions: number[] = [];
+    const { allocator } = cpu;
+    const open = allocator.openRegion!.bind(allocator);
+    allocator.openRegion = (bytes) => {
+      regions.push(bytes);
+      return open(bytes);
+    };
+    const result = run();
+    delete (allocator as { openRegion?: unknown }).openRegion;
+    expect(regions).toEqual([forward.arenaBytes]);
+    const { peakAllocated, reserved } = memory.stats('cpu');
+    expect(peakAllocated - before.allocated).toBe(forward.predicted.peakBytes);
+    expect(reserved).toBe(before.reserved);
+    for (const each of [...inputs, result]) each.dispose();
+  });
+});
+
+describe('memory/region', () => {
+  const chunks = () => {
+    let next = 64;
+    return new BestFitAllocator('test', {
+      grow: (bytes) => {
+        const ptr = next;
+        next += bytes;
+        return { ptr, bytes };
+      },
+    });
+  };
+
+  it('counts as reserved, and what lies in it as allocated', () => {
+    const allocator = chunks();
+    const region = allocator.openRegion(1024);
+    expect([allocator.counter.allocated, allocator.counter.reserved]).toEqual([0, 1024]);
+    const ptr = region.alloc(512, 256);
+    expect(ptr).toBe(region.ptr + 512);
+    expect(allocator.counter.allocated).toBe(256);
+    region.free(ptr, 256);
+    region.close();
+    expect(allocator.counter.allocated).toBe(0);
+    // The block is free again.
+    allocator.alloc(1024);
+    expect(allocator.counter.reserved).toBe(1024);
+  });
+
+  it('that is closed goes back with the last block in it', () => {
+    const allocator = chunks();
+    const region = allocator.openRegion(1024);
+    const ptr = region.alloc(0, 64);
+    region.close();
+    const other = allocator.alloc(1024);
+    expect(other).not.toBe(region.ptr);
+    region.free(ptr, 64);
+    expect(allocator.alloc(1024)).toBe(region.ptr);
+    expect(() => region.alloc(0, 64)).toThrow('outside of its region');
+  });
+});
