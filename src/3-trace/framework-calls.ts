@@ -6,6 +6,7 @@ import { seedGradient } from '../../runtime/autograd/seed-gradient.ts';
 import { bind1 } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
 import { add_ } from '../../runtime/ops/in-place.ts';
+import { permute } from '../../runtime/ops/movement.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -42,7 +43,16 @@ export function callFramework(
   if (called === keep) return args[0];
   if (called === Tensor.prototype.backward) return traceBackward(t, receiver, args);
   if (called === Tensor.prototype.dispose) return traceDispose(t, receiver);
+  if (called === Tensor.prototype.detach) return traceDetach(t, receiver);
   return undefined;
+}
+
+/** A handle of its own on the same memory: in a program that is a view of everything. */
+function traceDetach(t: Tracer, receiver: Variable): Variable {
+  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'detach() of no tensor');
+  const x = t.use(receiver);
+  const dims = x.shape.map((_, dim) => dim);
+  return t.result(t.runApi(() => noGrad(() => permute(x, dims))));
 }
 
 /** It happens after the run, where somebody can still see the tensor. */

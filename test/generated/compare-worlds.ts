@@ -1,0 +1,127 @@
+import { backward, memory, seed, Tensor, tidy, toStatic } from '../../src/index.ts';
+import { values, type World } from '../trace/same-as-eager.ts';
+import { describeError, describeValues } from '../trace/snapshot.ts';
+
+/**
+ * Runs the function of one world eagerly and that of another captured, `calls` times, and compares after every
+ * call what it returned or threw and everything that it can have changed: other than `expectSameAsEager`, graphs
+ * stay for later calls. Throws with the first difference. All memory must have come back.
+ */
+export function compareWorlds(make: () => World, calls: number): void {
+  const before = memory.stats('cpu').allocated;
+  tidy(() => {
+    const [eager, world] = [make(), make()];
+    let gradientsCount = true;
+    const captured = toStatic(world.fn);
+    for (let call = 0; call < calls; call++) {
+      const expected = observe(eager, eager.fn, call);
+      const actual = observe(world, captured, call);
+      // Where a backward fails, it has reached some leaves or others before.
+      gradientsCount &&= !expected.backwardFailed;
+      const differs = difference(expected, actual, gradientsCount);
+      if (differs) throw new Error(`call ${call}: ${differs}\n${captured.explain()}`);
+    }
+    disposeGradients([eager, world]);
+  });
+  const left = memory.stats('cpu').allocated - before;
+  if (left !== 0) throw new Error(`${left} bytes are left`);
+}
+
+interface Observed {
+  /** Everything to the last bit, but for the gradients. */
+  readonly text: string;
+  /**
+   * Where a graph breaks, backward adds up the contributions of each part before it adds the parts, so sums may be
+   * rounded in another way.
+   */
+  readonly gradients: readonly Float32Array[];
+  readonly backwardFailed: boolean;
+}
+
+function observe(world: World, run: World['fn'], call: number): Observed {
+  seed(call);
+  const args = world.args?.(call) ?? [];
+  let outcome: unknown;
+  let result: unknown;
+  try {
+    result = Reflect.apply(run, world.thisValue, args);
+    outcome = 'returned';
+  } catch (error) {
+    outcome = describeError(error);
+  }
+  const after = () => describeValues([args, world.state?.(), result]);
+  const forward = after();
+  const roots = differentiate(result);
+  const found: Float32Array[] = [];
+  const takeGradient = (key: string, value: unknown): unknown => {
+    // JavaScript tells no NaN from another.
+    if (key === 'bits')
+      return [...floats(value as string)].some(Number.isNaN)
+        ? [...floats(value as string)].join()
+        : value;
+    if (key !== 'grad') return value;
+    const { bits, ...meta } = value as { bits: string };
+    found.push(floats(bits));
+    return meta;
+  };
+  const everything = { outcome, forward, roots, backward: after() };
+  return {
+    text: JSON.stringify(everything, takeGradient, 1),
+    gradients: found,
+    backwardFailed: typeof roots === 'string',
+  };
+}
+
+const floats = (hex: string): Float32Array =>
+  new Float32Array(Uint8Array.from(Buffer.from(hex, 'hex')).buffer);
+
+function differentiate(result: unknown): number | string {
+  const roots = [...tensorsOf(result)].filter((t) => !t.disposed && t.requiresGrad && !t.isLeaf);
+  try {
+    for (const [i, root] of roots.entries()) {
+      const gradient = values([...root.shape], i + 100);
+      backward(root, gradient, { retainGraph: true });
+    }
+    return roots.length;
+  } catch (error) {
+    return (error as Error).name; // of an op or of a whole program
+  }
+}
+
+function* tensorsOf(value: unknown, seen = new Set<object>()): Generator<Tensor> {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+  seen.add(value);
+  if (value instanceof Tensor) yield value;
+  else for (const item of Object.values(value)) yield* tensorsOf(item, seen);
+}
+
+/** Gradients outlive a tidy. */
+function disposeGradients(worlds: readonly World[]): void {
+  for (const tensor of tensorsOf(worlds.map((world) => world.state?.()))) tensor.grad?.dispose();
+}
+
+/** What differs, in words: the first lines with what stands around them. */
+function difference(
+  expected: Observed,
+  actual: Observed,
+  gradientsCount: boolean,
+): string | undefined {
+  if (expected.text === actual.text) {
+    if (!gradientsCount) return undefined;
+    const wrong = expected.gradients.findIndex((each, i) => !isClose(each, actual.gradients[i]!));
+    if (wrong < 0) return undefined;
+    return `gradient ${wrong} is ${actual.gradients[wrong]}, not ${expected.gradients[wrong]}`;
+  }
+  const [a, b] = [expected.text.split('\n'), actual.text.split('\n')];
+  const at = a.findIndex((line, i) => line !== b[i]);
+  const around = (lines: string[]) => lines.slice(Math.max(0, at - 12), at + 6).join('\n');
+  return `\nexpected\n${around(a)}\nactual\n${around(b)}`;
+}
+
+function isClose(expected: Float32Array, actual: Float32Array): boolean {
+  const scale = Math.max(...expected.map(Math.abs).filter(Number.isFinite));
+  return expected.every((value, i) => {
+    const other = actual[i]!;
+    return Object.is(value, other) || value === other || Math.abs(value - other) <= 1e-5 * scale;
+  });
+}
