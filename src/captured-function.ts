@@ -28,6 +28,7 @@ import { catchIn } from './resume/unwind.ts';
 import { type CapturedStats, StatsCounter } from './stats.ts';
 import { isNotToStatic, toStaticEnabled } from './traces/policy.ts';
 import type { Resized, TraceResult } from './traces/trace-result.ts';
+import { warnOnce } from './warn-once.ts';
 
 export interface ToStaticOptions {
   /** Values of the names around the function, where they can't be found otherwise. */
@@ -111,7 +112,9 @@ export class Captured {
     }
     const found = codeOf(this.fn, this.options);
     if (!isRefused(found)) return found;
-    this.#fallBack(`${this.fn.name || 'the function'} is not captured: ${found.why}`, undefined);
+    const name = this.fn.name || 'the function';
+    this.#fallBack(`${name} is not captured: ${found.why}`, undefined);
+    warnOnce(`${name} runs as ordinary JavaScript, op by op. ${found.why}`);
     return null;
   }
 

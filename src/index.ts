@@ -1,6 +1,7 @@
 /** tostatic: the runtime, and the compiler that makes programs out of functions. */
 
 export * from '../runtime/index.ts';
+export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
 export type { ToStaticOptions } from './captured-function.ts';
 export { refcounted } from './lab/eager-refcount.ts';
 export {

@@ -1,4 +1,5 @@
 import { type FunctionFacts, isNeverReassigned } from './binding.ts';
+import { captureSnapshot, findInScopes } from './capture-snapshot.ts';
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';
 import type { DebuggerSession, Location, RemoteProperty } from './debugger-session.ts';
 import { type Evaluate, probeEntry } from './entry-probe.ts';
@@ -51,7 +52,7 @@ export function captureLive(
     return refuse('no-source', `No function begins at ${info.url}:${at.lineNumber + 1}.`);
   }
 
-  const hidden = takeHidden(session, objectId, internal, facts);
+  const hidden = takeHidden(session, internal, facts);
   if (isRefusal(hidden)) return hidden;
 
   // Nothing around it is used: no need to begin a call.
@@ -61,11 +62,14 @@ export function captureLive(
     !facts.usesSuper &&
     !(facts.kind === 'arrow' && facts.usesThis);
   const evaluate = alone ? undefined : probeEntry(session, fn, objectId, at, script, facts);
-  if (evaluate && isRefusal(evaluate)) return evaluate;
+  if (evaluate && isRefusal(evaluate)) {
+    return captureSnapshot(session, fn, { script, facts, internal }) ?? evaluate;
+  }
 
   const homeObject = facts.usesSuper ? homeObjectOf(fn, facts, script, evaluate) : undefined;
   return {
     fn,
+    route: 'inspector',
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),
@@ -106,31 +110,18 @@ function homeObjectOf(
  */
 function takeHidden(
   session: DebuggerSession,
-  objectId: string,
   internal: readonly RemoteProperty[],
   facts: FunctionFacts,
 ): Map<string, unknown> | CaptureRefusal {
   const values = new Map<string, unknown>();
   const names = [...facts.free.keys()].filter((name) => facts.declared.has(name));
   if (names.length === 0) return values;
-  const scopes = valueNamed(internal, '[[Scopes]]')?.objectId;
   for (const name of names) {
     const binding = facts.free.get(name);
-    const found = scopes && findInScopes(session, scopes, name);
-    if (!binding || !isNeverReassigned(binding) || !found) {
-      return refuse('shadowed-name', `${name} is also a local variable.`, [name]);
-    }
-    values.set(name, session.local(objectId, found));
+    const fixed = binding && isNeverReassigned(binding);
+    const found = fixed ? findInScopes(session, internal, name) : undefined;
+    if (!found) return refuse('shadowed-name', `${name} is also a local variable.`, [name]);
+    values.set(name, found.value);
   }
   return values;
-}
-
-function findInScopes(session: DebuggerSession, scopesId: string, name: string) {
-  for (const scope of session.properties(scopesId).own) {
-    const objectId = scope.value?.objectId;
-    if (objectId === undefined || scope.value?.description === 'Global') continue;
-    const found = valueNamed(session.properties(objectId).own, name);
-    if (found) return found;
-  }
-  return undefined;
 }

@@ -10,6 +10,7 @@ export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction
   const homeObject = facts.usesSuper ? homeObjectOf(fn, marked) : undefined;
   return {
     fn,
+    route: 'plugin',
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),

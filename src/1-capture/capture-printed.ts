@@ -52,6 +52,7 @@ export function captureGiven(
 
   return {
     fn,
+    route: scope ? 'option' : 'globals',
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),

@@ -10,10 +10,17 @@ export type ClassNode = ClassDeclaration | AnonymousClassDeclaration | ClassExpr
 /** biome-ignore lint/complexity/noBannedTypes: a capture takes whatever can be called. */
 export type AnyFunction = Function;
 
+/**
+ * How the scope of a function was found: the `scope` option, the build plugin's marker, the inspector (live, or
+ * the copy that the engine lists), or its printed text, when that uses nothing but globals.
+ */
+export type CaptureRoute = 'option' | 'plugin' | 'inspector' | 'snapshot' | 'globals';
+
 /** A function as the compiler sees it: what it says, and the variables that surround it, live. */
 export interface CapturedFunction {
   /** Never a bound function: the target behind all `bind` calls. */
   readonly fn: AnyFunction;
+  readonly route: CaptureRoute;
   /**
    * For methods, getters and setters the FunctionExpression that is the value of the definition.
    * A class without a constructor has a synthetic one that says what the language says.

@@ -70,6 +70,14 @@ export function isRefusal<T extends object>(result: T | CaptureRefusal): result 
 
 /** Detail, explanation and remedy as one text. */
 export function printRefusal(refusal: CaptureRefusal): string {
-  const { explanation, remedy } = captureRefusals[refusal.reason];
-  return `${refusal.detail}\n${explanation}\n${remedy}`;
+  const { explanation } = captureRefusals[refusal.reason];
+  return `${refusal.detail}\n${explanation}\n${remedyOf(refusal)}`;
+}
+
+/** The way out, with the function's own names in it. */
+export function remedyOf({ reason, names = [] }: CaptureRefusal): string {
+  const { remedy } = captureRefusals[reason];
+  if (names.length === 0) return remedy;
+  const listed = names.map((name) => (name === 'this' ? 'this: value' : name)).join(', ');
+  return remedy.replace('scope: { name: value }', `scope: { ${listed} }`);
 }

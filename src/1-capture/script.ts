@@ -2,7 +2,7 @@ import { type Program, parse } from 'acorn';
 import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
 import type { Binding, FunctionFacts } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
-import type { DebuggerSession, Location, ScriptInfo } from './debugger-session.ts';
+import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
 import { type CaptureRefusal, refuse } from './refusal.ts';
 import { makeScriptText, type ScriptText } from './script-text.ts';
 
@@ -13,6 +13,13 @@ export interface Script {
   /** Its top-level names may belong to somebody else: evaluated text has no file of its own. */
   readonly evaluated: boolean;
   readonly isModule: boolean;
+}
+
+/** What the engine knows of a function, with its place in a script. */
+export interface FoundFunction {
+  readonly script: Script;
+  readonly facts: FunctionFacts;
+  readonly internal: readonly RemoteProperty[];
 }
 
 // Weak: a script stays parsed as long as a captured function of it lives (they refer to it).

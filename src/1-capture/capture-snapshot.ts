@@ -1,0 +1,59 @@
+import { isNeverReassigned } from './binding.ts';
+import type { AnyFunction, CapturedFunction } from './captured-function.ts';
+import type { DebuggerSession, RemoteProperty } from './debugger-session.ts';
+import { givenScope } from './given-scope.ts';
+import type { FoundFunction } from './script.ts';
+
+/**
+ * The route through `[[Scopes]]`, the engine's list of the variables around a function: needs no call and no
+ * code generation, but what it gives is a copy. So it serves functions whose outer variables never change, and
+ * none that needs the `this` of its place or private names. Undefined for others.
+ */
+export function captureSnapshot(
+  session: DebuggerSession,
+  fn: AnyFunction,
+  { facts, script, internal }: FoundFunction,
+): CapturedFunction | undefined {
+  const needsPlace = (facts.kind === 'arrow' && facts.usesThis) || facts.privateNames.size > 0;
+  if (needsPlace || facts.written.size > 0) return undefined;
+  const values: Record<string, unknown> = {};
+  for (const [name, binding] of facts.free) {
+    if (!binding) continue; // of the global object, which is read live
+    const found = isNeverReassigned(binding) ? findInScopes(session, internal, name) : undefined;
+    // Before its initialisation a variable shows as undefined.
+    if (!found || found.value === undefined) return undefined;
+    values[name] = found.value;
+  }
+  const scope = givenScope(values);
+  const isConstant = (name: string): boolean =>
+    Object.hasOwn(values, name) || scope.isConstant(name);
+  return {
+    fn,
+    route: 'snapshot',
+    node: facts.node,
+    kind: facts.kind,
+    ...(facts.classNode && { classNode: facts.classNode }),
+    source: script.text,
+    scope: { ...scope, isConstant, place: () => undefined },
+    freeNames: [...facts.free.keys()],
+    ...(facts.kind === 'constructor' && { homeObject: fn.prototype as object }),
+    strict: facts.strict,
+  };
+}
+
+/** The value that `[[Scopes]]` has for a name, innermost first. */
+export function findInScopes(
+  session: DebuggerSession,
+  internal: readonly RemoteProperty[],
+  name: string,
+): { readonly value: unknown } | undefined {
+  const list = internal.find((property) => property.name === '[[Scopes]]')?.value?.objectId;
+  if (list === undefined) return undefined;
+  for (const { value: scope } of session.properties(list).own) {
+    if (scope?.objectId === undefined || scope.description === 'Global') continue;
+    const { own } = session.properties(scope.objectId);
+    const found = own.find((property) => property.name === name)?.value;
+    if (found) return { value: session.local(scope.objectId, found) };
+  }
+  return undefined;
+}

@@ -1,0 +1,56 @@
+import { type CaptureOptions, captureFunction } from './capture.ts';
+import type { AnyFunction, CaptureRoute } from './captured-function.ts';
+import { captureRefusals, isRefusal, remedyOf } from './refusal.ts';
+
+/** The variables around a function, as `toStatic` sees them. */
+export interface FunctionScope {
+  readonly route: CaptureRoute;
+  /** Where the function stands in the user's file; 1-based. */
+  readonly at: { readonly file: string; readonly line: number; readonly column: number };
+  /** Every name that the function, or one inside it, takes from outside. */
+  readonly names: readonly string[];
+  /** The present value. Throws the ReferenceError that the function's own code would get. */
+  get(name: string): unknown;
+  /** Assigns the variable itself. Throws what an assignment in the function would throw. */
+  set(name: string, value: unknown): void;
+  /** True when nothing can assign the variable any more. */
+  isConstant(name: string): boolean;
+  /** Of an arrow that uses it: the `this` of its place. */
+  readonly thisValue?: { readonly value: unknown } | undefined;
+}
+
+/** A function whose source or variables can't be had: captured, it runs as ordinary JavaScript. */
+export interface UnknownScope {
+  readonly route: 'none';
+  /** The variables that can't be read, where it is they that are missing. */
+  readonly names: readonly string[];
+  readonly why: string;
+  readonly remedy: string;
+}
+
+/**
+ * Finds a function's source and the live variables around it, in the order of `docs/scope.md`: the option, the
+ * build plugin's marker, the inspector live, its snapshot, globals only. The body never runs.
+ */
+export function scopeOf(
+  fn: AnyFunction,
+  options: CaptureOptions = {},
+): FunctionScope | UnknownScope {
+  const captured = captureFunction(fn, options);
+  if (isRefusal(captured)) {
+    const { reason, detail, names = [] } = captured;
+    const { explanation } = captureRefusals[reason];
+    const why = `${detail} ${explanation}`;
+    return { route: 'none', names, why, remedy: remedyOf(captured) };
+  }
+  const { route, scope, freeNames, source, node, thisValue } = captured;
+  return {
+    route,
+    at: source.position(node.start),
+    names: freeNames,
+    get: (name) => scope.get(name),
+    set: (name, value) => scope.set(name, value),
+    isConstant: (name) => scope.isConstant(name),
+    ...(thisValue && { thisValue }),
+  };
+}
