@@ -121,7 +121,7 @@ export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
 
 // Permute
 
-export const permuteOp = defineOp({
+const permuteOp = defineOp({
   name: 'permute',
   operands: { x: 'data' },
   infer: ([x], { dims }) => ({

@@ -1,10 +1,7 @@
 import { copy } from '../ops/copy.ts';
 import { fullOp } from '../ops/create.ts';
-import type { OpRecord } from '../ops/define-op.ts';
-import { permuteOp } from '../ops/movement.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
-import { isContiguousMeta } from '../tensor/meta.ts';
 
 /** A backward for the case that some outputs got no gradient. */
 export interface PartialBackward {
@@ -49,7 +46,7 @@ export function partialBackward(
       for (const id of outputs) absent.add(id);
       dead.push(...step.frees);
     } else if (op.name === 'add' && given.length === 1) {
-      keep(passOn(step, given[0]!, values));
+      keep(passOn(step, given[0]!));
     } else {
       for (const id of gradients) if (absent.delete(id)) steps.push(zerosFor(step.op, id, values));
       keep(step);
@@ -67,18 +64,9 @@ export function partialBackward(
   };
 }
 
-/** The sum is its one contribution: in the same memory, if nobody else goes on using it. */
-function passOn(step: Step, from: ValueId, values: ValueTable): Step {
-  const meta = values[from]!;
-  // A part of other memory would be taken for all of it.
-  const inMemory = step.frees.includes(from) && isContiguousMeta(meta) && meta.offset === 0;
-  const op: OpRecord = inMemory ? permuteOp : copy;
-  const dims = meta.shape.map((_, i) => i);
-  return {
-    ...step,
-    op: { ...step.op, op, inputs: [from], attrs: inMemory ? { dims } : {} },
-    reuses: [null],
-  };
+/** The sum is its one contribution: a copy, as the plan may let it be written over and others may still read it. */
+function passOn(step: Step, from: ValueId): Step {
+  return { ...step, op: { ...step.op, op: copy, inputs: [from], attrs: {} }, reuses: [null] };
 }
 
 function zerosFor(user: ProgramOp, id: ValueId, values: ValueTable): Step {

@@ -30,6 +30,13 @@ const functions: Record<string, (...xs: Tensor[]) => readonly Tensor[]> = {
     const joined = cat([x!, y!.sub(y!.mean())], 0).narrow(0, 2, 3);
     return [joined, stack([y!, joined]).sum()];
   },
+  'where a contribution shows part of memory that others read': (x, y) => {
+    const both = x!.add(y!);
+    const product = stack([y!, both])
+      .sum(0)
+      .mul(stack([y!, both.mul(x!)]).sum(0));
+    return [product, both];
+  },
   'through a view': (x, y) => [x!.reshape([1, 3]).mul(y!).sum(), x!.unsqueeze(0).add(y!).sum()],
 };
 
