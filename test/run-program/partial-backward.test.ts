@@ -31,11 +31,10 @@ const functions: Record<string, (...xs: Tensor[]) => readonly Tensor[]> = {
     return [joined, stack([y!, joined]).sum()];
   },
   'where a contribution shows part of memory that others read': (x, y) => {
-    const both = x!.add(y!);
-    const product = stack([y!, both])
-      .sum(0)
-      .mul(stack([y!, both.mul(x!)]).sum(0));
-    return [product, both];
+    const [a, b] = [x!.reshape([1, 3]), y!.reshape([1, 3])];
+    const both = a.add(b);
+    const joined = () => stack([b, both]).sum(0);
+    return [joined().matmul(both.transpose(0, 1)).matmul(joined()), both];
   },
   'through a view': (x, y) => [x!.reshape([1, 3]).mul(y!).sum(), x!.unsqueeze(0).add(y!).sum()],
 };
