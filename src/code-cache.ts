@@ -32,10 +32,19 @@ export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode
 
 function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {
   const made = closureOf(fn);
-  if (made) return { closure: made, boundThis: undefined, boundArgs: [] };
+  if (made)
+    return refuseDriven(made.code) ?? { closure: made, boundThis: undefined, boundArgs: [] };
   // A captured function inside another one is part of its graphs.
   const inner = capturedBehind(fn);
   return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);
+}
+
+/** Its frames are driven by the generators and objects that it makes, not by calls. */
+function refuseDriven(code: Code): RefusedCode | undefined {
+  const refused = (why: string) => ({ refused: true, native: false, why }) as const;
+  if (code.isGenerator) return refused('A generator function keeps its own place between calls.');
+  const isClass = code.kind === 'constructor' || code.kind === 'derivedConstructor';
+  return isClass ? refused('A class is made by `new`, not by a call.') : undefined;
 }
 
 function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RefusedCode {
@@ -54,6 +63,8 @@ function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refu
     const at = formatPosition(source.position(code.span.start));
     return { refused: true, native: false, why: `${code.explanation} (${code.reason}, at ${at})` };
   }
+  const unframed = refuseDriven(code);
+  if (unframed) return unframed;
   return {
     closure: { code, scope, cells: [], homeObject, lexicalThis: thisValue },
     boundThis: bound && { value: bound.thisValue },

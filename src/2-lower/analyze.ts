@@ -1,42 +1,85 @@
-import type { AnyNode, Identifier, Node, Statement, VariableDeclaration } from 'acorn';
+import type { AnyNode, FunctionDeclaration, Statement, VariableDeclaration } from 'acorn';
 import { childrenOf } from '../syntax/children.ts';
-import type { BindingKind, Use } from './bindings.ts';
-import { type Analysis, Binding, FunctionScope, LexicalScope, type Range } from './bindings.ts';
-import { type BoundName, boundNames, varNames } from './declarations.ts';
-import { type FunctionNode, hasParameterExpressions, spanOf } from './nodes.ts';
-import { type LowerRefusal, refuse } from './refusal.ts';
+import { analyzeClass } from './analyze-class.ts';
+import type { Analysis, Binding, FunctionScope, LexicalScope, Range } from './bindings.ts';
+import { hoistedFunctions } from './block-functions.ts';
+import { boundNames, varNames } from './declarations.ts';
+import {
+  clause,
+  declaredFunction,
+  type FunctionNode,
+  hasParameterExpressions,
+  hasUseStrict,
+  spanOf,
+} from './nodes.ts';
+import { ScopeBuilder } from './scope-builder.ts';
+
+/** What the place of the analysed function says about it. */
+export interface AnalysisPlace {
+  readonly strict: boolean;
+  /** Its variables and functions are global ones: the text of a script. */
+  readonly script: boolean;
+}
+
+/** How a function is entered: what isn't told by its text alone. */
+export interface FunctionEntry {
+  /** Nothing can call it before this offset. */
+  readonly callableFrom?: number;
+  /** The constructor of a class that extends another. */
+  readonly derived?: boolean;
+}
+
+/** What `analyzeClass` needs of the walk. */
+export interface Walk {
+  readonly builder: ScopeBuilder;
+  visit(node: AnyNode | null | undefined, scope: LexicalScope): void;
+  visitFunction(node: FunctionNode, around: LexicalScope, entry: FunctionEntry): void;
+  visitBody(statements: readonly Statement[], scope: LexicalScope): void;
+}
 
 /**
  * In: a function without refused constructs. Out: what every identifier in it means, which variables
  * inner functions share, and which uses may come before the variable's initialisation.
  */
-export function analyze(root: FunctionNode): Analysis {
-  const functions = new Map<FunctionNode, FunctionScope>();
-  const scopes = new Map<Node, LexicalScope>();
-  const selfNames = new Map<AnyNode, Binding>();
-  const uses = new Map<Identifier, Use>();
-  let refusal: LowerRefusal | undefined;
-  visitFunction(root, undefined);
-  return { functions, scopes, selfNames, uses, refusal };
+export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
+  const builder = new ScopeBuilder();
+  /** Functions in blocks that are variables of their function, or global ones. */
+  const hoisted = new Map<FunctionDeclaration, Binding | undefined>();
+  const walk: Walk = { builder, visit, visitFunction, visitBody };
+  visitFunction(root, undefined, {});
+  return builder;
 
-  function visitFunction(node: FunctionNode, around: LexicalScope | undefined): void {
+  function visitFunction(
+    node: FunctionNode,
+    around: LexicalScope | undefined,
+    entry: FunctionEntry,
+  ): void {
     // A declared function can be called from the start of its block on.
-    const callableFrom = node.type === 'FunctionDeclaration' ? (around?.start ?? 0) : node.start;
-    const owner = new FunctionScope(node, around?.owner, callableFrom);
-    functions.set(node, owner);
-    const parameters = openScope(node, owner, selfScope(node, around) ?? around);
+    const start = node.type === 'FunctionDeclaration' ? (around?.start ?? 0) : node.start;
+    const strict = (around?.owner.strict ?? place.strict) || hasUseStrict(node);
+    const owner = builder.openFunction(node, around, entry.callableFrom ?? start, strict);
+    const parameters = builder.openScope(node, owner, selfScope(node, around) ?? around);
+    if (entry.derived) {
+      owner.thisBinding = builder.declare(parameters, 'this', 'this', Number.POSITIVE_INFINITY);
+      owner.thisBinding.usedEarly = true;
+      owner.thisBinding.uses.push(node.start);
+    }
     for (const param of node.params) {
-      for (const name of boundNames(param)) declareName(parameters, 'parameter', name);
+      for (const name of boundNames(param)) builder.declareName(parameters, 'parameter', name);
     }
     for (const param of node.params) visitTarget(param, parameters, 'declare');
     if (node.body.type !== 'BlockStatement') {
       visit(node.body, parameters);
       return;
     }
-    const body = openScope(node.body, owner, parameters);
-    declareLexical(node.body.body, body);
-    declareVars(node, node.body.body, parameters, body);
-    for (const statement of node.body.body) visit(statement, body);
+    const body = builder.openScope(node.body, owner, parameters);
+    const statements = node.body.body;
+    const globals = place.script && node === root;
+    declareLexical(statements, body, globals);
+    if (!globals) declareVars(node, statements, parameters, body);
+    if (!strict) declareBlockFunctions(node, statements, body, globals);
+    for (const statement of statements) visit(statement, body);
+    if (owner.arguments && !strict) shareParameters(node, parameters);
   }
 
   /** A named function expression sees its name, as a variable that belongs to the outer function. */
@@ -45,37 +88,10 @@ export function analyze(root: FunctionNode): Analysis {
     around: LexicalScope | undefined,
   ): LexicalScope | undefined {
     if (!around || node.type !== 'FunctionExpression' || !node.id) return undefined;
-    const scope = new LexicalScope(around.owner, around, node.start);
-    selfNames.set(node, declare(scope, 'self', node.id.name, 0, []));
+    const { name } = node.id;
+    const scope = builder.openScope(node.id, around.owner, around);
+    builder.selfNames.set(node, builder.declare(scope, 'self', name, 0));
     return scope;
-  }
-
-  function openScope(
-    node: Node,
-    owner: FunctionScope,
-    parent: LexicalScope | undefined,
-  ): LexicalScope {
-    const scope = new LexicalScope(owner, parent, node.start);
-    scopes.set(node, scope);
-    return scope;
-  }
-
-  function declare(
-    scope: LexicalScope,
-    kind: BindingKind,
-    name: string,
-    from: number,
-    except: readonly Range[],
-  ): Binding {
-    const binding = new Binding(name, kind, scope.owner, from, except);
-    scope.bindings.set(name, binding);
-    scope.owner.bindings.push(binding);
-    return binding;
-  }
-
-  function declareName(scope: LexicalScope, kind: BindingKind, bound: BoundName): Binding {
-    const { identifier, except } = bound;
-    return declare(scope, kind, identifier.name, identifier.end, except);
   }
 
   function declareVars(
@@ -85,30 +101,75 @@ export function analyze(root: FunctionNode): Analysis {
     body: LexicalScope,
   ): void {
     const separate = hasParameterExpressions(node.params);
+    const isArrow = node.type === 'ArrowFunctionExpression';
     for (const bound of varNames(statements)) {
       const { name } = bound.identifier;
       const parameter = parameters.bindings.get(name);
       if (body.bindings.has(name) || (parameter && !separate)) continue;
-      if (parameter) {
-        parameter.uses.push(node.body.start);
-        const binding = declare(body, 'var', name, 0, []);
-        body.owner.copies.push({ from: parameter, to: binding });
-      } else if (bound.topLevel) declareName(body, 'var', bound);
-      else declare(body, 'var', name, Number.POSITIVE_INFINITY, []);
+      // `var arguments` is the variable that is there anyway.
+      if (name === 'arguments' && !isArrow && !parameter) continue;
+      if (parameter) copyParameter(node, parameter, body);
+      else if (bound.topLevel) builder.declareName(body, 'var', bound);
+      else builder.declare(body, 'var', name, Number.POSITIVE_INFINITY);
     }
   }
 
-  /** `let`, `const` and functions that stand directly in a block. */
+  function copyParameter(node: FunctionNode, parameter: Binding, body: LexicalScope): void {
+    parameter.uses.push(node.body.start);
+    const binding = builder.declare(body, 'var', parameter.name, 0);
+    body.owner.copies.push({ from: parameter, to: binding });
+  }
+
+  /** Sloppy code. The copies themselves are noted where the declarations stand. */
+  function declareBlockFunctions(
+    node: FunctionNode,
+    statements: readonly Statement[],
+    body: LexicalScope,
+    globals: boolean,
+  ): void {
+    const parameters = node.params.flatMap((param) => boundNames(param));
+    const taken = new Set(parameters.map(({ identifier }) => identifier.name));
+    for (const fn of hoistedFunctions(statements, taken)) {
+      const { name } = fn.id;
+      if (!globals && !body.bindings.has(name)) {
+        builder.declare(body, 'var', name, Number.POSITIVE_INFINITY).usedEarly = true;
+      }
+      hoisted.set(fn, globals ? undefined : body.bindings.get(name));
+    }
+  }
+
+  /** Elements of `arguments` are the parameters themselves: these live in cells. */
+  function shareParameters(node: FunctionNode, parameters: LexicalScope): void {
+    if (!node.params.every(({ type }) => type === 'Identifier')) return;
+    for (const binding of parameters.bindings.values()) {
+      if (binding.kind === 'parameter') binding.captured = true;
+    }
+  }
+
+  function visitBody(statements: readonly Statement[], scope: LexicalScope): void {
+    declareLexical(statements, scope, false);
+    for (const bound of varNames(statements)) {
+      if (scope.bindings.has(bound.identifier.name)) continue;
+      builder.declare(scope, 'var', bound.identifier.name, Number.POSITIVE_INFINITY);
+    }
+    for (const statement of statements) visit(statement, scope);
+  }
+
+  /** `let`, `const`, classes, and functions that stand directly in a block. */
   function declareLexical(
     statements: readonly AnyNode[],
     scope: LexicalScope,
+    globals: boolean,
     except: readonly Range[] = [],
   ): void {
     for (const statement of statements) {
-      if (statement.type === 'FunctionDeclaration' && statement.id) {
-        if (!scope.bindings.has(statement.id.name)) {
-          declare(scope, 'function', statement.id.name, 0, []);
+      const fn = declaredFunction(statement);
+      if (fn) {
+        if (!globals && !scope.bindings.has(fn.id.name)) {
+          builder.declare(scope, 'function', fn.id.name, 0);
         }
+      } else if (statement.type === 'ClassDeclaration' && statement.id) {
+        builder.declare(scope, 'let', statement.id.name, statement.end, except);
       } else if (statement.type === 'VariableDeclaration' && statement.kind !== 'var') {
         declareVariables(statement, scope, except);
       }
@@ -123,64 +184,58 @@ export function analyze(root: FunctionNode): Analysis {
     const kind = node.kind === 'let' ? 'let' : 'const';
     for (const { id, init } of node.declarations) {
       const before = init ? [...except, spanOf(init)] : except;
-      for (const bound of boundNames(id, before)) declareName(scope, kind, bound);
+      for (const bound of boundNames(id, before)) builder.declareName(scope, kind, bound);
     }
   }
 
-  function use(node: Identifier, scope: LexicalScope, how: 'read' | 'assign' | 'declare'): void {
-    const binding = scope.resolve(node.name) ?? argumentsOf(node.name, scope.owner);
-    if (!binding) {
-      uses.set(node, { binding, checked: false });
-      return;
-    }
-    const from = scope.owner;
-    const early = how !== 'declare' && !isInitializedBefore(node.start, binding, from);
-    const checked = early && binding.kind !== 'var';
-    uses.set(node, { binding, checked });
-    if (early) binding.usedEarly = true;
-    if (from !== binding.owner) capture(binding, from);
-    else {
-      binding.uses.push(node.start);
-      if (how !== 'read') binding.writes.push(node.start);
-    }
-    if (how === 'assign' && (binding.kind === 'const' || binding.kind === 'self')) {
-      refusal ??= refuse('assign-to-constant', node);
-    }
-  }
-
-  /** `arguments` is a variable of the function around the arrows, declared by its first use. */
-  function argumentsOf(name: string, from: FunctionScope): Binding | undefined {
-    if (name !== 'arguments') return undefined;
-    let owner = from;
-    while (owner.node.type === 'ArrowFunctionExpression' && owner.parent) owner = owner.parent;
-    owner.arguments = declare(scopes.get(owner.node)!, 'var', name, 0, []);
-    return owner.arguments;
-  }
-
-  function capture(binding: Binding, by: FunctionScope): void {
-    binding.captured = true;
-    for (let fn: FunctionScope = by; fn !== binding.owner; fn = fn.parent!) {
-      if (!fn.outer.includes(binding)) fn.outer.push(binding);
-    }
+  function visitAll(nodes: readonly (AnyNode | null | undefined)[], scope: LexicalScope): void {
+    for (const node of nodes) visit(node, scope);
   }
 
   function visit(node: AnyNode | null | undefined, scope: LexicalScope): void {
     if (!node) return;
     switch (node.type) {
       case 'Identifier':
-        use(node, scope, 'read');
+        builder.use(node, scope, 'read');
         return;
-      case 'FunctionDeclaration':
-        if (node.id) use(node.id, scope, 'declare');
-        visitFunction(node, scope);
+      case 'PrivateIdentifier':
+        builder.usePrivate(node, scope);
         return;
+      case 'ThisExpression':
+      case 'Super':
+        builder.useThis(node, scope.owner);
+        return;
+      case 'FunctionDeclaration': {
+        if (node.id) builder.use(node.id, scope, 'declare');
+        visitFunction(node, scope, {});
+        const from = node.id && scope.bindings.get(node.id.name);
+        if (!from || !hoisted.has(node as never)) return;
+        const to = hoisted.get(node as never);
+        builder.blockFunctions.set(node as never, { from, to });
+        builder.note(from, scope.owner, node.start, false);
+        if (to) builder.note(to, scope.owner, node.start, true);
+        return;
+      }
       case 'FunctionExpression':
       case 'ArrowFunctionExpression':
-        visitFunction(node, scope);
+        visitFunction(node, scope, {});
+        return;
+      case 'ClassDeclaration':
+      case 'ClassExpression':
+        if (node.type === 'ClassDeclaration' && node.id) builder.use(node.id, scope, 'declare');
+        analyzeClass(walk, node, scope);
+        return;
+      case 'CallExpression':
+        // `super()` reads `this`, which must not be there yet, and sets it.
+        if (node.callee.type === 'Super') builder.useThis(node.callee, scope.owner, true);
+        else visit(node.callee, scope);
+        visitAll(node.arguments, scope);
         return;
       case 'MemberExpression':
         visit(node.object, scope);
-        if (node.computed) visit(node.property, scope);
+        if (node.computed || node.property.type === 'PrivateIdentifier') {
+          visit(node.property, scope);
+        }
         return;
       case 'Property':
         if (node.computed) visit(node.key, scope);
@@ -192,6 +247,11 @@ export function analyze(root: FunctionNode): Analysis {
         return;
       case 'LabeledStatement':
         visit(node.body, scope);
+        return;
+      case 'IfStatement':
+        visit(node.test, scope);
+        visit(clause(node.consequent), scope);
+        if (node.alternate) visit(clause(node.alternate), scope);
         return;
       case 'AssignmentExpression':
         visitTarget(node.left, scope, 'assign');
@@ -207,45 +267,44 @@ export function analyze(root: FunctionNode): Analysis {
         }
         return;
       case 'BlockStatement': {
-        const inner = openScope(node, scope.owner, scope);
-        declareLexical(node.body, inner);
-        for (const statement of node.body) visit(statement, inner);
+        const inner = builder.openScope(node, scope.owner, scope);
+        declareLexical(node.body, inner, false);
+        visitAll(node.body, inner);
         return;
       }
       case 'CatchClause': {
-        const inner = openScope(node, scope.owner, scope);
+        const inner = builder.openScope(node, scope.owner, scope);
         if (node.param) {
-          for (const name of boundNames(node.param)) declareName(inner, 'let', name);
+          for (const name of boundNames(node.param)) builder.declareName(inner, 'let', name);
           visitTarget(node.param, inner, 'declare');
         }
         visit(node.body, inner);
         return;
       }
       case 'ForStatement': {
-        const inner = openScope(node, scope.owner, scope);
-        if (node.init) declareLexical([node.init], inner);
-        for (const part of [node.init, node.test, node.update, node.body]) visit(part, inner);
+        const inner = builder.openScope(node, scope.owner, scope);
+        if (node.init) declareLexical([node.init], inner, false);
+        visitAll([node.init, node.test, node.update, node.body], inner);
         return;
       }
       case 'ForInStatement':
       case 'ForOfStatement': {
-        const inner = openScope(node, scope.owner, scope);
-        declareLexical([node.left], inner, [spanOf(node.right)]);
+        const inner = builder.openScope(node, scope.owner, scope);
+        declareLexical([node.left], inner, false, [spanOf(node.right)]);
         if (node.left.type === 'VariableDeclaration') visit(node.left, inner);
         else visitTarget(node.left, inner, 'assign');
-        visit(node.right, inner);
-        visit(node.body, inner);
+        visitAll([node.right, node.body], inner);
         return;
       }
       case 'SwitchStatement': {
         visit(node.discriminant, scope);
-        const inner = openScope(node, scope.owner, scope);
+        const inner = builder.openScope(node, scope.owner, scope);
         for (const branch of node.cases) {
           // A jump into a later case passes by the declarations of the earlier ones.
           const later = { start: branch.end, end: node.end };
-          declareLexical(branch.consequent, inner, [later]);
+          declareLexical(branch.consequent, inner, false, [later]);
         }
-        for (const branch of node.cases) visit(branch, inner);
+        visitAll(node.cases, inner);
         return;
       }
       default:
@@ -254,10 +313,12 @@ export function analyze(root: FunctionNode): Analysis {
   }
 
   /** A pattern: its names are written, its defaults, keys and objects are read. */
-  function visitTarget(node: AnyNode, scope: LexicalScope, how: 'assign' | 'declare'): void {
-    switch (node.type) {
+  function visitTarget(node: AnyNode | null, scope: LexicalScope, how: 'assign' | 'declare'): void {
+    switch (node?.type) {
+      case undefined:
+        return;
       case 'Identifier':
-        use(node, scope, how);
+        builder.use(node, scope, how);
         return;
       case 'AssignmentPattern':
         visitTarget(node.left, scope, how);
@@ -267,7 +328,7 @@ export function analyze(root: FunctionNode): Analysis {
         visitTarget(node.argument, scope, how);
         return;
       case 'ArrayPattern':
-        for (const element of node.elements) if (element) visitTarget(element, scope, how);
+        for (const element of node.elements) visitTarget(element, scope, how);
         return;
       case 'ObjectPattern':
         for (const property of node.properties) visitTarget(property, scope, how);
@@ -280,12 +341,4 @@ export function analyze(root: FunctionNode): Analysis {
         visit(node, scope);
     }
   }
-}
-
-/** True when a use of `binding` at `offset`, in the function `from`, always comes after its value. */
-function isInitializedBefore(offset: number, binding: Binding, from: FunctionScope): boolean {
-  if (from === binding.owner) return binding.isInitializedAt(offset);
-  let child = from;
-  while (child.parent !== binding.owner) child = child.parent!;
-  return binding.isInitializedAt(child.callableFrom);
 }

@@ -9,8 +9,8 @@ import type {
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Reg } from '../bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { emitGet, emitSet, type Key, lowerObject, memberKey, type PrivateKey } from './members.ts';
-import { spanOf } from './nodes.ts';
+import { emitGet, emitSet, lowerObject, memberKey, type Place, superPlace } from './members.ts';
+import { isParenthesized, spanOf } from './nodes.ts';
 import { writesOnce } from './writes-once.ts';
 
 export function lowerAssignment(l: Lowering, node: AssignmentExpression, dst?: Reg): Reg {
@@ -51,14 +51,15 @@ function plainAssignment(l: Lowering, node: AssignmentExpression, dst: Reg | und
   const span = spanOf(node);
   if (left.type === 'Identifier') {
     const destination = l.variables.destination(left, right, writesOnce(right));
-    const value = l.named(right, left.name, destination ?? dst);
+    const name = isParenthesized(node, left) ? undefined : left.name;
+    const value = l.named(right, name, destination ?? dst);
     l.variables.assign(left, value, span);
     return value;
   }
   if (left.type === 'MemberExpression') {
-    const { object, key } = lowerMemberTarget(l, left, node.end);
+    const place = lowerMemberTarget(l, left, node.end);
     const value = l.expression(right, dst);
-    emitSet(l, node, object, key, value);
+    emitSet(l, node, place, value);
     return value;
   }
   // A pattern: the value comes first, and is the value of the whole expression.
@@ -84,7 +85,7 @@ function logicalAssignment(
     l.code.bind(assign);
   } else l.code.jumpOn(node.operator === '||=' ? 'jumpIf' : 'jumpIfNot', dst, end, span);
   const { left, right } = node;
-  if (left.type === 'Identifier') l.named(right, left.name, dst);
+  if (left.type === 'Identifier' && !isParenthesized(node, left)) l.named(right, left.name, dst);
   else l.expression(right, dst);
   reference.set(dst);
   l.code.bind(end);
@@ -135,13 +136,13 @@ function lowerReference(
 ): Reference {
   if (target.type === 'Identifier') return variableReference(l, target, node);
   invariant(target.type === 'MemberExpression', 'only variables and properties are updated');
-  const { object, key } = lowerMemberTarget(l, target, node.end);
+  const place = lowerMemberTarget(l, target, node.end);
   return {
     get(dst = l.code.temp()) {
-      emitGet(l, target, dst, object, key);
+      emitGet(l, target, dst, place);
       return dst;
     },
-    set: (value) => emitSet(l, node, object, key, value),
+    set: (value) => emitSet(l, node, place, value),
     destination: () => undefined,
   };
 }
@@ -162,11 +163,8 @@ function variableReference(
   };
 }
 
-/** The object and key of a property that is written; nothing of it changes until `until`. */
-export function lowerMemberTarget(
-  l: Lowering,
-  node: MemberExpression,
-  until: number,
-): { object: Reg; key: Key | PrivateKey } {
+/** The parts of a property that is written; nothing of it changes until `until`. */
+export function lowerMemberTarget(l: Lowering, node: MemberExpression, until: number): Place {
+  if (node.object.type === 'Super') return superPlace(l, node, until);
   return { object: lowerObject(l, node, until), key: memberKey(l, node, until) };
 }

@@ -1,8 +1,28 @@
-import type { AnyNode, Identifier, Node } from 'acorn';
-import type { FunctionNode } from './nodes.ts';
+import type {
+  AnyNode,
+  FunctionDeclaration,
+  Identifier,
+  Node,
+  PrivateIdentifier,
+  PropertyDefinition,
+} from 'acorn';
+import type { FunctionLike } from './nodes.ts';
 import type { LowerRefusal } from './refusal.ts';
 
-export type BindingKind = 'parameter' | 'var' | 'function' | 'let' | 'const' | 'self';
+/** `self` is a function expression's own name; `this`, `private` and `key` are no names of the source's. */
+export type BindingKind =
+  | 'parameter'
+  | 'var'
+  | 'function'
+  | 'let'
+  | 'const'
+  | 'self'
+  /** The `this` of a derived constructor, which `super()` initialises. */
+  | 'this'
+  /** `#name` of a class made here. */
+  | 'private'
+  /** The computed key of a field, until the field is made. */
+  | 'key';
 
 export interface Range {
   readonly start: number;
@@ -62,15 +82,22 @@ export class FunctionScope {
   readonly bindings: Binding[] = [];
   /** The variable `arguments`, when it is used. */
   arguments: Binding | undefined;
+  /** Derived constructors. */
+  thisBinding: Binding | undefined;
   /** Body variables that begin with the value of the parameter of the same name. */
   readonly copies: { readonly from: Binding; readonly to: Binding }[] = [];
 
   constructor(
-    readonly node: FunctionNode,
+    readonly node: FunctionLike,
     readonly parent: FunctionScope | undefined,
     /** The offset before which nothing can call it. */
     readonly callableFrom: number,
+    readonly strict: boolean,
   ) {}
+
+  get isArrow(): boolean {
+    return this.node.type === 'ArrowFunctionExpression';
+  }
 }
 
 /** What one identifier means. */
@@ -79,14 +106,29 @@ export interface Use {
   readonly binding: Binding | undefined;
   /** The variable may not be initialised yet when this use runs. */
   readonly checked: boolean;
+  /** An assignment to what can't be assigned: it throws, or does nothing (`self` in sloppy code). */
+  readonly constant?: boolean;
+}
+
+/** Sloppy code: a function in a block is also a variable of the function around it. */
+export interface BlockFunction {
+  readonly from: Binding;
+  /** Undefined: a global variable of this name. */
+  readonly to: Binding | undefined;
 }
 
 export interface Analysis {
-  readonly functions: ReadonlyMap<FunctionNode, FunctionScope>;
-  /** By the node that opens the scope: function, block, loop or switch. */
+  readonly functions: ReadonlyMap<Node, FunctionScope>;
+  /** By the node that opens the scope: function, block, class, loop or switch. */
   readonly scopes: ReadonlyMap<Node, LexicalScope>;
-  /** The variable that holds a named function expression inside itself. */
+  /** The variable that holds a named function expression, or a class, inside itself. */
   readonly selfNames: ReadonlyMap<AnyNode, Binding>;
   readonly uses: ReadonlyMap<Identifier, Use>;
+  /** By `this` and `super` nodes, where they mean a derived constructor's. */
+  readonly thisUses: ReadonlyMap<Node, Binding>;
+  /** Private names of classes made here; the others belong to the surroundings. */
+  readonly privateUses: ReadonlyMap<PrivateIdentifier, Binding>;
+  readonly fieldKeys: ReadonlyMap<PropertyDefinition, Binding>;
+  readonly blockFunctions: ReadonlyMap<FunctionDeclaration, BlockFunction>;
   readonly refusal: LowerRefusal | undefined;
 }

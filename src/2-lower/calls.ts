@@ -3,8 +3,10 @@ import type {
   Expression,
   MemberExpression,
   NewExpression,
+  Super,
   TaggedTemplateExpression,
 } from 'acorn';
+import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Reg } from '../bytecode/instructions.ts';
 import { spreadArray } from './literals.ts';
 import type { Lowering } from './lowering.ts';
@@ -14,7 +16,7 @@ import {
   lowerMemberOf,
   lowerObject,
   lowerSuperMember,
-  withoutSuper,
+  lowerThis,
 } from './members.ts';
 import { type Argument, spanOf } from './nodes.ts';
 
@@ -24,9 +26,10 @@ interface Callee {
 }
 
 export function lowerCall(l: Lowering, node: CallExpression, dst = l.code.temp()): Reg {
+  if (node.callee.type === 'Super') return lowerSuperCall(l, node, node.callee, dst);
   const mark = l.code.mark();
   const span = spanOf(node);
-  const { callee, receiver } = lowerCallee(l, withoutSuper(node.callee), node.end);
+  const { callee, receiver } = lowerCallee(l, node.callee, node.end);
   leaveChain(l, node, callee);
   if (hasSpread(node.arguments)) {
     const args = spreadArray(l, node.arguments, node);
@@ -35,6 +38,24 @@ export function lowerCall(l: Lowering, node: CallExpression, dst = l.code.temp()
     const args = lowerArguments(l, node.arguments, node.end);
     l.code.emit({ op: 'call', dst, callee, receiver, args }, span);
   }
+  l.code.release(mark);
+  return dst;
+}
+
+/** `super(…)`: the parent makes the instance, which then gets the fields of this class. */
+function lowerSuperCall(l: Lowering, node: CallExpression, callee: Super, dst: Reg): Reg {
+  const mark = l.code.mark();
+  const span = spanOf(node);
+  const parent = l.code.intrinsic('superConstructor', [], span);
+  const args = spreadArray(l, node.arguments, node);
+  const made = l.code.intrinsic('superConstruct', [parent, args], span);
+  const binding = l.variables.thisBinding(callee);
+  invariant(binding, 'super() stands in a derived constructor');
+  const before = l.variables.load(binding, span);
+  const instance = l.code.intrinsic('bindThis', [before, made], span);
+  l.variables.store(binding, instance, span);
+  l.code.intrinsic('initializeFields', [instance], span);
+  l.code.emit({ op: 'move', dst, src: instance }, span);
   l.code.release(mark);
   return dst;
 }
@@ -105,8 +126,7 @@ function lowerCallee(l: Lowering, node: Expression, until: number): Callee {
 function lowerMethod(l: Lowering, node: MemberExpression, until: number): Callee {
   const callee = l.code.temp();
   if (node.object.type === 'Super') {
-    const receiver = l.code.temp();
-    l.code.emit({ op: 'this', dst: receiver }, spanOf(node.object));
+    const receiver = lowerThis(l, node.object, l.code.temp());
     lowerSuperMember(l, node, callee);
     return { callee, receiver };
   }

@@ -1,7 +1,16 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import { effectOf, effects } from '../bytecode/effects.ts';
-import { type Instruction, type Pc, type Reg, reg, type Span } from '../bytecode/instructions.ts';
+import {
+  type Instruction,
+  type InstructionOf,
+  type Pc,
+  type Primitive,
+  type Reg,
+  reg,
+  type Span,
+} from '../bytecode/instructions.ts';
+import type { Intrinsic } from '../bytecode/intrinsics.ts';
 import type { ProtectedRegion } from '../bytecode/protection.ts';
 
 /** A place to jump to, bound once to the instruction that comes next. */
@@ -55,6 +64,23 @@ export class CodeBuilder {
     if (this.reachable) done.used = true;
     if (effects.iteratorNext.throws) this.mayThrow();
     this.append((pcOf) => ({ op: 'iteratorNext', dst, iterator, done: pcOf(done) }), false, span);
+  }
+
+  /** `dst` gets what the generator is resumed with; `returned` is where its `return` goes on. */
+  yield(mode: InstructionOf<'yield'>['mode'], dst: Reg, src: Reg, returned: Label, span: Span) {
+    if (this.reachable) returned.used = true;
+    this.mayThrow();
+    this.append((pcOf) => ({ op: 'yield', dst, src, mode, target: pcOf(returned) }), false, span);
+  }
+
+  intrinsic(name: Intrinsic, args: readonly Reg[], span: Span, dst = this.temp()): Reg {
+    this.emit({ op: 'intrinsic', dst, name, args }, span);
+    return dst;
+  }
+
+  constant(value: Primitive, span: Span, dst = this.temp()): Reg {
+    this.emit({ op: 'const', dst, value }, span);
+    return dst;
   }
 
   private append(make: (pcOf: (label: Label) => Pc) => Instruction, ends: boolean, span: Span) {

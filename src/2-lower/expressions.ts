@@ -3,9 +3,10 @@ import { invariant } from '../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Primitive, Reg } from '../bytecode/instructions.ts';
 import { lowerAssignment, lowerUpdate } from './assignments.ts';
 import { lowerCall, lowerNew, lowerTagged } from './calls.ts';
+import { lowerYield } from './generators.ts';
 import { lowerArray, lowerObject, lowerTemplate } from './literals.ts';
 import type { ExpressionRule, Lowering } from './lowering.ts';
-import { lowerChain, lowerDelete, lowerMember } from './members.ts';
+import { lowerChain, lowerDelete, lowerMember, lowerThis, privateKey } from './members.ts';
 import { spanOf } from './nodes.ts';
 
 /** Refused before lowering began. */
@@ -16,10 +17,7 @@ const refused = (_lowering: Lowering, node: AnyNode): never => {
 export const expressionRules: { readonly [T in Expression['type']]: ExpressionRule<T> } = {
   Identifier: (l, node, dst) => l.variables.read(node, dst),
   Literal: (l, node, dst) => lowerLiteral(l, node, dst),
-  ThisExpression(l, node, dst = l.code.temp()) {
-    l.code.emit({ op: 'this', dst }, spanOf(node));
-    return dst;
-  },
+  ThisExpression: (l, node, dst) => lowerThis(l, node, dst),
   MetaProperty(l, node, dst = l.code.temp()) {
     l.code.emit({ op: 'newTarget', dst }, spanOf(node));
     return dst;
@@ -61,7 +59,10 @@ export const expressionRules: { readonly [T in Expression['type']]: ExpressionRu
     const mark = l.code.mark();
     if (node.left.type === 'PrivateIdentifier') {
       const object = l.expression(node.right);
-      l.code.emit({ op: 'hasPrivate', dst, object, name: node.left.name }, spanOf(node));
+      const { register, privateName } = privateKey(l, node.left);
+      if (register !== undefined) {
+        l.code.intrinsic('hasPrivate', [object, register], spanOf(node), dst);
+      } else l.code.emit({ op: 'hasPrivate', dst, object, name: privateName }, spanOf(node));
       l.code.release(mark);
       return dst;
     }
@@ -116,9 +117,9 @@ export const expressionRules: { readonly [T in Expression['type']]: ExpressionRu
     l.code.release(mark);
     return dst;
   },
-  ClassExpression: refused,
+  ClassExpression: (l, node, dst) => l.classOf(node, node.id?.name ?? '', dst),
+  YieldExpression: lowerYield,
   ImportExpression: refused,
-  YieldExpression: refused,
 };
 
 export function lowerExpression(l: Lowering, node: Expression, dst?: Reg): Reg {

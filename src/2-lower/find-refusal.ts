@@ -1,20 +1,16 @@
 import type { AnyNode } from 'acorn';
 import { childrenOf } from '../syntax/children.ts';
-import { type FunctionNode, isFunctionNode } from './nodes.ts';
+import { type FunctionNode, isClass, isFunctionNode } from './nodes.ts';
 import { type LowerRefusal, type LowerRefusalReason, refuse } from './refusal.ts';
 
 /** What surrounds a node, as far as it decides what is supported. */
 interface Surroundings {
-  /** The innermost function around the node. */
-  readonly fn: FunctionNode;
-  readonly strict: boolean;
-  /** `super` is that of the captured method: true in it and in its arrows. */
+  /** `this`, `arguments` and `new.target` are those of the place where the captured arrow stands. */
+  readonly outside: boolean;
+  /** In the captured method itself or its arrows: its home object is found when it is captured. */
   readonly ownSuper: boolean;
-  readonly ownNewTarget: boolean;
-  /** The scope has access to them. */
-  readonly privateNames: boolean;
-  /** `arguments` is that of a function in strict code. */
-  readonly ownArguments: boolean;
+  /** Private names of classes inside; undefined: the scope has access to all of them. */
+  readonly privateNames: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -24,35 +20,21 @@ interface Surroundings {
  */
 export function findRefusal(
   root: FunctionNode,
-  strict: boolean,
   privateNames: boolean,
+  isScript = false,
 ): LowerRefusal | undefined {
-  const ownNewTarget = root.type !== 'ArrowFunctionExpression';
-  const isStrict = strict || hasUseStrict(root);
-  const ownArguments = ownNewTarget && isStrict;
-  const place = {
-    fn: root,
-    strict: isStrict,
+  const place: Surroundings = {
+    outside: root.type === 'ArrowFunctionExpression' && !isScript,
     ownSuper: true,
-    ownNewTarget,
-    ownArguments,
-    privateNames,
+    privateNames: privateNames ? undefined : new Set<string>(),
   };
-  const reason = reasonAgainst(root, place);
-  return reason ? refuse(reason, root) : visitChildren(root, place);
-}
-
-export function hasUseStrict(node: FunctionNode): boolean {
-  if (node.body.type !== 'BlockStatement') return false;
-  return node.body.body.some(
-    (statement) => 'directive' in statement && statement.directive === 'use strict',
-  );
+  return visitChildren(root, place);
 }
 
 function visit(node: AnyNode, place: Surroundings): LowerRefusal | undefined {
   const reason = reasonAgainst(node, place);
   if (reason) return refuse(reason, node);
-  return visitChildren(node, isFunctionNode(node) ? surroundingsIn(node, place) : place);
+  return visitChildren(node, placeIn(node, place));
 }
 
 function visitChildren(node: AnyNode, place: Surroundings): LowerRefusal | undefined {
@@ -66,101 +48,54 @@ function visitChildren(node: AnyNode, place: Surroundings): LowerRefusal | undef
 /** The child nodes without names that aren't variables: `x.arguments` is harmless. */
 function expressionChildren(node: AnyNode): Iterable<AnyNode> {
   if (node.type === 'MemberExpression' && !node.computed) {
-    return node.property.type === 'PrivateIdentifier' ? [node.property] : [node.object];
+    return node.property.type === 'PrivateIdentifier'
+      ? [node.object, node.property]
+      : [node.object];
   }
   if (node.type === 'Property' && !node.computed) return [node.value];
+  if (node.type === 'MethodDefinition' && !node.computed) return [node.value];
+  if (node.type === 'PropertyDefinition' && !node.computed) return node.value ? [node.value] : [];
   if (node.type === 'MetaProperty') return [];
   return childrenOf(node);
 }
 
-function surroundingsIn(fn: FunctionNode, place: Surroundings): Surroundings {
-  const strict = place.strict || hasUseStrict(fn);
-  if (fn.type === 'ArrowFunctionExpression') return { ...place, fn, ownNewTarget: false, strict };
-  const { privateNames } = place;
-  return { fn, strict, ownSuper: false, ownNewTarget: true, ownArguments: strict, privateNames };
+function placeIn(node: AnyNode, place: Surroundings): Surroundings {
+  if (isClass(node)) {
+    if (!place.privateNames) return place;
+    const names = new Set(place.privateNames);
+    for (const element of node.body.body) {
+      if (element.type === 'StaticBlock' || element.key.type !== 'PrivateIdentifier') continue;
+      names.add(element.key.name);
+    }
+    return { ...place, privateNames: names };
+  }
+  const isInner = isFunctionNode(node) && node.type !== 'ArrowFunctionExpression';
+  const isElement = node.type === 'PropertyDefinition' || node.type === 'StaticBlock';
+  return isInner || isElement ? { ...place, outside: false, ownSuper: false } : place;
 }
 
 function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason | undefined {
-  if (writtenNodes(node).some(isSuperMember)) return 'super';
   switch (node.type) {
-    case 'FunctionDeclaration':
-    case 'FunctionExpression':
-    case 'ArrowFunctionExpression':
-      return node.generator ? 'generator' : undefined;
-    case 'ForOfStatement':
-      return node.await ? 'for-await' : undefined;
     case 'WithStatement':
       return 'with';
-    case 'ClassDeclaration':
-    case 'ClassExpression':
-      return 'class';
     case 'VariableDeclaration':
       return node.kind === 'using' || node.kind === 'await using' ? 'using' : undefined;
     case 'PrivateIdentifier':
-      return place.privateNames ? undefined : 'private-name';
+      return !place.privateNames || place.privateNames.has(node.name) ? undefined : 'private-name';
     case 'ImportExpression':
       return 'dynamic-import';
     case 'Identifier':
-      return node.name === 'arguments' && !place.ownArguments ? 'arguments' : undefined;
+      return node.name === 'arguments' && place.outside ? 'arguments' : undefined;
     case 'MetaProperty':
       if (node.meta.name === 'import') return 'dynamic-import';
-      return place.ownNewTarget ? undefined : 'new-target';
+      return place.outside ? 'new-target' : undefined;
     case 'CallExpression':
-      if (node.callee.type === 'Super') return 'super';
+      // The class around the captured function can't be reached.
+      if (node.callee.type === 'Super') return place.ownSuper ? 'super' : undefined;
       if (node.callee.type !== 'Identifier') return undefined;
-      return node.callee.name === 'eval' ? 'direct-eval' : undefined;
-    case 'MemberExpression':
-      if (node.object.type !== 'Super') return undefined;
-      return place.ownSuper ? undefined : 'super';
-    case 'UnaryExpression':
-      if (node.operator !== 'delete') return undefined;
-      return node.argument.type === 'Identifier' ? 'delete-variable' : undefined;
-    case 'BlockStatement':
-      return node === place.fn.body ? undefined : reasonAgainstBlock(node.body, place);
-    case 'SwitchCase':
-      return reasonAgainstBlock(node.consequent, place);
-    case 'IfStatement':
-      return reasonAgainstBlock([node.consequent, node.alternate], place);
-    case 'LabeledStatement':
-      return reasonAgainstBlock([node.body], place);
+      if (node.callee.name === '__generator') return 'es5-generator';
+      return node.callee.name === 'eval' && !node.optional ? 'direct-eval' : undefined;
     default:
       return undefined;
   }
-}
-
-/** In strict code a function in a block belongs to the block alone. */
-function reasonAgainstBlock(
-  statements: readonly (AnyNode | null | undefined)[],
-  place: Surroundings,
-): LowerRefusalReason | undefined {
-  if (place.strict) return undefined;
-  return statements.some((statement) => statement?.type === 'FunctionDeclaration')
-    ? 'sloppy-function-in-block'
-    : undefined;
-}
-
-/** The nodes that this node, as a target, assigns to or deletes. */
-function writtenNodes(node: AnyNode): readonly (AnyNode | null)[] {
-  switch (node.type) {
-    case 'AssignmentExpression':
-    case 'AssignmentPattern':
-    case 'ForInStatement':
-    case 'ForOfStatement':
-      return [node.left];
-    case 'UpdateExpression':
-    case 'RestElement':
-      return [node.argument];
-    case 'UnaryExpression':
-      return node.operator === 'delete' ? [node.argument] : [];
-    case 'ArrayPattern':
-      return node.elements;
-    case 'ObjectPattern':
-      return node.properties.map((property) => ('value' in property ? property.value : property));
-    default:
-      return [];
-  }
-}
-
-function isSuperMember(node: AnyNode | null): boolean {
-  return node?.type === 'MemberExpression' && node.object.type === 'Super';
 }

@@ -8,8 +8,8 @@ interface JumpTarget {
   readonly end?: Label;
   /** Loops only. */
   readonly next?: Label;
-  /** A for-of's iterator, closed by every way out that isn't its own end. */
-  readonly iterator?: Reg;
+  /** Closes a for-of's iterator on every way out that isn't its own end. */
+  readonly close?: Close;
   /** A try's `finally`, which every way out runs through. */
   readonly finalizer?: Finalizer;
   /** Where throws go around the statement. */
@@ -18,19 +18,25 @@ interface JumpTarget {
   readonly anonymous: boolean;
 }
 
+type Close = (span: Span) => void;
+
 /** The statements around the current one that `break`, `continue` and `return` leave. */
 export class JumpTargets {
   private readonly stack: JumpTarget[] = [];
   private pendingLabels: string[] = [];
 
-  constructor(private readonly code: CodeBuilder) {}
+  constructor(
+    private readonly code: CodeBuilder,
+    /** Emits the return itself. */
+    readonly leaveFunction: (value: Reg, span: Span) => void,
+  ) {}
 
   /** The next loop or switch is known by this name as well. */
   addLabel(name: string): void {
     this.pendingLabels.push(name);
   }
 
-  within(target: { end: Label; next?: Label; iterator?: Reg }, body: () => void): void {
+  within(target: { end: Label; next?: Label; close?: Close }, body: () => void): void {
     this.push({ ...target, labels: this.takeLabels(), anonymous: false }, body);
   }
 
@@ -79,7 +85,7 @@ export class JumpTargets {
 
   /** The innermost iterators are closed and the innermost `finally` blocks run first. */
   return(value: Reg, span: Span): void {
-    this.leave(0, { returns: value }, span, (src) => this.code.emit({ op: 'return', src }, span));
+    this.leave(0, { returns: value }, span, (src) => this.leaveFunction(src, span));
   }
 
   private find(matches: (target: JumpTarget) => boolean): number {
@@ -92,7 +98,7 @@ export class JumpTargets {
   private leave(depth: number, way: Way, span: Span, go: (value: Reg) => void): void {
     const outward = (from: number, value: Reg | undefined): void => {
       for (let i = from - 1; i >= depth; i--) {
-        const { iterator, finalizer, protection } = this.stack[i]!;
+        const { close, finalizer, protection } = this.stack[i]!;
         if (finalizer) {
           const key = 'returns' in way ? 'return' : way;
           finalizer.passThrough(key, value, span, (kept) =>
@@ -100,9 +106,8 @@ export class JumpTargets {
           );
           return;
         }
-        if (iterator === undefined) continue;
         // A throw by the iterator belongs to what is around the loop.
-        this.code.within(protection, () => this.code.emit({ op: 'iteratorClose', iterator }, span));
+        if (close) this.code.within(protection, () => close(span));
       }
       go(value as Reg);
     };

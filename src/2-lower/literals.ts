@@ -10,7 +10,7 @@ import type {
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Reg } from '../bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { isAnonymousFunction, spanOf, staticKey } from './nodes.ts';
+import { spanOf, staticKey } from './nodes.ts';
 
 export function lowerArray(l: Lowering, node: ArrayExpression, dst = l.code.temp()): Reg {
   const mark = l.code.mark();
@@ -30,7 +30,8 @@ export function spreadArray(
   node: Node,
   array = l.code.temp(),
 ): Reg {
-  const first = elements.findIndex((element) => !element || element.type === 'SpreadElement');
+  const found = elements.findIndex((element) => !element || element.type === 'SpreadElement');
+  const first = found === -1 ? elements.length : found;
   const mark = l.code.mark();
   const head = elements
     .slice(0, first)
@@ -90,11 +91,11 @@ function lowerProperty(l: Lowering, object: Reg, node: Property): void {
   if (kind !== 'init') {
     invariant(value.type === 'FunctionExpression', 'an accessor is a function');
     // The definition names it: by its kind and the key.
-    const src = l.closure({ node: value, kind: 'method', name: '' });
+    const src = l.closure({ node: value, kind: 'method', name: '', home: object });
     l.code.emit({ op: 'defineAccessor', object, key, accessor: kind, src }, span);
     return;
   }
-  const src = lowerPropertyValue(l, node, name, key);
+  const src = lowerPropertyValue(l, node, name ?? key, object);
   l.code.emit({ op: 'defineProp', object, key, src }, span);
 }
 
@@ -102,18 +103,13 @@ function lowerProperty(l: Lowering, object: Reg, node: Property): void {
 const setsPrototype = ({ computed, shorthand, method, kind, key }: Property): boolean =>
   !computed && !shorthand && !method && kind === 'init' && staticKey(key) === '__proto__';
 
-function lowerPropertyValue(l: Lowering, node: Property, name: string | undefined, key: Reg): Reg {
+function lowerPropertyValue(l: Lowering, node: Property, name: string | Reg, home: Reg): Reg {
   const { value } = node;
-  if (!isAnonymousFunction(value)) return l.expression(value);
-  const kind = node.method ? 'method' : isArrow(value) ? 'arrow' : 'function';
-  return l.closure(
-    name === undefined
-      ? { node: value, kind, name: '', nameFrom: key }
-      : { node: value, kind, name },
-  );
+  if (!node.method) return l.named(value, name);
+  invariant(value.type === 'FunctionExpression', 'a method is a function');
+  const naming = typeof name === 'string' ? { name } : { name: '', nameFrom: name };
+  return l.closure({ node: value, kind: 'method', ...naming, home });
 }
-
-const isArrow = (node: Expression): boolean => node.type === 'ArrowFunctionExpression';
 
 export function lowerTemplate(l: Lowering, node: TemplateLiteral, dst = l.code.temp()): Reg {
   const mark = l.code.mark();

@@ -7,6 +7,7 @@ import type {
 } from 'acorn';
 import type { Reg, Span } from '../bytecode/instructions.ts';
 import { contains } from './bindings.ts';
+import { lowerForAwait } from './for-await.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './nodes.ts';
 
@@ -56,6 +57,10 @@ const hasFunction = (l: Lowering, text: Span): boolean =>
 type ForEach = ForInStatement | ForOfStatement;
 
 export function lowerForEach(l: Lowering, node: ForEach): void {
+  if (node.type === 'ForOfStatement' && node.await) {
+    lowerForAwait(l, node, (value) => storeElement(l, node, value));
+    return;
+  }
   const { left, right } = node;
   const next = l.code.label();
   const end = l.code.label();
@@ -79,7 +84,8 @@ export function lowerForEach(l: Lowering, node: ForEach): void {
   l.code.iteratorNext(value, iterator, end, spanOf(left));
   storeElement(l, node, value);
   l.code.release(bodyMark);
-  l.targets.within({ next, end, iterator }, () => l.statement(node.body));
+  const close = (span: Span): void => l.code.emit({ op: 'iteratorClose', iterator }, span);
+  l.targets.within({ next, end, close }, () => l.statement(node.body));
   l.code.jump(next, { start: node.end, end: node.end });
   l.code.bind(end);
   l.code.release(mark);

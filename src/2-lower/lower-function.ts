@@ -2,75 +2,94 @@ import type { Expression, Pattern } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Code, SourceText } from '../bytecode/code.ts';
 import type { Reg, Span } from '../bytecode/instructions.ts';
-import type { Analysis } from './bindings.ts';
+import { usesSuper } from '../bytecode/uses-super.ts';
+import type { Analysis, FunctionScope } from './bindings.ts';
+import { lowerClass } from './classes.ts';
 import { CodeBuilder } from './code-builder.ts';
 import { lowerCondition } from './condition.ts';
 import { lowerEffect, lowerExpression } from './expressions.ts';
-import { hasUseStrict } from './find-refusal.ts';
+import { endOfBody } from './function-end.ts';
 import { JumpTargets } from './jump-targets.ts';
 import type { InnerFunction, Lowering } from './lowering.ts';
-import { expectedArguments, type FunctionNode, isAnonymousFunction, spanOf } from './nodes.ts';
+import {
+  expectedArguments,
+  type FunctionNode,
+  isAnonymousDefinition,
+  isFunctionNode,
+  spanOf,
+} from './nodes.ts';
 import { lowerTarget, valueRegister } from './patterns.ts';
 import { lowerStatement, lowerStatements } from './statements.ts';
 import { Variables } from './variables.ts';
 
-/** What the place of a function says about it. */
-export interface FunctionPlace {
-  readonly node: FunctionNode;
-  readonly kind: Code['kind'];
-  readonly name: string;
-  readonly source: SourceText;
-  readonly strict: boolean;
-}
-
 let nextId = 0;
 
 /** In: an analysed function. Out: its code, with the codes of the functions inside it. */
-export function lowerAnalysed(place: FunctionPlace, analysis: Analysis): Code {
-  const { node, kind, name, source } = place;
+export function lowerAnalysed(fn: InnerFunction, source: SourceText, analysis: Analysis): Code {
+  const { node, kind, name } = fn;
   const id = nextId++;
-  const strict = place.strict || hasUseStrict(node);
   const scope = analysis.functions.get(node);
   invariant(scope, 'the function was analysed');
   const code = new CodeBuilder();
   const entry = { start: node.start, end: node.start };
   const variables = new Variables(code, analysis, scope, entry);
-  const l = makeLowering(code, variables, analysis, { source, strict });
-
-  variables.enter(node);
-  if (scope.arguments) {
-    const dst = code.temp();
-    code.emit({ op: 'arguments', dst }, entry);
-    variables.store(scope.arguments, dst, entry);
-  }
-  lowerParameters(l, node.params);
-  if (node.body.type === 'BlockStatement') {
-    variables.enter(node.body);
-    for (const { from, to } of scope.copies) {
-      const mark = code.mark();
-      variables.store(to, variables.load(from, entry), entry);
-      code.release(mark);
-    }
-    l.statements(node.body.body);
-    const end = { start: node.body.end, end: node.body.end };
-    const src = code.temp();
-    code.emit({ op: 'const', dst: src, value: undefined }, end);
-    code.emit({ op: 'return', src }, end);
-  } else {
-    const src = l.expression(node.body);
-    code.emit({ op: 'return', src }, spanOf(node.body));
+  const traits = {
+    kind,
+    isAsync: isFunctionNode(node) && node.async,
+    isGenerator: isFunctionNode(node) && node.generator,
+  };
+  const l = makeLowering(code, variables, analysis, source, traits);
+  fn.prologue?.(l);
+  if (fn.body) fn.body(l);
+  else {
+    invariant(isFunctionNode(node), 'only functions have a text of their own');
+    lowerFunctionText(l, node, scope);
   }
   return code.finish({
     id,
     name,
     source,
     span: spanOf(node),
-    kind,
-    isAsync: node.async,
-    parameterCount: expectedArguments(node.params),
-    strict,
+    ...traits,
+    parameterCount:
+      fn.parameterCount ?? (isFunctionNode(node) ? expectedArguments(node.params) : 0),
+    strict: scope.strict,
     outerCells: scope.outer.map((binding) => binding.name),
   });
+}
+
+function lowerFunctionText(l: Lowering, node: FunctionNode, scope: FunctionScope): void {
+  const { code, variables } = l;
+  const entry = { start: node.start, end: node.start };
+  variables.enter(node);
+  if (!takeArguments(l, node, scope, entry)) lowerParameters(l, node.params);
+  if (node.body.type !== 'BlockStatement') {
+    l.targets.return(l.expression(node.body), spanOf(node.body));
+    return;
+  }
+  variables.enter(node.body);
+  for (const { from, to } of scope.copies) {
+    const mark = code.mark();
+    variables.store(to, variables.load(from, entry), entry);
+    code.release(mark);
+  }
+  if (l.isGenerator) code.emit({ op: 'generatorStart' }, entry);
+  l.statements(node.body.body);
+  endOfBody(l, node.body.end);
+}
+
+/** Makes the variable `arguments`. True: the parameters are its elements, and are taken as well. */
+function takeArguments(l: Lowering, node: FunctionNode, scope: FunctionScope, span: Span): boolean {
+  if (!scope.arguments) return false;
+  const mark = l.code.mark();
+  const dst = l.code.temp();
+  const names = node.params.flatMap((param) => (param.type === 'Identifier' ? [param.name] : []));
+  const mapped = !scope.strict && names.length === node.params.length;
+  l.code.emit({ op: 'arguments', dst, mapped }, span);
+  if (mapped) l.variables.shareWithArguments(node, names, dst, span);
+  l.variables.store(scope.arguments, dst, span);
+  l.code.release(mark);
+  return mapped;
 }
 
 function lowerParameters(l: Lowering, params: readonly Pattern[]): void {
@@ -92,13 +111,15 @@ function makeLowering(
   code: CodeBuilder,
   variables: Variables,
   analysis: Analysis,
-  place: Pick<FunctionPlace, 'source' | 'strict'>,
+  source: SourceText,
+  traits: Pick<Code, 'kind' | 'isAsync' | 'isGenerator'>,
 ): Lowering {
   const l: Lowering = {
     code,
     variables,
     analysis,
-    targets: new JumpTargets(code),
+    ...traits,
+    targets: new JumpTargets(code, (value, span) => leaveFunction(l, value, span)),
     chainEnd: undefined,
     expression: (node, dst) => lowerExpression(l, node, dst),
     operand: (node, until) =>
@@ -109,41 +130,67 @@ function makeLowering(
       code.emit({ op: 'move', dst: copy, src: register }, span);
       return copy;
     },
-    named(node, name, dst) {
-      if (!isAnonymousFunction(node)) return l.expression(node, dst);
-      return l.closure({ node, kind: anonymousKind(node), name }, dst);
-    },
+    named: (node, name, dst) => lowerNamed(l, node, name, dst),
     effect: (node) => lowerEffect(l, node),
     condition: (node, target, sense) => lowerCondition(l, node, target, sense),
     statement: (node) => lowerStatement(l, node),
     statements: (nodes) => lowerStatements(l, nodes),
     target: (node, how) => lowerTarget(l, node, how),
-    closure: (fn, dst) => lowerClosure(l, fn, place, dst),
+    closure: (fn, dst) => lowerClosure(l, fn, source, dst),
+    classOf: (node, name, dst) => lowerClass(l, node, name, dst),
   };
   return l;
 }
 
-const anonymousKind = (node: Expression): Code['kind'] =>
-  node.type === 'ArrowFunctionExpression' ? 'arrow' : 'function';
+/** A derived constructor returns its `this`, whichever way it ends, outside of all handlers. */
+function leaveFunction(l: Lowering, value: Reg, span: Span): void {
+  const { thisBinding } = l.variables.fn;
+  l.code.within(undefined, () => {
+    const mark = l.code.mark();
+    const src = thisBinding
+      ? l.code.intrinsic('constructed', [value, l.variables.load(thisBinding, span)], span)
+      : value;
+    l.code.emit({ op: 'return', src }, span);
+    l.code.release(mark);
+  });
+}
+
+function lowerNamed(
+  l: Lowering,
+  node: Expression,
+  name: string | Reg | undefined,
+  dst: Reg | undefined,
+): Reg {
+  if (name === undefined || !isAnonymousDefinition(node)) return l.expression(node, dst);
+  if (node.type === 'ClassExpression') return l.classOf(node, name, dst);
+  const kind = node.type === 'ArrowFunctionExpression' ? 'arrow' : 'function';
+  const naming = typeof name === 'string' ? { name } : { name: '', nameFrom: name };
+  return l.closure({ node, kind, ...naming }, dst);
+}
 
 function lowerClosure(
   l: Lowering,
   fn: InnerFunction,
-  place: Pick<FunctionPlace, 'source' | 'strict'>,
+  source: SourceText,
   dst = l.code.temp(),
 ): Reg {
-  const { node, name, nameFrom } = fn;
+  const { node, name, nameFrom, home, parent } = fn;
   const span: Span = spanOf(node);
-  const inner = lowerAnalysed({ ...place, node, kind: fn.kind, name }, l.analysis);
+  const inner = lowerAnalysed(fn, source, l.analysis);
   const code = l.code.inner.push(inner) - 1;
   const mark = l.code.mark();
-  const self = l.analysis.selfNames.get(node);
+  // A class keeps its name in a scope of its own.
+  const self = isFunctionNode(node) ? l.analysis.selfNames.get(node) : undefined;
   const selfCell = self?.captured ? l.variables.cell(self) : undefined;
   if (selfCell !== undefined) l.code.emit({ op: 'newCell', dst: selfCell, name }, span);
   const outer = l.analysis.functions.get(node)!.outer;
   const cells = outer.map((binding) => l.variables.cell(binding));
-  const named = nameFrom === undefined ? {} : { nameFrom };
-  l.code.emit({ op: 'closure', dst, code, cells, name, ...named }, span);
+  const making = { dst, code, cells, name, ...(nameFrom === undefined ? {} : { nameFrom }) };
+  if (parent !== undefined) l.code.emit({ op: 'class', ...making, parent }, span);
+  else {
+    const method = home !== undefined && usesSuper(inner) ? { home } : {};
+    l.code.emit({ op: 'closure', ...making, ...method }, span);
+  }
   if (selfCell !== undefined) {
     l.code.emit({ op: 'storeCell', cell: selfCell, src: dst, name }, span);
   }

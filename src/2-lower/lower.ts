@@ -1,3 +1,4 @@
+import type { Program, Statement } from 'acorn';
 import type { Code, SourceText } from '../bytecode/code.ts';
 import { analyze } from './analyze.ts';
 import { findRefusal } from './find-refusal.ts';
@@ -32,8 +33,31 @@ export function lowerFunction(
   privateNames = false,
 ): Code | LowerRefusal {
   if (kind === 'constructor') return refuse('class-constructor', node);
-  const refusal = findRefusal(node, strict, privateNames);
+  const refusal = findRefusal(node, privateNames);
   if (refusal) return refusal;
-  const analysis = analyze(node);
-  return analysis.refusal ?? lowerAnalysed({ node, source, kind, strict, name }, analysis);
+  const analysis = analyze(node, { strict, script: false });
+  return analysis.refusal ?? lowerAnalysed({ node, kind, name }, source, analysis);
+}
+
+/**
+ * In: a script. Out: its text as the body of a function, whose variables and functions are global: names of
+ * its scope, which has declared them.
+ */
+export function lowerScript(program: Program, source: SourceText): Code | LowerRefusal {
+  const { start, end } = program;
+  const statements = program.body as Statement[];
+  const node: FunctionNode = {
+    type: 'FunctionExpression',
+    params: [],
+    body: { type: 'BlockStatement', start, end, body: statements },
+    start,
+    end,
+    expression: false,
+    generator: false,
+    async: false,
+  };
+  const refusal = findRefusal(node, false, true);
+  if (refusal) return refusal;
+  const analysis = analyze(node, { strict: false, script: true });
+  return analysis.refusal ?? lowerAnalysed({ node, kind: 'function', name: '' }, source, analysis);
 }

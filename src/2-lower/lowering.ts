@@ -1,10 +1,10 @@
-import type { AnyNode, Expression, Pattern, Statement } from 'acorn';
+import type { AnyNode, Class, Expression, Pattern, Statement } from 'acorn';
 import type { Code } from '../bytecode/code.ts';
 import type { Reg, Span } from '../bytecode/instructions.ts';
 import type { Analysis } from './bindings.ts';
 import type { CodeBuilder, Label } from './code-builder.ts';
 import type { JumpTargets } from './jump-targets.ts';
-import type { FunctionNode } from './nodes.ts';
+import type { FunctionLike } from './nodes.ts';
 import type { Variables } from './variables.ts';
 
 /**
@@ -14,13 +14,23 @@ import type { Variables } from './variables.ts';
  */
 export type Store = (value: Reg, span: Span, from?: AnyNode) => void;
 
-/** How a function made by `closure` is called. */
+/** How a function or class made by the code is called, and what its own code does. */
 export interface InnerFunction {
-  readonly node: FunctionNode;
+  readonly node: FunctionLike;
   readonly kind: Code['kind'];
   readonly name: string;
   /** The property key that names it, when only the running program knows it. */
-  readonly nameFrom?: Reg;
+  readonly nameFrom?: Reg | undefined;
+  /** The object that a method is defined on. */
+  readonly home?: Reg | undefined;
+  /** Classes: what it extends. */
+  readonly parent?: Reg | null;
+  /** What runs before the parameters are taken. */
+  readonly prologue?: ((inner: Lowering) => void) | undefined;
+  /** Instead of the function's own text. */
+  readonly body?: ((inner: Lowering) => void) | undefined;
+  /** `length` of the function, when it isn't told by parameters. */
+  readonly parameterCount?: number;
 }
 
 /**
@@ -32,6 +42,9 @@ export interface Lowering {
   readonly variables: Variables;
   readonly targets: JumpTargets;
   readonly analysis: Analysis;
+  readonly kind: Code['kind'];
+  readonly isAsync: boolean;
+  readonly isGenerator: boolean;
   /** Where the optional chain around an expression goes when its object is null or undefined. */
   chainEnd: Label | undefined;
 
@@ -41,8 +54,8 @@ export interface Lowering {
   operand(node: Expression, until: number): Reg;
   /** The register, or a copy of it when it is a variable's that is written in this text. */
   stable(register: Reg, within: Span, span: Span): Reg;
-  /** As `expression`; a function without a name takes this one. */
-  named(node: Expression, name: string, dst?: Reg): Reg;
+  /** As `expression`; a function or class without a name takes this one, or that of the key. */
+  named(node: Expression, name: string | Reg | undefined, dst?: Reg): Reg;
   /** Runs the expression and drops its value. */
   effect(node: Expression): void;
   /** Jumps to `target` when the truth of the value is `sense`, else goes on. */
@@ -51,7 +64,10 @@ export interface Lowering {
   statements(nodes: readonly Statement[]): void;
   /** Runs the expressions inside a target, and tells how to store into it. */
   target(node: Pattern, how: 'assign' | 'declare'): Store;
+  /** Makes a function, or a class without elements. */
   closure(fn: InnerFunction, dst?: Reg): Reg;
+  /** `name`: text, or the register of the key that names it. */
+  classOf(node: Class, name: string | Reg, dst?: Reg): Reg;
 }
 
 /** What lowers one type of expression; writes to `dst` when it is given. */

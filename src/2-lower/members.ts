@@ -3,6 +3,8 @@ import type {
   ChainExpression,
   Expression,
   MemberExpression,
+  Node,
+  PrivateIdentifier,
   Super,
   UnaryExpression,
 } from 'acorn';
@@ -14,13 +16,22 @@ import { spanOf } from './nodes.ts';
 /** A property key: a name in the text, or a value of the program. */
 export type Key = { readonly name: string } | { readonly register: Reg };
 
-/** `#name`, after a dot only. */
-export type PrivateKey = { readonly privateName: string };
+/** `#name`, after a dot only; `register` holds it when the class is made by the code itself. */
+export interface PrivateKey {
+  readonly privateName: string;
+  readonly register: Reg | undefined;
+}
+
+/** A property that is read or written once its parts are there. */
+export type Place =
+  | { readonly object: Reg; readonly key: Key | PrivateKey }
+  /** `super.key`: looked up in `base`, on behalf of `receiver`. */
+  | { readonly base: Reg; readonly receiver: Reg; readonly key: Reg };
 
 /** The key of a member expression; `until` is where the key must still hold. */
 export function memberKey(l: Lowering, node: MemberExpression, until: number): Key | PrivateKey {
   const { property } = node;
-  if (property.type === 'PrivateIdentifier') return { privateName: property.name };
+  if (property.type === 'PrivateIdentifier') return privateKey(l, property);
   if (!node.computed) {
     invariant(property.type === 'Identifier', 'a name follows the dot');
     return { name: property.name };
@@ -32,32 +43,43 @@ export function memberKey(l: Lowering, node: MemberExpression, until: number): K
   return { register: l.operand(property, until) };
 }
 
-export function emitGet(
-  l: Lowering,
-  node: AnyNode,
-  dst: Reg,
-  object: Reg,
-  key: Key | PrivateKey,
-): void {
-  const span = spanOf(node);
-  if ('name' in key) l.code.emit({ op: 'getProp', dst, object, key: key.name }, span);
-  else if ('privateName' in key) {
-    l.code.emit({ op: 'getPrivate', dst, object, name: key.privateName }, span);
-  } else l.code.emit({ op: 'getElem', dst, object, key: key.register }, span);
+export function privateKey(l: Lowering, node: PrivateIdentifier): PrivateKey {
+  const binding = l.analysis.privateUses.get(node);
+  const register = binding && l.variables.load(binding, spanOf(node));
+  return { privateName: node.name, register };
 }
 
-export function emitSet(
-  l: Lowering,
-  node: AnyNode,
-  object: Reg,
-  key: Key | PrivateKey,
-  src: Reg,
-): void {
+export function emitGet(l: Lowering, node: AnyNode, dst: Reg, place: Place): void {
   const span = spanOf(node);
+  if ('base' in place) {
+    l.code.intrinsic('getSuperOf', [place.base, place.receiver, place.key], span, dst);
+    return;
+  }
+  const { object, key } = place;
+  if ('name' in key) l.code.emit({ op: 'getProp', dst, object, key: key.name }, span);
+  else if (!('privateName' in key)) {
+    l.code.emit({ op: 'getElem', dst, object, key: key.register }, span);
+  } else if (key.register !== undefined) {
+    l.code.intrinsic('getPrivate', [object, key.register], span, dst);
+  } else l.code.emit({ op: 'getPrivate', dst, object, name: key.privateName }, span);
+}
+
+export function emitSet(l: Lowering, node: AnyNode, place: Place, src: Reg): void {
+  const span = spanOf(node);
+  const mark = l.code.mark();
+  if ('base' in place) {
+    l.code.intrinsic('setSuperOf', [place.base, place.receiver, place.key, src], span);
+    l.code.release(mark);
+    return;
+  }
+  const { object, key } = place;
   if ('name' in key) l.code.emit({ op: 'setProp', object, key: key.name, src }, span);
-  else if ('privateName' in key) {
-    l.code.emit({ op: 'setPrivate', object, name: key.privateName, src }, span);
-  } else l.code.emit({ op: 'setElem', object, key: key.register, src }, span);
+  else if (!('privateName' in key)) {
+    l.code.emit({ op: 'setElem', object, key: key.register, src }, span);
+  } else if (key.register !== undefined) {
+    l.code.intrinsic('setPrivate', [object, key.register, src], span);
+  } else l.code.emit({ op: 'setPrivate', object, name: key.privateName, src }, span);
+  l.code.release(mark);
 }
 
 export function lowerMember(l: Lowering, node: MemberExpression, dst = l.code.temp()): Reg {
@@ -68,12 +90,43 @@ export function lowerMember(l: Lowering, node: MemberExpression, dst = l.code.te
   return dst;
 }
 
+/** Reads `super.key`; answers the receiver, for a call. */
 export function lowerSuperMember(l: Lowering, node: MemberExpression, dst: Reg): void {
-  const key = memberKey(l, node, node.end);
   const span = spanOf(node);
+  if (l.variables.thisBinding(node.object)) {
+    emitGet(l, node, dst, superPlace(l, node, node.end));
+    return;
+  }
+  const key = memberKey(l, node, node.end);
   invariant(!('privateName' in key), 'the parser refuses super.#name');
   if ('name' in key) l.code.emit({ op: 'getSuper', dst, key: key.name }, span);
   else l.code.emit({ op: 'getSuperElem', dst, key: key.register }, span);
+}
+
+/** `this` of the innermost function, which `node` (`this` or `super`) stands for. */
+export function lowerThis(l: Lowering, node: Node, dst?: Reg): Reg {
+  const span = spanOf(node);
+  const binding = l.variables.thisBinding(node);
+  if (!binding) {
+    const result = dst ?? l.code.temp();
+    l.code.emit({ op: 'this', dst: result }, span);
+    return result;
+  }
+  const value = l.variables.loadChecked(binding, span);
+  if (dst === undefined) return value;
+  l.code.emit({ op: 'move', dst, src: value }, span);
+  return dst;
+}
+
+/** `super[key]` with its parts in their order: `this`, the key, then where to look. */
+export function superPlace(l: Lowering, node: MemberExpression, until: number): Place {
+  const span = spanOf(node);
+  const receiver = lowerThis(l, node.object);
+  const key = memberKey(l, node, until);
+  invariant(!('privateName' in key), 'the parser refuses super.#name');
+  const register = 'name' in key ? l.code.constant(key.name, span) : key.register;
+  const base = l.code.intrinsic('superBase', [], span);
+  return { base, receiver, key: register };
 }
 
 /** The object of a member expression, kept until `until`; leaves the chain when `?.` says so. */
@@ -85,7 +138,7 @@ export function lowerObject(l: Lowering, node: MemberExpression, until: number):
 
 /** The read itself, once the object is there. */
 export function lowerMemberOf(l: Lowering, node: MemberExpression, object: Reg, dst: Reg): void {
-  emitGet(l, node, dst, object, memberKey(l, node, node.end));
+  emitGet(l, node, dst, { object, key: memberKey(l, node, node.end) });
 }
 
 /** `?.`: ends the whole chain when the value is null or undefined. */
@@ -134,9 +187,23 @@ function deleteTarget(
   dst: Reg,
   yes: () => void,
 ): void {
+  const span = spanOf(node);
+  if (target.type === 'Identifier') {
+    // A declared variable can't be deleted; a global property can.
+    if (!l.variables.isFree(target)) l.code.constant(false, span, dst);
+    else l.code.intrinsic('deleteFree', [l.code.constant(target.name, span)], span, dst);
+    return;
+  }
   if (target.type !== 'MemberExpression') {
     l.effect(target);
     yes();
+    return;
+  }
+  if (target.object.type === 'Super') {
+    // `this` and the key are evaluated, then it fails.
+    lowerThis(l, target.object);
+    if (target.computed) l.operand(target.property as Expression, node.end);
+    l.code.intrinsic('deleteSuper', [], span, dst);
     return;
   }
   const object = lowerObject(l, target, node.end);

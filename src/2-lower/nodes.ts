@@ -1,22 +1,36 @@
 import type {
   AnyNode,
   ArrowFunctionExpression,
+  BlockStatement,
+  Class,
+  ClassBody,
+  ClassExpression,
   Expression,
+  FunctionDeclaration,
   FunctionExpression,
   Node,
   Pattern,
+  PropertyDefinition,
   SpreadElement,
+  Statement,
+  StaticBlock,
 } from 'acorn';
 import type { Span } from '../bytecode/instructions.ts';
 import type { FunctionNode } from '../syntax/function-node.ts';
 
 export type { FunctionNode } from '../syntax/function-node.ts';
 
+/**
+ * What becomes a code of its own: a function; a class without a constructor in its text (its default
+ * one); a class body (what makes the fields of an instance); a static field; a static block.
+ */
+export type FunctionLike = FunctionNode | Class | ClassBody | PropertyDefinition | StaticBlock;
+
 export type Argument = Expression | SpreadElement;
 
 export const spanOf = (node: Node): Span => ({ start: node.start, end: node.end });
 
-export function isFunctionNode(node: AnyNode): node is FunctionNode {
+export function isFunctionNode(node: Node): node is FunctionNode {
   return (
     node.type === 'FunctionDeclaration' ||
     node.type === 'FunctionExpression' ||
@@ -24,13 +38,46 @@ export function isFunctionNode(node: AnyNode): node is FunctionNode {
   );
 }
 
-/** `() => 1` and `function () {}`: what takes its name from the place that it is written in. */
-export function isAnonymousFunction(
+export function isClass(node: AnyNode): node is AnyNode & Class {
+  return node.type === 'ClassDeclaration' || node.type === 'ClassExpression';
+}
+
+/** `() => 1`, `function () {}`, `class {}`: what takes its name from the place that it is written in. */
+export function isAnonymousDefinition(
   node: AnyNode,
-): node is FunctionExpression | ArrowFunctionExpression {
-  if (node.type === 'FunctionExpression') return !node.id;
+): node is FunctionExpression | ArrowFunctionExpression | ClassExpression {
+  if (node.type === 'FunctionExpression' || node.type === 'ClassExpression') return !node.id;
   return node.type === 'ArrowFunctionExpression';
 }
+
+export function hasUseStrict(node: FunctionNode): boolean {
+  if (node.body.type !== 'BlockStatement') return false;
+  return node.body.body.some(
+    (statement) => 'directive' in statement && statement.directive === 'use strict',
+  );
+}
+
+/** The function that a statement declares, also behind labels. */
+export function declaredFunction(node: AnyNode): FunctionDeclaration | undefined {
+  if (node.type === 'LabeledStatement') return declaredFunction(node.body);
+  return node.type === 'FunctionDeclaration' && node.id ? node : undefined;
+}
+
+const blocks = new WeakMap<Node, BlockStatement>();
+
+/** Sloppy code: `if (x) function f() {}` is `if (x) { function f() {} }`. */
+export function clause(node: Statement): Statement {
+  if (!declaredFunction(node)) return node;
+  let block = blocks.get(node);
+  if (!block) {
+    block = { type: 'BlockStatement', start: node.start, end: node.end, body: [node] };
+    blocks.set(node, block);
+  }
+  return block;
+}
+
+/** `(x) = value` gives no name to the value. */
+export const isParenthesized = (outer: Node, target: Node): boolean => outer.start < target.start;
 
 /** True when the parameter list runs code, so that it has variables apart from the body's. */
 export function hasParameterExpressions(params: readonly Pattern[]): boolean {

@@ -12,7 +12,7 @@ import type { Reg, Span } from '../bytecode/instructions.ts';
 import { lowerMemberTarget } from './assignments.ts';
 import type { Lowering, Store } from './lowering.ts';
 import { emitGet, emitSet, type Key } from './members.ts';
-import { spanOf, staticKey } from './nodes.ts';
+import { isParenthesized, spanOf, staticKey } from './nodes.ts';
 
 /**
  * In: a target of a declaration or an assignment. Runs the expressions that come before its value
@@ -26,19 +26,23 @@ export function lowerTarget(
 ): Store {
   switch (node.type) {
     case 'Identifier':
-      if (how === 'assign') return (value, span) => l.variables.assign(node, value, span);
+      if (how === 'assign' || l.variables.isFree(node)) {
+        return (value, span) => l.variables.assign(node, value, span);
+      }
       return (value, span) => l.variables.initialize(node, value, span);
     case 'MemberExpression': {
-      const { object, key } = lowerMemberTarget(l, node, until);
-      return (value) => emitSet(l, node, object, key, value);
+      const place = lowerMemberTarget(l, node, until);
+      return (value) => emitSet(l, node, place, value);
     }
     case 'AssignmentPattern': {
       const store = lowerTarget(l, node.left, how, node.end);
       return (value, span, from) => {
         const given = l.code.label();
         l.code.jumpOn('jumpIfNotUndefined', value, given, span);
-        if (node.left.type === 'Identifier') l.named(node.right, node.left.name, value);
-        else l.expression(node.right, value);
+        const { left } = node;
+        if (left.type === 'Identifier' && !isParenthesized(node, left)) {
+          l.named(node.right, left.name, value);
+        } else l.expression(node.right, value);
         l.code.bind(given);
         store(value, span, from);
       };
@@ -139,7 +143,7 @@ function takeObject(
     const propertyMark = l.code.mark();
     const store = lowerTarget(l, property.value, how);
     const value = valueRegister(l, property.value);
-    emitGet(l, property, value, source, key);
+    emitGet(l, property, value, { object: source, key });
     store(value, spanOf(property));
     // Keys that the rest excludes are kept until it is taken.
     if (!hasRest) l.code.release(mark);

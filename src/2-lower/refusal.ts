@@ -10,18 +10,6 @@ export const lowerRefusals = {
     explanation: 'A class constructor makes an object as well as running its body.',
     remedy: 'Capture a method of the class, or the function that constructs the object.',
   },
-  generator: {
-    explanation: 'A generator function keeps its own place between calls.',
-    remedy: 'Return an array, or call the generator outside the captured function.',
-  },
-  'for-await': {
-    explanation: '`for await` asks an asynchronous iterator.',
-    remedy: 'Write a loop that awaits each element.',
-  },
-  class: {
-    explanation: 'A class that is made inside the function is not followed.',
-    remedy: 'Move the class out of the function.',
-  },
   with: {
     explanation: '`with` makes the meaning of names unknown.',
     remedy: 'Name the object in each access.',
@@ -31,9 +19,12 @@ export const lowerRefusals = {
     remedy: 'Call a function instead.',
   },
   arguments: {
-    explanation:
-      '`arguments` of sloppy code shares its elements with the parameters; an arrow has none.',
+    explanation: 'The `arguments` of an arrow are those of the function around it.',
     remedy: 'Use a rest parameter: (...args).',
+  },
+  'es5-generator': {
+    explanation: 'A compiler made a state machine of a generator or an async function.',
+    remedy: 'Compile to ES2022 or later, which keeps them as they are.',
   },
   using: {
     explanation: '`using` disposes values on every way out of the block.',
@@ -44,24 +35,12 @@ export const lowerRefusals = {
     remedy: 'Run it under Node or through the build plugin, or use an ordinary property.',
   },
   super: {
-    explanation: 'Only reads of super in a method and in its arrows are followed.',
-    remedy: 'Call the method of the superclass by super.name(…) in the captured method itself.',
+    explanation: 'The constructor around the arrow makes the object.',
+    remedy: 'Capture a method of the class.',
   },
   'new-target': {
-    explanation: 'new.target is followed in ordinary functions only.',
+    explanation: 'The `new.target` of an arrow is that of the function around it.',
     remedy: 'Read it into a variable before the arrow.',
-  },
-  'assign-to-constant': {
-    explanation: 'The function assigns to a constant, which throws a TypeError when it runs.',
-    remedy: 'Declare the variable with let.',
-  },
-  'sloppy-function-in-block': {
-    explanation: 'Outside strict mode a function in a block is also a variable of the function.',
-    remedy: 'Use an ES module or "use strict", or write const name = () => ….',
-  },
-  'delete-variable': {
-    explanation: 'The function deletes a variable.',
-    remedy: 'Assign undefined instead.',
   },
   'dynamic-import': {
     explanation: 'import() and import.meta belong to the module of the function.',

@@ -1,8 +1,9 @@
 import type { AnyNode, Statement, VariableDeclaration } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
+import { lowerReturn } from './generators.ts';
 import { lowerDoWhile, lowerFor, lowerForEach, lowerWhile } from './loops.ts';
 import type { Lowering, StatementRule } from './lowering.ts';
-import { spanOf } from './nodes.ts';
+import { clause, declaredFunction, spanOf } from './nodes.ts';
 import { lowerTry } from './try.ts';
 import { writesOnce } from './writes-once.ts';
 
@@ -17,7 +18,16 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
   DebuggerStatement: () => {},
   VariableDeclaration: lowerVariables,
   // Made at the start of the block.
-  FunctionDeclaration: () => {},
+  FunctionDeclaration(l, node) {
+    const block = l.analysis.blockFunctions.get(node);
+    if (!block) return;
+    const mark = l.code.mark();
+    const src = l.variables.load(block.from, spanOf(node));
+    const { name } = node.id;
+    if (block.to) l.variables.store(block.to, src, spanOf(node));
+    else l.code.emit({ op: 'storeFree', name, src }, spanOf(node));
+    l.code.release(mark);
+  },
   BlockStatement(l, node) {
     l.variables.enter(node);
     l.statements(node.body);
@@ -25,7 +35,7 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
   IfStatement(l, node) {
     const otherwise = l.code.label();
     l.condition(node.test, otherwise, false);
-    l.statement(node.consequent);
+    l.statement(clause(node.consequent));
     if (!node.alternate) {
       l.code.bind(otherwise);
       return;
@@ -33,7 +43,7 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
     const end = l.code.label();
     l.code.jump(end, { start: node.consequent.end, end: node.consequent.end });
     l.code.bind(otherwise);
-    l.statement(node.alternate);
+    l.statement(clause(node.alternate));
     l.code.bind(end);
   },
   WhileStatement: lowerWhile,
@@ -88,9 +98,8 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
   ReturnStatement(l, node) {
     const mark = l.code.mark();
     const span = spanOf(node);
-    const src = node.argument ? l.expression(node.argument) : l.code.temp();
-    if (!node.argument) l.code.emit({ op: 'const', dst: src, value: undefined }, span);
-    l.targets.return(src, span);
+    if (node.argument) lowerReturn(l, l.expression(node.argument), span);
+    else l.targets.return(l.code.constant(undefined, span), span);
     l.code.release(mark);
   },
   ThrowStatement(l, node) {
@@ -100,7 +109,12 @@ export const statementRules: { readonly [T in Statement['type']]: StatementRule<
     l.code.release(mark);
   },
   TryStatement: lowerTry,
-  ClassDeclaration: refused,
+  ClassDeclaration(l, node) {
+    const mark = l.code.mark();
+    const value = l.classOf(node, node.id.name);
+    l.variables.initialize(node.id, value, spanOf(node));
+    l.code.release(mark);
+  },
   WithStatement: refused,
 };
 
@@ -125,12 +139,15 @@ export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void 
 }
 
 function hoistFunctions(l: Lowering, nodes: readonly Statement[]): void {
-  for (const node of nodes) {
-    if (node.type !== 'FunctionDeclaration') continue;
+  for (const statement of nodes) {
+    const node = declaredFunction(statement);
+    if (!node) continue;
     const mark = l.code.mark();
     const dst = l.variables.destination(node.id, node.id, true);
     const value = l.closure({ node, kind: 'function', name: node.id.name }, dst);
-    l.variables.initialize(node.id, value, spanOf(node));
+    if (l.variables.isFree(node.id)) {
+      l.code.emit({ op: 'storeFree', name: node.id.name, src: value }, spanOf(node));
+    } else l.variables.initialize(node.id, value, spanOf(node));
     l.code.release(mark);
   }
 }
@@ -146,7 +163,9 @@ function lowerVariables(l: Lowering, node: VariableDeclaration): void {
       l.target(id, 'declare')(value, spanOf(init), init);
     } else if (init) {
       const dst = l.variables.destination(id, init, writesOnce(init));
-      l.variables.initialize(id, l.named(init, id.name, dst), span);
+      const value = l.named(init, id.name, dst);
+      if (l.variables.isFree(id)) l.variables.assign(id, value, span);
+      else l.variables.initialize(id, value, span);
     } else if (node.kind !== 'var') {
       const dst = l.variables.destination(id, id, true) ?? l.code.temp();
       l.code.emit({ op: 'const', dst, value: undefined }, span);

@@ -16,7 +16,7 @@ export class Variables {
   constructor(
     private readonly code: CodeBuilder,
     private readonly analysis: Analysis,
-    fn: FunctionScope,
+    readonly fn: FunctionScope,
     entrySpan: Span,
   ) {
     for (const [index, binding] of fn.outer.entries()) {
@@ -112,18 +112,20 @@ export class Variables {
 
   /** An assignment: the variable exists already. */
   assign(node: Identifier, src: Reg, span: Span): void {
-    const { binding, checked } = this.useOf(node);
+    const { binding, checked, constant } = this.useOf(node);
     const { name } = node;
     if (!binding) {
       this.code.emit({ op: 'storeFree', name, src }, span);
       return;
     }
-    if (checked) {
-      const mark = this.code.mark();
-      this.read(node);
-      this.code.release(mark);
+    const mark = this.code.mark();
+    if (checked) this.read(node);
+    if (!constant) this.store(binding, src, span);
+    // Sloppy code ignores that a function's own name is assigned.
+    else if (binding.kind !== 'self' || this.fn.strict) {
+      this.code.intrinsic('assignToConstant', [this.code.constant(name, span)], span);
     }
-    this.store(binding, src, span);
+    this.code.release(mark);
   }
 
   /** The first value of a declared variable. */
@@ -148,8 +150,8 @@ export class Variables {
    * `once`, the value writes its register as its very last act, so it may use the variable itself.
    */
   destination(name: Identifier, node: AnyNode, once: boolean): Reg | undefined {
-    const { binding, checked } = this.useOf(name);
-    if (!binding || binding.captured || checked) return undefined;
+    const { binding, checked, constant } = this.useOf(name);
+    if (!binding || binding.captured || checked || constant) return undefined;
     if (!once && this.isWatched(name)) return undefined;
     if (!once && binding.uses.some((offset) => contains(node, offset))) return undefined;
     return this.registers.get(binding);
@@ -176,6 +178,18 @@ export class Variables {
     return binding !== undefined && isUnused(binding);
   }
 
+  /** The `this` of a derived constructor; undefined elsewhere, where `this` belongs to the frame. */
+  thisBinding(node: Node): Binding | undefined {
+    return this.analysis.thisUses.get(node);
+  }
+
+  /** As `load`, with the check that it is initialised. */
+  loadChecked(binding: Binding, span: Span): Reg {
+    const src = this.load(binding, span);
+    this.code.emit({ op: 'checkInitialized', src, name: binding.name }, span);
+    return src;
+  }
+
   /** The register with the cell of a variable, its own or an enclosing function's. */
   cell(binding: Binding): Reg {
     invariant(binding.captured, 'only captured variables have cells');
@@ -196,6 +210,16 @@ export class Variables {
   isLocal(node: Identifier): boolean {
     const { binding, checked } = this.useOf(node);
     return binding !== undefined && !binding.captured && !checked;
+  }
+
+  /** The parameters that live in cells of a mapped `arguments` object. */
+  shareWithArguments(node: Node, names: readonly string[], object: Reg, span: Span): void {
+    for (const [name, binding] of this.analysis.scopes.get(node)?.bindings ?? []) {
+      if (binding.kind !== 'parameter') continue;
+      const dst = this.register(binding);
+      const index = names.lastIndexOf(name);
+      this.code.emit({ op: 'parameterCell', dst, arguments: object, index }, span);
+    }
   }
 
   areUsedEarly(node: Node): boolean {

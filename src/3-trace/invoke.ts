@@ -226,11 +226,27 @@ function enterCall(
   { gradMode, returnTo }: Call,
   callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args'>,
 ): undefined {
-  if (callee.closure.code.isAsync) {
-    throw new GraphBreak('native-call', `${callee.closure.code.name || 'a function'} is async`);
+  const { code } = callee.closure;
+  const name = code.name || 'a function';
+  if (code.isGenerator) throw new GraphBreak('native-call', `${name} is a generator`);
+  if (code.isAsync) throw new GraphBreak('native-call', `${name} is async`);
+  if (code.kind === 'constructor' || code.kind === 'derivedConstructor') {
+    throw new GraphBreak('throw', `the class ${code.name} is called without new`);
+  }
+  if (usesConstruction(code)) {
+    throw new GraphBreak('native-call', `${name} is part of a construction`);
   }
   const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);
   const mode = gradMode ?? t.top.gradMode;
   t.push({ ...callee, entry: null, registers, returnTo, gradMode: mode, pc: 0 });
   return undefined;
+}
+
+/** An arrow that goes on with what the function around it was constructed by. */
+function usesConstruction({ kind, instructions }: Closure['code']): boolean {
+  if (kind !== 'arrow') return false;
+  return instructions.some(
+    (each) =>
+      each.op === 'newTarget' || (each.op === 'intrinsic' && each.name === 'superConstructor'),
+  );
 }

@@ -25,9 +25,12 @@ export interface Code {
   readonly name: string;
   readonly source: SourceText;
   readonly span: Span;
-  readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
+  /** A constructor is that of a class; a derived one gets its `this` from `super()`. */
+  readonly kind: 'function' | 'arrow' | 'method' | 'constructor' | 'derivedConstructor';
   /** It returns a promise, and stops at each `await`. */
   readonly isAsync: boolean;
+  /** It returns a generator, and stops at each `yield`; before that, once its parameters are there. */
+  readonly isGenerator: boolean;
   /** `function.length` as the user's function has it. */
   readonly parameterCount: number;
   readonly strict: boolean;

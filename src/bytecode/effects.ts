@@ -18,6 +18,8 @@ export interface Effect<O extends Opcode> {
   iterator?(instruction: InstructionOf<O>): Reg;
   /** What `dst` gets; left out when there is no `dst`. */
   readonly result?: RegisterKind;
+  /** `dst` is written also on the way to the target. */
+  readonly writesBeforeJump?: boolean;
   readonly flow: Flow;
   readonly throws: boolean;
   /** Calls, getters, setters, `valueOf`, iterators, proxies: anything that may run user code. */
@@ -34,6 +36,9 @@ const value = { result: 'value' } as const;
 const receiver = (instruction: { receiver: Reg | null }): readonly Reg[] =>
   instruction.receiver === null ? [] : [instruction.receiver];
 
+const given = (...registers: (Reg | null | undefined)[]): readonly Reg[] =>
+  registers.filter((each) => each !== undefined && each !== null);
+
 export const effects: { readonly [O in Opcode]: Effect<O> } = {
   const: { values: none, ...value, ...quiet },
   regexp: { values: none, ...value, ...quiet },
@@ -45,6 +50,7 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   this: { values: none, ...value, ...quiet },
   newTarget: { values: none, ...value, ...quiet },
   arguments: { values: none, ...value, ...quiet },
+  parameterCell: { values: (i) => [i.arguments], result: 'cell', ...quiet },
   // Free names reach the user's scope, where a global may be a getter.
   loadFree: { values: none, ...value, ...open },
   storeFree: { values: (i) => [i.src], ...open },
@@ -54,10 +60,17 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   storeCell: { values: (i) => [i.src], cells: (i) => [i.cell], ...quiet },
   outerCell: { values: none, result: 'cell', ...quiet },
   closure: {
-    values: (i) => (i.nameFrom === undefined ? [] : [i.nameFrom]),
+    values: (i) => given(i.nameFrom, i.home),
     cells: (i) => i.cells,
     ...value,
     ...quiet,
+  },
+  // `extends` checks the parent and reads its prototype.
+  class: {
+    values: (i) => given(i.parent, i.nameFrom),
+    cells: (i) => i.cells,
+    ...value,
+    ...open,
   },
   unary: { values: (i) => [i.src], ...value, ...open },
   binary: { values: (i) => [i.left, i.right], ...value, ...open },
@@ -91,6 +104,9 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   constructSpread: { values: (i) => [i.callee, i.args], ...value, ...open },
   getSuper: { values: none, ...value, ...open },
   getSuperElem: { values: (i) => [i.key], ...value, ...open },
+  intrinsic: { values: (i) => i.args, ...value, ...open },
+  generatorStart: { values: none, ...open },
+  yield: { values: (i) => [i.src], ...value, ...open, flow: 'branch', writesBeforeJump: true },
   await: { values: (i) => [i.src], ...value, ...open },
   getIterator: { values: (i) => [i.iterable], result: 'iterator', ...open },
   // A proxy's traps.

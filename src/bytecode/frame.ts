@@ -14,7 +14,8 @@ export interface Scope {
   has(name: string): boolean;
   /** Throws the ReferenceError that the user's code would get (unknown name, or before initialisation). */
   get(name: string): unknown;
-  set(name: string, value: unknown): void;
+  /** `strict`: the assignment stands in strict code, where a name that doesn't exist is an error. */
+  set(name: string, value: unknown, strict?: boolean): void;
   /** A reader that resolves the name once; for guards. */
   reader(name: string): () => unknown;
   /** True when the name can't change any more: const, import, function or class that is never assigned. */
@@ -25,6 +26,8 @@ export interface Scope {
    * variables that were written are of interest. Undefined: not such a variable, or it can't be told.
    */
   place?(name: string, write: boolean): VariablePlace | undefined;
+  /** `delete name` of sloppy code; without it, names can't be deleted. */
+  delete?(name: string): boolean;
   /** `#name` with the rights of the function; only where lowering was told that it is there. */
   privateName?(name: string): PrivateAccess;
 }
@@ -49,9 +52,21 @@ export interface Closure {
   /** Cells handed over by the enclosing function; empty for captured functions. */
   readonly cells: readonly Cell[];
   /** For `super`: the object that the method was defined on. */
-  readonly homeObject?: object | undefined;
+  homeObject?: object | undefined;
   /** Arrows: the `this` of the place where the arrow was made. */
-  readonly lexicalThis?: { readonly value: unknown } | undefined;
+  readonly lexicalThis?: LexicalThis | undefined;
+  /** The function object, once there is one: `arguments.callee`, and a class for its constructor. */
+  fn?: object | undefined;
+  /** Classes: makes the fields of a new instance, which is its `this`. */
+  fields?: (() => void) | undefined;
+}
+
+/** What an arrow shares with the function around it. */
+export interface LexicalThis {
+  readonly value: unknown;
+  readonly newTarget?: unknown;
+  /** The closure of that function: `super()` in an arrow is that of its constructor. */
+  readonly closure?: Closure | undefined;
 }
 
 /** One activation of a function, as data: it can be suspended and resumed at any instruction. */

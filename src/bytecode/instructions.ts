@@ -6,6 +6,8 @@
  * a suspended function is `(code, pc, registers)`, which is why a graph break needs no special case.
  */
 
+import type { Intrinsic } from './intrinsics.ts';
+
 declare const regBrand: unique symbol;
 /** Index of a register in a frame. */
 export type Reg = number & { readonly [regBrand]: 'Reg' };
@@ -41,8 +43,10 @@ export type Instruction =
   | { op: 'restArgs'; dst: Reg; from: number }
   | { op: 'this'; dst: Reg }
   | { op: 'newTarget'; dst: Reg }
-  /** The `arguments` object of strict code: a copy. Made once, at the start. */
-  | { op: 'arguments'; dst: Reg }
+  /** The `arguments` object, made once, at the start: `mapped` shares its elements with the parameters. */
+  | { op: 'arguments'; dst: Reg; mapped: boolean }
+  /** The variable of parameter number `index`, which a mapped `arguments` object shares: a cell. */
+  | { op: 'parameterCell'; dst: Reg; arguments: Reg; index: number }
   // Names of the function's surroundings: closure variables, imports, globals (through the live scope)
   | { op: 'loadFree'; dst: Reg; name: string }
   | { op: 'storeFree'; name: string; src: Reg }
@@ -58,9 +62,28 @@ export type Instruction =
   /**
    * Makes a function from `Code.inner[code]`; `cells[i]` becomes its outer cell number i. An arrow also
    * takes the running frame's `this` and home object. `nameFrom`: a property key that names the
-   * function at run time (`{ [key]: () => 1 }`).
+   * function at run time (`{ [key]: () => 1 }`). `home`: the object that a method is defined on, where
+   * it needs that for `super`.
    */
-  | { op: 'closure'; dst: Reg; code: number; cells: readonly Reg[]; name: string; nameFrom?: Reg }
+  | {
+      op: 'closure';
+      dst: Reg;
+      code: number;
+      cells: readonly Reg[];
+      name: string;
+      nameFrom?: Reg;
+      home?: Reg;
+    }
+  /** Makes a class from its constructor's code, without elements; a derived one extends `parent`. */
+  | {
+      op: 'class';
+      dst: Reg;
+      code: number;
+      cells: readonly Reg[];
+      name: string;
+      nameFrom?: Reg;
+      parent: Reg | null;
+    }
   // Operators
   | { op: 'unary'; dst: Reg; operator: UnaryOperator; src: Reg }
   | { op: 'binary'; dst: Reg; operator: BinaryOperator; left: Reg; right: Reg }
@@ -114,6 +137,18 @@ export type Instruction =
   /** `super.key`: looked up on the home object's prototype, with the frame's `this` as receiver. */
   | { op: 'getSuper'; dst: Reg; key: string }
   | { op: 'getSuperElem'; dst: Reg; key: Reg }
+  /** A step of the language that is too rare for an opcode of its own; `intrinsics.ts` lists them. */
+  | { op: 'intrinsic'; dst: Reg; name: Intrinsic; args: readonly Reg[] }
+  // Generators: the frame is suspended at these, and what drives it goes on at the next instruction.
+  /** The end of the parameter list: the call returns, the body begins with the first `next`. */
+  | { op: 'generatorStart' }
+  /**
+   * Hands `src` out; `dst` gets what `next` is called with. `throw` throws here, and `return` goes on at
+   * `target`, with a value in `dst` to return. `delegate`: hands out what iterating `src` yields, `dst`
+   * gets its result. `return`: the return of an async generator, which waits for `src`, then goes to
+   * `target`.
+   */
+  | { op: 'yield'; dst: Reg; src: Reg; mode: 'yield' | 'delegate' | 'return'; target: Pc }
   /** Only in async code: the frame is suspended here until the value is there or the promise rejected. */
   | { op: 'await'; dst: Reg; src: Reg }
   // Iteration. The iterator register holds an iterator record. `iteratorNext` jumps when it is done, and

@@ -1,5 +1,5 @@
 import type { Code } from './code.ts';
-import { handlerOf, reads, successors, writes } from './effects.ts';
+import { effectOf, handlerOf, reads, successors, writes } from './effects.ts';
 import type { Pc, Reg } from './instructions.ts';
 import { openIterators } from './open-iterators.ts';
 import { RegisterSet } from './register-set.ts';
@@ -82,11 +82,13 @@ function neededAround(code: Code, pc: Pc, live: readonly RegisterSet[]): Registe
   const instruction = code.instructions[pc]!;
   const needed = new RegisterSet(code.registerCount);
   const [next, target] = successors(code, pc);
+  const { writesBeforeJump } = effectOf(instruction);
   if (next !== undefined) needed.addAll(live[next]!);
+  if (target !== undefined && writesBeforeJump) needed.addAll(live[target]!);
   const written = writes(instruction);
   if (written !== undefined) needed.delete(written);
   // `iteratorNext` writes only when it goes on, so what the jump needs was there before.
-  if (target !== undefined) needed.addAll(live[target]!);
+  if (target !== undefined && !writesBeforeJump) needed.addAll(live[target]!);
   // A throw leaves `dst` as it was.
   const handler = handlerOf(code, pc);
   if (handler) {

@@ -6,7 +6,7 @@ import { liveBefore } from './liveness.ts';
  * The text of a code. Deterministic: no ids, addresses or times.
  *
  *   code        = header line* region* inner*
- *   header      = ['async'] kind name '(' parameterCount ')' ['registers' (register '=' name)*]
+ *   header      = ['async'] ['generator'] kind name '(' parameterCount ')' ['registers' (register '=' name)*]
  *                 ['cells' name*]
  *   line        = pc '  ' instruction '  # ' line ':' column ' ' source
  *                 ['  live' register*]
@@ -37,7 +37,7 @@ export function printCode(code: Code, options: { live?: boolean } = {}): string 
 function header(code: Code): string {
   const names = code.registerNames.flatMap((name, index) => (name ? [`r${index}=${name}`] : []));
   return [
-    `${code.isAsync ? 'async ' : ''}${code.kind} ${code.name || '<anonymous>'}(${code.parameterCount})`,
+    `${code.isAsync ? 'async ' : ''}${code.isGenerator ? 'generator ' : ''}${code.kind} ${code.name || '<anonymous>'}(${code.parameterCount})`,
     ...(names.length > 0 ? [`registers ${names.join(' ')}`] : []),
     ...(code.outerCells.length > 0 ? [`cells ${code.outerCells.join(' ')}`] : []),
   ].join('  ');
@@ -74,6 +74,8 @@ const src = (i: { src: Reg }): string => `r${i.src}`;
 const args = (registers: readonly Reg[]): string => `(${registers.map((r) => `r${r}`).join(', ')})`;
 const receiver = (i: { receiver: Reg | null }): string =>
   i.receiver === null ? '' : ` this r${i.receiver}`;
+const madeName = (i: { name: string; nameFrom?: Reg }): string =>
+  i.nameFrom === undefined ? i.name || '<anonymous>' : `[r${i.nameFrom}]`;
 const jumpWith = (i: { test: Reg; target: Pc }): string => `r${i.test} → ${i.target}`;
 
 const printers: { readonly [O in Opcode]: Printer<O> } = {
@@ -86,17 +88,22 @@ const printers: { readonly [O in Opcode]: Printer<O> } = {
   restArgs: (i) => String(i.from),
   this: nothing,
   newTarget: nothing,
-  arguments: nothing,
+  arguments: (i) => (i.mapped ? 'mapped' : ''),
   loadFree: (i) => i.name,
   storeFree: (i) => `${i.name} r${i.src}`,
   typeofFree: (i) => i.name,
   newCell: (i) => i.name,
+  parameterCell: (i) => `r${i.arguments} ${i.index}`,
   loadCell: (i) => `r${i.cell} ${i.name}`,
   storeCell: (i) => `r${i.cell} r${i.src} ${i.name}`,
   outerCell: (i) => String(i.index),
-  closure: (i) => {
-    const name = i.nameFrom === undefined ? i.name || '<anonymous>' : `[r${i.nameFrom}]`;
-    return `[${i.code}] ${name} ${args(i.cells)}`;
+  closure(i) {
+    const home = i.home === undefined ? '' : ` on r${i.home}`;
+    return `[${i.code}] ${madeName(i)}${home} ${args(i.cells)}`;
+  },
+  class(i) {
+    const parent = i.parent === null ? '' : ` extends r${i.parent}`;
+    return `[${i.code}] ${madeName(i)}${parent} ${args(i.cells)}`;
   },
   unary: (i) => `${i.operator} r${i.src}`,
   binary: (i) => `r${i.left} ${i.operator} r${i.right}`,
@@ -135,6 +142,9 @@ const printers: { readonly [O in Opcode]: Printer<O> } = {
   constructSpread: (i) => `r${i.callee} (...r${i.args})`,
   getSuper: (i) => `.${i.key}`,
   getSuperElem: (i) => `[r${i.key}]`,
+  intrinsic: (i) => `${i.name} ${args(i.args)}`,
+  generatorStart: nothing,
+  yield: (i) => `${i.mode === 'yield' ? '' : `${i.mode} `}r${i.src} returned → ${i.target}`,
   await: src,
   getIterator: (i) => `r${i.iterable}`,
   getKeyIterator: (i) => `r${i.object}`,

@@ -1,4 +1,5 @@
 import type { Code } from './code.ts';
+import type { Instruction } from './instructions.ts';
 
 const known = new WeakMap<Code, boolean>();
 
@@ -7,8 +8,12 @@ export function usesSuper(code: Code): boolean {
   let uses = known.get(code);
   if (uses === undefined) {
     const arrows = code.inner.filter(({ kind }) => kind === 'arrow');
-    uses = code.instructions.some(({ op }) => op.startsWith('getSuper')) || arrows.some(usesSuper);
+    uses = code.instructions.some(isSuper) || arrows.some(usesSuper);
     known.set(code, uses);
   }
   return uses;
 }
+
+const isSuper = (instruction: Instruction): boolean =>
+  instruction.op.startsWith('getSuper') ||
+  (instruction.op === 'intrinsic' && instruction.name === 'superBase');

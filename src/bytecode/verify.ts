@@ -9,6 +9,7 @@ import {
   writes,
 } from './effects.ts';
 import type { Instruction, Pc, Reg } from './instructions.ts';
+import { intrinsics } from './intrinsics.ts';
 import { printInstruction } from './print.ts';
 
 /** What the registers hold before an instruction; undefined: nothing, or not the same on all ways. */
@@ -36,9 +37,15 @@ export function verify(code: Code): void {
       fail(pc, `jumps to ${target}`);
     }
     if (pc === count - 1 && (flow === 'next' || flow === 'branch')) fail(pc, 'falls off the end');
-    if (instruction.op === 'closure') {
+    if (instruction.op === 'closure' || instruction.op === 'class') {
       const inner = code.inner[instruction.code];
       if (inner?.outerCells.length !== instruction.cells.length) fail(pc, 'cells of inner code');
+    }
+    if (
+      instruction.op === 'intrinsic' &&
+      instruction.args.length !== intrinsics[instruction.name]
+    ) {
+      fail(pc, 'number of operands');
     }
     if (instruction.op === 'outerCell' && code.outerCells[instruction.index] === undefined) {
       fail(pc, 'no such outer cell');
@@ -75,7 +82,8 @@ function checkContents(code: Code, fail: (pc: Pc, problem: string) => never): vo
     };
     for (const next of successors(code, pc)) {
       const jumps = next === jumpTarget(instruction) && next !== pc + 1;
-      arrive(next, jumps ? contents : afterWrite(instruction, contents));
+      const before = jumps && !effectOf(instruction).writesBeforeJump;
+      arrive(next, before ? contents : afterWrite(instruction, contents));
     }
     const handler = handlerOf(code, pc);
     if (handler) arrive(handler.target, contents.with(handler.error, 'value'));

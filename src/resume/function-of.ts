@@ -2,26 +2,21 @@ import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
 import { drive } from './async-frame.ts';
+import { asyncGeneratorCallable, generatorCallable } from './generator-frame.ts';
+import { type AnyFunction, Itself } from './itself.ts';
+import {
+  defineProperty,
+  descriptor,
+  getPrototypeOf,
+  setPrototypeOf,
+  toObject,
+} from './primordials.ts';
 
-/** Runs a frame of one code from its pc to its return, or to an `await`: then the result is `Suspended`. */
+/** Runs a frame of one code from its pc to its return, or to where it is suspended: then the result is `Suspended`. */
 export type Machine = (frame: Frame) => unknown;
 
 /** What runs the functions that code makes. */
 export type MachineFor = (code: Code) => Machine;
-
-// biome-ignore lint/complexity/noBannedTypes: whatever can be called
-type AnyFunction = Function;
-
-/**
- * Hands a function to a class that only adds a private field to it: invisible to the user, and a
- * hundred times faster than a WeakMap, which matters for functions made in a loop.
- */
-class Itself {
-  constructor(fn: AnyFunction) {
-    // biome-ignore lint/correctness/noConstructorReturn: the subclass extends what is returned
-    return fn;
-  }
-}
 
 class Marked extends Itself {
   readonly #closure: Closure;
@@ -31,9 +26,8 @@ class Marked extends Itself {
     this.#closure = closure;
   }
 
-  static closureOf(fn: object): Closure | undefined {
-    return #closure in fn ? fn.#closure : undefined;
-  }
+  static closureOf = (fn: object): Closure | undefined =>
+    #closure in fn ? (fn as Marked).#closure : undefined;
 }
 
 /** The closure behind a function that a `closure` instruction made. */
@@ -49,44 +43,64 @@ export function activate(
   newTarget?: unknown,
 ): Frame {
   const frame = newFrame(closure, thisSeenBy(closure, thisValue), args);
-  return newTarget === undefined ? frame : { ...frame, newTarget };
+  const target = closure.lexicalThis ? closure.lexicalThis.newTarget : newTarget;
+  return target === undefined ? frame : { ...frame, newTarget: target };
 }
 
 function thisSeenBy({ code, lexicalThis }: Closure, thisValue: unknown): unknown {
   if (code.kind === 'arrow') return lexicalThis ? lexicalThis.value : thisValue;
   if (code.strict) return thisValue;
   // Sloppy code sees an object.
-  return thisValue === undefined || thisValue === null ? globalThis : Object(thisValue);
+  return thisValue === undefined || thisValue === null ? globalThis : toObject(thisValue);
 }
 
 /**
  * A real function for a closure: the name and length of the user's, `new` refused by arrows and
- * methods. `name` is given when a computed key names it.
+ * methods. `name` is given when a computed key names it; `parent` is what a derived class extends.
  */
 export function functionOf(
   closure: Closure,
   machineFor: MachineFor,
   name?: PropertyKey,
+  parent?: unknown,
 ): AnyFunction {
-  const fn = callable(closure, machineFor);
+  const fn = callable(closure, machineFor, parent);
   const { code } = closure;
   define(fn, 'length', code.parameterCount);
   define(fn, 'name', name === undefined ? code.name : functionName(name));
+  closure.fn = fn;
   new Marked(fn, closure);
   return fn;
 }
 
-function callable(closure: Closure, machineFor: MachineFor): AnyFunction {
+/** A class without elements; its constructor runs the closure. */
+export function classOf(
+  closure: Closure,
+  machineFor: MachineFor,
+  parent: unknown,
+  name?: PropertyKey,
+): AnyFunction {
+  const fn = functionOf(closure, machineFor, name, parent);
+  closure.homeObject = fn.prototype as object;
+  return fn;
+}
+
+function callable(closure: Closure, machineFor: MachineFor, parent: unknown): AnyFunction {
   const { code, lexicalThis } = closure;
   const machine = machineFor(code);
   // No register lives at the entry, so none is laid out; frames that are suspended later are new ones.
   const execute = (thisValue: unknown, args: readonly unknown[], newTarget?: unknown): unknown =>
     machine({ closure, pc: 0, registers: [], thisValue, args, newTarget, returnTo: undefined });
+  if (code.isGenerator) {
+    const begin = (thisValue: unknown, args: readonly unknown[]) =>
+      activate(closure, thisValue, args);
+    return (code.isAsync ? asyncGeneratorCallable : generatorCallable)(begin, machine);
+  }
   if (code.isAsync) return asyncCallable(closure, machine);
   switch (code.kind) {
     case 'arrow': {
-      const thisValue = lexicalThis?.value;
-      return (...args: unknown[]) => execute(thisValue, args);
+      const { value, newTarget } = lexicalThis ?? { value: undefined, newTarget: undefined };
+      return (...args: unknown[]) => execute(value, args, newTarget);
     }
     case 'method':
       return {
@@ -95,16 +109,30 @@ function callable(closure: Closure, machineFor: MachineFor): AnyFunction {
         },
       }.method;
     case 'function':
-    case 'constructor':
       return function (this: unknown, ...args: unknown[]) {
         return execute(thisSeenBy(closure, this), args, new.target);
+      };
+    case 'constructor':
+      return class {
+        constructor(...args: unknown[]) {
+          // biome-ignore lint/correctness/noConstructorReturn: a constructor may return another object
+          return execute(this, args, new.target) as object;
+        }
+      };
+    case 'derivedConstructor':
+      return class extends (parent as new () => object) {
+        // @ts-expect-error: the code itself calls the parent
+        constructor(...args: unknown[]) {
+          // biome-ignore lint/correctness/noConstructorReturn: it has made the object
+          return execute(undefined, args, new.target) as object;
+        }
       };
     default:
       return assertNever(code.kind, 'kind of function');
   }
 }
 
-const asyncPrototype = Object.getPrototypeOf(async () => {}) as object;
+const asyncPrototype = getPrototypeOf(async () => {}) as object;
 
 /** Never a constructor. */
 function asyncCallable(closure: Closure, machine: Machine): AnyFunction {
@@ -113,7 +141,7 @@ function asyncCallable(closure: Closure, machine: Machine): AnyFunction {
       return drive(activate(closure, this, args), machine);
     },
   };
-  return Object.setPrototypeOf(call, asyncPrototype) as AnyFunction;
+  return setPrototypeOf(call, asyncPrototype) as AnyFunction;
 }
 
 /** The name that a property key gives to a function. */
@@ -123,5 +151,5 @@ export function functionName(key: PropertyKey): string {
 }
 
 function define(fn: AnyFunction, key: 'name' | 'length', value: unknown): void {
-  if (fn[key] !== value) Object.defineProperty(fn, key, { value, configurable: true });
+  if (fn[key] !== value) defineProperty(fn, key, descriptor({ value, configurable: true }));
 }

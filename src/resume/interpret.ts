@@ -3,8 +3,11 @@ import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
 import { binary, unary } from '../bytecode/operators.ts';
 import { templateObject } from '../bytecode/template-object.ts';
-import { functionOf, type MachineFor } from './function-of.ts';
+import { argumentsObject, parameterCell } from './arguments-object.ts';
+import { classOf, functionOf, type MachineFor } from './function-of.ts';
+import { intrinsics } from './intrinsics.ts';
 import { keyIterator } from './iterator-record.ts';
+import { append, apply } from './primordials.ts';
 import * as semantics from './semantics.ts';
 import { Suspended } from './suspended.ts';
 import { catchIn } from './unwind.ts';
@@ -17,13 +20,22 @@ type Handler<O extends Opcode> = (
 ) => Pc | undefined;
 
 /** They end or suspend the run of a frame: its driver's business. */
-type Pausing = 'return' | 'await';
+type Pausing = 'return' | 'await' | 'yield' | 'generatorStart';
+
+/** Instructions that leave the frame running. */
+export type Performed = Exclude<Instruction, { op: Pausing }>;
 
 type Handlers = { readonly [O in Exclude<Opcode, Pausing>]: Handler<O> };
 
 const get = (frame: Frame, register: Reg): unknown => frame.registers[register];
-const all = (frame: Frame, registers: readonly Reg[]): unknown[] =>
-  registers.map((register) => frame.registers[register]);
+function all(frame: Frame, registers: readonly Reg[]): unknown[] {
+  const values: unknown[] = [];
+  for (let i = 0; i < registers.length; i++) append(values, frame.registers[registers[i]!]);
+  return values;
+}
+/** An operand that may not be there. */
+const at = (frame: Frame, register: Reg | undefined): unknown =>
+  register === undefined ? undefined : frame.registers[register];
 const cell = (frame: Frame, register: Reg): Cell => frame.registers[register] as Cell;
 const receiver = (frame: Frame, register: Reg | null): unknown =>
   register === null ? undefined : frame.registers[register];
@@ -48,7 +60,7 @@ const handlers: Handlers = {
     frame.registers[dst] = frame.args[index];
   },
   restArgs(frame, { dst, from }) {
-    frame.registers[dst] = frame.args.slice(from);
+    frame.registers[dst] = semantics.restOf(frame.args, from);
   },
   this(frame, { dst }) {
     frame.registers[dst] = frame.thisValue;
@@ -56,14 +68,18 @@ const handlers: Handlers = {
   newTarget(frame, { dst }) {
     frame.registers[dst] = frame.newTarget;
   },
-  arguments(frame, { dst }) {
-    frame.registers[dst] = semantics.argumentsObject(frame.args);
+  arguments(frame, { dst, mapped }) {
+    frame.registers[dst] = argumentsObject(frame, mapped);
+  },
+  parameterCell(frame, instruction) {
+    const object = get(frame, instruction.arguments);
+    frame.registers[instruction.dst] = parameterCell(object, instruction.index);
   },
   loadFree(frame, { dst, name }) {
     frame.registers[dst] = frame.closure.scope.get(name);
   },
   storeFree(frame, { name, src }) {
-    frame.closure.scope.set(name, get(frame, src));
+    frame.closure.scope.set(name, get(frame, src), isStrict(frame));
   },
   typeofFree(frame, { dst, name }) {
     const { scope } = frame.closure;
@@ -81,10 +97,22 @@ const handlers: Handlers = {
   outerCell(frame, { dst, index }) {
     frame.registers[dst] = frame.closure.cells[index];
   },
-  closure(frame, { dst, code, cells, nameFrom }, machineFor) {
-    const closure = innerClosure(frame, code, all(frame, cells) as Cell[]);
+  closure(frame, { dst, code, cells, nameFrom, home }, machineFor) {
+    const homeObject = home === undefined ? undefined : (get(frame, home) as object);
+    const closure = innerClosure(frame, code, all(frame, cells) as Cell[], homeObject);
     const name = nameFrom === undefined ? undefined : (get(frame, nameFrom) as PropertyKey);
     frame.registers[dst] = functionOf(closure, machineFor, name);
+  },
+  class(frame, { dst, code, cells, nameFrom, parent }, machineFor) {
+    const closure = innerClosure(frame, code, all(frame, cells) as Cell[]);
+    const name = nameFrom === undefined ? undefined : (get(frame, nameFrom) as PropertyKey);
+    const extended = parent === null ? undefined : get(frame, parent);
+    frame.registers[dst] = classOf(closure, machineFor, extended, name);
+  },
+  intrinsic(frame, { dst, name, args }) {
+    const operation = intrinsics[name] as (frame: Frame, ...operands: unknown[]) => unknown;
+    const { 0: a, 1: b, 2: c, 3: d } = args;
+    frame.registers[dst] = operation(frame, at(frame, a), at(frame, b), at(frame, c), at(frame, d));
   },
   unary(frame, { dst, operator, src }) {
     frame.registers[dst] = unary(operator, get(frame, src));
@@ -149,7 +177,7 @@ const handlers: Handlers = {
     frame.registers[dst] = {};
   },
   defineProp(frame, { object, key, src }) {
-    semantics.defineProperty(get(frame, object), get(frame, key), get(frame, src));
+    semantics.defineDataProperty(get(frame, object), get(frame, key), get(frame, src));
   },
   defineAccessor(frame, { object, key, accessor, src }) {
     semantics.defineAccessor(get(frame, object), get(frame, key), accessor, get(frame, src));
@@ -170,23 +198,23 @@ const handlers: Handlers = {
     const callee = calledFunction(frame, instruction.callee);
     const args = all(frame, instruction.args);
     const thisValue = receiver(frame, instruction.receiver);
-    frame.registers[instruction.dst] = Reflect.apply(callee, thisValue, args);
+    frame.registers[instruction.dst] = apply(callee, thisValue, args);
   },
   callSpread(frame, instruction) {
     const callee = calledFunction(frame, instruction.callee);
     const args = get(frame, instruction.args) as unknown[];
     const thisValue = receiver(frame, instruction.receiver);
-    frame.registers[instruction.dst] = Reflect.apply(callee, thisValue, args);
+    frame.registers[instruction.dst] = apply(callee, thisValue, args);
   },
   construct(frame, { dst, callee, args }) {
     const { code } = frame.closure;
     const target = get(frame, callee);
-    frame.registers[dst] = semantics.construct(code, frame.pc, target, all(frame, args));
+    frame.registers[dst] = semantics.constructNew(code, frame.pc, target, all(frame, args));
   },
   constructSpread(frame, { dst, callee, args }) {
     const { code } = frame.closure;
     const values = get(frame, args) as unknown[];
-    frame.registers[dst] = semantics.construct(code, frame.pc, get(frame, callee), values);
+    frame.registers[dst] = semantics.constructNew(code, frame.pc, get(frame, callee), values);
   },
   getSuper(frame, { dst, key }) {
     frame.registers[dst] = semantics.getSuper(frame, key);
@@ -230,28 +258,32 @@ function calledFunction(frame: Frame, callee: Reg) {
 }
 
 /** What the `closure` instruction makes in a frame: arrows keep the frame's `this` and `super`. */
-export function innerClosure(frame: Frame, index: number, cells: readonly Cell[]): Closure {
-  const { code, scope, homeObject } = frame.closure;
+export function innerClosure(
+  frame: Frame,
+  index: number,
+  cells: readonly Cell[],
+  home?: object,
+): Closure {
+  const { code, scope, homeObject, lexicalThis } = frame.closure;
   const inner = code.inner[index];
   invariant(inner, 'the inner code exists');
-  if (inner.kind !== 'arrow') return { code: inner, scope, cells };
-  return { code: inner, scope, cells, homeObject, lexicalThis: { value: frame.thisValue } };
+  if (inner.kind !== 'arrow') return { code: inner, scope, cells, homeObject: home };
+  const { thisValue: value, newTarget } = frame;
+  const closure = lexicalThis?.closure ?? frame.closure;
+  const around = { value, newTarget, closure };
+  return { code: inner, scope, cells, homeObject, lexicalThis: around };
 }
 
 /**
- * Executes the instruction at `frame.pc`, which neither returns nor awaits, and moves the pc on. When it throws,
+ * Executes the instruction at `frame.pc`, which neither returns nor suspends the frame, and moves the pc on. When it throws,
  * the pc stays on it. `machineFor` runs the functions that the instruction makes.
  */
-export function perform(
-  frame: Frame,
-  instruction: Exclude<Instruction, { op: Pausing }>,
-  machineFor: MachineFor,
-): void {
+export function perform(frame: Frame, instruction: Performed, machineFor: MachineFor): void {
   const handler = handlers[instruction.op] as Handler<Opcode>;
   frame.pc = handler(frame, instruction, machineFor) ?? frame.pc + 1;
 }
 
-/** Runs a frame by itself to its return or next `await`, without hooks and without generated code. */
+/** Runs a frame by itself to its return or to where it is suspended, without hooks and without generated code. */
 export function interpret(frame: Frame, machineFor: MachineFor): unknown {
   const { instructions } = frame.closure.code;
   for (;;) {
@@ -259,7 +291,10 @@ export function interpret(frame: Frame, machineFor: MachineFor): unknown {
       for (;;) {
         const instruction = instructions[frame.pc]!;
         if (instruction.op === 'return') return get(frame, instruction.src);
-        if (instruction.op === 'await') return new Suspended(get(frame, instruction.src));
+        if (instruction.op === 'await' || instruction.op === 'yield') {
+          return new Suspended(get(frame, instruction.src));
+        }
+        if (instruction.op === 'generatorStart') return new Suspended(undefined);
         perform(frame, instruction, machineFor);
       }
     } catch (error) {

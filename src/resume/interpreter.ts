@@ -5,7 +5,7 @@ import { writes } from '../bytecode/effects.ts';
 import type { Cell, Closure, Frame, Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { activate, functionOf } from './function-of.ts';
-import { perform } from './interpret.ts';
+import { type Performed, perform } from './interpret.ts';
 import { machineFor } from './machine.ts';
 import { catchIn, unwindTo } from './unwind.ts';
 
@@ -18,6 +18,8 @@ export type StepResult =
   | { readonly kind: 'return'; readonly value: unknown }
   /** The frame stays where it is, until `resumeWith`. */
   | { readonly kind: 'await'; readonly value: unknown }
+  /** A generator stops here: whoever drives it goes on. */
+  | { readonly kind: 'suspend'; readonly value: unknown }
   /** The instruction threw; the frame stands at its handler. */
   | { readonly kind: 'caught'; readonly error: unknown };
 
@@ -35,6 +37,10 @@ export function step(frame: Frame): StepResult {
   if (instruction.op === 'await') {
     return { kind: 'await', value: frame.registers[instruction.src] };
   }
+  if (instruction.op === 'yield') {
+    return { kind: 'suspend', value: frame.registers[instruction.src] };
+  }
+  if (instruction.op === 'generatorStart') return { kind: 'suspend', value: undefined };
   try {
     perform(frame, instruction, machineFor);
   } catch (error) {
@@ -122,10 +128,11 @@ function loop(frames: Frame[], hooks: RunHooks): unknown {
       frames.push(entered);
       continue;
     }
-    invariant(instruction.op !== 'await', 'async code is driven');
+    const { op } = instruction;
+    invariant(op !== 'await' && op !== 'yield' && op !== 'generatorStart', 'such code is driven');
     const written = hooks.afterInstruction && writes(instruction);
     const before = written === undefined ? undefined : frame.registers[written];
-    perform(frame, instruction, machineFor);
+    perform(frame, instruction as Performed, machineFor);
     hooks.afterInstruction?.(frame, pc, instruction, before);
   }
 }

@@ -1,3 +1,5 @@
+import { apply, isArray, isObject } from './primordials.ts';
+
 /** An iteration under way: what an iterator register holds. */
 export abstract class IteratorRecord {
   /** Exhausted, closed or failed: the iterator isn't asked or closed any more. */
@@ -21,24 +23,29 @@ export abstract class IteratorRecord {
   }
 }
 
-/** Mirrors the specification's record: `next` is looked up once. */
+/** An iterator with its `next`, which is looked up once. */
+export interface Protocol {
+  readonly iterator: Iterator<unknown>;
+  readonly next: () => unknown;
+}
+
+/** Mirrors the specification's record. */
 class ProtocolIterator extends IteratorRecord {
   private readonly iterator: Iterator<unknown>;
   private readonly next: () => unknown;
 
-  constructor(iterator: Iterator<unknown>) {
+  constructor({ iterator, next }: Protocol) {
     super();
     this.iterator = iterator;
-    this.next = iterator.next;
+    this.next = next;
   }
 
   advance(): boolean {
     if (this.done) return false;
     this.done = true;
-    const result = Reflect.apply(this.next, this.iterator, []);
-    if (!isObject(result)) throw notAnObject(result);
-    if ((result as IteratorResult<unknown>).done) return false;
-    this.current = (result as IteratorResult<unknown>).value;
+    const result = iteratorResult(apply(this.next, this.iterator, [])) as IteratorResult<unknown>;
+    if (result.done) return false;
+    this.current = result.value;
     this.done = false;
     return true;
   }
@@ -48,8 +55,10 @@ class ProtocolIterator extends IteratorRecord {
     this.done = true;
     const method = this.iterator.return;
     if (method === undefined || method === null) return;
-    const result = Reflect.apply(method, this.iterator, []);
-    if (!isObject(result)) throw notAnObject(result);
+    if (typeof method !== 'function') {
+      throw new TypeError(`${String(method)} is not a function`);
+    }
+    iteratorResult(apply(method, this.iterator, []));
   }
 }
 
@@ -88,7 +97,7 @@ class KeyIterator extends IteratorRecord {
   advance(): boolean {
     if (this.done) return false;
     this.done = true; // unless it goes well: a proxy's trap may throw
-    const { value, done } = this.keys.next();
+    const { value, done } = apply(generatorNext, this.keys, []) as IteratorResult<string>;
     if (done) return false;
     this.current = value;
     this.done = false;
@@ -104,6 +113,8 @@ function* namesIn(object: unknown): Generator<string> {
   for (const name in object as object) yield name;
 }
 
+const generatorNext = namesIn(undefined).next;
+
 /** `for (… in object)`. */
 export function keyIterator(object: unknown): IteratorRecord {
   return new KeyIterator(object);
@@ -113,31 +124,49 @@ const arrayValues = Array.prototype[Symbol.iterator];
 const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as Iterator<unknown>;
 const arrayNext = arrayIteratorPrototype.next;
 
-const isObject = (value: unknown): boolean =>
-  (typeof value === 'object' && value !== null) || typeof value === 'function';
-
-const notAnObject = (result: unknown): TypeError =>
-  new TypeError(`Iterator result ${String(result)} is not an object`);
+export function iteratorResult(result: unknown): unknown {
+  if (isObject(result)) return result;
+  throw new TypeError(`Iterator result ${String(result)} is not an object`);
+}
 
 /** `for (… of iterable)`; throws `error()` when it isn't iterable. */
 export function openIterator(iterable: unknown, error: () => TypeError): IteratorRecord {
+  const method = iteratorMethod(iterable, error);
+  if (method === arrayValues && arrayIteratorPrototype.next === arrayNext) {
+    if (isArray(iterable)) return new ArrayIterator(iterable, 0);
+  }
+  return new ProtocolIterator(callProtocol(iterable, method));
+}
+
+/** The iterator itself, also of an array. */
+export const protocolOf = (iterable: unknown, error: () => TypeError): Protocol =>
+  callProtocol(iterable, iteratorMethod(iterable, error));
+
+function iteratorMethod(iterable: unknown, error: () => TypeError): () => unknown {
   if (iterable === undefined || iterable === null) throw error();
   const method = (iterable as Iterable<unknown>)[Symbol.iterator];
   if (typeof method !== 'function') throw error();
-  if (method === arrayValues && arrayIteratorPrototype.next === arrayNext) {
-    if (Array.isArray(iterable)) return new ArrayIterator(iterable, 0);
-  }
-  const iterator = Reflect.apply(method, iterable, []);
-  if (!isObject(iterator)) {
-    throw new TypeError('Result of the Symbol.iterator method is not an object');
-  }
-  return new ProtocolIterator(iterator);
+  return method;
 }
 
-/** The iteration by an iterator's methods. */
-export function iterationOf(iterator: Iterator<unknown>): IteratorRecord {
-  return new ProtocolIterator(iterator);
+function callProtocol(iterable: unknown, method: () => unknown): Protocol {
+  const iterator = callMethod(iterable, method);
+  return { iterator, next: iterator.next };
 }
+
+function callMethod(iterable: unknown, method: () => unknown): Iterator<unknown> {
+  const iterator = apply(method, iterable, []) as Iterator<unknown>;
+  if (isObject(iterator)) return iterator;
+  throw new TypeError('Result of the Symbol.iterator method is not an object');
+}
+
+/** The iterator alone, for the engine's own `yield*`, which looks `next` up. */
+export const iteratorOf = (iterable: unknown, error: () => TypeError): Iterator<unknown> =>
+  callMethod(iterable, iteratorMethod(iterable, error));
+
+/** The iteration by an iterator's methods. */
+export const iterationOf = (iterator: Iterator<unknown>): IteratorRecord =>
+  new ProtocolIterator({ iterator, next: iterator.next });
 
 /** The iteration over an array whose next element is number `next`. */
 export function arrayIteratorAt(array: readonly unknown[], next: number): IteratorRecord {

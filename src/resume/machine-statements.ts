@@ -67,6 +67,19 @@ function calls(
   ];
 }
 
+/** Leaves the machine with the frame as data: what goes on after it stands in it. */
+function suspend({ code, pc }: Place, value: Expression): Statement[] {
+  const held = property(id('F'), 'registers');
+  return [
+    assign(property(held, 'length'), literal(0)),
+    ...[...liveDuring(code, pc)].map((each) =>
+      assign(element(held, literal(each)), register(each)),
+    ),
+    assign(property(id('F'), 'pc'), literal(pc)),
+    returns(help('suspend', value)),
+  ];
+}
+
 const generators: { readonly [O in Opcode]: Generator<O> } = {
   const: (i) => set(i.dst, literal(i.value)),
   regexp: (i) => set(i.dst, help('regexp', literal(i.pattern), literal(i.flags))),
@@ -74,10 +87,11 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   uninitialized: (i) => set(i.dst, property(id('H'), 'uninitialized')),
   checkInitialized: (i) => [run(help('checkInitialized', register(i.src), literal(i.name)))],
   arg: (i) => set(i.dst, element(id('A'), literal(i.index))),
-  restArgs: (i) => set(i.dst, call(property(id('A'), 'slice'), [literal(i.from)])),
+  restArgs: (i) => set(i.dst, help('restOf', id('A'), literal(i.from))),
   this: (i) => set(i.dst, id('T')),
   newTarget: (i) => set(i.dst, property(id('F'), 'newTarget')),
-  arguments: (i) => set(i.dst, help('argumentsObject', id('A'))),
+  arguments: (i) => set(i.dst, help('argumentsObject', id('F'), literal(i.mapped))),
+  parameterCell: (i) => set(i.dst, help('parameterCell', register(i.arguments), literal(i.index))),
   loadFree(i, place) {
     const reader = id(`g${place.readerOf(i.name)}`);
     const made = call(property(id('S'), 'reader'), [literal(i.name)]);
@@ -94,16 +108,36 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
       ),
     );
   },
-  storeFree: (i) => [run(call(property(id('S'), 'set'), [literal(i.name), register(i.src)]))],
+  storeFree: (i, { code }) => [
+    run(call(property(id('S'), 'set'), [literal(i.name), register(i.src), literal(code.strict)])),
+  ],
   typeofFree: (i) => set(i.dst, help('typeofFree', id('S'), literal(i.name))),
   newCell: (i) => set(i.dst, help('newCell')),
   loadCell: (i) => set(i.dst, property(register(i.cell), 'value')),
   storeCell: (i) => [assign(property(register(i.cell), 'value'), register(i.src))],
   outerCell: (i) => set(i.dst, element(id('K'), literal(i.index))),
   closure(i) {
-    const name = i.nameFrom === undefined ? [] : [register(i.nameFrom)];
-    return set(i.dst, help('closure', id('F'), literal(i.code), registers(i.cells), ...name));
+    const extra = [i.nameFrom, i.home].map((each) =>
+      each === undefined ? literal(undefined) : register(each),
+    );
+    return set(i.dst, help('closure', id('F'), literal(i.code), registers(i.cells), ...extra));
   },
+  class(i, place) {
+    const parent = i.parent === null ? literal(undefined) : register(i.parent);
+    const name = i.nameFrom === undefined ? [] : [register(i.nameFrom)];
+    const cells = registers(i.cells);
+    return [
+      markPlace(place),
+      ...set(i.dst, help('class', id('F'), literal(i.code), cells, parent, ...name)),
+    ];
+  },
+  intrinsic: (i, place) => [
+    markPlace(place),
+    ...set(
+      i.dst,
+      call(property(property(id('H'), 'intrinsics'), i.name), [id('F'), ...i.args.map(register)]),
+    ),
+  ],
   unary: (i) => set(i.dst, unary(i.operator, register(i.src))),
   binary: (i) => set(i.dst, binary(i.operator, register(i.left), register(i.right))),
   toNumeric: (i) => set(i.dst, help('toNumeric', register(i.src))),
@@ -146,7 +180,7 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   ],
   newObject: (i) => set(i.dst, { type: 'ObjectExpression', properties: [] }),
   defineProp: (i) => [
-    run(help('defineProperty', register(i.object), register(i.key), register(i.src))),
+    run(help('defineDataProperty', register(i.object), register(i.key), register(i.src))),
   ],
   defineAccessor: (i) => [
     run(
@@ -167,25 +201,17 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   callSpread: (i, place) => calls(i, place, register(i.args), undefined),
   construct: (i, place) => [
     markPlace(place),
-    ...set(i.dst, help('construct', ...self(place), register(i.callee), registers(i.args))),
+    ...set(i.dst, help('constructNew', ...self(place), register(i.callee), registers(i.args))),
   ],
   constructSpread: (i, place) => [
     markPlace(place),
-    ...set(i.dst, help('construct', ...self(place), register(i.callee), register(i.args))),
+    ...set(i.dst, help('constructNew', ...self(place), register(i.callee), register(i.args))),
   ],
   getSuper: (i) => set(i.dst, help('getSuper', id('F'), literal(i.key))),
   getSuperElem: (i) => set(i.dst, help('getSuper', id('F'), register(i.key))),
-  await(i, { code, pc }) {
-    const held = property(id('F'), 'registers');
-    return [
-      assign(property(held, 'length'), literal(0)),
-      ...[...liveDuring(code, pc)].map((each) =>
-        assign(element(held, literal(each)), register(each)),
-      ),
-      assign(property(id('F'), 'pc'), literal(pc)),
-      returns(help('suspend', register(i.src))),
-    ];
-  },
+  generatorStart: (_i, place) => suspend(place, literal(undefined)),
+  yield: (i, place) => suspend(place, register(i.src)),
+  await: (i, place) => suspend(place, register(i.src)),
   getIterator: (i, place) => [
     markPlace(place),
     ...set(i.dst, help('getIterator', ...self(place), register(i.iterable))),

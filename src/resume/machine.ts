@@ -2,8 +2,10 @@ import type { Code } from '../bytecode/code.ts';
 import { type Cell, type Frame, type Scope, uninitialized } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { templateObject } from '../bytecode/template-object.ts';
-import { functionOf, type Machine } from './function-of.ts';
+import { argumentsObject, parameterCell } from './arguments-object.ts';
+import { classOf, functionOf, type Machine } from './function-of.ts';
 import { innerClosure, interpret } from './interpret.ts';
+import { intrinsics } from './intrinsics.ts';
 import { abandonIterators, keyIterator } from './iterator-record.ts';
 import { type MachineShape, machineText } from './machine-text.ts';
 import { notCallable } from './native-errors.ts';
@@ -83,6 +85,21 @@ const machineHelpers = {
   regexp: (pattern: string, flags: string) => new RegExp(pattern, flags),
   typeofFree: (scope: Scope, name: string) =>
     scope.has(name) ? typeof scope.get(name) : 'undefined',
-  closure: (frame: Frame, index: number, cells: readonly Cell[], name?: PropertyKey) =>
-    functionOf(innerClosure(frame, index, cells), machineFor, name),
+  argumentsObject,
+  parameterCell,
+  intrinsics,
+  closure: (
+    frame: Frame,
+    index: number,
+    cells: readonly Cell[],
+    name?: PropertyKey,
+    home?: object,
+  ) => functionOf(innerClosure(frame, index, cells, home), machineFor, name),
+  class: (
+    frame: Frame,
+    index: number,
+    cells: readonly Cell[],
+    parent: unknown,
+    name?: PropertyKey,
+  ) => classOf(innerClosure(frame, index, cells), machineFor, parent, name),
 };

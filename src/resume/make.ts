@@ -4,10 +4,10 @@ import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { Make, Recipe } from '../traces/trace-result.ts';
+import { unmappedArguments } from './arguments-object.ts';
 import { arrayIteratorAt, instantiate } from './interpreter.ts';
 import { iterationOf } from './iterator-record.ts';
 import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
-import { argumentsObject } from './semantics.ts';
 
 /**
  * Makes the objects of one run: first empty containers, then what is made of others, then the
@@ -67,7 +67,7 @@ function compileMake(make: Make): CompiledMake {
       const append = compileItems(make.elements);
       const { length } = make.elements;
       return {
-        empty: () => argumentsObject(new Array<unknown>(length).fill(undefined)),
+        empty: () => unmappedArguments(new Array<unknown>(length).fill(undefined)),
         fill: (made, values) => {
           const items: unknown[] = [];
           append(items, values);

@@ -21,19 +21,24 @@ function calledText(node: Expression): string | undefined {
 const calleeText = (callee: Expression | Super): string =>
   callee.type === 'ChainExpression' ? '(intermediate value)' : expressionText(callee);
 
-export function notIterable(code: Code, pc: Pc, value: unknown): TypeError {
+export function notIterable(
+  code: Code,
+  pc: Pc,
+  value: unknown,
+  what: 'iterable' | 'async iterable' = 'iterable',
+): TypeError {
   const node = expressionAt(code, pc);
   if (!node) return notIterableValue(value);
   switch (node.type) {
     case 'CallExpression':
       return new TypeError(
-        `${expressionText(node.callee)} is not a function or its return value is not iterable`,
+        `${expressionText(node.callee)} is not a function or its return value is not ${what}`,
       );
     case 'ArrayExpression':
     case 'AssignmentExpression':
       return notIterableValue(value);
     default:
-      return new TypeError(`${expressionText(node)} is not iterable`);
+      return new TypeError(`${expressionText(node)} is not ${what}`);
   }
 }
 

@@ -5,6 +5,22 @@ import type { Pc } from '../bytecode/instructions.ts';
 import { functionName } from './function-of.ts';
 import { IteratorRecord, openIterator } from './iterator-record.ts';
 import { notCallable, notIterable } from './native-errors.ts';
+import {
+  append,
+  construct,
+  defineProperty,
+  deleteProperty as deletePropertyOf,
+  descriptor,
+  get,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  ownKeys,
+  set,
+  setPrototypeOf,
+  toObject,
+  weakGet,
+  weakSet,
+} from './primordials.ts';
 
 /**
  * What instructions do beyond one native operator. The interpreter and the state machine share these,
@@ -27,7 +43,7 @@ export function increment(value: unknown, by: 1 | -1): unknown {
 
 export function toPropertyKey(value: unknown): PropertyKey {
   if (typeof value === 'string' || typeof value === 'symbol') return value;
-  return Reflect.ownKeys({ [value as string]: 0 })[0]!;
+  return ownKeys({ [value as string]: 0 })[0]!;
 }
 
 export function template(strings: readonly string[], values: readonly unknown[]): string {
@@ -38,8 +54,16 @@ export function template(strings: readonly string[], values: readonly unknown[])
 
 export function checkInitialized(value: unknown, name: string): void {
   if (value !== uninitialized) return;
+  if (name === 'this') throw noThis();
   throw new ReferenceError(`Cannot access '${name}' before initialization`);
 }
+
+/** `this` of a derived constructor. */
+export const noThis = (): ReferenceError =>
+  new ReferenceError(
+    'Must call super constructor in derived class before accessing ' +
+      "'this' or returning from derived constructor",
+  );
 
 export function requireObject(value: unknown, what: string): void {
   if (value !== undefined && value !== null) return;
@@ -52,23 +76,19 @@ export function setProperty(strict: boolean, object: unknown, key: unknown, valu
     (object as Properties)[key as PropertyKey] = value;
     return;
   }
-  Reflect.set(Object(object), key as PropertyKey, value, object);
+  set(toObject(object), toPropertyKey(key), value, object);
 }
 
 export function deleteProperty(strict: boolean, object: unknown, key: unknown): boolean {
   if (strict || object === undefined || object === null) {
     return delete (object as Properties)[key as PropertyKey];
   }
-  return Reflect.deleteProperty(Object(object), key as PropertyKey);
+  return deletePropertyOf(toObject(object), key as PropertyKey);
 }
 
-export function defineProperty(object: unknown, key: unknown, value: unknown): void {
-  Object.defineProperty(object, key as PropertyKey, {
-    value,
-    writable: true,
-    enumerable: true,
-    configurable: true,
-  });
+export function defineDataProperty(object: unknown, key: unknown, value: unknown): void {
+  const fields = { value, writable: true, enumerable: true, configurable: true };
+  defineProperty(object as object, key as PropertyKey, descriptor(fields));
 }
 
 export function defineAccessor(
@@ -78,53 +98,57 @@ export function defineAccessor(
   fn: unknown,
 ): void {
   const name = `${accessor} ${functionName(key as PropertyKey)}`;
-  Object.defineProperty(fn, 'name', { value: name, configurable: true });
-  Object.defineProperty(object, key as PropertyKey, {
-    [accessor]: fn,
-    enumerable: true,
-    configurable: true,
-  });
+  defineProperty(fn as object, 'name', descriptor({ value: name, configurable: true }));
+  const fields = { [accessor]: fn, enumerable: true, configurable: true } as PropertyDescriptor;
+  defineProperty(object as object, key as PropertyKey, descriptor(fields));
 }
 
 export function setPrototype(object: unknown, prototype: unknown): void {
   const isPrototype = typeof prototype === 'object' || typeof prototype === 'function';
-  if (isPrototype) Object.setPrototypeOf(object, prototype);
+  if (isPrototype) setPrototypeOf(object as object, prototype as object | null);
 }
 
-/** As strict code has it: its elements are apart from the parameters. */
-export function argumentsObject(args: readonly unknown[]): object {
-  const make = function (this: unknown): object {
-    // biome-ignore lint/complexity/noArguments: it is what is asked for
-    return arguments;
-  };
-  return Reflect.apply(make, undefined, args);
+export function restOf(args: readonly unknown[], from: number): unknown[] {
+  const rest: unknown[] = [];
+  for (let i = from; i < args.length; i++) append(rest, args[i]);
+  return rest;
 }
 
 export function objectSpread(object: unknown, source: unknown): void {
   // Defined, not assigned: no setter of the prototype runs, and `__proto__` is a key like others.
   const copy = { ...(source as object) };
-  for (const key of Reflect.ownKeys(copy)) defineProperty(object, key, (copy as Properties)[key]);
+  const keys = ownKeys(copy);
+  for (let i = 0; i < keys.length; i++) {
+    defineDataProperty(object, keys[i]!, (copy as Properties)[keys[i]!]);
+  }
 }
 
 export function objectRest(source: unknown, excluded: readonly unknown[]): object {
   const rest = {};
-  const object = Object(source);
-  for (const key of Reflect.ownKeys(object)) {
-    if (excluded.includes(key)) continue;
-    if (Reflect.getOwnPropertyDescriptor(object, key)?.enumerable) {
-      defineProperty(rest, key, object[key]);
+  const object = toObject(source) as Properties;
+  const keys = ownKeys(object);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]!;
+    if (isAmong(excluded, key)) continue;
+    if (getOwnPropertyDescriptor(object, key)?.enumerable) {
+      defineDataProperty(rest, key, object[key]);
     }
   }
   return rest;
 }
 
+function isAmong(values: readonly unknown[], value: unknown): boolean {
+  for (let i = 0; i < values.length; i++) if (values[i] === value) return true;
+  return false;
+}
+
 export function arrayPush(array: unknown, value: unknown): void {
-  (array as unknown[]).push(value);
+  append(array as unknown[], value);
 }
 
 export function arraySpread(code: Code, pc: Pc, array: unknown, iterable: unknown): void {
   const record = getIterator(code, pc, iterable);
-  while (record.advance()) (array as unknown[]).push(record.current);
+  while (record.advance()) append(array as unknown[], record.current);
 }
 
 export function getIterator(code: Code, pc: Pc, iterable: unknown): IteratorRecord {
@@ -143,22 +167,29 @@ export function asFunction(code: Code, pc: Pc, callee: unknown): Callable {
   return callee as Callable;
 }
 
-export function construct(code: Code, pc: Pc, callee: unknown, args: readonly unknown[]): unknown {
+export function constructNew(
+  code: Code,
+  pc: Pc,
+  callee: unknown,
+  args: readonly unknown[],
+): unknown {
   if (typeof callee !== 'function' || !isConstructor(callee)) throw notCallable(code, pc);
-  return Reflect.construct(callee, args);
+  return construct(callee, args as unknown[]);
 }
 
-const constructors = new WeakSet<object>();
+const constructors = new WeakMap<object, true>();
+const trap = Object.assign(Object.create(null), { construct: () => ({}) }) as object;
+const ProxyConstructor = Proxy;
 
-function isConstructor(callee: object): boolean {
-  if (constructors.has(callee)) return true;
+export function isConstructor(callee: object): boolean {
+  if (weakGet(constructors, callee)) return true;
   try {
     // A proxy has a construct trap exactly when its target is a constructor; the user's never runs.
-    new (new Proxy(callee, { construct: () => ({}) }) as new () => object)();
+    new (new ProxyConstructor(callee, trap) as unknown as new () => object)();
   } catch {
     return false;
   }
-  constructors.add(callee);
+  weakSet(constructors, callee, true);
   return true;
 }
 
@@ -182,8 +213,20 @@ function privateName(scope: Scope, name: string): PrivateAccess {
 
 /** `super.key`: looked up above the home object, with the frame's `this` as receiver. */
 export function getSuper(frame: Frame, key: unknown): unknown {
-  const { homeObject } = frame.closure;
-  invariant(homeObject, `the home object of ${frame.closure.code.name} is known`);
-  const above = Object.getPrototypeOf(homeObject);
-  return above === null ? undefined : Reflect.get(above, key as PropertyKey, frame.thisValue);
+  const above = getSuperBase(frame);
+  if (above === null) throw noSuperProperty('read', key);
+  return get(above, key as PropertyKey, frame.thisValue);
+}
+
+/** Where `super` looks: above the home object. */
+export function getSuperBase({ closure }: Frame): object | null {
+  const { homeObject } = closure;
+  invariant(homeObject, `the home object of ${closure.code.name} is known`);
+  return getPrototypeOf(homeObject) as object | null;
+}
+
+/** V8's words for a class that extends null. */
+export function noSuperProperty(what: 'read' | 'set', key: unknown): TypeError {
+  const verb = what === 'read' ? 'reading' : 'setting';
+  return new TypeError(`Cannot ${what} properties of null (${verb} '${String(key)}')`);
 }

@@ -22,6 +22,7 @@ export function findFunction(text: string): { node: FunctionNode; kind: Code['ki
     ecmaVersion: 'latest',
     sourceType: 'script',
     checkPrivateFields: false,
+    allowSuperOutsideMethod: true,
   });
   const found = search(root, 'function');
   if (!found) throw new Error(`no function in ${text}`);

@@ -22,6 +22,8 @@ export const controlHandlers: Handlers<
   | 'iteratorNext'
   | 'iteratorClose'
   | 'await'
+  | 'yield'
+  | 'generatorStart'
 > = {
   jump: (_t, _frame, { target }) => target,
   jumpIf: (t, frame, { test, target }) => {
@@ -41,6 +43,8 @@ export const controlHandlers: Handlers<
   await: () => {
     throw new GraphBreak('await', 'the function waits here');
   },
+  yield: () => breakAtGenerator(),
+  generatorStart: () => breakAtGenerator(),
   throw: (t, frame, { src }) => goToHandler(t, get(frame, src)),
 
   getIterator: (t, frame, { dst, iterable }) =>
@@ -67,6 +71,10 @@ export const controlHandlers: Handlers<
     closeIteration(t, iteration);
   },
 };
+
+function breakAtGenerator(): never {
+  throw new GraphBreak('unsupported-value', 'a generator stops here');
+}
 
 /** Goes on at the innermost handler; nothing changes when there is none. */
 function goToHandler(t: Tracer, error: Variable): Pc {

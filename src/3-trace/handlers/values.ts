@@ -26,6 +26,9 @@ export const valueHandlers: Handlers<
   | 'this'
   | 'newTarget'
   | 'arguments'
+  | 'parameterCell'
+  | 'class'
+  | 'intrinsic'
   | 'templateObject'
   | 'loadFree'
   | 'storeFree'
@@ -56,9 +59,19 @@ export const valueHandlers: Handlers<
   this: (_t, frame, { dst }) => set(frame, dst, frame.thisVariable),
   newTarget: (_t, frame, { dst }) => set(frame, dst, frame.newTarget ?? undefinedVariable),
 
-  arguments: (t, frame, { dst }) => {
+  arguments: (t, frame, { dst, mapped }) => {
+    if (mapped) throw new GraphBreak('unsupported-value', 'arguments shares its elements');
     if (frame.entry !== null) guardArgumentCount(t, frame);
     set(frame, dst, { kind: 'newArray', elements: [...frame.args], isArguments: true });
+  },
+  parameterCell: () => {
+    throw new GraphBreak('unsupported-value', 'arguments is used');
+  },
+  class: (_t, _frame, { name }) => {
+    throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
+  },
+  intrinsic: (_t, _frame, { name }) => {
+    throw new GraphBreak('unsupported-value', `a step that is not traced: ${name}`);
   },
 
   templateObject: (t, frame, instruction) => {
@@ -96,7 +109,10 @@ export const valueHandlers: Handlers<
     } else t.effects.write(target.value, target.source, 'value', get(frame, src));
   },
   outerCell: (_t, frame, { dst, index }) => set(frame, dst, frame.cells[index]!),
-  closure: (_t, frame, { dst, code, cells, nameFrom }) => {
+  closure: (_t, frame, { dst, code, cells, nameFrom, home }) => {
+    if (home !== undefined) {
+      throw new GraphBreak('unsupported-value', 'a method that uses super is made');
+    }
     if (nameFrom !== undefined) {
       throw new GraphBreak('unsupported-value', 'a function named by a computed key');
     }

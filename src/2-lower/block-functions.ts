@@ -1,0 +1,75 @@
+import type { AnyNode, FunctionDeclaration, Statement } from 'acorn';
+import { childrenOf } from '../syntax/children.ts';
+import { boundNames } from './declarations.ts';
+import { clause, declaredFunction, isClass, isFunctionNode } from './nodes.ts';
+
+/**
+ * In: the body of a sloppy function. Out: the functions in its blocks that are variables of the
+ * function as well (ECMAScript, annex B.3.2): those for which a `var` of their name would be no error.
+ */
+export function hoistedFunctions(
+  body: readonly Statement[],
+  taken: ReadonlySet<string>,
+): FunctionDeclaration[] {
+  const found: FunctionDeclaration[] = [];
+  const visitList = (statements: readonly AnyNode[], blocked: ReadonlySet<string>): void => {
+    const lexical = lexicalNames(statements);
+    const functions = statements.flatMap((each) => declaredFunction(each) ?? []);
+    for (const fn of functions) {
+      const isPlain = !fn.async && !fn.generator;
+      if (isPlain && !blocked.has(fn.id.name) && !lexical.has(fn.id.name)) found.push(fn);
+    }
+    const inside = new Set([...blocked, ...lexical, ...functions.map(({ id }) => id.name)]);
+    for (const statement of statements) visit(statement, inside);
+  };
+  const visit = (node: AnyNode, blocked: ReadonlySet<string>): void => {
+    if (isFunctionNode(node) || isClass(node)) return;
+    switch (node.type) {
+      case 'BlockStatement':
+        visitList(node.body, blocked);
+        return;
+      case 'SwitchStatement':
+        visitList(
+          node.cases.flatMap(({ consequent }) => consequent),
+          blocked,
+        );
+        return;
+      case 'IfStatement':
+        for (const part of [node.consequent, node.alternate]) {
+          if (part) visit(clause(part), blocked);
+        }
+        return;
+      case 'ForStatement':
+      case 'ForInStatement':
+      case 'ForOfStatement': {
+        const head = node.type === 'ForStatement' ? node.init : node.left;
+        visit(node.body, new Set([...blocked, ...(head ? lexicalNames([head]) : [])]));
+        return;
+      }
+      case 'CatchClause': {
+        // The name of a simple parameter may be that of a `var`.
+        const names = node.param && node.param.type !== 'Identifier' ? boundNames(node.param) : [];
+        const parameter = names.map(({ identifier }) => identifier.name);
+        visit(node.body, new Set([...blocked, ...parameter]));
+        return;
+      }
+      default:
+        for (const child of childrenOf(node)) visit(child, blocked);
+    }
+  };
+  const blocked = new Set([...taken, ...lexicalNames(body)]);
+  for (const statement of body) visit(statement, blocked);
+  return found;
+}
+
+function lexicalNames(statements: readonly AnyNode[]): Set<string> {
+  const names = new Set<string>();
+  for (const statement of statements) {
+    if (statement.type === 'ClassDeclaration' && statement.id) names.add(statement.id.name);
+    if (statement.type !== 'VariableDeclaration' || statement.kind === 'var') continue;
+    for (const { id } of statement.declarations) {
+      for (const { identifier } of boundNames(id)) names.add(identifier.name);
+    }
+  }
+  return names;
+}

@@ -1,0 +1,142 @@
+import type {
+  AnyNode,
+  FunctionDeclaration,
+  Identifier,
+  Node,
+  PrivateIdentifier,
+  PropertyDefinition,
+} from 'acorn';
+import {
+  type Analysis,
+  Binding,
+  type BindingKind,
+  type BlockFunction,
+  FunctionScope,
+  LexicalScope,
+  type Range,
+  type Use,
+} from './bindings.ts';
+import type { BoundName } from './declarations.ts';
+import type { FunctionLike } from './nodes.ts';
+import { type LowerRefusal, refuse } from './refusal.ts';
+
+/** Collects scopes, and what the names used in them mean; `analyze` walks the tree. */
+export class ScopeBuilder implements Analysis {
+  readonly functions = new Map<Node, FunctionScope>();
+  readonly scopes = new Map<Node, LexicalScope>();
+  readonly selfNames = new Map<AnyNode, Binding>();
+  readonly uses = new Map<Identifier, Use>();
+  readonly thisUses = new Map<Node, Binding>();
+  readonly privateUses = new Map<PrivateIdentifier, Binding>();
+  readonly fieldKeys = new Map<PropertyDefinition, Binding>();
+  readonly blockFunctions = new Map<FunctionDeclaration, BlockFunction>();
+  refusal: LowerRefusal | undefined;
+
+  openFunction(
+    node: FunctionLike,
+    around: LexicalScope | undefined,
+    callableFrom: number,
+    strict: boolean,
+  ): FunctionScope {
+    const owner = new FunctionScope(node, around?.owner, callableFrom, strict);
+    this.functions.set(node, owner);
+    return owner;
+  }
+
+  openScope(node: Node, owner: FunctionScope, parent: LexicalScope | undefined): LexicalScope {
+    const scope = new LexicalScope(owner, parent, node.start);
+    this.scopes.set(node, scope);
+    return scope;
+  }
+
+  declare(
+    scope: LexicalScope,
+    kind: BindingKind,
+    name: string,
+    from: number,
+    except: readonly Range[] = [],
+  ): Binding {
+    const binding = new Binding(name, kind, scope.owner, from, except);
+    scope.bindings.set(name, binding);
+    scope.owner.bindings.push(binding);
+    return binding;
+  }
+
+  declareName(scope: LexicalScope, kind: BindingKind, bound: BoundName): Binding {
+    const { identifier, except } = bound;
+    return this.declare(scope, kind, identifier.name, identifier.end, except);
+  }
+
+  use(node: Identifier, scope: LexicalScope, how: 'read' | 'assign' | 'declare'): void {
+    const binding = scope.resolve(node.name) ?? this.argumentsOf(node.name, scope.owner);
+    if (!binding) {
+      this.uses.set(node, { binding, checked: false });
+      return;
+    }
+    const from = scope.owner;
+    const early = how !== 'declare' && !isInitializedBefore(node.start, binding, from);
+    const checked = early && binding.kind !== 'var';
+    const constant = how === 'assign' && (binding.kind === 'const' || binding.kind === 'self');
+    this.uses.set(node, { binding, checked, constant });
+    if (early) binding.usedEarly = true;
+    this.note(binding, from, node.start, how !== 'read' && !constant);
+  }
+
+  /** `this`, and the receiver of `super`, in a derived constructor and in its arrows. */
+  useThis(node: Node, from: FunctionScope, writes = false): void {
+    let owner = from;
+    while (owner.isArrow && owner.parent) owner = owner.parent;
+    const { thisBinding } = owner;
+    if (!thisBinding) return;
+    this.thisUses.set(node, thisBinding);
+    thisBinding.usedEarly = true;
+    this.note(thisBinding, from, node.start, writes);
+  }
+
+  usePrivate(node: PrivateIdentifier, scope: LexicalScope): void {
+    const binding = scope.resolve(`#${node.name}`);
+    if (!binding) return;
+    this.privateUses.set(node, binding);
+    this.note(binding, scope.owner, node.start, false);
+  }
+
+  /** A use of a variable that no identifier of the source stands for. */
+  note(binding: Binding, from: FunctionScope, offset: number, writes: boolean): void {
+    if (from !== binding.owner) {
+      capture(binding, from);
+      return;
+    }
+    binding.uses.push(offset);
+    if (writes) binding.writes.push(offset);
+  }
+
+  refuse(...refusal: Parameters<typeof refuse>): void {
+    this.refusal ??= refuse(...refusal);
+  }
+
+  /** `arguments` is a variable of the function around the arrows, declared by its first use. */
+  private argumentsOf(name: string, from: FunctionScope): Binding | undefined {
+    if (name !== 'arguments') return undefined;
+    let owner = from;
+    while (owner.isArrow && owner.parent) owner = owner.parent;
+    const scope = this.scopes.get(owner.node);
+    if (owner.isArrow || !scope || !('params' in owner.node)) return undefined;
+    owner.arguments = this.declare(scope, 'var', name, 0);
+    return owner.arguments;
+  }
+}
+
+function capture(binding: Binding, by: FunctionScope): void {
+  binding.captured = true;
+  for (let fn: FunctionScope = by; fn !== binding.owner; fn = fn.parent!) {
+    if (!fn.outer.includes(binding)) fn.outer.push(binding);
+  }
+}
+
+/** True when a use of `binding` at `offset`, in the function `from`, always comes after its value. */
+function isInitializedBefore(offset: number, binding: Binding, from: FunctionScope): boolean {
+  if (from === binding.owner) return binding.isInitializedAt(offset);
+  let child = from;
+  while (child.parent !== binding.owner) child = child.parent!;
+  return binding.isInitializedAt(child.callableFrom);
+}

@@ -1,0 +1,60 @@
+import type { Cell, Frame } from '../bytecode/frame.ts';
+import { apply, defineProperty, descriptor, weakGet, weakSet } from './primordials.ts';
+
+/** The parameters' variables by the object that shares them. */
+const parameters = new WeakMap<object, readonly Cell[]>();
+
+/** A mapped object belongs to sloppy code, where its elements are the parameters. */
+export function argumentsObject(frame: Frame, mapped: boolean): object {
+  const { args, closure } = frame;
+  if (!mapped) return unmappedArguments(args);
+  const shared = shareArguments(closure.code.parameterCount)(args);
+  const { object, cells } = shared;
+  weakSet(parameters, object, cells);
+  const callee = { value: closure.fn, writable: true, enumerable: false, configurable: true };
+  defineProperty(object, 'callee', descriptor(callee));
+  return object;
+}
+
+export const parameterCell = (object: unknown, index: number): Cell =>
+  weakGet(parameters, object as object)![index]!;
+
+/** Of strict code: its elements are apart from the parameters. */
+export const unmappedArguments = (args: readonly unknown[]): object =>
+  apply(unmapped, undefined, args as unknown[]) as object;
+
+function unmapped(): object {
+  // biome-ignore lint/complexity/noArguments: it is what is asked for
+  return arguments;
+}
+
+interface Shared {
+  readonly object: object;
+  readonly cells: readonly Cell[];
+}
+
+const makers: Record<number, (args: readonly unknown[]) => Shared> = Object.create(null);
+
+/**
+ * Only the engine makes objects that share their elements with variables, of a sloppy function that
+ * has as many parameters. Its variables are the parameters of the user's function.
+ */
+function shareArguments(count: number): (args: readonly unknown[]) => Shared {
+  makers[count] ??= makeMaker(count);
+  return makers[count];
+}
+
+function makeMaker(count: number): (args: readonly unknown[]) => Shared {
+  let names = '';
+  let cells = '';
+  for (let i = 0; i < count; i++) {
+    names += `${i > 0 ? ', ' : ''}p${i}`;
+    cells += `{ get value() { return p${i}; }, set value(v) { p${i} = v; } },`;
+  }
+  const text = `return function (${names}) { return { object: arguments, cells: [${cells}] }; }`;
+  const make = codeMaker(text)() as () => Shared;
+  return (args) => apply(make, undefined, args as unknown[]) as Shared;
+}
+
+const FunctionConstructor = Function;
+const codeMaker = (text: string): (() => unknown) => new FunctionConstructor(text) as () => unknown;

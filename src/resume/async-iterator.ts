@@ -1,0 +1,82 @@
+import type { Frame } from '../bytecode/frame.ts';
+import { iteratorOf, iteratorResult, type Protocol, protocolOf } from './iterator-record.ts';
+import { notIterable } from './native-errors.ts';
+import { apply, isObject } from './primordials.ts';
+
+/** An iteration of `for await`: its `next` is looked up once. */
+interface AsyncIteration {
+  next(): unknown;
+  /** What the `return` method answers, in an object; undefined: there is none. */
+  return(): { readonly result: unknown } | undefined;
+}
+
+/** The async iterator of a value; one that is only iterable is wrapped as the language does. */
+export function asyncIterator({ closure, pc }: Frame, iterable: unknown): AsyncIteration {
+  const fail = () => notIterable(closure.code, pc, iterable, 'async iterable');
+  const iterator = asyncIteratorOf(iterable, fail);
+  if (!iterator) return fromSync(protocolOf(iterable, fail));
+  const { next } = iterator;
+  return {
+    next: () => apply(next, iterator, []),
+    return() {
+      const close = iterator.return;
+      if (close === undefined || close === null) return undefined;
+      return { result: apply(close, iterator, []) };
+    },
+  };
+}
+
+/** Undefined: the value has no async iterator. */
+function asyncIteratorOf(
+  iterable: unknown,
+  fail: () => TypeError,
+): AsyncIterator<unknown> | undefined {
+  if (iterable === undefined || iterable === null) throw fail();
+  const method = (iterable as AsyncIterable<unknown>)[Symbol.asyncIterator];
+  if (method === undefined || method === null) return undefined;
+  if (typeof method !== 'function') throw fail();
+  const iterator = apply(method, iterable, []) as AsyncIterator<unknown>;
+  if (isObject(iterator)) return iterator;
+  throw new TypeError('Result of the Symbol.asyncIterator method is not an object');
+}
+
+/**
+ * What the engine's own `yield*` is to iterate. The iterator is taken here, where the error names the
+ * user's expression; everything after is the engine's.
+ */
+export function delegateOf({ closure, pc }: Frame, iterable: unknown, isAsync: boolean): object {
+  const what = isAsync ? 'async iterable' : 'iterable';
+  const fail = () => notIterable(closure.code, pc, iterable, what);
+  const iterator = isAsync ? asyncIteratorOf(iterable, fail) : undefined;
+  if (iterator) return { __proto__: null, [Symbol.asyncIterator]: () => iterator };
+  const inner = iteratorOf(iterable, fail);
+  return { __proto__: null, [Symbol.iterator]: () => inner };
+}
+
+/** What %AsyncFromSyncIteratorPrototype% does, turn by turn: values are waited for, throws reject. */
+function fromSync({ iterator, next }: Protocol): AsyncIteration {
+  return {
+    async next() {
+      const { done, value } = read(apply(next, iterator, []));
+      return { value: await value, done };
+    },
+    return: () => ({
+      result: (async () => {
+        const close = iterator.return;
+        if (close === undefined || close === null) return { value: undefined, done: true };
+        const { done, value } = read(apply(close, iterator, []));
+        return { value: await value, done };
+      })(),
+    }),
+  };
+}
+
+/** `done` before `value`, each once. */
+function read(result: unknown): IteratorResult<unknown> {
+  const { done, value } = iteratorResult(result) as IteratorResult<unknown>;
+  return { done: Boolean(done), value } as IteratorResult<unknown>;
+}
+
+export const asyncNext = (iteration: unknown): unknown => (iteration as AsyncIteration).next();
+
+export const asyncReturn = (iteration: unknown): unknown => (iteration as AsyncIteration).return();

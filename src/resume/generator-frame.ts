@@ -1,0 +1,142 @@
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import type { InstructionOf } from '../bytecode/instructions.ts';
+import { delegateOf } from './async-iterator.ts';
+import type { Machine } from './function-of.ts';
+import type { AnyFunction } from './itself.ts';
+import { apply, listOf } from './primordials.ts';
+import { Suspended } from './suspended.ts';
+import { catchIn } from './unwind.ts';
+
+/** Makes the frame of a call. */
+type Begin = (thisValue: unknown, args: readonly unknown[]) => Frame;
+
+type Way = 'next' | 'throw' | 'return';
+
+const absent: unique symbol = Symbol('absent');
+const placeholder = Symbol('what the engine returns');
+
+/** The argument list of a generator function: nobody passes the frame. */
+type Arguments = unknown[] & { readonly [absent]?: Frame };
+
+/**
+ * Generators are native generator functions that drive a frame. The engine keeps the protocol (who is
+ * running, requests in a queue, turns of promises, `yield*`), the frame keeps the state of the body.
+ *
+ * The parameters are taken by the call itself, in a default value, as natively they are. When the engine
+ * lets a `yield` return, what it returns is seen by nobody but the engine: the body goes on with a
+ * placeholder, and if that is what it returns in the end, the engine's own return goes its way.
+ */
+export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =>
+  driver((thisValue, args) => started(begin(thisValue, args), machine), machine);
+
+/** As `generatorCallable`; the engine waits where the frame stops at an `await` as well. */
+export const asyncGeneratorCallable = (begin: Begin, machine: Machine): AnyFunction =>
+  asyncDriver((thisValue, args) => started(begin(thisValue, args), machine), machine);
+
+function driver(begin: Begin, machine: Machine) {
+  return function* (
+    this: unknown,
+    // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
+    ...{ [absent]: frame = begin(this, listOf(arguments)) }: Arguments
+  ): Generator<unknown, unknown> {
+    for (;;) {
+      const result = machine(frame);
+      if (!(result instanceof Suspended)) return result;
+      let way: Way = 'return';
+      let value: unknown = placeholder;
+      try {
+        value =
+          yieldAt(frame).mode === 'delegate'
+            ? yield* delegateOf(frame, result.value, false) as Iterable<unknown>
+            : yield result.value;
+        way = 'next';
+      } catch (error) {
+        way = 'throw';
+        value = error;
+      } finally {
+        if (way === 'return') {
+          goOn(frame, way, value);
+          const last = yield* apply(
+            driver(() => frame, machine),
+            undefined,
+            [],
+          );
+          // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
+          if (last !== placeholder) return last;
+        }
+      }
+      goOn(frame, way, value);
+    }
+  };
+}
+
+function asyncDriver(begin: Begin, machine: Machine) {
+  return async function* (
+    this: unknown,
+    // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
+    ...{ [absent]: frame = begin(this, listOf(arguments)) }: Arguments
+  ): AsyncGenerator<unknown, unknown> {
+    for (;;) {
+      const result = machine(frame);
+      if (!(result instanceof Suspended)) {
+        // Returning a value waits for it, which the body has done.
+        if (result === undefined) return;
+        return result;
+      }
+      const { mode } = yieldAt(frame);
+      let way: Way = 'return';
+      let value: unknown = placeholder;
+      try {
+        if (mode === 'return') return result.value;
+        if (mode === 'await') value = await result.value;
+        else if (mode === 'yield') value = yield result.value;
+        else value = yield* delegateOf(frame, result.value, true) as AsyncIterable<unknown>;
+        way = 'next';
+      } catch (error) {
+        way = 'throw';
+        value = error;
+      } finally {
+        if (way === 'return') {
+          goOn(frame, way, value);
+          const last = yield* apply(
+            asyncDriver(() => frame, machine),
+            undefined,
+            [],
+          );
+          // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
+          if (last !== placeholder) return last;
+        }
+      }
+      goOn(frame, way, value);
+    }
+  };
+}
+
+/** Runs the parameter list. */
+function started(frame: Frame, machine: Machine): Frame {
+  const result = machine(frame);
+  invariant(result instanceof Suspended, 'a generator stops before its body');
+  frame.pc++;
+  return frame;
+}
+
+function yieldAt({ closure, pc }: Frame): {
+  readonly mode: InstructionOf<'yield'>['mode'] | 'await';
+} {
+  const instruction = closure.code.instructions[pc]!;
+  if (instruction.op === 'yield') return instruction;
+  invariant(instruction.op === 'await', 'a generator stops where it yields or waits');
+  return { mode: 'await' };
+}
+
+/** The engine's side of a `yield` or `await` is done. */
+function goOn(frame: Frame, way: Way, value: unknown): void {
+  if (way === 'throw') {
+    if (!catchIn(frame, frame.pc, value)) throw value;
+    return;
+  }
+  const instruction = frame.closure.code.instructions[frame.pc] as InstructionOf<'yield' | 'await'>;
+  frame.registers[instruction.dst] = value;
+  frame.pc = way === 'return' && 'target' in instruction ? instruction.target : frame.pc + 1;
+}

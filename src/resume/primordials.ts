@@ -1,0 +1,48 @@
+/**
+ * The language's own functions as they were when this file was loaded: user code may replace them, and
+ * what instructions do must not change with that.
+ */
+
+export const { apply, construct, get, set, ownKeys, getOwnPropertyDescriptor, deleteProperty } =
+  Reflect;
+/** ToObject, as a call. */
+export const toObject = Object as (value: unknown) => object;
+export const { defineProperty, getPrototypeOf, setPrototypeOf, freeze, create } = Object;
+export const isArray = Array.isArray;
+const getFrom = WeakMap.prototype.get;
+const setIn = WeakMap.prototype.set;
+
+export function weakGet<K extends object, V>(map: WeakMap<K, V>, key: K): V | undefined {
+  return apply(getFrom, map, [key]) as V | undefined;
+}
+
+export function weakSet<K extends object, V>(map: WeakMap<K, V>, key: K, value: V): void {
+  apply(setIn, map, [key, value]);
+}
+
+export const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+/** A descriptor without a prototype: `Object.prototype.get` would be taken for its getter. */
+export function descriptor(fields: PropertyDescriptor): PropertyDescriptor {
+  return { __proto__: null, ...fields } as PropertyDescriptor;
+}
+
+/** Appends an element, whatever stands on the prototype. */
+export function append(array: unknown[], value: unknown): void {
+  const index = array.length;
+  if (index in array) {
+    defineProperty(
+      array,
+      index,
+      descriptor({ value, writable: true, enumerable: true, configurable: true }),
+    );
+  } else array[index] = value;
+}
+
+/** `arguments` as an array. */
+export function listOf(values: ArrayLike<unknown>): unknown[] {
+  const list: unknown[] = [];
+  for (let i = 0; i < values.length; i++) append(list, values[i]);
+  return list;
+}

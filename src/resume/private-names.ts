@@ -1,0 +1,121 @@
+import { Itself } from './itself.ts';
+import { apply, isObject } from './primordials.ts';
+
+/** `#name` of a class that the code makes: one for each time that the class is made. */
+export interface PrivateName {
+  readonly description: string;
+  /** Who has it, in V8's words: `an instance of class A`. */
+  readonly owner: string;
+  /** What every instance has; a field has its value in the instance. */
+  shared: Method | undefined;
+  readonly slot: Slot;
+}
+
+interface Method {
+  /** A method; accessors have none. */
+  value?: unknown;
+  getter?: unknown;
+  setter?: unknown;
+  readonly isMethod: boolean;
+}
+
+interface Slot {
+  has(object: object): boolean;
+  get(object: object): unknown;
+  set(object: object, value: unknown): void;
+  add(object: object, value: unknown): void;
+}
+
+/** A private field of the engine's own, so that proxies and frozen objects behave as they should. */
+function newSlot(): Slot {
+  class Field extends Itself {
+    #value: unknown;
+
+    constructor(object: object, value: unknown) {
+      super(object);
+      this.#value = value;
+    }
+
+    static has = (object: object): boolean => #value in object;
+    static get = (object: object): unknown => (object as Field).#value;
+    static set = (object: object, value: unknown): void => {
+      (object as Field).#value = value;
+    };
+    static add = (object: object, value: unknown): void => {
+      new Field(object, value);
+    };
+  }
+  return Field;
+}
+
+export const newPrivateName = (description: unknown, owner: unknown): PrivateName => ({
+  description: description as string,
+  owner: owner as string,
+  shared: undefined,
+  slot: newSlot(),
+});
+
+export function definePrivateMethod(name: unknown, fn: unknown): void {
+  (name as PrivateName).shared = { value: fn, isMethod: true };
+}
+
+export function definePrivateAccessor(name: unknown, kind: 'getter' | 'setter', fn: unknown): void {
+  const accessor = ((name as PrivateName).shared ??= { isMethod: false });
+  accessor[kind] = fn;
+}
+
+export function addPrivate(object: unknown, name: unknown, value: unknown): void {
+  const { slot, description } = name as PrivateName;
+  if (slot.has(object as object)) {
+    throw new TypeError(`Cannot initialize ${description} twice on the same object`);
+  }
+  slot.add(object as object, value);
+}
+
+/** Gives the object the method or accessor. */
+export function brandPrivate(object: unknown, name: unknown): void {
+  addPrivate(object, name, undefined);
+}
+
+export function getPrivate(object: unknown, name: unknown): unknown {
+  const { slot, shared, description, owner } = name as PrivateName;
+  if (!isObject(object) || !slot.has(object)) {
+    throw new TypeError(
+      shared
+        ? `Receiver must be ${owner}`
+        : `Cannot read private member ${description} from an object whose class did not declare it`,
+    );
+  }
+  if (!shared) return slot.get(object);
+  if (shared.isMethod) return shared.value;
+  if (shared.getter === undefined) {
+    throw new TypeError(`'${description}' was defined without a getter`);
+  }
+  return apply(shared.getter as () => unknown, object, []);
+}
+
+export function setPrivate(object: unknown, name: unknown, value: unknown): void {
+  const { slot, shared, description, owner } = name as PrivateName;
+  if (!isObject(object) || !slot.has(object)) {
+    throw new TypeError(
+      shared
+        ? `Receiver must be ${owner}`
+        : `Cannot write private member ${description} to an object whose class did not declare it`,
+    );
+  }
+  if (!shared) slot.set(object, value);
+  else if (shared.isMethod) throw new TypeError(`Private method '${description}' is not writable`);
+  else if (shared.setter === undefined) {
+    throw new TypeError(`'${description}' was defined without a setter`);
+  } else apply(shared.setter as (value: unknown) => void, object, [value]);
+}
+
+export function hasPrivate(object: unknown, name: unknown): boolean {
+  const { slot, description } = name as PrivateName;
+  if (!isObject(object)) {
+    throw new TypeError(
+      `Cannot use 'in' operator to search for '${description}' in ${String(object)}`,
+    );
+  }
+  return slot.has(object);
+}
