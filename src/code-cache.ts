@@ -41,7 +41,10 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refused
 
 /** Its frames are driven by the generators and objects that it makes, not by calls. */
 function refuseDriven(code: Code): RefusedCode | undefined {
-  const refused = (why: string) => ({ refused: true, native: false, why }) as const;
+  const refused = (explanation: string) => {
+    const at = formatPosition(code.source.position(code.span.start));
+    return { refused: true, native: false, why: `${explanation} (at ${at})` } as const;
+  };
   if (code.isGenerator) return refused('A generator function keeps its own place between calls.');
   const isClass = code.kind === 'constructor' || code.kind === 'derivedConstructor';
   return isClass ? refused('A class is made by `new`, not by a call.') : undefined;

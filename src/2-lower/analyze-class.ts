@@ -9,7 +9,7 @@ import type { LexicalScope } from './bindings.ts';
 export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): void {
   const { builder } = walk;
   const { owner } = around;
-  const outer = builder.openScope(node, owner, around);
+  const outer = builder.openScope(node, owner, around, true);
   if (node.id) {
     // Methods can't be called, and the name isn't there, before the class is.
     builder.selfNames.set(node as AnyNode, builder.declare(outer, 'const', node.id.name, node.end));

@@ -1,7 +1,7 @@
 import type { AnyNode, FunctionDeclaration, Statement, VariableDeclaration } from 'acorn';
 import { childrenOf } from '../syntax/children.ts';
 import { analyzeClass } from './analyze-class.ts';
-import type { Analysis, Binding, FunctionScope, LexicalScope, Range } from './bindings.ts';
+import type { Analysis, Binding, LexicalScope, Range } from './bindings.ts';
 import { hoistedFunctions } from './block-functions.ts';
 import { boundNames, varNames } from './declarations.ts';
 import {
@@ -56,7 +56,7 @@ export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
   ): void {
     // A declared function can be called from the start of its block on.
     const start = node.type === 'FunctionDeclaration' ? (around?.start ?? 0) : node.start;
-    const strict = (around?.owner.strict ?? place.strict) || hasUseStrict(node);
+    const strict = (around?.strict ?? place.strict) || hasUseStrict(node);
     const owner = builder.openFunction(node, around, entry.callableFrom ?? start, strict);
     const parameters = builder.openScope(node, owner, selfScope(node, around) ?? around);
     if (entry.derived) {

@@ -59,12 +59,17 @@ export class Binding {
 
 export class LexicalScope {
   readonly bindings = new Map<string, Binding>();
+  /** All of a class is strict code, also what stands in a sloppy function. */
+  readonly strict: boolean;
 
   constructor(
     readonly owner: FunctionScope,
     readonly parent: LexicalScope | undefined,
     readonly start: number,
-  ) {}
+    strict = false,
+  ) {
+    this.strict = strict || owner.strict || (parent?.strict ?? false);
+  }
 
   resolve(name: string): Binding | undefined {
     for (let scope: LexicalScope | undefined = this; scope; scope = scope.parent) {

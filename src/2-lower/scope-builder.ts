@@ -43,8 +43,13 @@ export class ScopeBuilder implements Analysis {
     return owner;
   }
 
-  openScope(node: Node, owner: FunctionScope, parent: LexicalScope | undefined): LexicalScope {
-    const scope = new LexicalScope(owner, parent, node.start);
+  openScope(
+    node: Node,
+    owner: FunctionScope,
+    parent: LexicalScope | undefined,
+    strict = false,
+  ): LexicalScope {
+    const scope = new LexicalScope(owner, parent, node.start, strict);
     this.scopes.set(node, scope);
     return scope;
   }
@@ -68,7 +73,8 @@ export class ScopeBuilder implements Analysis {
   }
 
   use(node: Identifier, scope: LexicalScope, how: 'read' | 'assign' | 'declare'): void {
-    const binding = scope.resolve(node.name) ?? this.argumentsOf(node.name, scope.owner);
+    const found = scope.resolve(node.name);
+    const binding = node.name === 'arguments' ? this.argumentsOf(scope.owner, found) : found;
     if (!binding) {
       this.uses.set(node, { binding, checked: false });
       return;
@@ -114,14 +120,20 @@ export class ScopeBuilder implements Analysis {
     this.refusal ??= refuse(...refusal);
   }
 
-  /** `arguments` is a variable of the function around the arrows, declared by its first use. */
-  private argumentsOf(name: string, from: FunctionScope): Binding | undefined {
-    if (name !== 'arguments') return undefined;
+  /**
+   * `arguments` is a variable of the function around the arrows, declared by its first use unless it
+   * has one of that name; that of a function further out is out of sight.
+   */
+  private argumentsOf(from: FunctionScope, found: Binding | undefined): Binding | undefined {
     let owner = from;
-    while (owner.isArrow && owner.parent) owner = owner.parent;
+    while (owner.isArrow && owner.parent) {
+      if (found?.owner === owner) return found;
+      owner = owner.parent;
+    }
     const scope = this.scopes.get(owner.node);
-    if (owner.isArrow || !scope || !('params' in owner.node)) return undefined;
-    owner.arguments = this.declare(scope, 'var', name, 0);
+    if (found?.owner === owner || owner.isArrow) return found;
+    if (!scope || !('params' in owner.node)) return found;
+    owner.arguments = this.declare(scope, 'var', 'arguments', 0);
     return owner.arguments;
   }
 }

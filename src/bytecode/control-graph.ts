@@ -22,7 +22,7 @@ export interface Block {
   readonly isMerge: boolean;
 }
 
-/** The part of a code that can be reached from one instruction. */
+/** The part of a code that can be reached from the instructions at which it is entered. */
 export interface ControlGraph {
   readonly entry: Block;
   readonly blocks: ReadonlyMap<Pc, Block>;
@@ -43,13 +43,14 @@ interface Draft {
   isMerge: boolean;
 }
 
-export function controlGraph(code: Code, entry: Pc): ControlGraph {
-  const order = reversePostorder(code, entry);
+/** With several entries, the graph is told as irreducible: none of them dominates the others. */
+export function controlGraph(code: Code, entries: readonly Pc[]): ControlGraph {
+  const order = reversePostorder(code, entries);
   const drafts = new Map(order.map((draft) => [draft.start, draft]));
   const before = new Map<Draft, Draft[]>(order.map((draft) => [draft, []]));
   for (const draft of order) for (const pc of draft.next) before.get(drafts.get(pc)!)!.push(draft);
-  findDominators(order, before);
-  let isReducible = true;
+  let isReducible = entries.length === 1;
+  if (isReducible) findDominators(order, before);
   for (const draft of order) {
     draft.dominator?.dominates.push(draft);
     const back = before.get(draft)!.filter((from) => from.order >= draft.order);
@@ -58,21 +59,23 @@ export function controlGraph(code: Code, entry: Pc): ControlGraph {
     if (!back.every((from) => isDominated(from, draft))) isReducible = false;
   }
   const catches = order.some(({ start, last }) => handlerIn(code, start, last) !== undefined);
-  return { entry: order[0]!, blocks: drafts, isReducible, catches };
+  const entry = drafts.get(entries[0]!)!;
+  return { entry, blocks: drafts, isReducible, catches };
 }
 
-function reversePostorder(code: Code, entry: Pc): Draft[] {
-  const leaders = findLeaders(code, entry);
+function reversePostorder(code: Code, entries: readonly Pc[]): Draft[] {
+  const leaders = findLeaders(code, entries);
   const order: Draft[] = [];
-  const seen = new Set<Pc>([entry]);
-  const first = draftAt(code, entry, leaders);
+  const seen = new Set<Pc>();
   // An explicit stack: the depth is the length of the code.
-  const stack = [{ draft: first, pending: [...first.next] }];
+  const stack: { draft: Draft | undefined; pending: Pc[] }[] = [
+    { draft: undefined, pending: [...entries].reverse() },
+  ];
   while (stack.length > 0) {
     const top = stack[stack.length - 1]!;
     const pc = top.pending.pop();
     if (pc === undefined) {
-      order.push(top.draft);
+      if (top.draft) order.push(top.draft);
       stack.pop();
     } else if (!seen.has(pc)) {
       seen.add(pc);
@@ -85,8 +88,8 @@ function reversePostorder(code: Code, entry: Pc): Draft[] {
   return order;
 }
 
-function findLeaders(code: Code, entry: Pc): ReadonlySet<Pc> {
-  const leaders = new Set<Pc>([entry]);
+function findLeaders(code: Code, entries: readonly Pc[]): ReadonlySet<Pc> {
+  const leaders = new Set<Pc>(entries);
   for (let pc = 0; pc < code.instructions.length; pc++) {
     if (goesOn(code, pc)) continue;
     for (const target of successors(code, pc)) leaders.add(target);

@@ -26,6 +26,8 @@ export interface Scope {
    * variables that were written are of interest. Undefined: not such a variable, or it can't be told.
    */
   place?(name: string, write: boolean): VariablePlace | undefined;
+  /** `typeof name`, where that is more than the type of `get(name)`. */
+  typeOf?(name: string): string;
   /** `delete name` of sloppy code; without it, names can't be deleted. */
   delete?(name: string): boolean;
   /** `#name` with the rights of the function; only where lowering was told that it is there. */

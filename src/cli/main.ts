@@ -6,6 +6,7 @@ import { TostaticError } from '../../runtime/errors/errors.ts';
 import { compareFile } from './compare/compare-file.ts';
 import { explainFile } from './explain-file.ts';
 import { memoryLog } from './memory-log.ts';
+import { runFiles } from './run/run-files.ts';
 import { traceFile } from './trace-file.ts';
 
 const program = new Command('tostatic').description(
@@ -46,6 +47,21 @@ program
   .option('--json <file>', 'write all results')
   .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
   .action(compareFile);
+
+program
+  .command('run')
+  .description(
+    'executes plain scripts through their bytecode, each in a fresh realm: a line of JSON per file',
+  )
+  .argument('[files...]', 'scripts; more names are read from standard input, one a line')
+  .option('--executor <name>', 'machine (generated code) or interpreter', 'machine')
+  .option(
+    '--suspend-everywhere',
+    'put every frame down as data, and resume it, at every instruction',
+  )
+  .option('--timeout <ms>', 'a file that runs longer is stopped', '10000')
+  .option('--jobs <count>', 'how many files run at a time')
+  .action(runFiles);
 
 program
   .command('memory')

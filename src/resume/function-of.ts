@@ -122,6 +122,7 @@ function callable(closure: Closure, machineFor: MachineFor, parent: unknown): An
     case 'derivedConstructor':
       return class extends (parent as new () => object) {
         // @ts-expect-error: the code itself calls the parent
+        // biome-ignore lint/correctness/noUnreachableSuper: so there is no `super()` here
         constructor(...args: unknown[]) {
           // biome-ignore lint/correctness/noConstructorReturn: it has made the object
           return execute(undefined, args, new.target) as object;

@@ -9,6 +9,7 @@ import { intrinsics } from './intrinsics.ts';
 import { keyIterator } from './iterator-record.ts';
 import { append, apply } from './primordials.ts';
 import * as semantics from './semantics.ts';
+import { stopped } from './stopped.ts';
 import { Suspended } from './suspended.ts';
 import { catchIn } from './unwind.ts';
 
@@ -45,7 +46,7 @@ const handlers: Handlers = {
     frame.registers[dst] = value;
   },
   regexp(frame, { dst, pattern, flags }) {
-    frame.registers[dst] = new RegExp(pattern, flags);
+    frame.registers[dst] = semantics.regexp(pattern, flags);
   },
   move(frame, { dst, src }) {
     frame.registers[dst] = get(frame, src);
@@ -82,8 +83,7 @@ const handlers: Handlers = {
     frame.closure.scope.set(name, get(frame, src), isStrict(frame));
   },
   typeofFree(frame, { dst, name }) {
-    const { scope } = frame.closure;
-    frame.registers[dst] = scope.has(name) ? typeof scope.get(name) : 'undefined';
+    frame.registers[dst] = semantics.typeofFree(frame.closure.scope, name);
   },
   newCell(frame, { dst }) {
     frame.registers[dst] = { value: uninitialized } satisfies Cell;
@@ -283,7 +283,10 @@ export function perform(frame: Frame, instruction: Performed, machineFor: Machin
   frame.pc = handler(frame, instruction, machineFor) ?? frame.pc + 1;
 }
 
-/** Runs a frame by itself to its return or to where it is suspended, without hooks and without generated code. */
+/**
+ * Runs a frame by itself to its return or to where it is suspended, without hooks and without generated
+ * code.
+ */
 export function interpret(frame: Frame, machineFor: MachineFor): unknown {
   const { instructions } = frame.closure.code;
   for (;;) {
@@ -291,10 +294,7 @@ export function interpret(frame: Frame, machineFor: MachineFor): unknown {
       for (;;) {
         const instruction = instructions[frame.pc]!;
         if (instruction.op === 'return') return get(frame, instruction.src);
-        if (instruction.op === 'await' || instruction.op === 'yield') {
-          return new Suspended(get(frame, instruction.src));
-        }
-        if (instruction.op === 'generatorStart') return new Suspended(undefined);
+        if (pauses(instruction)) return suspended(frame, instruction);
         perform(frame, instruction, machineFor);
       }
     } catch (error) {
@@ -302,3 +302,24 @@ export function interpret(frame: Frame, machineFor: MachineFor): unknown {
     }
   }
 }
+
+/** One instruction: `stopped` when the frame goes on after it, else as `interpret`. */
+export function interpretOne(frame: Frame, machineFor: MachineFor): unknown {
+  const instruction = frame.closure.code.instructions[frame.pc]!;
+  if (instruction.op === 'return') return get(frame, instruction.src);
+  if (pauses(instruction)) return suspended(frame, instruction);
+  try {
+    perform(frame, instruction, machineFor);
+  } catch (error) {
+    if (!catchIn(frame, frame.pc, error)) throw error;
+  }
+  return stopped;
+}
+
+type Suspending = Extract<Instruction, { op: 'await' | 'yield' | 'generatorStart' }>;
+
+const pauses = (instruction: Exclude<Instruction, { op: 'return' }>): instruction is Suspending =>
+  instruction.op === 'await' || instruction.op === 'yield' || instruction.op === 'generatorStart';
+
+const suspended = (frame: Frame, instruction: Suspending): Suspended =>
+  new Suspended('src' in instruction ? get(frame, instruction.src) : undefined);

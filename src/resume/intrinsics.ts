@@ -50,8 +50,8 @@ export const intrinsics: Intrinsics = {
   defineSetter: (_frame, object, key, fn) =>
     define(object, key, { set: named('set', key, fn), enumerable: false, configurable: true }),
   defineField: (_frame, object, key, value) => defineDataProperty(object, key, value),
-  setFields(_frame, constructor, fields) {
-    closureOf(constructor)!.fields = fields as () => void;
+  setFields(_frame, made, fields) {
+    closureOf(made)!.fields = fields as () => void;
   },
   initializeFields(frame, instance) {
     const { fields } = constructorOf(frame);
@@ -80,15 +80,13 @@ export const intrinsics: Intrinsics = {
     throw new TypeError(`Cannot assign to read only property '${String(key)}' of object`);
   },
   superConstructor: (frame) => getPrototypeOf(constructorOf(frame).fn),
-  superConstruct(frame, constructor, args) {
-    if (typeof constructor !== 'function' || !isConstructor(constructor)) {
+  superConstruct(frame, parent, args) {
+    if (typeof parent !== 'function' || !isConstructor(parent)) {
       const { name } = constructorOf(frame).code;
       const whose = name ? `class '${name}'` : 'anonymous class';
-      throw new TypeError(
-        `Super constructor ${printed(constructor)} of ${whose} is not a constructor`,
-      );
+      throw new TypeError(`Super constructor ${printed(parent)} of ${whose} is not a constructor`);
     }
-    return construct(constructor, args as unknown[], frame.newTarget as new () => object);
+    return construct(parent, args as unknown[], frame.newTarget as new () => object);
   },
   bindThis(_frame, before, instance) {
     if (before === uninitialized) return instance;

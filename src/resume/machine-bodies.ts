@@ -3,6 +3,7 @@ import type { Code } from '../bytecode/code.ts';
 import type { Block, ControlGraph } from '../bytecode/control-graph.ts';
 import { effectOf } from '../bytecode/effects.ts';
 import type { Pc } from '../bytecode/instructions.ts';
+import { liveBefore } from '../bytecode/liveness.ts';
 import {
   array,
   assign,
@@ -14,10 +15,11 @@ import {
   loop,
   property,
   register,
+  returns,
   run,
   throws,
 } from './estree.ts';
-import { type Place, statementsOf } from './machine-statements.ts';
+import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 
 type ReaderOf = Place['readerOf'];
 
@@ -26,31 +28,55 @@ type ReaderOf = Place['readerOf'];
  * case for each block, which falls into the next one. Every jump goes through the switch; with handlers, every throw as well:
  * `for (;;) try { … } catch (e) { switch (pc) { case 7: r4 = e; pc = 20; continue; default: throw e } }`
  */
-export function switchBody(code: Code, graph: ControlGraph, readerOf: ReaderOf): Statement[] {
-  const go = (target: Pc): Statement[] => [
-    assign(id('pc'), literal(target)),
-    { type: 'ContinueStatement' },
-  ];
+export function switchBody(
+  code: Code,
+  graph: ControlGraph,
+  readerOf: ReaderOf,
+  go: (target: Pc) => Statement[] = goThroughSwitch,
+): Statement[] {
+  const falls = go === goThroughSwitch;
   const blocks = [...graph.blocks.values()].sort((a, b) => a.start - b.start);
   const cases = blocks.map(
     (each): SwitchCase => ({
       type: 'SwitchCase',
       test: literal(each.start),
-      consequent: blockStatements(code, each, readerOf, go, (target) => go(target).slice(0, 1)),
+      consequent: blockStatements(code, each, readerOf, go, (target) => {
+        // The next case follows.
+        const way = go(target);
+        return falls ? way.slice(0, 1) : way;
+      }),
     }),
   );
   const body = loop(undefined, [{ type: 'SwitchStatement', discriminant: id('pc'), cases }]);
-  return graph.catches ? [loop(undefined, [catching(code, blocks, body)])] : [body];
+  return graph.catches ? [loop(undefined, [catching(code, blocks, body, go)])] : [body];
 }
 
-function catching(code: Code, blocks: readonly Block[], body: Statement): Statement {
+const goThroughSwitch = (target: Pc): Statement[] => [
+  assign(id('pc'), literal(target)),
+  { type: 'ContinueStatement' },
+];
+
+/** The machine that stops after every instruction, with the frame as data. */
+export function stopBody(code: Code, graph: ControlGraph, readerOf: ReaderOf): Statement[] {
+  const live = liveBefore(code);
+  return switchBody(code, graph, readerOf, (target) => [
+    ...saveFrame(live[target]!, target),
+    returns(property(id('H'), 'stopped')),
+  ]);
+}
+
+function catching(
+  code: Code,
+  blocks: readonly Block[],
+  body: Statement,
+  go: (target: Pc) => Statement[],
+): Statement {
   const cases = code.regions.flatMap(({ start, end, target, error }): SwitchCase[] => {
     const inside = blocks.filter((each) => start <= each.start && each.start < end);
     const consequent: Statement[] = [
       ...closeIterators(code, error),
       assign(register(error), id('error')),
-      assign(id('pc'), literal(target)),
-      { type: 'ContinueStatement' },
+      ...go(target),
     ];
     return inside.map(({ start: test }, index) => ({
       type: 'SwitchCase',

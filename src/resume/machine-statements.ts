@@ -67,17 +67,19 @@ function calls(
   ];
 }
 
-/** Leaves the machine with the frame as data: what goes on after it stands in it. */
-function suspend({ code, pc }: Place, value: Expression): Statement[] {
+/** Puts the frame down as data, to go on at `pc`. */
+export function saveFrame(live: Iterable<Reg>, pc: Pc): Statement[] {
   const held = property(id('F'), 'registers');
   return [
     assign(property(held, 'length'), literal(0)),
-    ...[...liveDuring(code, pc)].map((each) =>
-      assign(element(held, literal(each)), register(each)),
-    ),
+    ...[...live].map((each) => assign(element(held, literal(each)), register(each))),
     assign(property(id('F'), 'pc'), literal(pc)),
-    returns(help('suspend', value)),
   ];
+}
+
+/** Leaves the machine at the instruction; what goes on after it stands in the frame. */
+function suspend({ code, pc }: Place, value: Expression): Statement[] {
+  return [...saveFrame(liveDuring(code, pc), pc), returns(help('suspend', value))];
 }
 
 const generators: { readonly [O in Opcode]: Generator<O> } = {

@@ -6,15 +6,16 @@ import type { Pc } from '../bytecode/instructions.ts';
 import { reg } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
 import { block, declare, element, id, literal, property, register, run, throws } from './estree.ts';
-import { closeIterators, structuredBody, switchBody } from './machine-bodies.ts';
+import { closeIterators, stopBody, structuredBody, switchBody } from './machine-bodies.ts';
 
-export type MachineShape = 'structured' | 'switch';
+/** `stops`: it stops after every instruction, with the frame as data. */
+export type MachineShape = 'structured' | 'switch' | 'stops';
 
 /** Beyond this, nesting would be too deep for the parsers' own stacks. */
 const maxNestedBlocks = 500;
 
 /**
- * In: verified code and the pc to enter at. Out: the text of a function body with the parameters C
+ * In: verified code and the pcs to enter at. Out: the text of a function body with the parameters C
  * (the code) and H (`machineHelpers`) that returns the machine:
  *
  *   return function (F) { const A = F.args, …; let r0 = F.registers[0], r1, …; … }
@@ -23,19 +24,18 @@ const maxNestedBlocks = 500;
  * is called `F.pc` is the calling instruction, so that positions can be told; only an `await` writes
  * more of the frame, all that goes on after it. The shape is structured where the graph allows, unless `shape` says otherwise.
  */
-export function machineText(code: Code, entry: Pc, shape?: MachineShape): string {
+export function machineText(code: Code, entries: readonly Pc[], shape?: MachineShape): string {
   const names: string[] = [];
   const readerOf = (name: string): number => {
     if (!names.includes(name)) names.push(name);
     return names.indexOf(name);
   };
-  const graph = controlGraph(code, entry);
+  const graph = controlGraph(code, entries);
   const canNest = graph.isReducible && graph.blocks.size <= maxNestedBlocks;
   // A handler is entered from everywhere in its region: through the switch.
-  const structured = canNest && !graph.catches && shape !== 'switch';
-  const body = structured
-    ? structuredBody(code, graph, readerOf)
-    : switchBody(code, graph, readerOf);
+  const structured = canNest && !graph.catches && (shape ?? 'structured') === 'structured';
+  const write = shape === 'stops' ? stopBody : structured ? structuredBody : switchBody;
+  const body = write(code, graph, readerOf);
   const program: Program = {
     type: 'Program',
     sourceType: 'script',
@@ -48,7 +48,10 @@ export function machineText(code: Code, entry: Pc, shape?: MachineShape): string
           type: 'FunctionExpression',
           id: null,
           params: [id('F')],
-          body: block([...prologue(code, entry, names, structured), ...guardIterators(code, body)]),
+          body: block([
+            ...prologue(code, entries, names, structured),
+            ...guardIterators(code, body),
+          ]),
         },
       },
     ],
@@ -58,15 +61,15 @@ export function machineText(code: Code, entry: Pc, shape?: MachineShape): string
 
 function prologue(
   code: Code,
-  entry: Pc,
+  entries: readonly Pc[],
   names: readonly string[],
   structured: boolean,
 ): Statement[] {
   const frame = id('F');
   const closure = property(frame, 'closure');
-  const live = liveBefore(code)[entry]!;
+  const liveAt = liveBefore(code);
   const registers = code.registerNames.map((_, index) => {
-    const held = live.has(reg(index));
+    const held = entries.some((entry) => liveAt[entry]!.has(reg(index)));
     const init = held ? element(property(frame, 'registers'), literal(index)) : undefined;
     return [register(reg(index)), init] as const;
   });
@@ -81,7 +84,7 @@ function prologue(
     declare('let', [
       ...registers,
       ...readers,
-      ...(structured ? [] : [[id('pc'), literal(entry)] as const]),
+      ...(structured ? [] : [[id('pc'), property(frame, 'pc')] as const]),
     ]),
   ];
 }

@@ -1,63 +1,90 @@
 import type { Code } from '../bytecode/code.ts';
-import { type Cell, type Frame, type Scope, uninitialized } from '../bytecode/frame.ts';
+import { type Cell, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { templateObject } from '../bytecode/template-object.ts';
 import { argumentsObject, parameterCell } from './arguments-object.ts';
-import { classOf, functionOf, type Machine } from './function-of.ts';
+import { classOf, functionOf, type Machine, type MachineFor } from './function-of.ts';
 import { innerClosure, interpret } from './interpret.ts';
 import { intrinsics } from './intrinsics.ts';
 import { abandonIterators, keyIterator } from './iterator-record.ts';
 import { type MachineShape, machineText } from './machine-text.ts';
 import { notCallable } from './native-errors.ts';
+import { weakGet, weakSet } from './primordials.ts';
+import { resumePoints } from './resume-pcs.ts';
 import * as semantics from './semantics.ts';
+import { stopped } from './stopped.ts';
+import { stopsEverywhere } from './stops.ts';
 import { Suspended } from './suspended.ts';
 
 export type { Machine } from './function-of.ts';
 
-const machines = new WeakMap<Code, Machine>();
-
-/**
- * The native machine of a code: generated once per pc that it is entered at. Where the page forbids
- * code generation, the interpreter, which does the same many times slower.
- */
-export function machineFor(code: Code): Machine {
-  let machine = machines.get(code);
-  if (machine === undefined) {
-    machine = canGenerate() ? generated(code) : (frame) => interpret(frame, machineFor);
-    machines.set(code, machine);
-  }
-  return machine;
+/** Who executes: generated code, or the interpreter where a page forbids that. */
+export interface Execution {
+  readonly executor?: 'machine' | 'interpreter';
+  /** Frames are put down as data, and taken up again, at every instruction. */
+  readonly suspendEverywhere?: boolean;
 }
 
-function generated(code: Code): Machine {
+/** The native machines of codes, each generated once. */
+export function machines(execution: Execution = {}): MachineFor {
+  const known = new WeakMap<Code, Machine>();
+  const machineFor: MachineFor = (code) => {
+    let machine = weakGet(known, code);
+    if (machine === undefined) {
+      machine = makeMachine(code, execution, machineFor);
+      weakSet(known, code, machine);
+    }
+    return machine;
+  };
+  return machineFor;
+}
+
+/**
+ * The machine of a code. Where the page forbids code generation, the interpreter, which does the same
+ * many times slower.
+ */
+export const machineFor = machines();
+
+function makeMachine(
+  code: Code,
+  { executor, suspendEverywhere }: Execution,
+  machineFor: MachineFor,
+): Machine {
+  const interprets = executor === 'interpreter' || !canGenerate();
+  if (suspendEverywhere) return stopsEverywhere(code, machineFor, interprets ? undefined : compile);
+  return interprets ? (frame) => interpret(frame, machineFor) : generated(code, machineFor);
+}
+
+function generated(code: Code, machineFor: MachineFor): Machine {
+  // One machine for the start and for all places where the code goes on after it suspended itself.
+  const entries = resumePoints(code);
+  const isEntry: Record<Pc, true> = Object.create(null);
+  for (let i = 0; i < entries.length; i++) isEntry[entries[i]!] = true;
   let first: Machine | undefined; // calls enter at 0, and are many
-  const others = new Map<Pc, Machine>();
+  const others: Record<Pc, Machine> = Object.create(null);
   return (frame) => {
     const { pc } = frame;
-    if (pc === 0) {
-      first ??= compile(code, 0);
+    if (isEntry[pc]) {
+      first ??= compile(code, entries, undefined, machineFor);
       return first(frame);
     }
-    let machine = others.get(pc);
-    if (machine === undefined) {
-      machine = compile(code, pc);
-      others.set(pc, machine);
-    }
-    return machine(frame);
+    others[pc] ??= compile(code, [pc], undefined, machineFor);
+    return others[pc](frame);
   };
 }
 
-/** Runs a frame of any code: to its return, or to an `await`, where the result is `Suspended`. */
+/** Runs a frame of any code: to its return, or to where it is suspended, then the result is `Suspended`. */
 export function executeFrame(frame: Frame): unknown {
   return machineFor(frame.closure.code)(frame);
 }
 
 let generates: boolean | undefined;
+const FunctionConstructor = Function;
 
 function canGenerate(): boolean {
   if (generates === undefined) {
     try {
-      new Function('');
+      new FunctionConstructor('');
       generates = true;
     } catch {
       generates = false; // a content security policy without unsafe-eval
@@ -66,28 +93,43 @@ function canGenerate(): boolean {
   return generates;
 }
 
-/** The machine that is entered at `entry`; `shape` is for tests. */
-export function compile(code: Code, entry: Pc, shape?: MachineShape): Machine {
-  const make = new Function('C', 'H', machineText(code, entry, shape));
-  return make(code, machineHelpers) as Machine;
+/** The machine that is entered at one of `entries`. */
+export function compile(
+  code: Code,
+  entries: readonly Pc[],
+  shape?: MachineShape,
+  machineForInner: MachineFor = machineFor,
+): Machine {
+  const make = new FunctionConstructor('C', 'H', machineText(code, entries, shape));
+  return make(code, helpersFor(machineForInner)) as Machine;
 }
 
-/** What generated code calls. */
-const machineHelpers = {
+type Helpers = ReturnType<typeof makeHelpers>;
+const helpers = new WeakMap<MachineFor, Helpers>();
+
+function helpersFor(machineFor: MachineFor): Helpers {
+  let known = weakGet(helpers, machineFor);
+  if (!known) {
+    known = makeHelpers(machineFor);
+    weakSet(helpers, machineFor, known);
+  }
+  return known;
+}
+
+/** What generated code calls; `machineFor` runs the functions that it makes. */
+const makeHelpers = (machineFor: MachineFor) => ({
   ...semantics,
   uninitialized,
+  stopped,
   suspend: (value: unknown) => new Suspended(value),
   templateObject,
   keyIterator,
   notCallable,
   abandonIterators,
-  newCell: (): Cell => ({ value: uninitialized }),
-  regexp: (pattern: string, flags: string) => new RegExp(pattern, flags),
-  typeofFree: (scope: Scope, name: string) =>
-    scope.has(name) ? typeof scope.get(name) : 'undefined',
   argumentsObject,
   parameterCell,
   intrinsics,
+  newCell: (): Cell => ({ value: uninitialized }),
   closure: (
     frame: Frame,
     index: number,
@@ -102,4 +144,4 @@ const machineHelpers = {
     parent: unknown,
     name?: PropertyKey,
   ) => classOf(innerClosure(frame, index, cells), machineFor, parent, name),
-};
+});

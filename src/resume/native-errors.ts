@@ -1,76 +1,15 @@
-import { type Expression, parseExpressionAt, type Super } from 'acorn';
 import type { Code } from '../bytecode/code.ts';
-import { expressionText } from '../bytecode/expression-text.ts';
 import type { Pc } from '../bytecode/instructions.ts';
+import { notCallableText, notIterableText } from './call-site-text.ts';
 
-/** Errors that V8 words by the source of the failing expression. Made on failure only. */
+/** Errors with V8's words for the failing expression; they belong to the realm of this file. */
 
-export function notCallable(code: Code, pc: Pc): TypeError {
-  const node = expressionAt(code, pc);
-  const callee = node && calledText(node);
-  const kind = node?.type === 'NewExpression' ? 'constructor' : 'function';
-  return new TypeError(`${callee ?? 'The value'} is not a ${kind}`);
-}
+export const notCallable = (code: Code, pc: Pc): TypeError =>
+  new TypeError(notCallableText(code, pc));
 
-function calledText(node: Expression): string | undefined {
-  if ('callee' in node) return calleeText(node.callee);
-  return node.type === 'TaggedTemplateExpression' ? calleeText(node.tag) : undefined;
-}
-
-/** `(a?.b)()` in parentheses has no name in V8. */
-const calleeText = (callee: Expression | Super): string =>
-  callee.type === 'ChainExpression' ? '(intermediate value)' : expressionText(callee);
-
-export function notIterable(
+export const notIterable = (
   code: Code,
   pc: Pc,
   value: unknown,
   what: 'iterable' | 'async iterable' = 'iterable',
-): TypeError {
-  const node = expressionAt(code, pc);
-  if (!node) return notIterableValue(value);
-  switch (node.type) {
-    case 'CallExpression':
-      return new TypeError(
-        `${expressionText(node.callee)} is not a function or its return value is not ${what}`,
-      );
-    case 'ArrayExpression':
-    case 'AssignmentExpression':
-      return notIterableValue(value);
-    default:
-      return new TypeError(`${expressionText(node)} is not ${what}`);
-  }
-}
-
-/** Of a pattern inside a pattern or parameter list, which has no expression for its value. */
-function notIterableValue(value: unknown): TypeError {
-  return new TypeError(
-    `${valueText(value)} is not iterable (cannot read property Symbol(Symbol.iterator))`,
-  );
-}
-
-/** Reads the instruction's own text again: the bytecode keeps offsets, not trees. */
-function expressionAt(code: Code, pc: Pc): Expression | undefined {
-  const { start, end } = code.spans[pc]!;
-  const { text } = code.source;
-  const from = text.startsWith('...', start) ? start + 3 : start;
-  try {
-    const node = parseExpressionAt(text.slice(0, end), from, {
-      ecmaVersion: 'latest',
-      allowSuperOutsideMethod: true,
-      checkPrivateFields: false,
-    });
-    if (node.end !== end) return undefined; // a property of a pattern, say
-    return node.type === 'ChainExpression' ? node.expression : node;
-  } catch {
-    return undefined; // not an expression by itself
-  }
-}
-
-function valueText(value: unknown): string {
-  if (value === undefined) return 'undefined';
-  if (value !== null && (typeof value === 'object' || typeof value === 'function')) {
-    return typeof value;
-  }
-  return `${typeof value} ${String(value)}`;
-}
+): TypeError => new TypeError(notIterableText(code, pc, value, what));

@@ -60,8 +60,9 @@ export function definePrivateMethod(name: unknown, fn: unknown): void {
 }
 
 export function definePrivateAccessor(name: unknown, kind: 'getter' | 'setter', fn: unknown): void {
-  const accessor = ((name as PrivateName).shared ??= { isMethod: false });
-  accessor[kind] = fn;
+  const known = name as PrivateName;
+  known.shared ??= { isMethod: false };
+  known.shared[kind] = fn;
 }
 
 export function addPrivate(object: unknown, name: unknown, value: unknown): void {

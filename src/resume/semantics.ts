@@ -108,6 +108,16 @@ export function setPrototype(object: unknown, prototype: unknown): void {
   if (isPrototype) setPrototypeOf(object as object, prototype as object | null);
 }
 
+const RegExpConstructor = RegExp;
+
+export const regexp = (pattern: string, flags: string): RegExp =>
+  new RegExpConstructor(pattern, flags);
+
+export function typeofFree(scope: Scope, name: string): string {
+  if (scope.typeOf) return scope.typeOf(name);
+  return scope.has(name) ? typeof scope.get(name) : 'undefined';
+}
+
 export function restOf(args: readonly unknown[], from: number): unknown[] {
   const rest: unknown[] = [];
   for (let i = from; i < args.length; i++) append(rest, args[i]);

@@ -9,7 +9,6 @@ const refused: readonly (readonly [keyof typeof lowerRefusals, string, string, '
   ['arguments', '() => arguments[0]', 'arguments'],
   ['arguments', '() => () => arguments', 'arguments'],
   ['private-name', '({ m(o) { return o.#x; } })', '#x'],
-  ['super', '() => super()', 'super()'],
   ['es5-generator', '() => __generator(this, (_a) => {})', '__generator(this, (_a) => {})'],
   ['using', '() => { using x = f(); }', 'using x = f();'],
   ['dynamic-import', '() => import("x")', 'import("x")'],
@@ -33,15 +32,19 @@ describe('lowering refuses', () => {
     expect(result).toMatchObject({ refused: true, reason: 'class-constructor' });
   });
 
-  it('new.target of the function around a captured arrow', () => {
-    const text = 'function outer() { return () => new.target; }';
-    const { body } = findFunction(text).node;
-    const [statement] = body.type === 'BlockStatement' ? body.body : [];
-    const arrow = statement?.type === 'ReturnStatement' ? statement.argument : undefined;
-    if (arrow?.type !== 'ArrowFunctionExpression') throw new Error('no arrow');
-    const result = lowerFunction(arrow, sourceText(text), 'arrow', true);
-    expect(result).toMatchObject({ refused: true, reason: 'new-target' });
-  });
+  for (const [reason, text] of [
+    ['new-target', 'function outer() { return () => new.target; }'],
+    ['super', 'class extends Object { constructor() { return () => super(); } }'],
+  ] as const) {
+    it(`${reason}: of the function around a captured arrow`, () => {
+      const { body } = findFunction(text).node;
+      const [statement] = body.type === 'BlockStatement' ? body.body : [];
+      const arrow = statement?.type === 'ReturnStatement' ? statement.argument : undefined;
+      if (arrow?.type !== 'ArrowFunctionExpression') throw new Error('no arrow');
+      const result = lowerFunction(arrow, sourceText(text), 'arrow', true);
+      expect(result).toMatchObject({ refused: true, reason });
+    });
+  }
 
   it('nothing that merely looks alike', () => {
     const texts = [

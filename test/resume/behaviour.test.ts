@@ -26,7 +26,8 @@ function switchAfter(steps: number, seen: { finished: boolean }): (frame: Frame)
   };
 }
 
-const inSwitch = (frame: Frame): unknown => compile(frame.closure.code, frame.pc, 'switch')(frame);
+const inSwitch = (frame: Frame): unknown =>
+  compile(frame.closure.code, [frame.pc], 'switch')(frame);
 
 for (const [group, examples] of Object.entries(groups)) {
   describe(group, () => {

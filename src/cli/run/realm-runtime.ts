@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { BuildOptions } from 'esbuild';
+
+/** Modules that a realm's runtime takes from outside: they hand out texts and numbers only. */
+export const outside = ['machine-text', 'call-site-text', 'liveness', 'resume-pcs'] as const;
+
+/** The text of `src/resume/realm.ts` with what it imports, as the body of a function of `require` and `exports`. */
+export async function realmRuntime(): Promise<string> {
+  const prebuilt = new URL('./realm-runtime.txt', import.meta.url);
+  if (!import.meta.url.endsWith('.ts')) return readFileSync(prebuilt, 'utf8');
+  return bundleRealm(fileURLToPath(new URL('../../resume/realm.ts', import.meta.url)));
+}
+
+/** Made once when the package is built; at every start where it runs from its sources. */
+export async function bundleRealm(entry: string): Promise<string> {
+  const pattern = new RegExp(`/(${outside.join('|')})\\.[jt]s$`);
+  return bundle({
+    entryPoints: [entry],
+    plugins: [
+      {
+        name: 'outside',
+        setup({ onResolve }) {
+          onResolve({ filter: pattern }, ({ path }) => {
+            return { path: pattern.exec(path)![1]!, external: true };
+          });
+        },
+      },
+    ],
+  });
+}
+
+/** The thread's program: its file, or its text where only the main thread can read TypeScript. */
+export async function workerProgram(): Promise<{ program: URL | string; eval: boolean }> {
+  const isSource = import.meta.url.endsWith('.ts');
+  const program = new URL(`./run-worker.${isSource ? 'ts' : 'js'}`, import.meta.url);
+  if (!isSource) return { program, eval: false };
+  const entryPoints = [fileURLToPath(program)];
+  return { program: await bundle({ entryPoints, platform: 'node' }), eval: true };
+}
+
+async function bundle(options: BuildOptions): Promise<string> {
+  const { build } = await import('esbuild');
+  const common = { bundle: true, write: false, format: 'cjs', target: 'es2022' } as const;
+  const { outputFiles } = await build({ ...common, ...options, write: false });
+  return outputFiles[0]!.text;
+}

@@ -1,0 +1,74 @@
+import { Script } from 'node:vm';
+import { type Options, type Program, parse } from 'acorn';
+import { hoistedFunctions } from '../../2-lower/block-functions.ts';
+import { varNames } from '../../2-lower/declarations.ts';
+import { isLowerRefusal, type LowerRefusal, lowerScript } from '../../2-lower/lower.ts';
+import { declaredFunction } from '../../2-lower/nodes.ts';
+import type { Code, SourceText } from '../../bytecode/code.ts';
+import { verify } from '../../bytecode/verify.ts';
+import type { Execution } from '../../resume/machine.ts';
+import type { Realm } from './realm.ts';
+
+/** Why the engine itself runs a script. */
+export interface NativeRun {
+  readonly reason: string;
+  readonly line: number;
+  readonly explanation: string;
+}
+
+/**
+ * Runs a script in a realm: through its bytecode, or natively where that is refused. Throws what the
+ * script throws; a SyntaxError before anything of it runs.
+ */
+export function runText(
+  realm: Realm,
+  text: string,
+  file: string,
+  execution: Execution,
+): NativeRun | undefined {
+  // The engine knows every early error; the parser some of them.
+  new Script(text, { filename: file });
+  const program = parse(text, options);
+  const source = sourceOf(text, file);
+  const code = lowerScript(program, source);
+  if (isLowerRefusal(code)) {
+    realm.evaluate(text, file);
+    return nativeRun(code, source);
+  }
+  verify(code);
+  declareGlobals(realm, program, code);
+  realm.runScript(code, execution);
+  return undefined;
+}
+
+const options: Options = { ecmaVersion: 'latest', sourceType: 'script', allowHashBang: true };
+
+function sourceOf(text: string, file: string): SourceText {
+  const lines = text.split('\n');
+  return {
+    file,
+    text,
+    position(offset) {
+      const before = text.slice(0, offset).split('\n');
+      return { file, line: before.length, column: before.at(-1)!.length + 1 };
+    },
+    line: (_file, line) => lines[line - 1],
+  };
+}
+
+function nativeRun({ reason, explanation, span }: LowerRefusal, source: SourceText): NativeRun {
+  return { reason, explanation, line: source.position(span.start).line };
+}
+
+/** Variables and functions of a script are there before its first statement, as the engine makes them. */
+function declareGlobals(realm: Realm, program: Program, { strict }: Code): void {
+  const body = program.body as Parameters<typeof hoistedFunctions>[0];
+  const functions = body.flatMap((node) => declaredFunction(node)?.id.name ?? []);
+  const variables = varNames(body).map(({ identifier }) => identifier.name);
+  const hoisted = strict ? [] : hoistedFunctions(body, new Set()).map(({ id }) => id.name);
+  const texts = [
+    ...functions.map((name) => `function ${name}() {}`),
+    ...[...variables, ...hoisted].map((name) => `var ${name};`),
+  ];
+  if (texts.length > 0) realm.evaluate([...new Set(texts)].join('\n'));
+}

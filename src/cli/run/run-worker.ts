@@ -1,0 +1,52 @@
+/** One of the threads of `tostatic run`: takes a file, runs it in a realm of its own, answers. */
+
+import { readFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import type { Execution } from '../../resume/machine.ts';
+import { compileRuntime, Realm } from './realm.ts';
+import { describeError, type RunResult } from './run-result.ts';
+import { runText } from './run-text.ts';
+
+export interface WorkerData {
+  readonly runtime: string;
+  readonly execution: Execution;
+}
+
+const port = parentPort;
+invariant(port, 'it is started as a worker');
+const { runtime, execution } = workerData as WorkerData;
+const compiled = compileRuntime(runtime);
+
+const rejections: unknown[] = [];
+process.on('unhandledRejection', (error) => {
+  rejections.push(error);
+});
+
+port.on('message', async (file: string) => {
+  const result = await run(file);
+  port.postMessage(result);
+});
+
+async function run(file: string): Promise<RunResult> {
+  rejections.length = 0;
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    return { file, ok: false, error: describeError(error) };
+  }
+  try {
+    const realm = new Realm(compiled, (line) => process.stderr.write(`${line}\n`));
+    const native = runText(realm, text, file, execution);
+    // Jobs of promises run before the answer, also those that they ask for.
+    await turn();
+    await turn();
+    if (rejections.length > 0) return { file, ok: false, error: describeError(rejections[0]) };
+    return { file, ok: true, error: null, ...(native ? { native } : {}) };
+  } catch (error) {
+    return { file, ok: false, error: describeError(error) };
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

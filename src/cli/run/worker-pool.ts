@@ -1,0 +1,81 @@
+import { Worker } from 'node:worker_threads';
+import type { Execution } from '../../resume/machine.ts';
+import { describeError, type RunResult } from './run-result.ts';
+import type { WorkerData } from './run-worker.ts';
+
+interface PoolOptions extends WorkerData {
+  readonly execution: Execution;
+  readonly program: { readonly program: URL | string; readonly eval: boolean };
+  /** A file that runs longer is stopped. */
+  readonly milliseconds: number;
+  readonly workers: number;
+}
+
+interface Task {
+  readonly file: string;
+  readonly resolve: (result: RunResult) => void;
+}
+
+/** Threads that run files; one that hangs or dies is replaced. */
+export class WorkerPool {
+  readonly #options: PoolOptions;
+  readonly #idle: Worker[] = [];
+  readonly #waiting: Task[] = [];
+  #count = 0;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  run(file: string): Promise<RunResult> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ file, resolve });
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#idle.map((worker) => worker.terminate()));
+  }
+
+  #next(): void {
+    if (this.#waiting.length === 0) return;
+    const worker = this.#idle.pop() ?? this.#start();
+    if (worker) this.#give(worker, this.#waiting.shift()!);
+  }
+
+  #start(): Worker | undefined {
+    if (this.#count === this.#options.workers) return undefined;
+    this.#count++;
+    const { runtime, execution, program } = this.#options;
+    return new Worker(program.program, {
+      eval: program.eval,
+      workerData: { runtime, execution } satisfies WorkerData,
+    });
+  }
+
+  #give(worker: Worker, { file, resolve }: Task): void {
+    const { milliseconds } = this.#options;
+    const finish = (result: RunResult, reusable: boolean): void => {
+      clearTimeout(timer);
+      worker.off('message', answered).off('error', failed).off('exit', exited);
+      if (reusable) this.#idle.push(worker);
+      else {
+        this.#count--;
+        // Its last errors belong to a file that is answered.
+        worker.on('error', () => {});
+        void worker.terminate();
+      }
+      resolve(result);
+      this.#next();
+    };
+    const fail = (error: string): void => finish({ file, ok: false, error }, false);
+    const answered = (result: RunResult): void => finish(result, true);
+    const failed = (error: unknown): void => fail(describeError(error));
+    const exited = (code: number): void => fail(`Exit: the thread ended with ${code}`);
+    const late = `Timeout: it did not end within ${milliseconds} ms and was stopped`;
+    const timer = setTimeout(() => fail(late), milliseconds);
+    worker.on('message', answered).on('error', failed).on('exit', exited);
+    worker.postMessage(file);
+  }
+}

@@ -1,0 +1,71 @@
+import { type Expression, parseExpressionAt, type Super } from 'acorn';
+import type { Code } from '../bytecode/code.ts';
+import { expressionText } from '../bytecode/expression-text.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+
+/** Messages that V8 words by the source of the failing expression. Asked for on failure only. */
+
+export function notCallableText(code: Code, pc: Pc): string {
+  const node = expressionAt(code, pc);
+  const callee = node && calledText(node);
+  const kind = node?.type === 'NewExpression' ? 'constructor' : 'function';
+  return `${callee ?? 'The value'} is not a ${kind}`;
+}
+
+function calledText(node: Expression): string | undefined {
+  if ('callee' in node) return calleeText(node.callee);
+  return node.type === 'TaggedTemplateExpression' ? calleeText(node.tag) : undefined;
+}
+
+/** `(a?.b)()` in parentheses has no name in V8. */
+const calleeText = (callee: Expression | Super): string =>
+  callee.type === 'ChainExpression' ? '(intermediate value)' : expressionText(callee);
+
+export function notIterableText(
+  code: Code,
+  pc: Pc,
+  value: unknown,
+  what: 'iterable' | 'async iterable' = 'iterable',
+): string {
+  const node = expressionAt(code, pc);
+  if (!node) return notIterableValue(value);
+  switch (node.type) {
+    case 'CallExpression':
+      return `${expressionText(node.callee)} is not a function or its return value is not ${what}`;
+    case 'ArrayExpression':
+    case 'AssignmentExpression':
+      return notIterableValue(value);
+    default:
+      return `${expressionText(node)} is not ${what}`;
+  }
+}
+
+/** Of a pattern inside a pattern or parameter list, which has no expression for its value. */
+const notIterableValue = (value: unknown): string =>
+  `${valueText(value)} is not iterable (cannot read property Symbol(Symbol.iterator))`;
+
+/** Reads the instruction's own text again: the bytecode keeps offsets, not trees. */
+function expressionAt(code: Code, pc: Pc): Expression | undefined {
+  const { start, end } = code.spans[pc]!;
+  const { text } = code.source;
+  const from = text.startsWith('...', start) ? start + 3 : start;
+  try {
+    const node = parseExpressionAt(text.slice(0, end), from, {
+      ecmaVersion: 'latest',
+      allowSuperOutsideMethod: true,
+      checkPrivateFields: false,
+    });
+    if (node.end !== end) return undefined; // a property of a pattern, say
+    return node.type === 'ChainExpression' ? node.expression : node;
+  } catch {
+    return undefined; // not an expression by itself
+  }
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined) return 'undefined';
+  if (value !== null && (typeof value === 'object' || typeof value === 'function')) {
+    return typeof value;
+  }
+  return `${typeof value} ${String(value)}`;
+}

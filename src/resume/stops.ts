@@ -1,0 +1,52 @@
+import type { Code } from '../bytecode/code.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+import { liveBefore } from '../bytecode/liveness.ts';
+import type { Machine, MachineFor } from './function-of.ts';
+import { interpretOne } from './interpret.ts';
+import { stopped } from './stopped.ts';
+
+type Compile = (
+  code: Code,
+  entries: readonly Pc[],
+  shape: 'stops',
+  machineFor: MachineFor,
+) => Machine;
+
+/**
+ * A machine for which every instruction is a resume point: after each one the frame is data, of which
+ * a copy with the live registers alone goes on. Shows that nothing else is needed.
+ */
+export function stopsEverywhere(
+  code: Code,
+  machineFor: MachineFor,
+  compile: Compile | undefined,
+): Machine {
+  const live = liveBefore(code);
+  let machine: Machine | undefined;
+  const step = (frame: Frame): unknown => {
+    if (!compile) return interpretOne(frame, machineFor);
+    machine ??= compile(code, [...code.instructions.keys()], 'stops', machineFor);
+    return machine(frame);
+  };
+  const copyOf = (frame: Frame): Frame => {
+    const registers: unknown[] = [];
+    for (const register of live[frame.pc]!) registers[register] = frame.registers[register];
+    return { ...frame, registers };
+  };
+  return (frame) => {
+    let current = frame;
+    for (;;) {
+      const result = step(current);
+      if (result === stopped) {
+        current = copyOf(current);
+        continue;
+      }
+      // Whoever drives the frame knows the first one.
+      frame.pc = current.pc;
+      frame.registers.length = 0;
+      for (let i = 0; i < current.registers.length; i++) frame.registers[i] = current.registers[i];
+      return result;
+    }
+  };
+}
