@@ -1,41 +1,177 @@
-import { dtypes, type TypedArray } from './dtype.ts';
-import { formatSpec } from './meta.ts';
+/** Tensors as text, by the rules of PyTorch's printing: 4 digits, 80 columns, long ones shortened. */
+
+import { type DType, dtypes } from './dtype.ts';
+import { contiguousStrides, type Shape } from './shape.ts';
+import { numbersOf } from './stored-numbers.ts';
 import type { Tensor } from './tensor.ts';
 
-/** Longer dimensions show this many entries at each end. */
+const precision = 4;
+/** Longer dimensions of a shortened tensor show this many entries at each end. */
 const edgeItems = 3;
 /** Tensors with more elements are shortened. */
 const threshold = 1000;
+const lineWidth = 80;
+const prefix = 'tensor(';
 
-function formatNumber(value: number, tensor: Tensor): string {
-  if (tensor.dtype === 'bool') return value ? 'true' : 'false';
-  if (!dtypes[tensor.dtype].floating || !Number.isFinite(value)) return String(value);
-  const magnitude = Math.abs(value);
-  if (magnitude !== 0 && (magnitude < 1e-4 || magnitude >= 1e8)) return value.toExponential(4);
-  return value.toFixed(4);
+type Numbers = ArrayLike<number>;
+
+/** How all numbers of one tensor are written, and how wide the widest is. */
+interface NumberFormat {
+  readonly width: number;
+  readonly write: (value: number) => string;
 }
 
-function formatLevel(tensor: Tensor, data: TypedArray, dim: number, start: number): string {
-  const { shape } = tensor;
-  if (dim === shape.length) return formatNumber(data[start]!, tensor);
-  const size = shape[dim]!;
-  const step = shape.slice(dim + 1).reduce((a, b) => a * b, 1);
-  const shorten = tensor.size > threshold && size > 2 * edgeItems;
-  const entry = (i: number) => formatLevel(tensor, data, dim + 1, start + i * step);
-  const range = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, i) => entry(from + i));
-  const entries = shorten
-    ? [...range(0, edgeItems), '…', ...range(size - edgeItems, size)]
-    : range(0, size);
-  const separator = dim === shape.length - 1 ? ', ' : `,\n${' '.repeat(dim + 8)}`;
-  return `[${entries.join(separator)}]`;
+/** As C writes it: the exponent has at least two digits. */
+function scientific(value: number): string {
+  return value.toExponential(precision).replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-/** Values with shape and dtype where the device can read at once, otherwise only the latter. */
-export function formatTensor(tensor: Tensor): string {
-  const facts = `${formatSpec(tensor)} on ${tensor.device.name}${tensor.requiresGrad ? ', requires gradient' : ''}`;
-  if (!tensor.holder || tensor.device.kind !== 'cpu') {
-    return `tensor(${tensor.disposed ? 'disposed ' : ''}${facts})`;
+function special(value: number): string | null {
+  if (Number.isNaN(value)) return 'nan';
+  return Number.isFinite(value) ? null : value > 0 ? 'inf' : '-inf';
+}
+
+function formatOf(values: readonly number[], dtype: DType): NumberFormat {
+  const widest = (write: (value: number) => string, over = values) =>
+    over.reduce((width, value) => Math.max(width, write(value).length), 1);
+  if (!dtypes[dtype].floating) {
+    const write = dtype === 'bool' ? (value: number) => (value ? 'true' : 'false') : String;
+    return { write, width: widest(write) };
   }
-  return `tensor(${formatLevel(tensor, tensor.dataSync(), 0, 0)}, ${facts})`;
+  const finite = values.filter((value) => Number.isFinite(value) && value !== 0);
+  const sizes = finite.map(Math.abs);
+  const largest = sizes.reduce((a, b) => Math.max(a, b), 0);
+  const smallest = sizes.reduce((a, b) => Math.min(a, b), Infinity);
+  const whole = finite.every(Number.isInteger);
+  const spread = finite.length > 0 && (largest / smallest > 1000 || largest > 1e8);
+  const plain = (value: number) =>
+    whole ? `${negativeZero(value)}${value.toFixed(0)}.` : value.toFixed(precision);
+  const isScientific = spread || (!whole && smallest < 1e-4);
+  const write = (value: number) =>
+    special(value) ?? (isScientific ? scientific(value) : plain(value));
+  return { write, width: widest(write, finite.length > 0 ? finite : []) };
+}
+
+const negativeZero = (value: number): string => (Object.is(value, -0) ? '-' : '');
+
+/** Whether a dimension of a shortened tensor leaves entries out. */
+const isCut = (size: number, shortened: boolean): boolean => shortened && size > 2 * edgeItems;
+
+/** The entries of one dimension that are shown; null stands for those left out. */
+function shownEntries(size: number, shortened: boolean): readonly (number | null)[] {
+  const all = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+  if (!isCut(size, shortened)) return all(0, size);
+  return [...all(0, edgeItems), null, ...all(size - edgeItems, size)];
+}
+
+class TensorText {
+  readonly #data: Numbers;
+  readonly #shape: Shape;
+  readonly #strides: readonly number[];
+  readonly #shortened: boolean;
+  readonly #format: NumberFormat;
+
+  constructor(data: Numbers, shape: Shape, dtype: DType) {
+    this.#data = data;
+    this.#shape = shape;
+    this.#strides = contiguousStrides(shape);
+    this.#shortened = data.length > threshold;
+    const shown: number[] = [];
+    this.#visit(0, 0, shown);
+    this.#format = formatOf(shown, dtype);
+  }
+
+  /** Collects the numbers that will be shown. */
+  #visit(dim: number, start: number, into: number[]): void {
+    if (dim === this.#shape.length) {
+      into.push(this.#data[start]!);
+      return;
+    }
+    for (const i of shownEntries(this.#shape[dim]!, this.#shortened)) {
+      if (i !== null) this.#visit(dim + 1, start + i * this.#strides[dim]!, into);
+    }
+  }
+
+  #number(at: number): string {
+    return this.#format.write(this.#data[at]!).padStart(this.#format.width);
+  }
+
+  write(dim = 0, start = 0, indent = prefix.length): string {
+    const rank = this.#shape.length - dim;
+    if (rank === 0) return this.#number(start);
+    const entries = shownEntries(this.#shape[dim]!, this.#shortened);
+    const step = this.#strides[dim]!;
+    if (rank === 1) {
+      return this.#row(
+        entries.map((i) => (i === null ? ' ...' : this.#number(start + i * step))),
+        indent,
+      );
+    }
+    const parts = entries.map((i) =>
+      i === null ? '...' : this.write(dim + 1, start + i * step, indent + 1),
+    );
+    return `[${parts.join(`,${'\n'.repeat(rank - 1)}${' '.repeat(indent + 1)}`)}]`;
+  }
+
+  #row(entries: readonly string[], indent: number): string {
+    const perLine = Math.max(1, Math.floor((lineWidth - indent) / (this.#format.width + 2)));
+    const lines: string[] = [];
+    for (let i = 0; i < entries.length; i += perLine) {
+      lines.push(entries.slice(i, i + perLine).join(', '));
+    }
+    return `[${lines.join(`,\n${' '.repeat(indent + 1)}`)}]`;
+  }
+}
+
+/** What numbers alone don't show: int32, float32 and bool are what numbers become without a word. */
+function suffixesOf(tensor: Tensor, hasValues: boolean): string[] {
+  const { dtype, device, shape, size } = tensor;
+  const told = size === 0 ? ['float32'] : ['float32', 'int32', 'bool'];
+  const suffixes: string[] = [];
+  if (device.name !== 'cpu') suffixes.push(`device='${device.name}'`);
+  if (!hasValues || (size === 0 && shape.length !== 1)) suffixes.push(`size=[${shape.join(', ')}]`);
+  if (!hasValues || !told.includes(dtype)) suffixes.push(`dtype=${dtype}`);
+  if (tensor.disposed) suffixes.push('disposed');
+  const node = tensor.gradEdge?.node;
+  if (node) suffixes.push(`gradFn=<${node.name}>`);
+  else if (tensor.requiresGrad) suffixes.push('requiresGrad=true');
+  return suffixes;
+}
+
+/** Suffixes follow the last line while it has room, then on lines of their own. */
+function withSuffixes(text: string, suffixes: readonly string[]): string {
+  let result = text;
+  let lastLine = text.length - text.lastIndexOf('\n') + 1;
+  for (const suffix of suffixes) {
+    if (lastLine + suffix.length + 2 > lineWidth) {
+      result += `,\n${' '.repeat(prefix.length)}${suffix}`;
+      lastLine = prefix.length + suffix.length;
+    } else {
+      result += `, ${suffix}`;
+      lastLine += suffix.length + 2;
+    }
+  }
+  return `${result})`;
+}
+
+function formatted(tensor: Tensor, data: Numbers | null): string {
+  const { shape, dtype } = tensor;
+  const values = !data
+    ? '...'
+    : data.length === 0
+      ? '[]'
+      : new TensorText(data, shape, dtype).write();
+  return withSuffixes(prefix + values, suffixesOf(tensor, data !== null));
+}
+
+/** Values where the device can read at once; otherwise `...` and what is known without them. */
+export function formatTensor(tensor: Tensor): string {
+  if (!tensor.holder || tensor.device.kind !== 'cpu') return formatted(tensor, null);
+  return formatted(tensor, numbersOf(tensor.dataSync(), tensor.dtype));
+}
+
+/** With the values from a device that can only be read asynchronously. */
+export async function formatTensorAsync(tensor: Tensor): Promise<string> {
+  if (!tensor.holder || tensor.device.kind === 'meta') return formatted(tensor, null);
+  return formatted(tensor, numbersOf(await tensor.data(), tensor.dtype));
 }

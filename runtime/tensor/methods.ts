@@ -17,7 +17,8 @@ import * as scans from '../ops/scans.ts';
 import * as statistics from '../ops/statistics.ts';
 import { arrangementMethods, transposes } from './arrangement-methods.ts';
 import type { TypedArray } from './dtype.ts';
-import { formatTensor } from './format.ts';
+import { formatTensor, formatTensorAsync } from './format.ts';
+import * as nested from './nested.ts';
 import * as read from './read.ts';
 import { Tensor } from './tensor.ts';
 import { moveTo, moveToAsync, type TransferTarget } from './transfer.ts';
@@ -177,6 +178,10 @@ const readers = {
   dataSync: read.dataSync,
   item: read.item,
   itemSync: read.itemSync,
+  toArray: nested.toArray,
+  toArraySync: nested.toArraySync,
+  toJSON: nested.summary,
+  toStringAsync: formatTensorAsync,
   toAsync: moveToAsync,
 } as const;
 
@@ -215,7 +220,17 @@ interface TensorMethods extends OpMethods {
   /** The only element, as a number (0 or 1 for bool). */
   item(): Promise<number>;
   itemSync(): number;
+  /** The values as one number or nested arrays, booleans for bool. */
+  toArray(): Promise<nested.Nested>;
+  toArraySync(): nested.Nested;
+  /** As PyTorch prints it. */
   toString(): string;
+  /** The same of a tensor on a device that can only be read asynchronously. */
+  toStringAsync(): Promise<string>;
+  /** Dtype, shape and values, or their summary where there are many; safe in JSON. */
+  toJSON(): nested.TensorSummary;
+  /** Views of the entries of the first dimension; each is the caller's to dispose. */
+  [Symbol.iterator](): Iterator<Tensor>;
 }
 
 declare module './tensor.ts' {
@@ -277,6 +292,16 @@ export const tensorMethods: {
   properties: new Map(Object.entries(transposes).map(([name, fn]) => defineProperty(name, fn))),
   reads: [...defineAll({ ...readers, toString: formatTensor })],
 };
+// What iterates or prints is no call of a method by name.
+for (const [key, fn] of [
+  [Symbol.iterator, nested.entries],
+  [Symbol.for('nodejs.util.inspect.custom'), formatTensor],
+] as const) {
+  const value = function (this: Tensor) {
+    return fn(this);
+  };
+  Object.defineProperty(Tensor.prototype, key, { value, writable: true, configurable: true });
+}
 define('backward', backward);
 define('registerHook', registerHook);
 define('retainGrad', retainGrad);
