@@ -15,6 +15,7 @@ import {
   setRandomState,
   Tensor,
   type ToStaticOptions,
+  tidy,
   toStatic,
 } from '../../src/index.ts';
 import { describeError, describeValues } from '../trace/snapshot.ts';
@@ -139,7 +140,7 @@ function differentiate(result: unknown): string | object {
   if (roots.length === 0) return 'none';
   try {
     for (const [i, root] of roots.entries()) {
-      root.sum().backward(null, { retainGraph: i < roots.length - 1 });
+      tidy(() => root.sum().backward(null, { retainGraph: i < roots.length - 1 }));
     }
     return `${roots.length} roots`;
   } catch (error) {
