@@ -5,6 +5,8 @@
 export type KernelName =
   /** () → out; attr `value`. */
   | 'fill'
+  /** () → out; attr `values`: every element as it is stored, in row-major order. */
+  | 'literal'
   /** () → out, float32 from the counter-based generator; attrs `seed`, `offset`: uniform in [0,1). */
   | 'uniform'
   /** The same, standard normal. */

@@ -1,5 +1,6 @@
 import type { Attrs, AttrValue, OpRecord } from './define-op.ts';
 import { nodesOf } from './expr-nodes.ts';
+import type { KernelName } from './kernel-names.ts';
 import { isSymbolic } from './symbolic-number.ts';
 
 const known = new WeakMap<OpRecord, ReadonlySet<string>>();
@@ -17,8 +18,15 @@ export function symbolicAttrs(op: OpRecord): ReadonlySet<string> {
   return names;
 }
 
+/** Of named kernels: what `fill` writes, and where random numbers begin. */
+const changingAttrs = new Map<KernelName, readonly string[]>([
+  ['fill', ['value']],
+  ['uniform', ['seed', 'offset']],
+  ['normal', ['seed', 'offset']],
+]);
+
 function namesOf({ kernel }: OpRecord): ReadonlySet<string> {
-  if (kernel.kind === 'named') return new Set(kernel.name === 'fill' ? ['value'] : []);
+  if (kernel.kind === 'named') return new Set(changingAttrs.get(kernel.name) ?? []);
   if (kernel.kind !== 'pointwise') return new Set();
   const nodes = nodesOf(kernel.expr);
   const exponents = new Set(

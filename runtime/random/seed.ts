@@ -4,6 +4,32 @@ import { type Shape, sizeOf } from '../tensor/shape.ts';
 let currentSeed = 0;
 let offset = 0;
 
+/** Where random ops take their numbers from, when that is not the stream itself. */
+export interface RandomSource {
+  /** The place of the next `count` numbers. */
+  take(count: number): RandomState;
+  state(): RandomState;
+  goTo(state: RandomState): void;
+}
+
+let source: RandomSource | null = null;
+
+/** Inside `body`, places in the stream come from `next`: those of a program are relative to its run. */
+export function withRandomSource<T>(next: RandomSource | null, body: () => T): T {
+  const outer = source;
+  source = next;
+  try {
+    return body();
+  } finally {
+    source = outer;
+  }
+}
+
+/** Passes over numbers that a program has drawn. */
+export function skipNumbers(count: number): void {
+  offset += count;
+}
+
 /** Random numbers depend on (seed, offset) alone: the same seed gives the same numbers on every device. */
 export function seed(value: number): void {
   currentSeed = value;
@@ -17,11 +43,15 @@ export interface RandomState {
 
 /** Where the stream of random numbers stands. */
 export function randomState(): RandomState {
-  return { seed: currentSeed, offset };
+  return source ? source.state() : { seed: currentSeed, offset };
 }
 
 /** Draws the same numbers again from here. */
 export function setRandomState(state: RandomState): void {
+  if (source) {
+    source.goTo(state);
+    return;
+  }
   currentSeed = state.seed;
   offset = state.offset;
 }
@@ -31,7 +61,9 @@ export function nextOffset(
   shape: Shape,
   dtype: DType = 'float32',
 ): { readonly seed: number; readonly offset: number } {
+  const count = sizeOf(shape) * (dtype === 'float64' ? 2 : 1);
+  if (source) return source.take(count);
   const attrs = { seed: currentSeed, offset };
-  offset += sizeOf(shape) * (dtype === 'float64' ? 2 : 1);
+  offset += count;
   return attrs;
 }

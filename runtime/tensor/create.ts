@@ -1,6 +1,8 @@
 import { currentDevice } from '../device/current.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
+import { bind1, intercepted } from '../ops/bind.ts';
 import { newHolder } from '../ops/eager.ts';
+import { literal } from '../ops/literal.ts';
 import { type DType, dtypes, type TypedArray } from './dtype.ts';
 import { isHalf } from './half.ts';
 import { contiguousMeta } from './meta.ts';
@@ -28,6 +30,10 @@ export function tensor(data: NestedArray | TypedArray, options: TensorOptions = 
     ? fromTypedArray(data, options)
     : fromNested(data, options);
   const device = currentDevice();
+  if (intercepted()) {
+    const made = bind1(literal, [], { shape, dtype, values: Array.from(values) });
+    return options.requiresGrad ? made.requiresGrad_() : made;
+  }
   const meta = contiguousMeta({ dtype, shape }, device);
   const result = new Tensor(meta, newHolder(device, dtype, shape));
   device.upload(values, meta, result);

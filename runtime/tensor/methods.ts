@@ -285,11 +285,14 @@ export const tensorMethods: {
   readonly traced: readonly AnyMethod[];
   /** The same as properties, by name. */
   readonly properties: ReadonlyMap<string, (x: Tensor) => Tensor>;
+  /** Take random numbers. */
+  readonly draws: readonly AnyMethod[];
   /** Read data. */
   readonly reads: readonly AnyMethod[];
 } = {
   traced: [...defineAll({ ...methods, ...overloaded, clone: movement.clone, to: moveTo })],
   properties: new Map(Object.entries(transposes).map(([name, fn]) => defineProperty(name, fn))),
+  draws: [...defineAll({ bernoulli, multinomial })],
   reads: [...defineAll({ ...readers, toString: formatTensor })],
 };
 // What iterates or prints is no call of a method by name.
@@ -305,6 +308,3 @@ for (const [key, fn] of [
 define('backward', backward);
 define('registerHook', registerHook);
 define('retainGrad', retainGrad);
-// Draws move the generator on: a program can't.
-define('bernoulli', bernoulli);
-define('multinomial', multinomial);

@@ -8,10 +8,11 @@ import * as classLosses from '../../runtime/ops/class-losses.ts';
 import * as conv from '../../runtime/ops/conv.ts';
 import * as convTranspose from '../../runtime/ops/conv-transpose.ts';
 import * as counting from '../../runtime/ops/counting.ts';
-import { full, ones, zeros } from '../../runtime/ops/create.ts';
+import { full, ones, rand, randn, zeros } from '../../runtime/ops/create.ts';
 import * as dataDependent from '../../runtime/ops/data-dependent.ts';
 import * as differences from '../../runtime/ops/differences.ts';
 import * as distances from '../../runtime/ops/distances.ts';
+import * as dropout from '../../runtime/ops/dropout.ts';
 import * as einsum from '../../runtime/ops/einsum.ts';
 import * as embedding from '../../runtime/ops/embedding.ts';
 import * as extremes from '../../runtime/ops/extremes.ts';
@@ -33,6 +34,7 @@ import * as pointwise from '../../runtime/ops/pointwise.ts';
 import * as pointwiseInPlace from '../../runtime/ops/pointwise-in-place.ts';
 import * as probabilityLosses from '../../runtime/ops/probability-losses.ts';
 import * as products from '../../runtime/ops/products.ts';
+import * as random from '../../runtime/ops/random.ts';
 import * as ranges from '../../runtime/ops/ranges.ts';
 import * as rearrange from '../../runtime/ops/rearrange.ts';
 import * as reduce from '../../runtime/ops/reduce.ts';
@@ -48,6 +50,7 @@ import * as triangles from '../../runtime/ops/triangles.ts';
 import * as views from '../../runtime/ops/views.ts';
 import * as windows from '../../runtime/ops/windows.ts';
 import { RecordedWriteInPlace } from '../../runtime/program/builder.ts';
+import { tensor } from '../../runtime/tensor/create.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
@@ -122,11 +125,17 @@ const traced: ReadonlySet<unknown> = new Set<unknown>([
   ].flatMap(functionsOf),
   ...arranging.flatMap(functionsOf),
   ...composed.flatMap(functionsOf),
+  ...functionsOf(dropout),
+  ...functionsOf(random),
   cast,
   full,
   ones,
   zeros,
+  rand,
+  randn,
+  tensor,
   ...tensorMethods.traced,
+  ...tensorMethods.draws,
 ]);
 
 /** Reads of a tensor's data: nothing of what they return is known before the graph has run. */
@@ -136,6 +145,11 @@ const creators: ReadonlySet<unknown> = new Set<unknown>([
   full,
   ones,
   zeros,
+  rand,
+  randn,
+  random.randint,
+  random.randperm,
+  tensor,
   ranges.arange,
   ranges.eye,
   ranges.linspace,

@@ -3,6 +3,8 @@
 import { runBackward } from '../../runtime/autograd/engine.ts';
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { seedGradient } from '../../runtime/autograd/seed-gradient.ts';
+import { currentDevice, deviceGuard, deviceNamed } from '../../runtime/device/current.ts';
+import type { Device } from '../../runtime/device/device.ts';
 import { bind1 } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
 import { add_ } from '../../runtime/ops/in-place.ts';
@@ -10,6 +12,7 @@ import { permute } from '../../runtime/ops/movement.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { constantOf } from './facts.ts';
 import { readProperty } from './properties.ts';
@@ -26,6 +29,30 @@ const scoped = new Map<unknown, boolean | null>([
   // Inside captured code lifetimes come from liveness: there is nothing to tidy.
   [tidy, null],
 ]);
+
+/** `deviceGuard(device, body)` where that device is the current one: the body alone. */
+export function guardedBody(t: Tracer, fn: Callable, args: readonly Variable[]): Variable | null {
+  const called: unknown = fn;
+  if (called !== deviceGuard) return null;
+  const [place, body] = args;
+  const device = place && deviceOf(t, place);
+  if (!body || device !== currentDevice()) {
+    throw new GraphBreak('framework-call', 'deviceGuard() of another device');
+  }
+  t.guardDevice();
+  return body;
+}
+
+function deviceOf(t: Tracer, place: Variable): Device | undefined {
+  if (place.kind === 'constant') {
+    const name = constantOf(t, place);
+    return typeof name === 'string' ? deviceNamed(name) : undefined;
+  }
+  if (place.kind !== 'object') return undefined;
+  const { source, value } = place;
+  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+  return value as Device;
+}
 
 /** The gradient mode in which `fn` calls its argument; undefined when it does no such thing. */
 export function scopedMode(fn: Callable): boolean | null | undefined {

@@ -14,7 +14,7 @@ import { nameAt } from './callee-name.ts';
 import { isRefused } from './code-of.ts';
 import { equivalentOf } from './equivalents.ts';
 import { guardIdentity, isNullish } from './facts.ts';
-import { callFramework, scopedMode } from './framework-calls.ts';
+import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from './framework-files.ts';
 import { readInGraph } from './graph-control/decide.ts';
 import { scalarCall } from './graph-control/scalars.ts';
@@ -57,6 +57,8 @@ export function invoke(t: Tracer, callee: Variable, call: Call): Variable | unde
   if (gradMode !== undefined && body) {
     return invoke(t, body, { ...call, receiver: undefinedVariable, args: [], gradMode });
   }
+  const guarded = guardedBody(t, callee.value, call.args);
+  if (guarded) return invoke(t, guarded, { ...call, receiver: undefinedVariable, args: [] });
   return callKnown(t, callee, call) ?? inlineFunction(t, callee, call);
 }
 

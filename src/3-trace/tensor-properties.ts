@@ -27,6 +27,10 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.isLeaf);
   }
+  if (key === 'device') {
+    const { device } = t.use(variable);
+    return t.read({ kind: 'held', value: device, name: device.name }, device);
+  }
   if (metaProperties.has(key) || key === 'isLeaf') {
     if (key === 'size') return sizeOf(t, variable, null);
     const value: unknown = t.use(variable)[key as keyof Tensor];

@@ -121,6 +121,7 @@ function traceOnce(
     program,
     makes: reconstruction.makes,
     effects,
+    randomNumbers: tracer.random.count,
     outcome,
     reads: reconstruction.reads(),
     codes: entryFrames.map((frame) => frame.closure.code),

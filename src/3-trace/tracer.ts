@@ -8,6 +8,7 @@ import { withInterceptor } from '../../runtime/ops/bind.ts';
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { withRandomSource } from '../../runtime/random/seed.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
@@ -29,6 +30,7 @@ import type { GraphControl } from './graph-control/graph-control.ts';
 import type { PathEnd } from './graph-control/path.ts';
 import type { RegionBuilder, Surroundings } from './graph-control/region-builder.ts';
 import { Journal } from './journal.ts';
+import { RelativeStream } from './random-stream.ts';
 import { dimSource, numberFor, ProgramNumbers, Sizes, sizeIn } from './sizes.ts';
 import { symbolicFrom } from './symbolic.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
@@ -86,6 +88,7 @@ export class Tracer {
   readonly sizes = new Sizes();
   /** The host's arithmetic that ends in attributes of ops. */
   readonly numbers: ProgramNumbers;
+  readonly random = new RelativeStream(this);
   /** What the tensor API was asked for. */
   readonly tape: TapeCall[] = [];
   readonly #history: NumberHistory;
@@ -341,7 +344,10 @@ export class Tracer {
     try {
       return withPositionProvider(
         () => this.builder.at,
-        () => withInterceptor(this.builder, () => withGradMode(this.top.gradMode, body)),
+        () =>
+          withInterceptor(this.builder, () =>
+            withRandomSource(this.random, () => withGradMode(this.top.gradMode, body)),
+          ),
       );
     } catch (error) {
       this.builder.rollback(checkpoint);

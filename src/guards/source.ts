@@ -1,4 +1,5 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import { randomState } from '../../runtime/random/seed.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Frame, Scope } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
@@ -32,6 +33,8 @@ export type Source =
       readonly key: string | symbol;
       readonly which: 'get' | 'set';
     }
+  /** Where the stream of random numbers stands. */
+  | { readonly kind: 'random'; readonly field: 'seed' | 'offset' }
   | { readonly kind: 'instanceOf'; readonly base: Source; readonly type: AnyFunction }
   /** Entries of Maps and Sets; the key is a primitive or a held object. */
   | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
@@ -87,6 +90,10 @@ export function compileReader(source: Source): Reader {
       const base = compileReader(source.base);
       const { key, which } = source;
       return (frames) => accessorOf(base(frames) as object, key)?.[which];
+    }
+    case 'random': {
+      const { field } = source;
+      return () => randomState()[field];
     }
     case 'instanceOf': {
       const base = compileReader(source.base);
@@ -169,6 +176,8 @@ export function printSource(source: Source, names: SourceNames): string {
     }
     case 'accessor':
       return `the ${source.which}ter ${String(source.key)} of ${printSource(source.base, names)}`;
+    case 'random':
+      return source.field === 'seed' ? 'the seed' : 'the place in the random stream';
     case 'instanceOf':
       return `${printSource(source.base, names)} instanceof ${source.type.name}`;
     case 'mapGet':

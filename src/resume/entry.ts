@@ -1,5 +1,6 @@
 import { events } from '../../runtime/memory/events.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
+import { skipNumbers } from '../../runtime/random/seed.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { GuardSet } from '../guards/guard.ts';
@@ -76,6 +77,7 @@ export class Entry {
     const outputs = this.subgraph
       ? runMarked(this.subgraph, inputs, this.#donated(inputs, frames, owned), this.#scalars)
       : [];
+    if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = { frames, outputs, sizes: this.result.sizes, made: [] };
     this.#make(values);
     // Everything is read before anything changes.

@@ -160,6 +160,8 @@ export interface TraceResult {
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];
+  /** How many numbers a run draws from the stream. */
+  readonly randomNumbers: number;
   readonly outcome: Outcome;
   /** Numbers of the outputs that are read for a number and given back. */
   readonly reads: readonly number[];

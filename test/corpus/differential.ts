@@ -90,7 +90,8 @@ class Run {
   call(call: number): unknown {
     const { thisValue, state } = this.#world;
     setRandomState(this.#random);
-    const args = this.#world.args?.(call) ?? [];
+    // What is made on the way to the arguments is nobody's.
+    const args = tidy(() => this.#world.args?.(call) ?? []);
     const printed: unknown[] = [];
     const { outcome, result } = withConsole(printed, () => this.#outcome(args));
     const reached = [args, thisValue, state?.(), result];

@@ -203,12 +203,12 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
   });
 
   it('every op of the table with a named kernel has one here', async () => {
-    const { gpuKernels, isRandomKernel } = await import(
+    const { gpuKernels, isHostKernel } = await import(
       '../../runtime/device/gpu/codegen/kernels.ts'
     );
     const { opTable } = await import('../../runtime/ops/define-op.ts');
     for (const { kernel } of opTable.values()) {
-      if (kernel.kind !== 'named' || isRandomKernel(kernel.name)) continue;
+      if (kernel.kind !== 'named' || isHostKernel(kernel.name)) continue;
       expect(gpuKernels[kernel.name], kernel.name).toBeTypeOf('function');
     }
   });

@@ -7,7 +7,7 @@ import { adaptiveMaxPool2d, maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
 import { cat, flip, place, unfoldGrad } from './rearrange.ts';
 import { max, min, prod, sum, sumTo } from './reduce.ts';
-import { arange, fill } from './scalar/fill.ts';
+import { arange, fill, literal } from './scalar/fill.ts';
 import {
   gather,
   gatherGrad,
@@ -39,6 +39,7 @@ import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
 export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   fill,
+  literal,
   uniform,
   normal,
   copy,

@@ -25,17 +25,19 @@ function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFact
   return (inputs, [out], attrs) => {
     expectContiguous(out!);
     if (out!.dtype === 'float64') return fallback(inputs, [out!], attrs);
-    const seed = attrs.seed as number;
-    const start = attrs.offset as number;
-    const end = start + sizeOf(out!.shape);
-    const firstWhole = Math.min(Math.ceil(start / 4) * 4, end);
-    const endWhole = Math.max(Math.floor(end / 4) * 4, firstWhole);
+    const size = sizeOf(out!.shape);
     const words = new Int32Array(4);
     const numbers = new Float64Array(4);
-    const [key0, key1] = twoWords(seed);
     const { uniform } = randomKernels();
 
-    const writeSingly = (index: number, from: number, to: number): void => {
+    /** Elements `from` to `to` of the stream, of which number `start` goes to `index`. */
+    const writeSingly = (
+      seed: number,
+      start: number,
+      index: number,
+      from: number,
+      to: number,
+    ): void => {
       for (let i = from; i < to; i++) {
         if (i === from || i % 4 === 0) {
           randomBlock(seed, Math.floor(i / 4), words);
@@ -44,9 +46,15 @@ function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFact
         heap.f32[index + i - start] = numbers[i % 4]!;
       }
     };
-    return (_sources, [target]) => {
+    return (_sources, [target], now = attrs) => {
+      const seed = now.seed as number;
+      const start = now.offset as number;
+      const end = start + size;
+      const firstWhole = Math.min(Math.ceil(start / 4) * 4, end);
+      const endWhole = Math.max(Math.floor(end / 4) * 4, firstWhole);
       const index = indexOf(target!, 'float32');
-      writeSingly(index, start, firstWhole);
+      writeSingly(seed, start, index, start, firstWhole);
+      const [key0, key1] = twoWords(seed);
       const [low, high] = twoWords(firstWhole / 4);
       const from = index + firstWhole - start;
       const to = index + endWhole - start;
@@ -54,7 +62,7 @@ function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFact
         uniform(from * 4, (to - from) / 4, low, high, key0, key1);
         fromUniforms(heap.f32, from, to);
       }
-      writeSingly(index, endWhole, end);
+      writeSingly(seed, start, index, endWhole, end);
     };
   };
 }

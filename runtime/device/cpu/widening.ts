@@ -18,6 +18,7 @@ import { pointwise } from './pointwise.ts';
 /** Kernels that move elements without looking at them, or write halves themselves. */
 const anyBits: ReadonlySet<KernelName> = new Set<KernelName>([
   'fill',
+  'literal',
   'copy',
   'copyInto',
   'narrowGrad',

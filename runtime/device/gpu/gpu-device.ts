@@ -12,7 +12,7 @@ import {
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import type { BufferPool } from './buffer-pool.ts';
-import { gpuKernels, isRandomKernel } from './codegen/kernels.ts';
+import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
 import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
 import { GpuCore } from './gpu-core.ts';
@@ -69,6 +69,9 @@ export class GpuDevice implements Device {
     if (kernel.kind === 'named' && isRandomKernel(kernel.name)) {
       return this.#random(op.name, kernel.name, outputs[0]!, attrs);
     }
+    if (kernel.kind === 'named' && kernel.name === 'literal') {
+      return this.#literal(outputs[0]!, attrs);
+    }
     return this.#prepared(op, inputs, outputs, attrs).bind(attrs);
   }
 
@@ -83,7 +86,7 @@ export class GpuDevice implements Device {
     attrs: Attrs,
   ): number {
     const { kernel } = op;
-    if (kernel.kind === 'named' && isRandomKernel(kernel.name)) return 0;
+    if (kernel.kind === 'named' && isHostKernel(kernel.name)) return 0;
     return this.#prepared(op, inputs, outputs, attrs).scratchBytes;
   }
 
@@ -184,9 +187,15 @@ export class GpuDevice implements Device {
     return kernels;
   }
 
+  #literal(meta: TensorMeta, attrs: Attrs): Launch {
+    const values = newTypedArray(meta.dtype, sizeOf(meta.shape));
+    values.set(attrs.values as readonly number[]);
+    return (_inputs, [target]) => this.upload(values, meta, target!);
+  }
+
   #random(op: string, kernel: 'uniform' | 'normal', meta: TensorMeta, attrs: Attrs): Launch {
-    return (_inputs, [target]) => {
-      const values = randomNumbers(kernel, attrs, sizeOf(meta.shape));
+    return (_inputs, [target], now = attrs) => {
+      const values = randomNumbers(kernel, now, sizeOf(meta.shape));
       if (values.length > 0) this.#core.write(values, this.#core.place(target!, op), true);
     };
   }
@@ -208,7 +217,7 @@ function planFor(
     throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);
   }
   if (kernel.kind === 'pointwise') return pointwisePlan(kernel.expr, inputs, outputs[0]!, attrs);
-  const plan = isRandomKernel(kernel.name) ? undefined : gpuKernels[kernel.name];
+  const plan = isHostKernel(kernel.name) ? undefined : gpuKernels[kernel.name];
   if (plan) return plan(inputs, outputs, attrs);
   throw new DeviceError({
     what: `${op.name}: the GPU has no kernel for it`,

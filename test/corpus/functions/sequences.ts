@@ -153,14 +153,18 @@ const greedy: CorpusFunction = {
       const tokens = [first];
       while (tokens.length < limit) {
         const last = tokens[tokens.length - 1]!;
-        const scores = embedding(tensor(Int32Array.of(last)), table).matmul(head);
+        const scores = embedding(table, tensor(Int32Array.of(last))).matmul(head);
         const next = scores.argmax(-1).itemSync();
         tokens.push(next);
         if (next === 0) break;
       }
       return tokens;
     };
-    return { fn: (first: number) => noGrad(() => decode(first, 5)), args: (call) => [call % 3] };
+    return {
+      fn: (first: number) => noGrad(() => decode(first, 5)),
+      args: (call) => [call % 3],
+      state: () => [table, head],
+    };
   },
   expected: { graphs: 4, breaks: ['data-read'], nativeTensors: true },
 };
@@ -182,7 +186,7 @@ const cache: CorpusFunction = {
         return scores.matmul(cat(past.values, 0));
       },
       args: (call) => [values([1, 4], call)],
-      state: () => past,
+      state: () => [past, w],
     };
   },
   calls: 6,

@@ -330,7 +330,7 @@ const distilled: CorpusFunction = {
         return loss.detach();
       },
       args: (call) => [values([6, 4], call), labels(call), { temperature: 3 }],
-      state: () => student,
+      state: () => [teacher, student],
     };
   },
   expected: { graphs: 2 },

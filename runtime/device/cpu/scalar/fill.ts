@@ -25,6 +25,16 @@ export const fill: KernelFactory = (_inputs, [out], attrs) => {
   };
 };
 
+export const literal: KernelFactory = (_inputs, [out], attrs) => {
+  expectContiguous(out!);
+  const { dtype } = out!;
+  const values = attrs.values as readonly number[];
+  return (_sources, [target]) => {
+    const start = indexOf(target!, dtype);
+    if (values.length > 0) heap.view(dtype).set(values, start);
+  };
+};
+
 function storedAs(dtype: DType, number: number): number {
   if (dtype === 'bool') return +(number !== 0);
   if (isHalf(dtype)) return halfFormats[dtype].encode(number);
@@ -50,11 +60,11 @@ function random(draw: (words: Int32Array, numbers: Float64Array) => void): Kerne
     expectContiguous(out!);
     if (out!.dtype === 'float64') return randomDoubles(draw === toNormals, out!, attrs);
     const size = sizeOf(out!.shape);
-    const seed = attrs.seed as number;
-    const offset = attrs.offset as number;
     const words = new Int32Array(4);
     const numbers = new Float64Array(4);
-    return (_sources, [target]) => {
+    return (_sources, [target], now = attrs) => {
+      const seed = now.seed as number;
+      const offset = now.offset as number;
       const start = indexOf(target!, 'float32');
       const end = offset + size;
       for (let block = Math.floor(offset / 4); block * 4 < end; block++) {
@@ -71,9 +81,9 @@ function random(draw: (words: Int32Array, numbers: Float64Array) => void): Kerne
 /** Two words an element, and normal numbers by pairs. */
 function randomDoubles(isNormal: boolean, out: TensorMeta, attrs: Attrs): Launch {
   const size = sizeOf(out.shape);
-  const seed = attrs.seed as number;
-  const offset = attrs.offset as number;
-  return (_sources, [target]) => {
+  return (_sources, [target], now = attrs) => {
+    const seed = now.seed as number;
+    const offset = now.offset as number;
     const start = indexOf(target!, 'float64');
     const words = new Int32Array(4);
     let block = -1;

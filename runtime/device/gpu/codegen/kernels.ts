@@ -22,6 +22,9 @@ import { argmax, argmin, max, min, prod, sum, sumTo } from './reduce.ts';
 import { cumprod, cumprodGrad, cumsum } from './scan.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
+/** Written by the host and uploaded. */
+type HostKernel = RandomKernel | 'literal';
+
 /** Drawn on the CPU and uploaded: gpu.js computes in float32, the generator needs whole 32-bit words. */
 export type RandomKernel = 'uniform' | 'normal';
 
@@ -29,7 +32,11 @@ export function isRandomKernel(name: KernelName): name is RandomKernel {
   return name === 'uniform' || name === 'normal';
 }
 
-export const gpuKernels: { readonly [K in Exclude<KernelName, RandomKernel>]: NamedPlan } = {
+export function isHostKernel(name: KernelName): name is HostKernel {
+  return isRandomKernel(name) || name === 'literal';
+}
+
+export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: NamedPlan } = {
   fill,
   copy,
   copyInto,

@@ -1,0 +1,11 @@
+import type { DType } from '../tensor/dtype.ts';
+import type { Shape } from '../tensor/shape.ts';
+import { defineOp } from './define-op.ts';
+
+/** A tensor whose elements stand in the program, as they are stored. */
+export const literal = defineOp({
+  name: 'literal',
+  operands: {},
+  infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
+  kernel: { kind: 'named', name: 'literal' },
+});

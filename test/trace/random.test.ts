@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bernoulli,
+  nn,
+  rand,
+  randint,
+  randn,
+  randomState,
+  randperm,
+  seed,
+  type Tensor,
+  toStatic,
+} from '../../src/index.ts';
+import { weights } from './same-as-eager.ts';
+
+/** What `calls` calls return, and where the stream stands after each. */
+function drawn(fn: (x: Tensor) => Tensor[], calls = 3): unknown[] {
+  seed(3);
+  return Array.from({ length: calls }, (_, call) => {
+    const results = fn(weights([4], call)).map((t) => [...t.dataSync()]);
+    return { results, ...randomState() };
+  });
+}
+
+const functions: Record<string, (x: Tensor) => Tensor[]> = {
+  'uniform and normal': (x) => [rand([3]), x.add(randn([4])), rand([2, 2])],
+  'a number nobody uses': (x) => {
+    rand([5]);
+    return [x.mul(rand([4]))];
+  },
+  'integers, orders and truth values': () => [
+    randint(0, 9, [4]),
+    randperm(5),
+    bernoulli(rand([6])),
+  ],
+  float64: () => [rand([3], { dtype: 'float64' }), randn([2])],
+};
+
+describe('trace/random', () => {
+  it.each(Object.entries(functions))('draws the numbers of eager execution: %s', (_name, fn) => {
+    const captured = toStatic(fn);
+    expect(drawn(captured)).toEqual(drawn(fn));
+    expect(captured.stats()).toMatchObject({ translations: 1, graphs: 1, breaks: [] });
+  });
+
+  it('dropout drops the same elements, forward and backward', () => {
+    const layer = new nn.Dropout(0.4);
+    const step = (x: Tensor) => {
+      const y = layer.forward(x).mul(x);
+      y.sum().backward();
+      const gradient = x.grad!;
+      x.grad = null;
+      return [y.detach(), gradient];
+    };
+    const captured = toStatic(step);
+    expect(drawn(captured)).toEqual(drawn(step));
+    expect(captured.stats()).toMatchObject({ graphs: 1, breaks: [] });
+    const outside = (fn: (x: Tensor) => Tensor) => (x: Tensor) => {
+      fn(x).sum().backward();
+      return [x.grad!];
+    };
+    const forward = (x: Tensor) => layer.forward(x).tanh();
+    expect(drawn(outside(toStatic(forward)))).toEqual(drawn(outside(forward)));
+  });
+});
