@@ -4,13 +4,15 @@ import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
 import { executeEagerly } from '../ops/eager.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { retainAt } from './node.ts';
+import { retainAt, targetOf } from './node.ts';
 import { OpNode, targetsOf } from './op-node.ts';
+import { RebasedNode } from './rebased-node.ts';
+import { isWritable, noteWrite, regionOf } from './view-family.ts';
 
 /**
  * Runs a write in place and makes the target the result of it: its history goes on behind the write.
- * What backward needs of the target as it was is copied first. Only for a target whose memory no other
- * handle shows: the history of a view or of its base would be wrong, so that is refused.
+ * What backward needs of the target as it was is copied first. A write through a view is a write to its
+ * base, whose other views see it, too.
  */
 export function recordInPlace(
   op: OpRecord,
@@ -19,17 +21,24 @@ export function recordInPlace(
   run: () => Tensor,
 ): Tensor {
   const target = inputs[0]!;
-  refuse(op, target);
+  const alone = target.holderFor(userName(op)).handles === 1;
+  const family = alone ? null : target.family;
+  refuse(op, target, alone);
+  const base = family?.base ?? target;
+  const toBase = targetOf(base);
   const targets = targetsOf(op, inputs);
   const before = readsTarget(op, inputs, targets) ? copyOf(target) : target;
   try {
     run();
     const saved = inputs.map((input) => (input === target ? before : input));
-    target.setGradEdge({ node: new OpNode(op, attrs, targets, saved, [target]), index: 0 });
+    const write = new OpNode(op, attrs, targets, saved, [target]);
+    const node = base === target ? write : new RebasedNode(toBase, write, regionOf(target, base));
+    base.setGradEdge({ node, index: 0 });
+    if (family) noteWrite(family);
   } finally {
     if (before !== target) before.dispose();
   }
-  if (target.retainsGrad) retainAt(target);
+  if (base.retainsGrad) retainAt(base);
   return target;
 }
 
@@ -50,12 +59,13 @@ function copyOf(x: Tensor): Tensor {
   return executeEagerly(copy, [x], {}, x.device)[0]!;
 }
 
-function refuse(op: OpRecord, target: Tensor): void {
+function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
   const name = userName(op);
-  if (target.requiresGrad && target.isLeaf) {
+  const base = alone ? target : (target.family?.base ?? target);
+  if (base.requiresGrad && base.isLeaf) {
     throw new AutogradError({
       what: `${name}: a write in place to a leaf where gradients are recorded`,
-      given: `a ${formatSpec(target)} leaf that requires a gradient`,
+      given: `a ${formatSpec(target)} ${base === target ? 'leaf' : 'view of a leaf'} that requires a gradient`,
       expected: 'a result, or gradients switched off',
       remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
     });
@@ -68,12 +78,18 @@ function refuse(op: OpRecord, target: Tensor): void {
       remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
     });
   }
-  if (target.holderFor(name).handles > 1) {
-    throw new AutogradError({
-      what: `${name}: a write in place to memory that several tensors show`,
-      given: `a ${formatSpec(target)} tensor that is a view, or has views or detached handles`,
-      expected: 'the only handle on its memory, where gradients are recorded',
-      remedy: 'write to a clone(), dispose the other handles first, or use the out-of-place form',
-    });
-  }
+  if (alone || isWholeFamily(target)) return;
+  throw new AutogradError({
+    what: `${name}: a write in place to memory that several tensors show`,
+    given: `a ${formatSpec(target)} tensor whose memory also has detached handles, views made in noGrad, or views of a disposed tensor`,
+    expected: 'a tensor and views of it, all made where gradients are recorded',
+    remedy: 'write to a clone(), dispose the other handles first, or use the out-of-place form',
+  });
+}
+
+/** All handles on the memory are known, and the write has a gradient in the base. */
+function isWholeFamily(target: Tensor): boolean {
+  const { family, holder } = target;
+  if (!family || family.handles.live !== holder!.handles || !family.base.holder) return false;
+  return family.base === target || isWritable(target, family.base);
 }

@@ -1,3 +1,4 @@
+import { joinViews } from '../autograd/view-family.ts';
 import type { Device } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
@@ -21,7 +22,9 @@ export function executeEagerly(
   }
   if (op.kernel.kind === 'view') {
     const x = inputs[0]!;
-    return [new Tensor(op.kernel.view(inputs, attrs), x.holderFor(op.name).retain())];
+    const view = new Tensor(op.kernel.view(inputs, attrs), x.holderFor(op.name).retain());
+    joinViews(x, view);
+    return [view];
   }
   if (op.layout === 'any') return run(op, inputs, attrs, device);
   for (let i = 0; i < inputs.length; i++) {

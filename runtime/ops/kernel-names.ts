@@ -48,6 +48,8 @@ export type KernelName =
   | 'flip'
   /** (x, any strides) → attr `value`, but x at attrs `strides`, `offset` of the result. */
   | 'place'
+  /** (x, source; any strides) → x with source at attrs `strides`, `offset`. */
+  | 'placeInto'
   /** (dy, x: shape) → windows of attrs `dim`, `step`, `dilation` added up; a window is dy's last dimension. */
   | 'unfoldGrad'
   /** (x, index int32; any strides) → out[i][j] = x[index[i][j]][j] for attr `dim` 0. */

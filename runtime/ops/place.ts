@@ -1,12 +1,16 @@
 /** A tensor written into a larger one that is filled with a number; the gradient of strided views. */
 
+import { provideRegions } from '../autograd/rebased-node.ts';
+import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { contiguousStrides, formatShape, normalizeDim, type Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
-import { type Attrs, defineOp, saving } from './define-op.ts';
+import { expand } from './broadcast.ts';
+import { full } from './create.ts';
+import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { contiguous } from './movement.ts';
 
 /** Where a view lies in a contiguous tensor: strides and first element, in elements. */
@@ -52,6 +56,47 @@ const placeOp = defineOp({
       }),
     ),
   },
+});
+
+const placeIntoOp: OpRecord = defineOp({
+  name: 'placeInto',
+  operands: { x: 'data', source: 'data' },
+  infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'placeInto' },
+  layout: 'any',
+  vjp: {
+    x: saving({ source: 'shape' }, ({ source }, dy, attrs) =>
+      partReplaced(dy, null, { ...regionOf(attrs), shape: source.shape }),
+    ),
+    source: saving({ source: 'shape' }, ({ source }, dy, { strides, offset }) =>
+      bind1(asStridedOp, [contiguous(dy)], {
+        shape: source.shape,
+        strides: strides!,
+        offset: offset!,
+      }),
+    ),
+  },
+});
+
+interface Part extends Region {
+  readonly shape: Shape;
+}
+
+/** A copy of the tensor with another part, or with zeros there. */
+function partReplaced(x: Tensor, part: Tensor | null, { shape, strides, offset }: Part): Tensor {
+  const source =
+    part ??
+    expand(
+      deviceGuard(x.device, () => full([], 0, { dtype: x.dtype })),
+      shape,
+    );
+  return bind1(placeIntoOp, [x, source], { strides, offset });
+}
+
+provideRegions({
+  part: (x, { shape, strides, offset }) =>
+    bind1(asStridedOp, [contiguous(x)], { shape, strides, offset }),
+  replaced: partReplaced,
 });
 
 function regionOf({ strides, offset }: Attrs): Region {

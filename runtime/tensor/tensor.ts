@@ -11,9 +11,27 @@ import { type Shape, sizeOf } from './shape.ts';
 interface Lease {
   holder: Holder | null;
   edge: GradEdge | null;
+  handles: HandleCount | null;
+}
+
+/** How many handles of a family of views are there. */
+export interface HandleCount {
+  live: number;
+}
+
+/** A tensor and the views of it whose gradients go through it; see `autograd/view-family.ts`. */
+export interface ViewFamily {
+  readonly base: Tensor;
+  readonly handles: HandleCount;
+  /** Grows with every recorded write to the memory. */
+  readonly version: number;
+  /** Gives a view its place behind the last write. */
+  refresh(view: Tensor): void;
 }
 
 function releaseLease(lease: Lease): void {
+  if (lease.handles) lease.handles.live--;
+  lease.handles = null;
   if (lease.holder) {
     lease.holder.handles--;
     lease.holder.release();
@@ -52,6 +70,9 @@ export class Tensor implements TensorMeta, Operand {
   readonly traced: TracedValue | null;
   readonly #lease: Lease;
   #requiresGrad = false;
+  #family: ViewFamily | null = null;
+  /** The family's version that this handle's place in the graph belongs to. */
+  #familyVersion = 0;
   /** The leaf that this handle stands for in the graph; null for leaves themselves, and results. */
   #leaf: Tensor | null = null;
   /** Accumulated by backward on leaves that require a gradient. */
@@ -72,7 +93,7 @@ export class Tensor implements TensorMeta, Operand {
     this.offset = meta.offset;
     this.device = meta.device;
     this.traced = traced;
-    this.#lease = { holder, edge: null };
+    this.#lease = { holder, edge: null, handles: null };
     if (holder) {
       holder.handles++;
       track(this);
@@ -85,7 +106,28 @@ export class Tensor implements TensorMeta, Operand {
 
   /** Where backward goes on from here; null for leaves and tensors without gradient. */
   get gradEdge(): GradEdge | null {
+    if (this.#family !== null) this.#followFamily(this.#family);
     return this.#lease.edge;
+  }
+
+  get family(): ViewFamily | null {
+    return this.#family;
+  }
+
+  /** From now on this handle sees recorded writes to the memory of the family. */
+  joinFamily(family: ViewFamily): void {
+    if (this.#lease.handles) this.#lease.handles.live--;
+    this.#family = family;
+    this.#familyVersion = family.version;
+    this.#lease.handles = family.handles;
+    family.handles.live++;
+  }
+
+  /** The memory was written: the views' places in the graph are made anew when they are asked for. */
+  #followFamily(family: ViewFamily): void {
+    if (this.#familyVersion === family.version) return;
+    this.#familyVersion = family.version;
+    if (family.base !== this) family.refresh(this);
   }
 
   /** Takes over one reference to the node. */
@@ -107,6 +149,7 @@ export class Tensor implements TensorMeta, Operand {
   }
 
   get requiresGrad(): boolean {
+    if (this.#family !== null) this.#followFamily(this.#family);
     return this.#requiresGrad;
   }
 
@@ -133,7 +176,7 @@ export class Tensor implements TensorMeta, Operand {
   }
 
   get isLeaf(): boolean {
-    return this.#lease.edge === null;
+    return this.gradEdge === null;
   }
 
   get rank(): number {

@@ -144,6 +144,16 @@ export const arrangingReferences: Readonly<Record<string, readonly Case[]>> = {
         }),
     },
   ],
+  placeInto: [
+    {
+      inputs: [float(3, 5), float(2, 2)],
+      attrs: { strides: [5, 2], offset: 6 },
+      reference: ([x, source]) =>
+        writing([3, 5], [...x!.values], [2, 2], (out, [i, j]) => {
+          out[6 + i! * 5 + j! * 2] = at(source!, [i!, j!]);
+        }),
+    },
+  ],
   unfoldGrad: [
     {
       inputs: [float(2, 3, 3), float(2, 7)],

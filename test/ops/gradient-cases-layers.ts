@@ -240,6 +240,16 @@ export const layerGradientCases: Readonly<Record<string, readonly GradientCase[]
       ours.col2im(x!, [4, 4], 2, { dilation: 2, padding: 1, stride: 2 }),
     ),
   ],
+  placeInto: [
+    on(
+      'a part of a matrix',
+      [
+        [3, 5],
+        [2, 2],
+      ],
+      (x, part) => direct('placeInto', { strides: [5, 2], offset: 6 })(x!, part!),
+    ),
+  ],
   // With another factor it is no gradient: that is what it is for.
   scaleGradient: [on('by 1', [[3]], (x) => direct('scaleGradient')(x!, x!.detach().mul(0).add(1)))],
   nuclearNorm: [

@@ -5,7 +5,7 @@ import type { KernelFactory } from './kernel.ts';
 import { matmul } from './matmul.ts';
 import { adaptiveMaxPool2d, maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
-import { cat, flip, place, unfoldGrad } from './rearrange.ts';
+import { cat, flip, place, placeInto, unfoldGrad } from './rearrange.ts';
 import { max, min, prod, sum, sumTo } from './reduce.ts';
 import { arange, fill, literal } from './scalar/fill.ts';
 import {
@@ -72,6 +72,7 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   cat,
   flip,
   place,
+  placeInto,
   unfoldGrad,
   gather,
   gatherGrad,

@@ -61,6 +61,16 @@ export const place: KernelFactory = ([x], [out], { strides, offset, value }) => 
   };
 };
 
+/** The tensor copied, then its part written over. */
+export const placeInto: KernelFactory = ([x, source], [out], { strides, offset }) => {
+  const copying = copyPart(x!, out!, contiguousStrides(x!.shape));
+  const writing = copyPart(source!, out!, strides as readonly number[]);
+  return ([from, part], [target]) => {
+    copying([from!], [target!]);
+    writing([part!], [shifted(target!, offset as number)]);
+  };
+};
+
 const sum = E.add(E.input(0), E.input(1));
 
 /** Windows overlap, but not the entries with one place in their windows: those are added at once. */

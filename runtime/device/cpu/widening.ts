@@ -25,6 +25,7 @@ const anyBits: ReadonlySet<KernelName> = new Set<KernelName>([
   'cat',
   'flip',
   'place',
+  'placeInto',
   'gather',
   'scatter',
   'index',

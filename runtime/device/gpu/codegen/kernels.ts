@@ -17,7 +17,7 @@ import type { NamedPlan } from './named-plan.ts';
 import { notOnGpu } from './not-on-gpu.ts';
 import { sort } from './order.ts';
 import { maxPool2d, maxPool2dGrad } from './pool.ts';
-import { arange, cat, flip, place, unfoldGrad } from './rearrange.ts';
+import { arange, cat, flip, place, placeInto, unfoldGrad } from './rearrange.ts';
 import { argmax, argmin, max, min, prod, sum, sumTo } from './reduce.ts';
 import { cumprod, cumprodGrad, cumsum } from './scan.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
@@ -68,6 +68,7 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   cat,
   flip,
   place,
+  placeInto,
   unfoldGrad,
   gather,
   gatherGrad,

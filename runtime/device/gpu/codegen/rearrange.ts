@@ -54,6 +54,13 @@ export const place: NamedPlan = ([x], [out], attrs) => {
   return { scratch: [], stages: [...filled.stages, copied] };
 };
 
+export const placeInto: NamedPlan = ([x, source], [out], attrs) => {
+  const strides = attrs.strides as readonly number[];
+  const whole = copyStage(input(0), x!, out!, contiguousStrides(x!.shape), 0);
+  const part = copyStage(input(1), source!, out!, strides, attrs.offset as number);
+  return { scratch: [], stages: [whole, part] };
+};
+
 /** Each element of x asks, for every place in a window, which window has it there. */
 export const unfoldGrad: NamedPlan = ([dy], [dx], attrs) => {
   const dim = attrs.dim as number;

@@ -1,0 +1,63 @@
+import { invariant } from '../errors/invariant.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { GradNode, type Target } from './node.ts';
+import type { OpNode } from './op-node.ts';
+import type { Region } from './view-family.ts';
+
+/** Reads and writes parts of gradients; given by the ops, which know this folder, and not the reverse. */
+export interface Regions {
+  /** The part of a tensor. */
+  readonly part: (x: Tensor, region: Region) => Tensor;
+  /** The tensor with another part, or with zeros there. */
+  readonly replaced: (x: Tensor, part: Tensor | null, region: Region) => Tensor;
+}
+
+let regions: Regions | null = null;
+
+export function provideRegions(own: Regions): void {
+  regions = own;
+}
+
+/**
+ * Undoes a write to a part of a tensor: the part's gradient goes through the op that wrote it, the rest
+ * goes to what the tensor was before. Targets: the tensor before the write, then the op's other operands.
+ */
+export class RebasedNode extends GradNode {
+  readonly name: string;
+  readonly #write: OpNode;
+  readonly #region: Region;
+
+  /** Takes over the one reference to `write`. */
+  constructor(base: Target, write: OpNode, region: Region) {
+    super([base, ...write.targets.slice(1)], 1);
+    this.name = write.name;
+    this.#write = write;
+    this.#region = region;
+  }
+
+  override apply(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    retainGraph: boolean,
+    wanted: readonly boolean[],
+  ): (Tensor | null)[] {
+    const gradOutput = gradOutputs[0];
+    if (!gradOutput) return this.targets.map(() => null);
+    invariant(regions, 'ops that read and write regions are loaded');
+    const { part, replaced } = regions;
+    return tidy(() => {
+      const own = part(gradOutput, this.#region);
+      const toView = wanted[0]! && this.#write.targets[0] !== null;
+      const [before, ...others] = this.#write.apply([own], retainGraph, [
+        toView,
+        ...wanted.slice(1),
+      ]);
+      const base = wanted[0] ? replaced(gradOutput, before ?? null, this.#region) : null;
+      return [base, ...others];
+    });
+  }
+
+  protected override releaseSaved(): void {
+    this.#write.release();
+  }
+}

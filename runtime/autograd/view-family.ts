@@ -1,0 +1,104 @@
+import { AutogradError } from '../errors/errors.ts';
+import { invariant } from '../errors/invariant.ts';
+import { opNamed } from '../ops/define-op.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { type HandleCount, Tensor, type ViewFamily } from '../tensor/tensor.ts';
+import { gradEnabled } from './grad-mode.ts';
+import { retainAt, targetOf } from './node.ts';
+import { OpNode } from './op-node.ts';
+
+/** Where a view's elements lie among those of its base, in elements. */
+export interface Region {
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/**
+ * A tensor and its views. A recorded write through one of them gives the base a new place in the graph;
+ * the others get theirs from the base, as views of what it is now, when somebody asks for it.
+ */
+class Family implements ViewFamily {
+  readonly base: Tensor;
+  readonly handles: HandleCount = { live: 0 };
+  version = 0;
+
+  constructor(base: Tensor) {
+    this.base = base;
+  }
+
+  refresh(view: Tensor): void {
+    const { base } = this;
+    const target = targetOf(base);
+    if (!target) return;
+    const region = regionOf(view, base);
+    // Dimensions that a view repeats: first without them.
+    const once = region.shape.map((size, d) =>
+      region.strides[d] === 0 ? Math.min(size, 1) : size,
+    );
+    expectApart(view, once, region.strides);
+    const attrs = { shape: once, strides: region.strides, offset: region.offset };
+    let node = new OpNode(opNamed('asStrided'), attrs, [target], [base], [view]);
+    if (once.some((size, d) => size !== region.shape[d])) {
+      const before = node;
+      const expand = opNamed('expand');
+      const { dtype, strides, offset, device } = view;
+      const like = new Tensor({ dtype, shape: once, strides, offset, device }, null);
+      const own = { shape: region.shape };
+      node = new OpNode(expand, own, [{ node: before, index: 0 }], [like], [view]);
+      // The second node leads to the first, and no handle does.
+      before.release();
+    }
+    view.setGradEdge({ node, index: 0 });
+    if (view.retainsGrad) retainAt(view);
+  }
+}
+
+/** The view sees writes to `x` from now on, and `x` those to the view. */
+export function joinViews(x: Tensor, view: Tensor): void {
+  if (!gradEnabled()) return;
+  let { family } = x;
+  if (family === null || family.base.holder === null) {
+    family = new Family(x);
+    x.joinFamily(family);
+  }
+  view.joinFamily(family);
+}
+
+/** Every view takes its place from the base again. */
+export function noteWrite(family: ViewFamily): void {
+  invariant(family instanceof Family, 'a family made elsewhere');
+  family.version++;
+}
+
+/** Elements of the base that the view shows. */
+export function regionOf(view: TensorMeta, base: TensorMeta): Region {
+  return { shape: view.shape, strides: view.strides, offset: view.offset - base.offset };
+}
+
+/** No two elements of the region are one: then each has a gradient of its own. */
+export function isApart(shape: readonly number[], strides: readonly number[]): boolean {
+  const order = shape.map((_, d) => d).filter((d) => shape[d]! > 1);
+  order.sort((a, b) => strides[a]! - strides[b]!);
+  let reach = 0;
+  for (const d of order) {
+    if (strides[d]! <= reach) return false;
+    reach += (shape[d]! - 1) * strides[d]!;
+  }
+  return true;
+}
+
+function expectApart(view: Tensor, shape: readonly number[], strides: readonly number[]): void {
+  if (isApart(shape, strides)) return;
+  throw new AutogradError({
+    what: 'a view whose memory was written since it was made has no gradient any more',
+    given: `a ${formatSpec(view)} tensor of overlapping windows`,
+    expected: 'a view whose elements are all different ones',
+    remedy: 'call unfold() again, after the write',
+  });
+}
+
+/** Whether gradients can be written to the view's part of its base. */
+export function isWritable(view: Tensor, base: Tensor): boolean {
+  return isContiguousMeta(base) && isApart(view.shape, view.strides);
+}
