@@ -97,6 +97,11 @@ export class Captured {
     return this.#code;
   }
 
+  /** As the user wrote it, once that is known. */
+  get name(): string {
+    return this.#code?.closure.code.name || this.fn.name;
+  }
+
   get parts(): readonly CompiledPart[] {
     return this.#parts;
   }

@@ -55,11 +55,11 @@ function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refu
   if (isRefusal(capture)) {
     return { refused: true, native: capture.reason === 'native', why: printRefusal(capture) };
   }
-  const { node, source, kind, strict, homeObject, thisValue, bound } = capture;
+  const { node, name, source, kind, strict, homeObject, thisValue, bound } = capture;
   const scope = scopeOf(capture);
   let code = lowered.get(node);
   if (!code) {
-    code = lowerFunction(node, source, kind, strict, fn.name, scope.privateName !== undefined);
+    code = lowerFunction(node, source, kind, strict, name, scope.privateName !== undefined);
     lowered.set(node, code);
   }
   if (isLowerRefusal(code)) {

@@ -64,7 +64,7 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   Object.defineProperty(run, 'length', { value: fn.length, configurable: true });
   registerStatic(run, captured);
   return Object.assign(run, {
-    explain: () => explain(fn.name, captured.stats(), captured.parts),
+    explain: () => explain(captured.name, captured.stats(), captured.parts),
     stats: () => captured.stats(),
     programs: () => captured.parts,
   });

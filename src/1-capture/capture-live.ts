@@ -70,6 +70,7 @@ export function captureLive(
   return {
     fn,
     route: 'inspector',
+    name: fn.name,
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),

@@ -11,6 +11,7 @@ export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction
   return {
     fn,
     route: 'plugin',
+    name: script.names?.get(facts.node) ?? fn.name,
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),

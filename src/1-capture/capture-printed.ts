@@ -53,6 +53,7 @@ export function captureGiven(
   return {
     fn,
     route: scope ? 'option' : 'globals',
+    name: fn.name,
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),

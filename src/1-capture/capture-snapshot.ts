@@ -30,6 +30,7 @@ export function captureSnapshot(
   return {
     fn,
     route: 'snapshot',
+    name: fn.name,
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),

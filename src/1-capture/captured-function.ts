@@ -21,6 +21,8 @@ export interface CapturedFunction {
   /** Never a bound function: the target behind all `bind` calls. */
   readonly fn: AnyFunction;
   readonly route: CaptureRoute;
+  /** As in the user's text; a minifier may have left another in `fn.name`. */
+  readonly name: string;
   /**
    * For methods, getters and setters the FunctionExpression that is the value of the definition.
    * A class without a constructor has a synthetic one that says what the language says.

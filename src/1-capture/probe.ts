@@ -7,9 +7,17 @@
 /** A module as the build plugin found it, before it put probes in. */
 export interface EmbeddedSource {
   readonly file: string;
-  readonly text: string;
-  /** The source map from `text` to what the user wrote, where they differ. */
+  /** `ModuleText` as JSON, or deflated and in base64 where that is shorter. */
+  readonly text?: ModuleText;
+  readonly packed?: string;
+}
+
+export interface ModuleText {
+  readonly code: string;
+  /** The source map from `code` to what the user wrote, where they differ. */
   readonly map?: string;
+  /** Not strict unless it says so, unlike an ES module. */
+  readonly commonJs?: boolean;
 }
 
 /**

@@ -3,11 +3,13 @@ import type { FunctionFacts } from './binding.ts';
 import { isNativeText, parsePrinted } from './capture-printed.ts';
 import type { AnyFunction } from './captured-function.ts';
 import { beginsWithMarker, markerProperty } from './entry-marker.ts';
+import { functionNames } from './function-names.ts';
 import { type EmbeddedSource, probe, type ScopeTable } from './probe.ts';
 import { isRefusal } from './refusal.ts';
 import { parseScript, type Script } from './script.ts';
 import { makeScriptText } from './script-text.ts';
 import { universalValue } from './universal-value.ts';
+import { unpack } from './unpack.ts';
 
 /** What the build plugin left in a function. */
 export interface Marked {
@@ -99,12 +101,14 @@ function hitOf(fn: AnyFunction, { parameters, generator, constructs }: Entry): H
 function scriptOf(source: () => EmbeddedSource): Script | undefined {
   const known = scripts.get(source);
   if (known) return known;
-  const { file, text, map } = source();
-  const ast = parseScript(text, true);
+  const embedded = source();
+  const { code: text, map, commonJs = false } = unpack(embedded);
+  const ast = parseScript(text, !commonJs);
   if (isRefusal(ast)) return undefined;
   const script: Script = {
-    text: makeScriptText({ text, url: file, map }),
+    text: makeScriptText({ text, url: embedded.file, map }),
     facts: analyzeScript(ast),
+    names: functionNames(ast),
     evaluated: false,
     isModule: true,
   };

@@ -10,6 +10,8 @@ import { makeScriptText, type ScriptText } from './script-text.ts';
 export interface Script {
   readonly text: ScriptText;
   readonly facts: ScriptFacts;
+  /** Only where the engine may know functions by other names. */
+  readonly names?: ReadonlyMap<FunctionNode, string>;
   /** Its top-level names may belong to somebody else: evaluated text has no file of its own. */
   readonly evaluated: boolean;
   readonly isModule: boolean;

@@ -1,26 +1,40 @@
+import { deflateRawSync } from 'node:zlib';
 import type { EncodedSourceMap } from '@jridgewell/remapping';
-import type { EmbeddedSource } from '../1-capture/probe.ts';
+import type { EmbeddedSource, ModuleText } from '../1-capture/probe.ts';
 
 /**
  * What an instrumented module carries along: its text before the probes, and the map from there to
- * the user's file when it was compiled before.
+ * the user's file when it was compiled before. Compressed together, as the two texts say much the same.
  */
 export function embeddedSource(
   code: string,
   file: string,
   incoming: EncodedSourceMap | string | undefined,
-  withContent: boolean,
+  { withContent, commonJs }: { readonly withContent: boolean; readonly commonJs: boolean },
 ): EmbeddedSource {
+  const plain = moduleText(code, file, incoming, withContent);
+  const text = commonJs ? { ...plain, commonJs } : plain;
+  const json = JSON.stringify(text);
+  const packed = deflateRawSync(json, { level: 9 }).toString('base64');
+  return packed.length < json.length ? { file, packed } : { file, text };
+}
+
+function moduleText(
+  code: string,
+  file: string,
+  incoming: EncodedSourceMap | string | undefined,
+  withContent: boolean,
+): ModuleText {
   // A comment that names a map would be read as the map of this text.
-  const text = code.replace(/\n\/\/[#@] sourceMappingURL=\S*\s*$/, '\n');
+  const plain = code.replace(/\n\/\/[#@] sourceMappingURL=\S*\s*$/, '\n');
   const map = typeof incoming === 'string' ? (JSON.parse(incoming) as EncodedSourceMap) : incoming;
-  if (!map?.mappings || isIdentity(map, code)) return { file, text };
+  if (!map?.mappings || isIdentity(map, code)) return { code: plain };
   const { mappings, names, sources, sourcesContent } = map;
   const [only] = sources;
   const named = sources.length === 1 && only !== undefined ? [file] : sources;
   const content = withContent ? { sourcesContent } : {};
   const json = { version: 3, mappings, names, sources: named, ...content };
-  return { file, text, map: JSON.stringify(json) };
+  return { code: plain, map: JSON.stringify(json) };
 }
 
 /** Bundlers give a map from a text to itself when nothing changed it. */

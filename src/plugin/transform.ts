@@ -18,8 +18,8 @@ export interface Transformed {
 }
 
 /**
- * In: an ES module of plain JavaScript, and the map that led to it. Out: the module with a probe at
- * the entry of every function, and its own text; undefined when there is nothing to do (CommonJS, no
+ * In: a module of plain JavaScript, and the map that led to it. Out: the module with a probe at
+ * the entry of every function, and its own text; undefined when there is nothing to do (no
  * functions, already done, excluded). Throws the parser's SyntaxError.
  * Guarantees: same behaviour, no line moves, nothing is allocated unless a capture probes.
  */
@@ -30,14 +30,7 @@ export function transform(
   incoming?: EncodedSourceMap | string,
 ): Transformed | undefined {
   if (code.includes(`.${markerProperty}`)) return undefined;
-  const comments: Comment[] = [];
-  const ast = parse(code, {
-    sourceType: 'module',
-    ecmaVersion: 'latest',
-    allowHashBang: true,
-    onComment: comments,
-  });
-  if (isCommonJs(ast, code)) return undefined;
+  const { ast, comments, commonJs } = parseModule(code);
   const script = analyzeScript(ast);
   const excluded = excludedRanges(code, ast, comments, incoming);
   const functions = script.functions.filter(
@@ -53,9 +46,13 @@ export function transform(
   for (const facts of functions) insertProbe(text, facts, probeText(facts, script, added), code);
   const from = JSON.stringify(options.probe ?? 'tostatic/probe');
   const { at, separator } = endOfDirectives(ast.body, headEnd(code), code);
-  text.appendLeft(at, `${separator}import{probe as ${added.probe}}from${from};`);
+  const found = commonJs
+    ? `const ${added.probe}=${sharedProbe};`
+    : `import{probe as ${added.probe}}from${from};`;
+  text.appendLeft(at, separator + found);
   const file = shownFile(path, options.root);
-  const source = embeddedSource(code, file, incoming, options.sourceText ?? true);
+  const content = { withContent: options.sourceText ?? true, commonJs };
+  const source = embeddedSource(code, file, incoming, content);
   // Hoisted, so that it is there for functions that run before the module does (import cycles).
   text.append(`\nfunction ${added.source}(){return${JSON.stringify(source)}}\n`);
 
@@ -102,11 +99,41 @@ function headEnd(code: string): number {
   return end < 0 ? code.length : end + 1;
 }
 
-/** A file without imports and exports that uses what only CommonJS has. */
-function isCommonJs(ast: Program, code: string): boolean {
-  const isModule = ast.body.some((node) => /^(Import|Export)/.test(node.type));
-  return !isModule && /\b(?:require\s*\(|module\s*\.\s*exports|exports\s*\.)/.test(code);
+/** What `tostatic/probe` does, for modules that cannot import it. */
+const sharedProbe = 'globalThis[Symbol.for("tostatic.probe")]??={$tostatic:false,hit:()=>({})}';
+
+interface ParsedModule {
+  readonly ast: Program;
+  readonly comments: readonly Comment[];
+  readonly commonJs: boolean;
 }
+
+function parseModule(code: string): ParsedModule {
+  const parsed = (sourceType: 'module' | 'script'): ParsedModule => {
+    const comments: Comment[] = [];
+    const ast = parse(code, {
+      sourceType,
+      ecmaVersion: 'latest',
+      allowHashBang: true,
+      allowReturnOutsideFunction: sourceType === 'script',
+      onComment: comments,
+    });
+    return { ast, comments, commonJs: sourceType === 'script' };
+  };
+  let module: ParsedModule;
+  try {
+    module = parsed('module');
+  } catch (error) {
+    // Sloppy code, or a return outside of functions: then it may be CommonJS.
+    if (!usesCommonJs(code)) throw error;
+    return parsed('script');
+  }
+  const isModule = module.ast.body.some((node) => /^(Import|Export)/.test(node.type));
+  return !isModule && usesCommonJs(code) ? parsed('script') : module;
+}
+
+const usesCommonJs = (code: string): boolean =>
+  /\b(?:require\s*\(|module\s*\.\s*exports|exports\s*\.)/.test(code);
 
 function unused(name: string, code: string): string {
   let found = name;

@@ -125,6 +125,16 @@ describe('no body, default or pattern runs for a scope', () => {
     checkAll(createRequire(file)(file) as Forms, 'inspector');
   });
 
+  test('of a CommonJS module, through markers', () => {
+    const file = join(folder, 'marked-forms.cjs');
+    const sloppy = `function sloppy() { return [this === globalThis, outer] }; module.exports.sloppy = sloppy;`;
+    writeFileSync(file, instrument(asCommonJs(forms) + sloppy, file));
+    withoutInspector();
+    const module = createRequire(file)(file) as Forms;
+    checkAll(module, 'plugin');
+    expect(captureFunction(module['sloppy'] as AnyFunction)).toMatchObject({ strict: false });
+  });
+
   test('of a minified bundle, through the inspector', () => {
     const [source, file] = [join(folder, 'forms.mjs'), join(folder, 'bundle.cjs')];
     writeFileSync(source, forms);

@@ -72,6 +72,7 @@ describe('bundled, minified, and run where nothing can look into functions', () 
       // Where the user wrote it, with the types: not where it is in the bundle.
       expect(report['breaks']).toContain('other.ts:7:7');
       expect(report['explained']).toContain('scale === 0.5');
+      expect(report['explained']).toMatch(/^step: /); // not what the minifier calls it
 
       const code = readFileSync(file, 'utf8');
       const map = new TraceMap(readFileSync(`${file}.map`, 'utf8'));
