@@ -2,7 +2,6 @@
 
 import { full } from '../ops/create.ts';
 import { logSoftmax, softmax } from '../ops/loss.ts';
-import { reshape } from '../ops/movement.ts';
 import {
   elu,
   gelu,
@@ -12,7 +11,6 @@ import {
   leakyRelu,
   logSigmoid,
   mish,
-  mul,
   neg,
   relu,
   relu6,
@@ -21,9 +19,9 @@ import {
   silu,
   softplus,
   softsign,
-  sub,
   tanh,
 } from '../ops/pointwise.ts';
+import { prelu } from '../ops/thresholds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
@@ -225,10 +223,6 @@ export class PReLU extends Module {
   }
 
   override forward(input: Tensor): Tensor {
-    return tidy(() => {
-      const channels = input.shape.map((_, i) => (i === 1 ? this.weight.size : 1));
-      const slope = this.weight.size === 1 ? this.weight : reshape(this.weight, channels);
-      return sub(relu(input), mul(relu(neg(input)), slope));
-    });
+    return prelu(input, this.weight);
   }
 }

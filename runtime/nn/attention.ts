@@ -1,4 +1,3 @@
-import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { zeros } from '../ops/create.ts';
 import { dropout } from '../ops/dropout.ts';
@@ -7,6 +6,7 @@ import { softmax } from '../ops/loss.ts';
 import { linear, matmul } from '../ops/matmul.ts';
 import { narrow, reshape, transpose, unsqueeze } from '../ops/movement.ts';
 import { add, maskedFill, mul } from '../ops/pointwise.ts';
+import { zerosLike } from '../ops/ranges.ts';
 import { mean } from '../ops/reduce.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -108,12 +108,13 @@ export class MultiheadAttention extends Module {
         this.withExtra(batched(v), this.biasV),
       ];
       const weights = this.weights(batched(q), keys, call, key.shape[this.batchFirst ? 1 : 0]!);
-      const heads = matmul(dropout(weights, this.dropout, this.training), this.heads(values));
+      const kept = this.training && this.dropout > 0 ? dropout(weights, this.dropout) : weights;
+      const heads = matmul(kept, this.heads(values));
       const [batch, , queries] = heads.shape as [number, number, number];
       const joined = reshape(transpose(heads, 1, 2), [batch, queries, this.embedDim]);
       const output = batched(this.outProj.forward(joined));
       if (!(call.needWeights ?? true)) return [output, null];
-      return [output, (call.averageAttnWeights ?? true) ? mean(weights, 1) : weights];
+      return [output, (call.averageAttnWeights ?? true) ? mean(kept, 1) : kept];
     });
   }
 
@@ -143,9 +144,7 @@ export class MultiheadAttention extends Module {
   protected withExtra(x: Tensor, learned: Parameter | null): Tensor {
     const [batch] = x.shape as [number];
     const extra = learned ? [learned.expand([batch, 1, this.embedDim])] : [];
-    if (this.addZeroAttn) {
-      extra.push(deviceGuard(x.device, () => zeros([batch, 1, this.embedDim], { dtype: x.dtype })));
-    }
+    if (this.addZeroAttn) extra.push(zerosLike(narrow(x, 1, 0, 1)));
     return extra.length > 0 ? cat([x, ...extra], 1) : x;
   }
 

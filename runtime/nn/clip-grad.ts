@@ -1,10 +1,9 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { full } from '../ops/create.ts';
 import { max } from '../ops/extremes.ts';
-import { copy_, mul_ } from '../ops/in-place.ts';
-import { abs, add, div, lt, maximum, mul, neg, pow, sqrt, where } from '../ops/pointwise.ts';
+import { mul_ } from '../ops/in-place.ts';
+import { abs, add, clampMax, maximum, mul, pow, reciprocal, sqrt } from '../ops/pointwise.ts';
+import { clamp_ } from '../ops/pointwise-in-place.ts';
 import { sum } from '../ops/reduce.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -30,9 +29,9 @@ export function clipGradNorm_(
   return noGrad(() =>
     tidy(() => {
       const total = commonNorm(gradients, normType);
-      const [limit, one] = deviceGuard(total.device, () => [full([], maxNorm), full([], 1)]);
-      const factor = div(limit!, add(total, 1e-6));
-      const atMostOne = where(lt(factor, 1), factor, one!);
+      const factor = mul(reciprocal(add(total, 1e-6)), maxNorm);
+      // Also for a norm that is NaN: the factor stays NaN, as in PyTorch.
+      const atMostOne = clampMax(factor, 1);
       for (const gradient of gradients) mul_(gradient, atMostOne);
       return total;
     }),
@@ -51,13 +50,7 @@ export function clipGradValue_(parameters: Tensor | Iterable<Tensor>, limit: num
   }
   const gradients = gradientsOf('clipGradValue_', parameters);
   noGrad(() => {
-    for (const gradient of gradients) {
-      tidy(() => {
-        const lowest = deviceGuard(gradient.device, () => full([], -limit));
-        // min(x, limit) is −max(−x, −limit).
-        copy_(gradient, maximum(neg(maximum(neg(gradient), lowest)), lowest));
-      });
-    }
+    for (const gradient of gradients) clamp_(gradient, -limit, limit);
   });
 }
 

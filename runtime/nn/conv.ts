@@ -1,36 +1,181 @@
-import { type Conv2dOptions, conv2d } from '../ops/conv.ts';
+import { type ConvOptions, conv1d, conv2d } from '../ops/conv.ts';
+import {
+  type ConvTransposeOptions,
+  convTranspose1d,
+  convTranspose2d,
+} from '../ops/conv-transpose.ts';
+import { type PadMode, pad } from '../ops/padding.ts';
+import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { kaimingUniform, type Parameter } from './parameter.ts';
 
-export interface Conv2dLayerOptions extends Conv2dOptions {
+type Pair = readonly [number, number];
+type Single = number | readonly [number];
+
+interface LayerOptions {
   /** True when left out. */
   readonly bias?: boolean;
+}
+
+interface PaddedOptions extends LayerOptions {
+  /** What the border is filled with; `zeros` when left out. */
+  readonly paddingMode?: 'zeros' | Exclude<PadMode, 'constant'>;
+}
+
+export type Conv1dLayerOptions = ConvOptions<Single> & PaddedOptions;
+export type Conv2dLayerOptions = ConvOptions & PaddedOptions;
+export type ConvTranspose1dLayerOptions = ConvTransposeOptions<Single> & LayerOptions;
+export type ConvTranspose2dLayerOptions = ConvTransposeOptions & LayerOptions;
+
+const sizesOf = (value: number | readonly number[], count: number): readonly number[] =>
+  typeof value === 'number' ? Array(count).fill(value) : value;
+
+/** Weight and bias of a convolution; fan-in counts what one output is made from. */
+function weights(shape: readonly [number, number, ...number[]], out: number, bias: boolean) {
+  const fanIn = shape.slice(1).reduce((product, size) => product * size, 1);
+  return {
+    weight: kaimingUniform(shape, fanIn),
+    bias: bias ? kaimingUniform([out], fanIn) : null,
+  };
+}
+
+/**
+ * What a border of other things than zeros needs: [left, right, top, bottom, …] as `pad` takes it, from
+ * the last dimension on. 'same' is odd-sided at the end, as in PyTorch.
+ */
+function borders(
+  padding: number | readonly number[] | 'same' | 'valid',
+  kernel: readonly number[],
+  dilation: readonly number[],
+): number[] {
+  return kernel.flatMap((_, i) => {
+    const dim = kernel.length - 1 - i;
+    if (padding === 'valid') return [0, 0];
+    if (padding === 'same') {
+      const total = dilation[dim]! * (kernel[dim]! - 1);
+      const before = Math.floor(total / 2);
+      return [before, total - before];
+    }
+    const amount = sizesOf(padding, kernel.length)[dim]!;
+    return [amount, amount];
+  });
+}
+
+/** Cross-correlation: [n, in, length] → [n, out, length']; weight [out, in / groups, k], bias [out]. */
+export class Conv1d extends Module {
+  weight: Parameter;
+  bias: Parameter | null;
+  readonly options: ConvOptions<Single>;
+  readonly paddingMode: NonNullable<PaddedOptions['paddingMode']>;
+  readonly borders: readonly number[];
+
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernel: Single,
+    options: Conv1dLayerOptions = {},
+  ) {
+    super();
+    const { bias = true, paddingMode = 'zeros', ...rest } = options;
+    const sizes = sizesOf(kernel, 1);
+    const shape = [outChannels, inChannels / (rest.groups ?? 1), ...sizes] as const;
+    const made = weights(shape, outChannels, bias);
+    this.weight = made.weight;
+    this.bias = made.bias;
+    this.paddingMode = paddingMode;
+    this.borders = borders(rest.padding ?? 0, sizes, sizesOf(rest.dilation ?? 1, 1));
+    this.options = paddingMode === 'zeros' ? rest : { ...rest, padding: 0 };
+  }
+
+  override forward(input: Tensor): Tensor {
+    if (this.paddingMode === 'zeros') return conv1d(input, this.weight, this.bias, this.options);
+    const mode = this.paddingMode;
+    return tidy(() => conv1d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
+  }
 }
 
 /** Cross-correlation: [n, in, h, w] → [n, out, h', w']; weight [out, in / groups, kh, kw], bias [out]. */
 export class Conv2d extends Module {
   weight: Parameter;
   bias: Parameter | null;
-  readonly options: Conv2dOptions;
+  readonly options: ConvOptions;
+  readonly paddingMode: NonNullable<PaddedOptions['paddingMode']>;
+  readonly borders: readonly number[];
 
   constructor(
     inChannels: number,
     outChannels: number,
-    kernel: number | readonly [number, number],
+    kernel: number | Pair,
     options: Conv2dLayerOptions = {},
   ) {
     super();
+    const { bias = true, paddingMode = 'zeros', ...rest } = options;
+    const sizes = sizesOf(kernel, 2);
+    const shape = [outChannels, inChannels / (rest.groups ?? 1), ...sizes] as const;
+    const made = weights(shape, outChannels, bias);
+    this.weight = made.weight;
+    this.bias = made.bias;
+    this.paddingMode = paddingMode;
+    this.borders = borders(rest.padding ?? 0, sizes, sizesOf(rest.dilation ?? 1, 2));
+    this.options = paddingMode === 'zeros' ? rest : { ...rest, padding: 0 };
+  }
+
+  override forward(input: Tensor): Tensor {
+    if (this.paddingMode === 'zeros') return conv2d(input, this.weight, this.bias, this.options);
+    const mode = this.paddingMode;
+    return tidy(() => conv2d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
+  }
+}
+
+/** The opposite way through Conv1d: [n, in, length] → [n, out, length']; weight [in, out / groups, k]. */
+export class ConvTranspose1d extends Module {
+  weight: Parameter;
+  bias: Parameter | null;
+  readonly options: ConvTransposeOptions<Single>;
+
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernel: Single,
+    options: ConvTranspose1dLayerOptions = {},
+  ) {
+    super();
     const { bias = true, ...rest } = options;
-    const [height, width] = typeof kernel === 'number' ? [kernel, kernel] : kernel;
-    const channels = inChannels / (rest.groups ?? 1);
-    const fanIn = channels * height * width;
-    this.weight = kaimingUniform([outChannels, channels, height, width], fanIn);
-    this.bias = bias ? kaimingUniform([outChannels], fanIn) : null;
+    const shape = [inChannels, outChannels / (rest.groups ?? 1), ...sizesOf(kernel, 1)] as const;
+    const made = weights(shape, outChannels, bias);
+    this.weight = made.weight;
+    this.bias = made.bias;
     this.options = rest;
   }
 
   override forward(input: Tensor): Tensor {
-    return conv2d(input, this.weight, this.bias, this.options);
+    return convTranspose1d(input, this.weight, this.bias, this.options);
+  }
+}
+
+/** The opposite way through Conv2d: [n, in, h, w] → [n, out, h', w']; weight [in, out / groups, kh, kw]. */
+export class ConvTranspose2d extends Module {
+  weight: Parameter;
+  bias: Parameter | null;
+  readonly options: ConvTransposeOptions;
+
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernel: number | Pair,
+    options: ConvTranspose2dLayerOptions = {},
+  ) {
+    super();
+    const { bias = true, ...rest } = options;
+    const shape = [inChannels, outChannels / (rest.groups ?? 1), ...sizesOf(kernel, 2)] as const;
+    const made = weights(shape, outChannels, bias);
+    this.weight = made.weight;
+    this.bias = made.bias;
+    this.options = rest;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return convTranspose2d(input, this.weight, this.bias, this.options);
   }
 }

@@ -12,14 +12,19 @@ export class Dropout extends Module {
   }
 
   override forward(input: Tensor): Tensor {
-    return dropout(input, this.p, this.training);
+    return this.active ? dropout(input, this.p) : input;
+  }
+
+  /** Something may be zeroed. */
+  protected get active(): boolean {
+    return this.training && this.p > 0;
   }
 }
 
 /** Zeroes whole channels: [n, c, l]. */
 export class Dropout1d extends Dropout {
   override forward(input: Tensor): Tensor {
-    return featureDropout(input, this.p, this.training);
+    return this.active ? featureDropout(input, this.p) : input;
   }
 }
 
@@ -32,6 +37,6 @@ export class Dropout3d extends Dropout1d {}
 /** Keeps mean and variance of what SELU gives. */
 export class AlphaDropout extends Dropout {
   override forward(input: Tensor): Tensor {
-    return alphaDropout(input, this.p, this.training);
+    return this.active ? alphaDropout(input, this.p) : input;
   }
 }

@@ -1,12 +1,12 @@
 import { noGrad } from '../autograd/grad-mode.ts';
-import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { randn, zeros } from '../ops/create.ts';
+import { randn } from '../ops/create.ts';
 import { embedding } from '../ops/embedding.ts';
 import { mul_ } from '../ops/in-place.ts';
 import { indexFill } from '../ops/indexing.ts';
-import { narrow, reshape } from '../ops/movement.ts';
+import { narrow, reshape, select } from '../ops/movement.ts';
 import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise.ts';
+import { zerosLike } from '../ops/ranges.ts';
 import { norm } from '../ops/statistics.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -63,7 +63,7 @@ export class Embedding extends Module {
     noGrad(() =>
       tidy(() => {
         const [entries] = this.weight.shape as [number, number];
-        const none = deviceGuard(this.weight.device, () => zeros([entries]));
+        const none = zerosLike(select(this.weight, 1, 0));
         const used = gt(indexFill(none, 0, reshape(indices, [-1]), 1), 0);
         const lengths = norm(this.weight, this.normType, -1);
         // PyTorch's guard against a division by nothing.

@@ -35,15 +35,60 @@ export {
   ParameterList,
   Sequential,
 } from './containers.ts';
-export { Conv2d, type Conv2dLayerOptions } from './conv.ts';
+export {
+  Conv1d,
+  type Conv1dLayerOptions,
+  Conv2d,
+  type Conv2dLayerOptions,
+  ConvTranspose1d,
+  type ConvTranspose1dLayerOptions,
+  ConvTranspose2d,
+  type ConvTranspose2dLayerOptions,
+} from './conv.ts';
+export { CosineSimilarity, PairwiseDistance } from './distances.ts';
 export { AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d } from './dropout.ts';
 export { Embedding, type EmbeddingLayerOptions } from './embedding.ts';
 export * as init from './init.ts';
 export { Bilinear, Linear, type LinearOptions } from './linear.ts';
-export { CrossEntropyLoss, MSELoss, NLLLoss } from './losses.ts';
+export {
+  BCELoss,
+  BCEWithLogitsLoss,
+  CosineEmbeddingLoss,
+  CrossEntropyLoss,
+  GaussianNLLLoss,
+  HingeEmbeddingLoss,
+  HuberLoss,
+  KLDivLoss,
+  L1Loss,
+  MarginRankingLoss,
+  MSELoss,
+  MultiLabelSoftMarginLoss,
+  MultiMarginLoss,
+  NLLLoss,
+  PoissonNLLLoss,
+  SmoothL1Loss,
+  SoftMarginLoss,
+  TripletMarginLoss,
+} from './losses.ts';
 export { Module } from './module.ts';
 export type { BackwardHook, ForwardHook, ForwardPreHook } from './module-hooks.ts';
 export type { LoadOptions, LoadResult, StateDict } from './module-state.ts';
+export {
+  BatchNorm1d,
+  BatchNorm2d,
+  BatchNorm3d,
+  GroupNorm,
+  type GroupNormOptions,
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
+  LayerNorm,
+  type LayerNormOptions,
+  LocalResponseNorm,
+  RMSNorm,
+  type RMSNormOptions,
+  type RunningNormOptions,
+} from './normalization.ts';
 export {
   CircularPad1d,
   CircularPad2d,
@@ -65,7 +110,19 @@ export {
   type Parameter,
   parameter,
 } from './parameter.ts';
-export { MaxPool2d } from './pooling.ts';
+export {
+  AdaptiveAvgPool1d,
+  AdaptiveAvgPool2d,
+  AdaptiveAvgPool3d,
+  AdaptiveMaxPool1d,
+  AdaptiveMaxPool2d,
+  AvgPool1d,
+  AvgPool2d,
+  AvgPool3d,
+  LPPool1d,
+  MaxPool1d,
+  MaxPool2d,
+} from './pooling.ts';
 export { GRU, LSTM, type RecurrentOptions, RNN } from './recurrent.ts';
 export {
   type CellOptions,
@@ -75,6 +132,13 @@ export {
   type RNNCellOptions,
 } from './recurrent-cells.ts';
 export {
+  Fold,
+  Unfold,
+  Upsample,
+  UpsamplingBilinear2d,
+  UpsamplingNearest2d,
+} from './resampling.ts';
+export {
   ChannelShuffle,
   Flatten,
   Identity,
@@ -82,3 +146,23 @@ export {
   PixelUnshuffle,
   Unflatten,
 } from './shaping.ts';
+export {
+  CELU,
+  GLU,
+  Hardshrink,
+  RReLU,
+  Softshrink,
+  Tanhshrink,
+  Threshold,
+} from './thresholds.ts';
+export {
+  type DecoderMasks,
+  type SelfMasks,
+  Transformer,
+  TransformerDecoder,
+  TransformerDecoderLayer,
+  TransformerEncoder,
+  TransformerEncoderLayer,
+  type TransformerLayerOptions,
+  type TransformerOptions,
+} from './transformer.ts';

@@ -6,14 +6,13 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { assertNever } from '../errors/invariant.ts';
 import { rand, randn } from '../ops/create.ts';
 import { add_, copy_, fill_, mul_ } from '../ops/in-place.ts';
-import { randomBlock, toUniform } from '../random/philox.ts';
-import { nextOffset } from '../random/seed.ts';
-import { tensor as fromArray } from '../tensor/create.ts';
+import { clamp } from '../ops/pointwise.ts';
+import { erfinv } from '../ops/special.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { normalQuantile, normalShare } from './normal-distribution.ts';
+import { normalShare } from './normal-distribution.ts';
 
 export type FanMode = 'fanIn' | 'fanOut';
 export type Nonlinearity = 'linear' | 'conv2d' | 'sigmoid' | 'tanh' | 'relu' | 'leakyRelu' | 'selu';
@@ -40,7 +39,7 @@ export function normal_(target: Tensor, mean = 0, std = 1): Tensor {
   return overwritten(target, () => add_(mul_(randn(target.shape), std), mean));
 }
 
-/** Normal, but never outside [low, high]: drawn by the inverse of its distribution, on the host. */
+/** Normal, but never outside [low, high]: drawn by the inverse of its distribution. */
 export function truncNormal_(target: Tensor, mean = 0, std = 1, low = -2, high = 2): Tensor {
   if (!(low < high && std > 0)) {
     throw new ArgumentError({
@@ -50,20 +49,12 @@ export function truncNormal_(target: Tensor, mean = 0, std = 1, low = -2, high =
       remedy: 'pass the bounds in the unit of the values: truncNormal_(w, 0, 0.02, -0.04, 0.04)',
     });
   }
-  const { seed, offset } = nextOffset(target.shape);
   const [from, to] = [normalShare((low - mean) / std), normalShare((high - mean) / std)];
-  const values = new Float32Array(target.size);
-  const words = new Int32Array(4);
-  let block = -1;
-  for (let i = 0; i < values.length; i++) {
-    const at = Math.floor((offset + i) / 4);
-    if (at !== block) randomBlock(seed, at, words);
-    block = at;
-    const uniform = toUniform(words[(offset + i) % 4]!);
-    const value = mean + std * normalQuantile(from + uniform * (to - from));
-    values[i] = Math.min(Math.max(value, low), high);
-  }
-  return overwritten(target, () => fromArray(values, { shape: target.shape }));
+  return overwritten(target, () => {
+    const shares = add_(mul_(rand(target.shape), 2 * (to - from)), 2 * from - 1);
+    const values = add_(mul_(erfinv(shares), std * Math.SQRT2), mean);
+    return clamp(values, low, high);
+  });
 }
 
 /** Glorot and Bengio: variance 2 / (fanIn + fanOut), evenly. */

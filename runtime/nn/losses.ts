@@ -1,24 +1,270 @@
-import { crossEntropy, mseLoss, nllLoss } from '../ops/class-losses.ts';
+/** Losses as modules: each is the function of the same name. The mean of all elements when left out. */
+
+import {
+  type CrossEntropyOptions,
+  crossEntropy,
+  mseLoss,
+  type NllOptions,
+  nllLoss,
+} from '../ops/class-losses.ts';
+import {
+  cosineEmbeddingLoss,
+  hingeEmbeddingLoss,
+  type MarginOptions,
+  type MultiMarginOptions,
+  marginRankingLoss,
+  multilabelSoftMarginLoss,
+  multiMarginLoss,
+  softMarginLoss,
+  type TripletOptions,
+  tripletMarginLoss,
+  type WeightOptions,
+} from '../ops/margin-losses.ts';
+import {
+  type BinaryOptions,
+  binaryCrossEntropy,
+  binaryCrossEntropyWithLogits,
+  type KlDivOptions,
+  klDiv,
+  type LogitOptions,
+} from '../ops/probability-losses.ts';
+import type { LossOptions } from '../ops/reduction-options.ts';
+import {
+  type GaussianNllOptions,
+  gaussianNllLoss,
+  huberLoss,
+  l1Loss,
+  type PoissonNllOptions,
+  poissonNllLoss,
+  smoothL1Loss,
+} from '../ops/regression-losses.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { buffer } from './parameter.ts';
 
-/** Mean of the squared differences. */
-export class MSELoss extends Module {
+/** Factors that are tensors become the module's own: they move and are saved with it. */
+abstract class Loss<O extends object = LossOptions> extends Module {
+  readonly options: O;
+
+  constructor(options: O) {
+    super();
+    this.options = options;
+  }
+}
+
+/** What the losses with a factor per class or element hold. */
+abstract class WeightedLoss<O extends { readonly weight?: Tensor | null }> extends Loss<O> {
+  weight: Tensor | null;
+
+  constructor(options: O) {
+    super(options);
+    this.weight = options.weight ? buffer(options.weight) : null;
+  }
+
+  /** With the weight where the module is now. */
+  protected get current(): O {
+    return { ...this.options, weight: this.weight };
+  }
+}
+
+/** The squared differences. */
+export class MSELoss extends Loss {
+  constructor(options: LossOptions = {}) {
+    super(options);
+  }
+
   override forward(input: Tensor, target: Tensor): Tensor {
-    return mseLoss(input, target);
+    return mseLoss(input, target, this.options);
   }
 }
 
-/** Mean cross entropy of raw scores [n, classes] with class indices int32 [n]. */
-export class CrossEntropyLoss extends Module {
+/** The absolute differences. */
+export class L1Loss extends Loss {
+  constructor(options: LossOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return l1Loss(input, target, this.options);
+  }
+}
+
+/** Squares below `beta`, 1 when left out, and a line above it. */
+export class SmoothL1Loss extends Loss<LossOptions & { readonly beta?: number }> {
+  constructor(options: LossOptions & { readonly beta?: number } = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return smoothL1Loss(input, target, this.options);
+  }
+}
+
+/** Squares below `delta`, 1 when left out, and a line of that slope above it. */
+export class HuberLoss extends Loss<LossOptions & { readonly delta?: number }> {
+  constructor(options: LossOptions & { readonly delta?: number } = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return huberLoss(input, target, this.options);
+  }
+}
+
+/** Of raw scores [n, classes, …] with class indices int32 [n, …] or probabilities like the scores. */
+export class CrossEntropyLoss extends WeightedLoss<CrossEntropyOptions> {
+  constructor(options: CrossEntropyOptions = {}) {
+    super(options);
+  }
+
   override forward(scores: Tensor, target: Tensor): Tensor {
-    return crossEntropy(scores, target);
+    return crossEntropy(scores, target, this.current);
   }
 }
 
-/** Mean of −logProbs[i, target[i]]; logProbs [n, classes], target int32 [n]. */
-export class NLLLoss extends Module {
+/** −logProbs[i, target[i]]; logProbs [n, classes, …], target int32 [n, …]. */
+export class NLLLoss extends WeightedLoss<NllOptions> {
+  constructor(options: NllOptions = {}) {
+    super(options);
+  }
+
   override forward(logProbs: Tensor, target: Tensor): Tensor {
-    return nllLoss(logProbs, target);
+    return nllLoss(logProbs, target, this.current);
+  }
+}
+
+/** Of probabilities with targets between 0 and 1. */
+export class BCELoss extends WeightedLoss<BinaryOptions> {
+  constructor(options: BinaryOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return binaryCrossEntropy(input, target, this.current);
+  }
+}
+
+/** Of raw scores with targets between 0 and 1. */
+export class BCEWithLogitsLoss extends WeightedLoss<LogitOptions> {
+  posWeight: Tensor | null;
+
+  constructor(options: LogitOptions = {}) {
+    super(options);
+    this.posWeight = options.posWeight ? buffer(options.posWeight) : null;
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    const { posWeight } = this;
+    return binaryCrossEntropyWithLogits(input, target, { ...this.current, posWeight });
+  }
+}
+
+/** Kullback and Leibler's divergence of log-probabilities from probabilities. */
+export class KLDivLoss extends Loss<KlDivOptions> {
+  constructor(options: KlDivOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return klDiv(input, target, this.options);
+  }
+}
+
+/** Of Poisson-distributed targets. */
+export class PoissonNLLLoss extends Loss<PoissonNllOptions> {
+  constructor(options: PoissonNllOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return poissonNllLoss(input, target, this.options);
+  }
+}
+
+/** Of normally distributed targets, whose variance is an input. */
+export class GaussianNLLLoss extends Loss<GaussianNllOptions> {
+  constructor(options: GaussianNllOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor, variance: Tensor): Tensor {
+    return gaussianNllLoss(input, target, variance, this.options);
+  }
+}
+
+/** ln(1 + e^(−target · x)), targets 1 or −1. */
+export class SoftMarginLoss extends Loss {
+  constructor(options: LossOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return softMarginLoss(input, target, this.options);
+  }
+}
+
+/** x for target 1, what is missing to the margin, 1 when left out, for target −1. */
+export class HingeEmbeddingLoss extends Loss<MarginOptions> {
+  constructor(options: MarginOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return hingeEmbeddingLoss(input, target, this.options);
+  }
+}
+
+/** 1 − cosine for target 1, what the cosine is above the margin for target −1. */
+export class CosineEmbeddingLoss extends Loss<MarginOptions> {
+  constructor(options: MarginOptions = {}) {
+    super(options);
+  }
+
+  override forward(first: Tensor, second: Tensor, target: Tensor): Tensor {
+    return cosineEmbeddingLoss(first, second, target, this.options);
+  }
+}
+
+/** max(0, −target · (first − second) + margin). */
+export class MarginRankingLoss extends Loss<MarginOptions> {
+  constructor(options: MarginOptions = {}) {
+    super(options);
+  }
+
+  override forward(first: Tensor, second: Tensor, target: Tensor): Tensor {
+    return marginRankingLoss(first, second, target, this.options);
+  }
+}
+
+/** The positive one should be nearer to the anchor than the negative one, by the margin. */
+export class TripletMarginLoss extends Loss<TripletOptions> {
+  constructor(options: TripletOptions = {}) {
+    super(options);
+  }
+
+  override forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
+    return tripletMarginLoss(anchor, positive, negative, this.options);
+  }
+}
+
+/** The right class should score higher than every other, by the margin. */
+export class MultiMarginLoss extends WeightedLoss<MultiMarginOptions> {
+  constructor(options: MultiMarginOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return multiMarginLoss(input, target, this.current);
+  }
+}
+
+/** A yes or no per class, by raw scores. */
+export class MultiLabelSoftMarginLoss extends WeightedLoss<WeightOptions> {
+  constructor(options: WeightOptions = {}) {
+    super(options);
+  }
+
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return multilabelSoftMarginLoss(input, target, this.current);
   }
 }

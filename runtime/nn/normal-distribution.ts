@@ -19,17 +19,3 @@ export function normalShare(x: number): number {
   for (let k = 60; k > 0; k--) fraction = -x + k / fraction;
   return density / fraction;
 }
-
-/** Where the share below is `share`: Newton's steps from 0, none longer than 1. */
-export function normalQuantile(share: number): number {
-  if (share <= 0) return Number.NEGATIVE_INFINITY;
-  if (share >= 1) return Number.POSITIVE_INFINITY;
-  let x = 0;
-  for (let i = 0; i < 100; i++) {
-    const density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
-    const step = (normalShare(x) - share) / density;
-    x -= Math.max(-1, Math.min(1, step));
-    if (Math.abs(step) < 1e-12 * (1 + Math.abs(x))) break;
-  }
-  return x;
-}

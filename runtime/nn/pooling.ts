@@ -1,19 +1,158 @@
-import { type MaxPoolOptions, maxPool2d } from '../ops/max-pool.ts';
+/** One value per window. The stride is the window's size when left out. */
+
+import {
+  adaptiveMaxPool1d,
+  adaptiveMaxPool2d,
+  type MaxPoolOptions,
+  maxPool1d,
+  maxPool2d,
+} from '../ops/max-pool.ts';
+import {
+  type AvgPoolOptions,
+  adaptiveAvgPool1d,
+  adaptiveAvgPool2d,
+  adaptiveAvgPool3d,
+  avgPool1d,
+  avgPool2d,
+  avgPool3d,
+} from '../ops/resample.ts';
+import { norm } from '../ops/statistics.ts';
+import { unfold } from '../ops/windows.ts';
+import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
-/** Largest value of each window: [n, c, h, w] → [n, c, h', w']; the stride is the window's size by default. */
-export class MaxPool2d extends Module {
-  readonly kernel: number | readonly [number, number];
-  readonly options: MaxPoolOptions;
+type Pair = readonly [number, number];
+type Triple = readonly [number, number, number];
 
-  constructor(kernel: number | readonly [number, number], options: MaxPoolOptions = {}) {
+/** A kernel and its options. */
+abstract class Pool<Size, Options> extends Module {
+  readonly kernel: Size;
+  readonly options: Options;
+
+  constructor(kernel: Size, options: Options) {
     super();
     this.kernel = kernel;
     this.options = options;
   }
+}
+
+type WithoutIndices<O> = Omit<O, 'returnIndices'>;
+
+/** Largest value of each window: [n, c, length] → [n, c, length']. */
+export class MaxPool1d extends Pool<number, WithoutIndices<MaxPoolOptions<number>>> {
+  constructor(kernel: number, options: WithoutIndices<MaxPoolOptions<number>> = {}) {
+    super(kernel, options);
+  }
+
+  override forward(input: Tensor): Tensor {
+    return maxPool1d(input, this.kernel, this.options);
+  }
+}
+
+/** Largest value of each window: [n, c, h, w] → [n, c, h', w']. */
+export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions>> {
+  constructor(kernel: number | Pair, options: WithoutIndices<MaxPoolOptions> = {}) {
+    super(kernel, options);
+  }
 
   override forward(input: Tensor): Tensor {
     return maxPool2d(input, this.kernel, this.options);
+  }
+}
+
+/** Mean of each window of [n, c, length]. */
+export class AvgPool1d extends Pool<number, AvgPoolOptions<number>> {
+  constructor(kernel: number, options: AvgPoolOptions<number> = {}) {
+    super(kernel, options);
+  }
+
+  override forward(input: Tensor): Tensor {
+    return avgPool1d(input, this.kernel, this.options);
+  }
+}
+
+/** Mean of each window of [n, c, h, w]. */
+export class AvgPool2d extends Pool<number | Pair, AvgPoolOptions<number | Pair>> {
+  constructor(kernel: number | Pair, options: AvgPoolOptions<number | Pair> = {}) {
+    super(kernel, options);
+  }
+
+  override forward(input: Tensor): Tensor {
+    return avgPool2d(input, this.kernel, this.options);
+  }
+}
+
+/** Mean of each window of [n, c, d, h, w]. */
+export class AvgPool3d extends Pool<number | Triple, AvgPoolOptions<number | Triple>> {
+  constructor(kernel: number | Triple, options: AvgPoolOptions<number | Triple> = {}) {
+    super(kernel, options);
+  }
+
+  override forward(input: Tensor): Tensor {
+    return avgPool3d(input, this.kernel, this.options);
+  }
+}
+
+/** The p-norm of each window of [n, c, length]. */
+export class LPPool1d extends Pool<number, { readonly stride?: number }> {
+  readonly p: number;
+
+  constructor(p: number, kernel: number, options: { readonly stride?: number } = {}) {
+    super(kernel, options);
+    this.p = p;
+  }
+
+  override forward(input: Tensor): Tensor {
+    const step = this.options.stride ?? this.kernel;
+    return tidy(() => norm(unfold(input, -1, this.kernel, step), this.p, -1));
+  }
+}
+
+/** As many windows as results are wanted: `size`, where null keeps what is there. */
+abstract class AdaptivePool<Size> extends Module {
+  readonly size: Size;
+
+  constructor(size: Size) {
+    super();
+    this.size = size;
+  }
+}
+
+type Size2d = number | readonly [number | null, number | null];
+type Size3d = number | readonly [number | null, number | null, number | null];
+
+/** Means: [n, c, length] → [n, c, size]. */
+export class AdaptiveAvgPool1d extends AdaptivePool<number> {
+  override forward(input: Tensor): Tensor {
+    return adaptiveAvgPool1d(input, this.size);
+  }
+}
+
+/** Means: [n, c, h, w] → [n, c, …size]. */
+export class AdaptiveAvgPool2d extends AdaptivePool<Size2d> {
+  override forward(input: Tensor): Tensor {
+    return adaptiveAvgPool2d(input, this.size);
+  }
+}
+
+/** Means: [n, c, d, h, w] → [n, c, …size]. */
+export class AdaptiveAvgPool3d extends AdaptivePool<Size3d> {
+  override forward(input: Tensor): Tensor {
+    return adaptiveAvgPool3d(input, this.size);
+  }
+}
+
+/** Largest values: [n, c, length] → [n, c, size]. */
+export class AdaptiveMaxPool1d extends AdaptivePool<number> {
+  override forward(input: Tensor): Tensor {
+    return adaptiveMaxPool1d(input, this.size);
+  }
+}
+
+/** Largest values: [n, c, h, w] → [n, c, …size]. */
+export class AdaptiveMaxPool2d extends AdaptivePool<Size2d> {
+  override forward(input: Tensor): Tensor {
+    return adaptiveMaxPool2d(input, this.size);
   }
 }

@@ -1,8 +1,7 @@
-import { deviceGuard } from '../device/current.ts';
-import { zeros } from '../ops/create.ts';
 import { linear } from '../ops/matmul.ts';
 import { narrow } from '../ops/movement.ts';
 import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise.ts';
+import { zerosLike } from '../ops/ranges.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
@@ -50,12 +49,10 @@ export abstract class RecurrentCell extends Module {
   /** One step, from the projected input [batch, gates · hidden]. */
   abstract step(projected: Tensor, state: CellState): CellState;
 
-  /** A state of zeros for a batch. */
-  zeroState(batch: number): CellState {
-    const make = () => zeros([batch, this.hiddenSize]);
-    return deviceGuard(this.weightHh.device, (): CellState => {
-      return this.stateSize === 1 ? [make()] : [make(), make()];
-    });
+  /** A state of zeros, for the batch of a projected input [batch, gates · hidden]. */
+  zeroState(projected: Tensor): CellState {
+    const like = narrow(projected, -1, 0, this.hiddenSize);
+    return this.stateSize === 1 ? [zerosLike(like)] : [zerosLike(like), zerosLike(like)];
   }
 
   protected recur(hidden: Tensor): Tensor {
@@ -84,8 +81,8 @@ export class RNNCell extends RecurrentCell {
 
   override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
     return tidy(() => {
-      const state = hidden ? ([hidden] as const) : this.zeroState(input.shape[0]!);
-      return this.step(this.project(input), state)[0];
+      const projected = this.project(input);
+      return this.step(projected, hidden ? [hidden] : this.zeroState(projected))[0];
     });
   }
 
@@ -109,8 +106,8 @@ export class LSTMCell extends RecurrentCell {
     state: readonly [hidden: Tensor, cell: Tensor] | null = null,
   ): [hidden: Tensor, cell: Tensor] {
     return tidy(() => {
-      const before = state ?? this.zeroState(input.shape[0]!);
-      const [hidden, cell] = this.step(this.project(input), before);
+      const projected = this.project(input);
+      const [hidden, cell] = this.step(projected, state ?? this.zeroState(projected));
       return [hidden, cell!];
     });
   }
@@ -134,8 +131,8 @@ export class GRUCell extends RecurrentCell {
 
   override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
     return tidy(() => {
-      const state = hidden ? ([hidden] as const) : this.zeroState(input.shape[0]!);
-      return this.step(this.project(input), state)[0];
+      const projected = this.project(input);
+      return this.step(projected, hidden ? [hidden] : this.zeroState(projected))[0];
     });
   }
 

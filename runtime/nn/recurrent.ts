@@ -77,7 +77,9 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     const last: CellState[] = [];
     const masks = lengths && stepMasks(lengths, sequence.shape[0]!);
     for (let layer = 0; layer < this.numLayers; layer++) {
-      if (layer > 0 && this.dropout > 0) sequence = dropout(sequence, this.dropout, this.training);
+      if (layer > 0 && this.training && this.dropout > 0) {
+        sequence = dropout(sequence, this.dropout);
+      }
       const parts: Tensor[] = [];
       for (let direction = 0; direction < directions; direction++) {
         const index = layer * directions + direction;
@@ -88,10 +90,9 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
       }
       sequence = parts.length > 1 ? cat(parts, -1) : parts[0]!;
     }
-    const kinds = Array.from({ length: this.cells[0]!.stateSize }, (_, kind) => kind);
     return {
       outputs: this.batchFirst ? transpose(sequence, 0, 1) : sequence,
-      states: kinds.map((kind) => stack(last.map((state) => state[kind]!))),
+      states: last[0]!.map((_, kind) => stack(last.map((state) => state[kind]!))),
     };
   }
 
@@ -105,17 +106,17 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     const cell = this.cells[index]!;
     // All steps at once: one large product instead of many.
     const projected = cell.project(sequence);
-    const [steps, batch] = sequence.shape as [number, number];
-    let state = first ?? cell.zeroState(batch);
-    const outputs = new Array<Tensor>(steps);
+    const [steps] = sequence.shape as [number];
+    let state = first ?? cell.zeroState(select(projected, 0, 0));
+    const outputs: Tensor[] = [];
     for (let i = 0; i < steps; i++) {
       const at = backwards ? steps - 1 - i : i;
       const next = cell.step(select(projected, 0, at), state);
       const mask = masks?.[at];
-      outputs[at] = mask ? where(mask, next[0], 0) : next[0];
+      outputs.push(mask ? where(mask, next[0], 0) : next[0]);
       state = mask ? stepped(mask, next, state) : next;
     }
-    return { outputs: stack(outputs), state };
+    return { outputs: stack(backwards ? reversed(outputs) : outputs), state };
   }
 
   protected check(input: Tensor): void {
@@ -130,10 +131,16 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   }
 }
 
+function reversed(list: readonly Tensor[]): Tensor[] {
+  return list.map((_, i) => list[list.length - 1 - i]!);
+}
+
 /** Per step, bool [batch, 1]: which sequences have it. */
 function stepMasks(lengths: Tensor, steps: number): Tensor[] {
   const column = unsqueeze(lengths, -1);
-  return Array.from({ length: steps }, (_, step) => gt(column, step));
+  const masks: Tensor[] = [];
+  for (let step = 0; step < steps; step++) masks.push(gt(column, step));
+  return masks;
 }
 
 /** Where the mask holds the next state, elsewhere the one before. */

@@ -3,55 +3,7 @@ import * as nn from '../../runtime/nn/index.ts';
 import * as loss from '../../runtime/ops/loss.ts';
 import * as pointwise from '../../runtime/ops/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { allocated, spread, type Tensor, tensor } from '../ops/eager.ts';
-import { expectRecorded, type RecordedTensor, readRecords, toTensor } from '../ops/recorded.ts';
-
-interface ActivationRecord {
-  readonly name: keyof typeof recorded;
-  readonly state: Readonly<Record<string, RecordedTensor>>;
-  readonly inputs: readonly [RecordedTensor];
-  readonly outputs: readonly [RecordedTensor];
-  readonly gradOutputs: readonly [RecordedTensor];
-  readonly inputGrads: readonly [RecordedTensor];
-  readonly paramGrads: Readonly<Record<string, RecordedTensor>>;
-}
-
-const recorded = {
-  GELU: nn.GELU,
-  Softplus: nn.Softplus,
-  Hardswish: nn.Hardswish,
-  PReLU: nn.PReLU,
-  Softsign: nn.Softsign,
-} as const;
-
-const tolerance = { relative: 1e-5, absolute: 1e-6 };
-
-describe("activations give PyTorch's recorded outputs and gradients", () => {
-  const records = readRecords<ActivationRecord>(
-    new URL('data/pytorch-activations.jsonl', import.meta.url),
-  );
-  for (const record of records) {
-    it(record.name, () => {
-      const before = allocated();
-      tidy(() => {
-        using module = new recorded[record.name]();
-        const state = Object.entries(record.state).map(([name, own]) => [name, toTensor(own)]);
-        module.loadStateDict(Object.fromEntries(state) as nn.StateDict);
-        const input = toTensor({ ...record.inputs[0], grad: true });
-        const output = module.forward(input);
-        expectRecorded(output, record.outputs[0], 'output', tolerance);
-        output.backward(toTensor(record.gradOutputs[0]));
-        expectRecorded(input.grad!, record.inputGrads[0], "input's gradient", tolerance);
-        for (const [name, expected] of Object.entries(record.paramGrads)) {
-          const own = module.stateDict()[name]!;
-          expectRecorded(own.grad!, expected, `gradient of ${name}`, tolerance);
-        }
-        input.grad!.dispose();
-      });
-      expect(allocated()).toBe(before);
-    });
-  }
-});
+import { spread, type Tensor, tensor } from '../ops/eager.ts';
 
 type Unary = (x: Tensor) => Tensor;
 

@@ -1,51 +1,108 @@
 import { describe, expect, it } from 'vitest';
-import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { Conv2d, type Conv2dLayerOptions, Linear } from '../../runtime/nn/index.ts';
-import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { expectRecorded, type RecordedTensor, readRecords, toTensor } from '../ops/recorded.ts';
+import * as nn from '../../runtime/nn/index.ts';
+import { add, mul } from '../../runtime/ops/pointwise.ts';
+import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { tensorsIn, tidy } from '../../runtime/tensor/lifetime.ts';
+import { allocated, type Tensor } from '../ops/eager.ts';
+import { expectRecorded, type RecordedTensor, toTensor } from '../ops/recorded.ts';
+import { moduleOf } from './module-adapters.ts';
+import { camelCase } from './printed-module.ts';
+import { clipRecords, type ModuleRecord, moduleRecords, otherRecords } from './recorded-nn.ts';
 
-interface ModuleRecord {
-  /** `Linear`, or `Conv2d` and its keyword arguments. */
-  readonly name: string;
-  readonly state: Readonly<Record<string, RecordedTensor>>;
-  readonly inputs: readonly RecordedTensor[];
-  readonly outputs: readonly RecordedTensor[];
-  readonly gradOutputs: readonly RecordedTensor[];
-  readonly inputGrads: readonly RecordedTensor[];
-  readonly paramGrads: Readonly<Record<string, RecordedTensor>>;
+const tolerances = {
+  float32: { relative: 1e-4, absolute: 1e-5 },
+  float64: { relative: 1e-7, absolute: 1e-9 },
+} as const;
+
+type Precision = keyof typeof tolerances;
+
+type Named = Readonly<Record<string, RecordedTensor>>;
+
+/** The record in the precision that is tested: PyTorch computed in float64 and counts in int64. */
+function as(record: RecordedTensor, precision: Precision): RecordedTensor {
+  const dtype: string = record.dtype;
+  if (dtype === 'float64') return { ...record, dtype: precision };
+  return dtype === 'int64' ? { ...record, dtype: 'int32' } : record;
 }
 
-const tolerance = { relative: 2e-5, absolute: 1e-5 };
+function run(record: ModuleRecord, precision: Precision): void {
+  const close = (own: Tensor, expected: RecordedTensor, what: string) =>
+    expectRecorded(own, as(expected, precision), what, tolerances[precision]);
+  const state = (values: Named) =>
+    Object.entries(values).map(([name, value]) => [camelCase(name), value] as const);
 
-function moduleOf({ name, state }: ModuleRecord): Linear | Conv2d {
-  const { shape } = state.weight!;
-  if (name === 'Linear') return new Linear(shape[1]!, shape[0]!);
-  const options = JSON.parse(name.slice('Conv2d '.length)) as Conv2dLayerOptions;
-  const channels = shape[1]! * (options.groups ?? 1);
-  return new Conv2d(channels, shape[0]!, [shape[2]!, shape[3]!], options);
+  using module = moduleOf(record).to(precision).train(record.train);
+  expect(Object.keys(module.stateDict()).sort()).toEqual(
+    state(record.state)
+      .map(([n]) => n)
+      .sort(),
+  );
+  const given = state(record.state).map(([name, own]) => [name, toTensor(as(own, precision))]);
+  module.loadStateDict(Object.fromEntries(given) as nn.StateDict);
+  const inputs = record.inputs.map((own) =>
+    toTensor({ ...as(own, precision), grad: dtypes[as(own, precision).dtype].floating }),
+  );
+  const forward = module.forward.bind(module) as (...inputs: Tensor[]) => unknown;
+  let outputs: Tensor[] = [];
+  for (let i = 0; i < record.forwards; i++) {
+    module.zeroGrad();
+    outputs = [...tensorsIn(forward(...inputs))];
+  }
+  expect(outputs.length).toBe(record.outputs.length);
+  outputs.forEach((own, i) => void close(own, record.outputs[i]!, `output ${i}`));
+  outputs
+    .map((own, i) => mul(own, toTensor(as(record.gradOutputs[i]!, precision))).sum())
+    .reduce((all, next) => add(all, next))
+    .backward();
+  const floats = inputs.filter(({ requiresGrad }) => requiresGrad);
+  expect(floats.length).toBe(record.inputGrads.length);
+  floats.forEach(
+    (own, i) => void close(own.grad!, record.inputGrads[i]!, `gradient of input ${i}`),
+  );
+  const after = module.stateDict();
+  for (const [name, expected] of state(record.paramGrads)) {
+    close(after[name]!.grad!, expected, `gradient of ${name}`);
+  }
+  for (const [name, expected] of state(record.stateAfter)) {
+    close(after[name]!, expected, `${name} after ${record.forwards} forwards`);
+  }
+  for (const own of floats) own.grad?.dispose();
 }
 
-describe("layers give PyTorch's recorded outputs and gradients", () => {
-  for (const record of readRecords<ModuleRecord>(
-    new URL('data/pytorch-modules.jsonl', import.meta.url),
-  )) {
-    it(record.name, () => {
-      using module = moduleOf(record);
+describe("modules give PyTorch's recorded outputs, gradients and state", () => {
+  for (const record of moduleRecords) {
+    for (const precision of Object.keys(tolerances) as Precision[]) {
+      it(`${record.name}${record.train ? '' : ', evaluating'}, ${precision}`, () => {
+        const before = allocated();
+        tidy(() => run(record, precision));
+        expect(allocated()).toBe(before);
+      });
+    }
+  }
+
+  it('no record is left out', () => {
+    expect(otherRecords).toBe(0);
+    expect(moduleRecords.length).toBe(36);
+  });
+});
+
+describe("clipGradNorm_ gives PyTorch's recorded gradients", () => {
+  for (const { norm, grads, total, after } of clipRecords) {
+    it(`norm ${norm}`, () => {
       tidy(() => {
-        const parameters = Object.fromEntries(module.namedParameters());
-        expect(Object.keys(parameters)).toEqual(Object.keys(record.state));
-        for (const [name, value] of Object.entries(record.state)) {
-          noGrad(() => parameters[name]!.copy_(toTensor(value)));
-        }
-        const input = toTensor({ ...record.inputs[0]!, grad: true });
-        const output = module.forward(input);
-        expectRecorded(output, record.outputs[0]!, 'output', tolerance);
-        output.backward(toTensor(record.gradOutputs[0]!));
-        expectRecorded(input.grad!, record.inputGrads[0]!, "input's gradient", tolerance);
-        input.grad!.dispose();
-        for (const [name, expected] of Object.entries(record.paramGrads)) {
-          expectRecorded(parameters[name]!.grad!, expected, `gradient of ${name}`, tolerance);
-        }
+        const parameters = grads.map((grad) => {
+          const x = toTensor({ ...as(grad, 'float32'), grad: true });
+          x.grad = toTensor(as(grad, 'float32'));
+          return x;
+        });
+        const before = allocated();
+        // The recorded gradients have norm 1 afterwards.
+        const found = nn.utils.clipGradNorm_(parameters, 1, Number(norm));
+        expect(allocated() - before, 'the norm alone').toBe(64);
+        expect(found.itemSync()).toBeCloseTo(total, 5);
+        after.forEach((expected, i) => {
+          expectRecorded(parameters[i]!.grad!, as(expected, 'float32'), `gradient ${i}`);
+        });
       });
     });
   }

@@ -1,85 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  GRU,
-  GRUCell,
-  LSTM,
-  LSTMCell,
-  type Module,
-  RNN,
-  RNNCell,
-  type StateDict,
-} from '../../runtime/nn/index.ts';
+import { GRU, GRUCell, LSTM, LSTMCell, type Module, RNN, RNNCell } from '../../runtime/nn/index.ts';
 import { randn, zeros } from '../../runtime/ops/create.ts';
-import { add, mul } from '../../runtime/ops/pointwise.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { allocated, expectClose, type Tensor, tensor } from '../ops/eager.ts';
-import { expectRecorded, type RecordedTensor, readRecords, toTensor } from '../ops/recorded.ts';
-
-interface RecurrentRecord {
-  readonly name: 'RNN' | 'GRU' | 'LSTM';
-  readonly options: {
-    readonly num_layers?: number;
-    readonly bidirectional?: boolean;
-    readonly batch_first?: boolean;
-    readonly bias?: boolean;
-  };
-  readonly state: Readonly<Record<string, RecordedTensor>>;
-  readonly inputs: readonly [RecordedTensor];
-  readonly outputs: readonly RecordedTensor[];
-  readonly gradOutputs: readonly RecordedTensor[];
-  readonly inputGrads: readonly [RecordedTensor];
-  readonly paramGrads: Readonly<Record<string, RecordedTensor>>;
-}
-
-const classes = { RNN, GRU, LSTM } as const;
-const tolerance = { relative: 5e-5, absolute: 1e-5 };
-
-/** PyTorch's names, in camel case. */
-function ownName(name: string): string {
-  return name.replace(/_(\w)/g, (_match, first: string) => first.toUpperCase());
-}
-
-describe("recurrent modules give PyTorch's recorded outputs and gradients", () => {
-  const records = readRecords<RecurrentRecord>(
-    new URL('data/pytorch-recurrent.jsonl', import.meta.url),
-  );
-  for (const record of records) {
-    it(`${record.name} ${JSON.stringify(record.options)}`, () => {
-      const { num_layers: numLayers = 1, batch_first: batchFirst = false } = record.options;
-      const { bidirectional = false, bias = true } = record.options;
-      const before = allocated();
-      tidy(() => {
-        using module = new classes[record.name](3, 4, {
-          numLayers,
-          batchFirst,
-          bidirectional,
-          bias,
-        });
-        const named = Object.entries(record.state).map(([name, own]) => [
-          ownName(name),
-          toTensor(own),
-        ]);
-        module.loadStateDict(Object.fromEntries(named) as StateDict);
-        const input = toTensor({ ...record.inputs[0], grad: true });
-        const outputs = module.forward(input).flat();
-        outputs.forEach((output, i) => {
-          expectRecorded(output, record.outputs[i]!, `output ${i}`, tolerance);
-        });
-        const weighed = outputs.map((output, i) =>
-          mul(output, toTensor(record.gradOutputs[i]!)).sum(),
-        );
-        weighed.reduce((all, next) => add(all, next)).backward();
-        expectRecorded(input.grad!, record.inputGrads[0], "input's gradient", tolerance);
-        for (const [name, expected] of Object.entries(record.paramGrads)) {
-          const own = module.stateDict()[ownName(name)]!;
-          expectRecorded(own.grad!, expected, `gradient of ${name}`, tolerance);
-        }
-        input.grad!.dispose();
-      });
-      expect(allocated()).toBe(before);
-    });
-  }
-});
+import { expectClose, type Tensor, tensor } from '../ops/eager.ts';
 
 const both = { numLayers: 2, bidirectional: true } as const;
 

@@ -1,0 +1,73 @@
+import { deviceGuard, type nn, type optim, type Tensor } from '../../src/index.ts';
+import type { BuiltWorkload, Workload, WorkloadOptions } from '../../src/lab/compare/workload.ts';
+
+/** What a test or a script needs beside what `tostatic compare` runs. */
+export interface TrainedWorkload<M extends nn.Module> extends BuiltWorkload {
+  readonly model: M;
+  readonly optimizer: optim.Optimizer;
+  /** Between two steps: the next learning rate. */
+  readonly schedule: () => void;
+}
+
+interface Definition<M extends nn.Module> {
+  readonly model: (options: WorkloadOptions) => M;
+  readonly optimizer: (model: M, options: WorkloadOptions) => optim.Optimizer;
+  /** Null: the rate stays. */
+  readonly schedule?: (
+    optimizer: optim.Optimizer,
+    options: WorkloadOptions,
+  ) => { step(): void } | null;
+  readonly loss: (model: M, ...inputs: Tensor[]) => Tensor;
+  /** Fresh tensors on the current device. */
+  readonly inputs: (i: number, options: WorkloadOptions) => Tensor[];
+}
+
+interface OwnWorkload<M extends nn.Module> extends Workload {
+  /** Everything left out: reduced, on the CPU, without breaks. */
+  readonly build: (options?: Partial<WorkloadOptions>) => TrainedWorkload<M>;
+}
+
+const defaults: WorkloadOptions = { device: 'cpu', size: 'reduced', breaks: false };
+
+/**
+ * A workload as modules of this folder export it: a model with everything that one training step needs,
+ * made on a device from the library's seed. `reduced` trains on a CPU in seconds, `full` is a usual size
+ * of the kind.
+ */
+export function defineWorkload<M extends nn.Module>(definition: Definition<M>): OwnWorkload<M> {
+  return {
+    build(given = {}) {
+      const options = { ...defaults, ...given };
+      return deviceGuard(options.device, () => builtOn(options, definition));
+    },
+  };
+}
+
+function builtOn<M extends nn.Module>(
+  options: WorkloadOptions,
+  definition: Definition<M>,
+): TrainedWorkload<M> {
+  const model = definition.model(options);
+  const optimizer = definition.optimizer(model, options);
+  const schedule = definition.schedule?.(optimizer, options);
+  const { loss: lossOf } = definition;
+  const loss = (...inputs: Tensor[]) => lossOf(model, ...inputs);
+  return {
+    model,
+    optimizer,
+    loss,
+    step(...inputs) {
+      const value = loss(...inputs);
+      value.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return value;
+    },
+    inputs: (i) => deviceGuard(options.device, () => definition.inputs(i, options)),
+    schedule: () => schedule?.step(),
+    dispose() {
+      optimizer.dispose();
+      model.dispose();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import {
+  cosineSimilarity,
+  type PairwiseDistanceOptions,
+  pairwiseDistance,
+} from '../ops/distances.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+
+/** The cosine of the angle between vectors along `dim`, 1 when left out. */
+export class CosineSimilarity extends Module {
+  readonly dim: number;
+  readonly eps: number;
+
+  constructor(dim = 1, eps = 1e-8) {
+    super();
+    this.dim = dim;
+    this.eps = eps;
+  }
+
+  override forward(first: Tensor, second: Tensor): Tensor {
+    return cosineSimilarity(first, second, this.dim, this.eps);
+  }
+}
+
+/** The p-norm of the difference, along the last dimension. */
+export class PairwiseDistance extends Module {
+  readonly options: PairwiseDistanceOptions;
+
+  constructor(options: PairwiseDistanceOptions = {}) {
+    super();
+    this.options = options;
+  }
+
+  override forward(first: Tensor, second: Tensor): Tensor {
+    return pairwiseDistance(first, second, this.options);
+  }
+}

@@ -1,0 +1,271 @@
+import { noGrad } from '../autograd/grad-mode.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { cast } from '../ops/cast.ts';
+import { ones, zeros } from '../ops/create.ts';
+import { add_, mul_ } from '../ops/in-place.ts';
+import {
+  batchNorm,
+  groupNorm,
+  instanceNorm,
+  layerNorm,
+  localResponseNorm,
+  rmsNorm,
+} from '../ops/norms.ts';
+import { div, sub } from '../ops/pointwise.ts';
+import { zerosLike } from '../ops/ranges.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Shape } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+import { buffer, type Parameter, parameter } from './parameter.ts';
+
+export interface RunningNormOptions {
+  /** Added to variances; 1e-5 when left out. */
+  readonly eps?: number;
+  /** Share of the batch in the new running values, 0.1 when left out; null: the mean of all batches. */
+  readonly momentum?: number | null;
+  /** Learned weight and bias per channel. */
+  readonly affine?: boolean;
+  /** Running mean and variance, by which evaluation normalizes. */
+  readonly trackRunningStats?: boolean;
+}
+
+/** What batch and instance normalization have in common: state per channel. */
+abstract class RunningNorm extends Module {
+  readonly numFeatures: number;
+  readonly eps: number;
+  readonly momentum: number | null;
+  weight: Parameter | null;
+  bias: Parameter | null;
+  runningMean: Tensor | null;
+  runningVar: Tensor | null;
+  /** int32 []: forwards in training. */
+  numBatchesTracked: Tensor | null;
+  /** Ranks that an input may have. */
+  protected abstract readonly ranks: readonly number[];
+
+  constructor(numFeatures: number, options: RunningNormOptions, affine: boolean, tracks: boolean) {
+    super();
+    this.numFeatures = numFeatures;
+    this.eps = options.eps ?? 1e-5;
+    this.momentum = options.momentum === undefined ? 0.1 : options.momentum;
+    const [learned, tracked] = [options.affine ?? affine, options.trackRunningStats ?? tracks];
+    this.weight = learned ? parameter(ones([numFeatures])) : null;
+    this.bias = learned ? parameter(zeros([numFeatures])) : null;
+    this.runningMean = tracked ? buffer(zeros([numFeatures])) : null;
+    this.runningVar = tracked ? buffer(ones([numFeatures])) : null;
+    this.numBatchesTracked = tracked ? buffer(zeros([], { dtype: 'int32' })) : null;
+  }
+
+  protected expectInput(input: Tensor): void {
+    if (this.ranks.includes(input.rank) && input.shape[1] === this.numFeatures) return;
+    throw new ShapeError({
+      what: `${this.constructor.name}: the input doesn't fit`,
+      given: formatSpec(input),
+      expected: `${this.ranks.join(' or ')} dimensions, of which the second is ${this.numFeatures}`,
+      remedy: 'add the missing dimension with unsqueeze(), or change the number of channels',
+    });
+  }
+
+  /**
+   * `body` gets the running values that follow the batch, and the batch's share in them. For the mean of
+   * all batches it gets values of its own, of which the share depends on a count that lies in a tensor.
+   */
+  protected following(
+    body: (center: Tensor | null, variance: Tensor | null, momentum: number) => Tensor,
+  ): Tensor {
+    const { runningMean, runningVar, numBatchesTracked: count } = this;
+    if (!this.training || !runningMean || !runningVar || !count) {
+      return body(runningMean, runningVar, this.momentum ?? 0);
+    }
+    noGrad(() => void add_(count, 1));
+    if (this.momentum !== null) return body(runningMean, runningVar, this.momentum);
+    const [center, variance] = [zerosLike(runningMean), zerosLike(runningVar)];
+    const output = body(center, variance, 1);
+    noGrad(() => {
+      const total = cast(count, runningMean.dtype);
+      add_(runningMean, div(sub(center, runningMean), total));
+      add_(runningVar, div(sub(variance, runningVar), total));
+    });
+    return output;
+  }
+
+  /** The running values start again. */
+  resetRunningStats(): void {
+    noGrad(() => {
+      if (this.runningMean) mul_(this.runningMean, 0);
+      this.runningVar?.fill_(1);
+      this.numBatchesTracked?.fill_(0);
+    });
+  }
+}
+
+/** Ioffe and Szegedy's normalization per channel, over the batch and all positions. */
+abstract class BatchNorm extends RunningNorm {
+  constructor(numFeatures: number, options: RunningNormOptions = {}) {
+    super(numFeatures, options, true, true);
+  }
+
+  override forward(input: Tensor): Tensor {
+    this.expectInput(input);
+    const { weight, bias, eps } = this;
+    return tidy(() =>
+      this.following((center, variance, momentum) => {
+        const training = this.training || center === null;
+        return batchNorm(input, center, variance, { weight, bias, eps, momentum, training });
+      }),
+    );
+  }
+}
+
+/** Of [n, c] or [n, c, length]. */
+export class BatchNorm1d extends BatchNorm {
+  protected override readonly ranks: readonly number[] = [2, 3];
+}
+
+/** Of [n, c, h, w]. */
+export class BatchNorm2d extends BatchNorm {
+  protected override readonly ranks: readonly number[] = [4];
+}
+
+/** Of [n, c, d, h, w]. */
+export class BatchNorm3d extends BatchNorm {
+  protected override readonly ranks: readonly number[] = [5];
+}
+
+/** Normalizes each channel of each entry of the batch. Learns and tracks nothing unless told to. */
+abstract class InstanceNorm extends RunningNorm {
+  constructor(numFeatures: number, options: RunningNormOptions = {}) {
+    super(numFeatures, options, false, false);
+  }
+
+  override forward(input: Tensor): Tensor {
+    this.expectInput(input);
+    const { weight, bias, eps } = this;
+    return tidy(() =>
+      this.following((runningMean, runningVar, momentum) => {
+        const useInputStats = this.training || runningMean === null;
+        const running = { runningMean, runningVar, useInputStats, momentum };
+        return instanceNorm(input, { ...running, weight, bias, eps });
+      }),
+    );
+  }
+}
+
+/** Of [n, c, length]. */
+export class InstanceNorm1d extends InstanceNorm {
+  protected override readonly ranks: readonly number[] = [3];
+}
+
+/** Of [n, c, h, w]. */
+export class InstanceNorm2d extends InstanceNorm {
+  protected override readonly ranks: readonly number[] = [4];
+}
+
+/** Of [n, c, d, h, w]. */
+export class InstanceNorm3d extends InstanceNorm {
+  protected override readonly ranks: readonly number[] = [5];
+}
+
+export interface GroupNormOptions {
+  /** 1e-5 when left out. */
+  readonly eps?: number;
+  /** Learned weight and bias per channel; true when left out. */
+  readonly affine?: boolean;
+}
+
+/** Wu and He's normalization of groups of channels of [n, c, …]. */
+export class GroupNorm extends Module {
+  readonly numGroups: number;
+  readonly eps: number;
+  weight: Parameter | null;
+  bias: Parameter | null;
+
+  constructor(numGroups: number, numChannels: number, options: GroupNormOptions = {}) {
+    super();
+    this.numGroups = numGroups;
+    this.eps = options.eps ?? 1e-5;
+    const affine = options.affine ?? true;
+    this.weight = affine ? parameter(ones([numChannels])) : null;
+    this.bias = affine ? parameter(zeros([numChannels])) : null;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return groupNorm(input, this.numGroups, this.weight, this.bias, this.eps);
+  }
+}
+
+export interface LayerNormOptions {
+  /** 1e-5 when left out. */
+  readonly eps?: number;
+  /** Learned weight and bias per element; true when left out. */
+  readonly elementwiseAffine?: boolean;
+  /** False: only a weight. */
+  readonly bias?: boolean;
+}
+
+/** Ba, Kiros and Hinton's normalization over the last dimensions, whose sizes are `shape`. */
+export class LayerNorm extends Module {
+  readonly shape: Shape;
+  readonly eps: number;
+  weight: Parameter | null;
+  bias: Parameter | null;
+
+  constructor(shape: number | Shape, options: LayerNormOptions = {}) {
+    super();
+    this.shape = typeof shape === 'number' ? [shape] : shape;
+    this.eps = options.eps ?? 1e-5;
+    const affine = options.elementwiseAffine ?? true;
+    this.weight = affine ? parameter(ones(this.shape)) : null;
+    this.bias = affine && (options.bias ?? true) ? parameter(zeros(this.shape)) : null;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return layerNorm(input, this.shape, this.weight, this.bias, this.eps);
+  }
+}
+
+export interface RMSNormOptions {
+  /** The distance from 1 to the next float32 when left out. */
+  readonly eps?: number | null;
+  readonly elementwiseAffine?: boolean;
+}
+
+/** Zhang and Sennrich's division by the root of the mean square over the last dimensions. */
+export class RMSNorm extends Module {
+  readonly shape: Shape;
+  readonly eps: number | null;
+  weight: Parameter | null;
+
+  constructor(shape: number | Shape, options: RMSNormOptions = {}) {
+    super();
+    this.shape = typeof shape === 'number' ? [shape] : shape;
+    this.eps = options.eps ?? null;
+    this.weight = (options.elementwiseAffine ?? true) ? parameter(ones(this.shape)) : null;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return rmsNorm(input, this.shape, this.weight, this.eps);
+  }
+}
+
+/** Krizhevsky and others' division by the squares of nearby channels. */
+export class LocalResponseNorm extends Module {
+  readonly size: number;
+  readonly alpha: number;
+  readonly beta: number;
+  readonly k: number;
+
+  constructor(size: number, alpha = 1e-4, beta = 0.75, k = 1) {
+    super();
+    this.size = size;
+    this.alpha = alpha;
+    this.beta = beta;
+    this.k = k;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return localResponseNorm(input, this.size, this.alpha, this.beta, this.k);
+  }
+}

@@ -1,0 +1,69 @@
+/** Other resolutions, and images as columns of windows. */
+
+import { type InterpolateOptions, interpolate } from '../ops/resample.ts';
+import { col2im, im2col, type UnfoldOptions } from '../ops/windows.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+
+type Pair = readonly [number, number];
+
+/** To a size or by a factor: [n, c, …]; `nearest` when no mode is given. */
+export class Upsample extends Module {
+  readonly options: InterpolateOptions;
+
+  constructor(options: InterpolateOptions) {
+    super();
+    this.options = options;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return interpolate(input, this.options);
+  }
+}
+
+export class UpsamplingNearest2d extends Upsample {
+  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>) {
+    super({ ...options, mode: 'nearest' });
+  }
+}
+
+/** With the outermost values where they are. */
+export class UpsamplingBilinear2d extends Upsample {
+  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>) {
+    super({ ...options, mode: 'bilinear', alignCorners: true });
+  }
+}
+
+/** Windows as columns: [n, c, h, w] → [n, c · kh · kw, windows]. */
+export class Unfold extends Module {
+  readonly kernel: number | Pair;
+  readonly options: UnfoldOptions;
+
+  constructor(kernel: number | Pair, options: UnfoldOptions = {}) {
+    super();
+    this.kernel = kernel;
+    this.options = options;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return im2col(input, this.kernel, this.options);
+  }
+}
+
+/** Columns as windows of an image, added up where they overlap: the adjoint of Unfold. */
+export class Fold extends Module {
+  readonly size: number | Pair;
+  readonly kernel: number | Pair;
+  readonly options: UnfoldOptions;
+
+  constructor(size: number | Pair, kernel: number | Pair, options: UnfoldOptions = {}) {
+    super();
+    this.size = size;
+    this.kernel = kernel;
+    this.options = options;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return col2im(input, this.size, this.kernel, this.options);
+  }
+}

@@ -1,0 +1,108 @@
+/** Activations that end or bend at a number. */
+
+import { add, leakyRelu, lt, mul, where } from '../ops/pointwise.ts';
+import { randLike } from '../ops/random.ts';
+import { celu, glu, hardshrink, softshrink, tanhshrink, threshold } from '../ops/thresholds.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { Module } from './module.ts';
+
+/** x above the threshold, `value` elsewhere. */
+export class Threshold extends Module {
+  readonly threshold: number;
+  readonly value: number;
+
+  constructor(threshold: number, value: number) {
+    super();
+    this.threshold = threshold;
+    this.value = value;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return threshold(input, this.threshold, this.value);
+  }
+}
+
+/** x, but 0 between −lambd and lambd. */
+export class Hardshrink extends Module {
+  readonly lambd: number;
+
+  constructor(lambd = 0.5) {
+    super();
+    this.lambd = lambd;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return hardshrink(input, this.lambd);
+  }
+}
+
+/** x moved towards 0 by lambd, and 0 where it would pass it. */
+export class Softshrink extends Module {
+  readonly lambd: number;
+
+  constructor(lambd = 0.5) {
+    super();
+    this.lambd = lambd;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return softshrink(input, this.lambd);
+  }
+}
+
+/** x − tanh(x) */
+export class Tanhshrink extends Module {
+  override forward(input: Tensor): Tensor {
+    return tanhshrink(input);
+  }
+}
+
+/** Elu that is smooth for every alpha. */
+export class CELU extends Module {
+  readonly alpha: number;
+
+  constructor(alpha = 1) {
+    super();
+    this.alpha = alpha;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return celu(input, this.alpha);
+  }
+}
+
+/** The first half along `dim`, let through by the sigmoid of the second. */
+export class GLU extends Module {
+  readonly dim: number;
+
+  constructor(dim = -1) {
+    super();
+    this.dim = dim;
+  }
+
+  override forward(input: Tensor): Tensor {
+    return glu(input, this.dim);
+  }
+}
+
+/** Leaky ReLU whose slope is drawn between the bounds while training, and their mean else. */
+export class RReLU extends Module {
+  readonly lower: number;
+  readonly upper: number;
+
+  constructor(lower = 1 / 8, upper = 1 / 3) {
+    super();
+    this.lower = lower;
+    this.upper = upper;
+  }
+
+  override forward(input: Tensor): Tensor {
+    const { lower, upper } = this;
+    if (!this.training) return leakyRelu(input, (lower + upper) / 2);
+    return tidy(() => {
+      const slope = add(mul(randLike(input), upper - lower), lower);
+      return where(lt(input, 0), mul(input, slope), input);
+    });
+  }
+}

@@ -1,0 +1,248 @@
+import { add, gelu, relu } from '../ops/pointwise.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { MultiheadAttention } from './attention.ts';
+import { Dropout } from './dropout.ts';
+import { Linear } from './linear.ts';
+import { Module } from './module.ts';
+import { LayerNorm } from './normalization.ts';
+
+export interface TransformerLayerOptions {
+  /** Features between the two linear layers; 2048 when left out. */
+  readonly dimFeedforward?: number;
+  /** 0.1 when left out. */
+  readonly dropout?: number;
+  /** `relu` when left out. */
+  readonly activation?: 'relu' | 'gelu' | ((x: Tensor) => Tensor);
+  readonly layerNormEps?: number;
+  /** [batch, steps, features] instead of [steps, batch, features]. */
+  readonly batchFirst?: boolean;
+  /** Normalizes what goes into each part instead of what comes out. */
+  readonly normFirst?: boolean;
+}
+
+/** Which steps are not looked at, as MultiheadAttention takes them. */
+export interface SelfMasks {
+  readonly mask?: Tensor | null;
+  readonly keyPaddingMask?: Tensor | null;
+}
+
+export interface DecoderMasks extends SelfMasks {
+  /** Of what the encoder gave. */
+  readonly memoryMask?: Tensor | null;
+  readonly memoryKeyPaddingMask?: Tensor | null;
+}
+
+/** Two linear layers behind attention: what encoder and decoder layers share. */
+abstract class TransformerLayer extends Module {
+  readonly normFirst: boolean;
+  readonly activation: (x: Tensor) => Tensor;
+  selfAttn: MultiheadAttention;
+  linear1: Linear;
+  dropout: Dropout;
+  linear2: Linear;
+
+  constructor(dModel: number, heads: number, options: TransformerLayerOptions) {
+    super();
+    const { dimFeedforward = 2048, dropout = 0.1, batchFirst = false } = options;
+    const { activation = 'relu' } = options;
+    this.normFirst = options.normFirst ?? false;
+    this.activation =
+      typeof activation === 'function' ? activation : activation === 'gelu' ? exactGelu : relu;
+    this.selfAttn = new MultiheadAttention(dModel, heads, { dropout, batchFirst });
+    this.linear1 = new Linear(dModel, dimFeedforward);
+    this.dropout = new Dropout(dropout);
+    this.linear2 = new Linear(dimFeedforward, dModel);
+  }
+
+  protected attendSelf(x: Tensor, masks: SelfMasks): Tensor {
+    const { mask = null, keyPaddingMask = null } = masks;
+    const call = { attnMask: mask, keyPaddingMask, needWeights: false };
+    return this.selfAttn.forward(x, x, x, call)[0];
+  }
+
+  protected feedForward(x: Tensor): Tensor {
+    return this.linear2.forward(this.dropout.forward(this.activation(this.linear1.forward(x))));
+  }
+}
+
+function exactGelu(x: Tensor): Tensor {
+  return gelu(x);
+}
+
+/** Self-attention, then two linear layers, each with a residual: shape stays. */
+export class TransformerEncoderLayer extends TransformerLayer {
+  norm1: LayerNorm;
+  norm2: LayerNorm;
+  dropout1: Dropout;
+  dropout2: Dropout;
+
+  constructor(dModel: number, heads: number, options: TransformerLayerOptions = {}) {
+    super(dModel, heads, options);
+    const eps = options.layerNormEps ?? 1e-5;
+    this.norm1 = new LayerNorm(dModel, { eps });
+    this.norm2 = new LayerNorm(dModel, { eps });
+    this.dropout1 = new Dropout(options.dropout ?? 0.1);
+    this.dropout2 = new Dropout(options.dropout ?? 0.1);
+  }
+
+  override forward(source: Tensor, masks: SelfMasks = {}): Tensor {
+    return tidy(() => {
+      const attend = (x: Tensor) => this.dropout1.forward(this.attendSelf(x, masks));
+      const feed = (x: Tensor) => this.dropout2.forward(this.feedForward(x));
+      if (this.normFirst) {
+        const attended = add(source, attend(this.norm1.forward(source)));
+        return add(attended, feed(this.norm2.forward(attended)));
+      }
+      const attended = this.norm1.forward(add(source, attend(source)));
+      return this.norm2.forward(add(attended, feed(attended)));
+    });
+  }
+}
+
+/** Self-attention, attention to what the encoder gave, two linear layers, each with a residual. */
+export class TransformerDecoderLayer extends TransformerLayer {
+  multiheadAttn: MultiheadAttention;
+  norm1: LayerNorm;
+  norm2: LayerNorm;
+  norm3: LayerNorm;
+  dropout1: Dropout;
+  dropout2: Dropout;
+  dropout3: Dropout;
+
+  constructor(dModel: number, heads: number, options: TransformerLayerOptions = {}) {
+    super(dModel, heads, options);
+    const { dropout = 0.1, batchFirst = false, layerNormEps: eps = 1e-5 } = options;
+    this.multiheadAttn = new MultiheadAttention(dModel, heads, { dropout, batchFirst });
+    this.norm1 = new LayerNorm(dModel, { eps });
+    this.norm2 = new LayerNorm(dModel, { eps });
+    this.norm3 = new LayerNorm(dModel, { eps });
+    this.dropout1 = new Dropout(dropout);
+    this.dropout2 = new Dropout(dropout);
+    this.dropout3 = new Dropout(dropout);
+  }
+
+  override forward(target: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
+    return tidy(() => {
+      const attend = (x: Tensor) => this.dropout1.forward(this.attendSelf(x, masks));
+      const look = (x: Tensor) => this.dropout2.forward(this.attendMemory(x, memory, masks));
+      const feed = (x: Tensor) => this.dropout3.forward(this.feedForward(x));
+      if (this.normFirst) {
+        const attended = add(target, attend(this.norm1.forward(target)));
+        const looked = add(attended, look(this.norm2.forward(attended)));
+        return add(looked, feed(this.norm3.forward(looked)));
+      }
+      const attended = this.norm1.forward(add(target, attend(target)));
+      const looked = this.norm2.forward(add(attended, look(attended)));
+      return this.norm3.forward(add(looked, feed(looked)));
+    });
+  }
+
+  protected attendMemory(x: Tensor, memory: Tensor, masks: DecoderMasks): Tensor {
+    const { memoryMask = null, memoryKeyPaddingMask = null } = masks;
+    const call = {
+      attnMask: memoryMask,
+      keyPaddingMask: memoryKeyPaddingMask,
+      needWeights: false,
+    };
+    return this.multiheadAttn.forward(x, memory, memory, call)[0];
+  }
+}
+
+/** Layers on top of each other. PyTorch copies one layer; here `make` makes each. */
+abstract class TransformerStack<L extends Module> extends Module {
+  readonly layers: readonly L[];
+  norm: LayerNorm | null;
+
+  constructor(make: (index: number) => L, numLayers: number, norm: LayerNorm | null) {
+    super();
+    this.layers = Array.from({ length: numLayers }, (_, i) => make(i));
+    this.norm = norm;
+  }
+}
+
+/** `numLayers` encoder layers, and a last normalization if there is one. */
+export class TransformerEncoder extends TransformerStack<TransformerEncoderLayer> {
+  constructor(
+    make: (index: number) => TransformerEncoderLayer,
+    numLayers: number,
+    norm: LayerNorm | null = null,
+  ) {
+    super(make, numLayers, norm);
+  }
+
+  override forward(source: Tensor, masks: SelfMasks = {}): Tensor {
+    return tidy(() => {
+      let output = source;
+      for (const layer of this.layers) output = layer.forward(output, masks);
+      return this.norm ? this.norm.forward(output) : output;
+    });
+  }
+}
+
+/** `numLayers` decoder layers, and a last normalization if there is one. */
+export class TransformerDecoder extends TransformerStack<TransformerDecoderLayer> {
+  constructor(
+    make: (index: number) => TransformerDecoderLayer,
+    numLayers: number,
+    norm: LayerNorm | null = null,
+  ) {
+    super(make, numLayers, norm);
+  }
+
+  override forward(target: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
+    return tidy(() => {
+      let output = target;
+      for (const layer of this.layers) output = layer.forward(output, memory, masks);
+      return this.norm ? this.norm.forward(output) : output;
+    });
+  }
+}
+
+export interface TransformerOptions extends TransformerLayerOptions {
+  /** 512 when left out. */
+  readonly dModel?: number;
+  /** 8 when left out. */
+  readonly heads?: number;
+  /** 6 when left out. */
+  readonly numEncoderLayers?: number;
+  /** 6 when left out. */
+  readonly numDecoderLayers?: number;
+}
+
+/** Vaswani and others' network: source and target [steps, batch, features] → like the target. */
+export class Transformer extends Module {
+  encoder: TransformerEncoder;
+  decoder: TransformerDecoder;
+
+  constructor(options: TransformerOptions = {}) {
+    super();
+    const { dModel = 512, heads = 8, numEncoderLayers = 6, numDecoderLayers = 6 } = options;
+    const norm = () => new LayerNorm(dModel, { eps: options.layerNormEps ?? 1e-5 });
+    this.encoder = new TransformerEncoder(
+      () => new TransformerEncoderLayer(dModel, heads, options),
+      numEncoderLayers,
+      norm(),
+    );
+    this.decoder = new TransformerDecoder(
+      () => new TransformerDecoderLayer(dModel, heads, options),
+      numDecoderLayers,
+      norm(),
+    );
+  }
+
+  override forward(
+    source: Tensor,
+    target: Tensor,
+    masks: DecoderMasks & {
+      readonly sourceMask?: Tensor | null;
+      readonly sourceKeyPaddingMask?: Tensor | null;
+    } = {},
+  ): Tensor {
+    return tidy(() => {
+      const { sourceMask = null, sourceKeyPaddingMask = null } = masks;
+      const own = { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask };
+      return this.decoder.forward(target, this.encoder.forward(source, own), masks);
+    });
+  }
+}
