@@ -1,58 +1,38 @@
-import { ArgumentError, AutogradError, CaptureError, DataError } from '../runtime/errors/errors.ts';
-import type { UserPosition } from '../runtime/errors/position.ts';
+import { ArgumentError, CaptureError, DataError } from '../runtime/errors/errors.ts';
+import { formatPosition, type UserPosition } from '../runtime/errors/position.ts';
+import { events } from '../runtime/memory/events.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
-import { Subgraph } from '../runtime/run-program/run-program.ts';
-import { type AnyFunction, findHomeObject, withCaptureSession } from './1-capture/capture.ts';
+import { type AnyFunction, findHomeObject } from './1-capture/capture.ts';
 import { type CapturedCode, isRefused } from './3-trace/code-of.ts';
-import { type RegionPhases, trace } from './3-trace/trace.ts';
-import { differentiateRegion } from './4-differentiate/differentiate.ts';
-import { normalize } from './5-optimize/normalize.ts';
 import type { Frame } from './bytecode/frame.ts';
 import { usesSuper } from './bytecode/uses-super.ts';
 import { codeOf } from './code-cache.ts';
-import { compileSubgraph } from './compile-subgraph.ts';
-import type { Dynamic } from './guards/number-history.ts';
+import { logBreak, logFallback, logMiss, logPart } from './explain/log-events.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
-import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
-import type { SubgraphStages } from './programs/stages.ts';
 import { awaitedBy, resumeWith } from './resume/async-frame.ts';
-import { Entry, type EntryOutcome } from './resume/entry.ts';
+import type { Entry, EntryOutcome } from './resume/entry.ts';
 import { activate } from './resume/function-of.ts';
-import { finishNatively, stepNatively } from './resume/native.ts';
+import { finishNatively, stepNatively, stepTo } from './resume/native.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
-import { SizedEntries } from './resume/sized-entries.ts';
-import { SubgraphVariants } from './resume/subgraph-variants.ts';
 import { Suspended } from './resume/suspended.ts';
 import { catchIn } from './resume/unwind.ts';
+import { type StaticSettings, settingsOf, type ToStaticOptions } from './static-options.ts';
 import { type CapturedStats, StatsCounter } from './stats.ts';
 import { isNotToStatic, toStaticEnabled } from './traces/policy.ts';
-import type { Resized, TraceResult } from './traces/trace-result.ts';
+import { isEntry, Translator } from './translator.ts';
 import { warnOnce } from './warn-once.ts';
 
-export interface ToStaticOptions {
-  /** Values of the names around the function, where they can't be found otherwise. */
-  readonly scope?: Readonly<Record<string, unknown>>;
-  /** `error`: a function or part that would run as ordinary JavaScript throws CaptureError instead. */
-  readonly fallback?: 'eager' | 'error';
-  /**
-   * Whether numbers and sizes may differ without another trace: `auto` (when left out) takes the first
-   * value for a constant and lets a second one vary; `true` lets all vary, `false` none.
-   */
-  readonly dynamic?: Dynamic;
-  /** Decisions on values of the program become branches and loops in it; what can't is an error. */
-  readonly fullGraph?: boolean;
-  /** Which clean-ups the memory plan makes: a preset's name or single switches. All when left out. */
-  readonly memory?: MemoryChoice;
-}
+export type { ToStaticOptions } from './static-options.ts';
 
-const regionPhases: RegionPhases = { normalize, differentiate: differentiateRegion };
+/** A function of which so many traces have found no graph runs as ordinary JavaScript from then on. */
+const graphlessLimit = 10;
 
-/** More entries than this at one point: what the guards rely on changes with every call. */
-const recompileLimit = 8;
+/** So many small segments at one point in one call: the loop around it goes on natively. */
+const fragmentLimit = 64;
 
-/** After this many entries at one point, numbers that came out of a break are no constants any more. */
-const volatileAfter = 4;
+/** Segments of fewer ops than this are small. */
+const fragmentOps = 4;
 
 /**
  * A function that runs as planned subgraphs: each call walks from entry to entry. A guard hit goes
@@ -64,31 +44,39 @@ export class Captured {
   readonly options: ToStaticOptions;
   /** What the user calls, and what a decorator puts into the class. */
   wrapper: AnyFunction | undefined;
-  readonly #memory: MemoryOptions;
+  readonly #settings: StaticSettings;
   readonly #points: ResumePoints;
   readonly #stats = new StatsCounter();
-  readonly #parts: CompiledPart[] = [];
+  readonly #translator: Translator;
   /** Found at the first call: the scope of a function may not be initialised when it is wrapped. */
   #code: CapturedCode | null | undefined;
+  /** No trace has found a graph: it runs as it is. */
+  #skipped = false;
+  /** The point of the first instruction, and the code that it belongs to. */
+  #start: { readonly code: CapturedCode; readonly point: ResumePoint } | undefined;
 
   constructor(fn: AnyFunction, options: ToStaticOptions) {
     this.fn = fn;
     this.options = options;
-    this.#memory = memoryOptions(options.memory);
-    this.#points = new ResumePoints(options.dynamic ?? 'auto');
+    this.#settings = settingsOf(options);
+    this.#points = new ResumePoints(this.#settings.dynamic);
+    this.#translator = new Translator(this.#settings, this.#stats);
   }
 
   call(thisValue: unknown, args: readonly unknown[]): unknown {
     this.#stats.calls++;
-    if (!toStaticEnabled()) return Reflect.apply(this.fn, thisValue, args);
+    if (!toStaticEnabled() || this.#skipped) return Reflect.apply(this.fn, thisValue, args);
     this.#code ??= this.#capture();
     const code = this.#code && this.#withHomeObject(this.#code, thisValue);
     // Inside another captured function's trace or without code the function is what it always was.
     if (!code || intercepted()) return Reflect.apply(this.fn, thisValue, args);
     const { closure, boundThis, boundArgs } = code;
     const self = boundThis ? boundThis.value : thisValue;
-    const frames = [activate(closure, self, [...boundArgs, ...args])];
-    return closure.code.isAsync ? this.#runAsync(frames) : this.#run(frames);
+    const given = boundArgs.length > 0 ? [...boundArgs, ...args] : args;
+    const frames = [activate(closure, self, given)];
+    if (this.#start?.code !== code) this.#start = { code, point: this.#points.at(frames) };
+    const { point } = this.#start;
+    return closure.code.isAsync ? this.#runAsync(point, frames) : this.#run(point, frames);
   }
 
   /** The function's bytecode, for printing; null when it can't be captured. */
@@ -103,7 +91,7 @@ export class Captured {
   }
 
   get parts(): readonly CompiledPart[] {
-    return this.#parts;
+    return this.#translator.parts;
   }
 
   stats(): CapturedStats {
@@ -138,7 +126,7 @@ export class Captured {
   }
 
   #fallBack(why: string, at: UserPosition | undefined): void {
-    if (this.options.fallback === 'error') {
+    if (this.#settings.fallback === 'error') {
       throw new CaptureError({
         what: 'toStatic: a part would run as ordinary JavaScript',
         given: why,
@@ -148,18 +136,23 @@ export class Captured {
       });
     }
     this.#stats.addFallback({ why, at });
+    logFallback(this.fn.name, why, at);
   }
 
-  #run(initial: Frame[]): unknown {
+  #run(start: ResumePoint, initial: Frame[]): unknown {
     const owned = new OwnedTensors();
-    let frames = initial;
+    let [point, frames] = [start, initial];
+    let fragments: Fragments | undefined;
     try {
-      let point = this.#points.at(frames);
       for (;;) {
         const way = this.#walk(point, frames, owned);
         if (way.kind === 'return') return way.value;
         frames = way.frames;
-        stepNatively(frames, owned);
+        if (isFragment(way)) {
+          fragments ??= new Map();
+          if (this.#isTooMany(fragments, point, frames)) return this.#finish(frames, owned).value;
+        }
+        if (way.kind === 'break') this.#step(frames, owned);
         point = this.#pointAfter(point, way, frames);
       }
     } finally {
@@ -168,11 +161,10 @@ export class Captured {
   }
 
   /** An async function: at an `await` it gives up control here, with its frame as data. */
-  async #runAsync(initial: Frame[]): Promise<unknown> {
+  async #runAsync(start: ResumePoint, initial: Frame[]): Promise<unknown> {
     const owned = new OwnedTensors();
-    let frames = initial;
+    let [point, frames] = [start, initial];
     try {
-      let point = this.#points.at(frames);
       for (;;) {
         const way = this.#walk(point, frames, owned);
         if (way.kind === 'return') return way.value;
@@ -186,7 +178,7 @@ export class Captured {
           } catch (error) {
             if (!catchIn(frame, frame.pc, error)) throw error;
           }
-        } else stepNatively(frames, owned);
+        } else if (way.kind === 'break') this.#step(frames, owned);
         point = this.#pointAfter(point, way, frames);
       }
     } finally {
@@ -195,106 +187,101 @@ export class Captured {
   }
 
   /** From a resume point to the return, or to an instruction that isn't traced. */
-  #walk(point: ResumePoint, frames: readonly Frame[], owned: OwnedTensors): Way {
+  #walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Way {
     const entry = point.find(frames) ?? this.#translate(point, frames);
-    if (!entry) return natively(frames, owned);
-    if (entry.subgraph) this.#stats.graphRuns++;
+    if (!entry) return this.#natively(frames, owned);
+    if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
+    const before = events.kernels;
     const outcome = runOrFail(entry, frames, owned);
+    if (entry.subgraph) {
+      this.#stats.graphRuns++;
+      this.#stats.staticKernels += events.kernels - before;
+    }
     // An op has found fault with its values: it is eager execution that tells where and to whom.
-    if (!outcome) return natively(frames, owned);
-    return outcome.kind === 'return' ? outcome : { kind: 'break', entry, frames: outcome.frames };
+    if (!outcome) return this.#natively(frames, owned);
+    if (outcome.kind === 'return') return outcome;
+    this.#meetBreak(entry);
+    return { kind: 'break', entry, frames: outcome.frames };
   }
 
-  #pointAfter(point: ResumePoint, { entry }: Break, frames: readonly Frame[]): ResumePoint {
+  #meetBreak({ result: { outcome } }: Entry): void {
+    if (outcome.kind === 'break') this.#stats.meetBreak(outcome.record);
+  }
+
+  #pointAfter(point: ResumePoint, { entry }: Break | Moved, frames: readonly Frame[]): ResumePoint {
     return entry ? point.after(entry, frames, this.#points) : this.#points.at(frames);
   }
 
   /** Undefined when this point runs natively from now on. */
   #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     if (point.native !== null) return undefined;
-    if (point.entries.length >= recompileLimit) {
-      const why = `${recompileLimit} different entries were compiled here and none fits`;
-      return this.#runNatively(
-        point,
-        frames,
-        `${why}; what the guards rely on changes with every call`,
-      );
+    logMiss(this.fn.name, point, frames);
+    const known = this.parts.length;
+    const found = this.#translator.translate(point, frames);
+    if (!isEntry(found)) return this.#runNatively(point, frames, found.why);
+    for (const part of this.parts.slice(known)) logPart(this.fn.name, part, this.parts.length - 1);
+    logBreak(this.fn.name, found.result.outcome);
+    const { translations, graphs } = this.#stats;
+    const isSmall = this.parts.some(({ tooSmall }) => tooSmall);
+    if (translations >= graphlessLimit && graphs === 0 && !isSmall) {
+      this.#skipped = true;
+      this.#fallBack(`${graphlessLimit} traces have found no tensor op`, undefined);
     }
-    const numbersAreVolatile = point.entries.length >= volatileAfter;
-    const result = withCaptureSession(() =>
-      trace(frames, codeOf, {
-        history: point.history,
-        numbersAreVolatile,
-        controlPolicy: this.options.fullGraph ? 'always' : 'functions',
-        regions: regionPhases,
-      }),
-    );
-    this.#stats.translations++;
-    const entry =
-      this.#sizedEntry(point, frames, result.resized) ?? this.#fixedEntry(point, result);
-    if (!entry) {
-      return this.#runNatively(point, frames, 'a value that backward needs is written in place');
-    }
-    if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
-    return entry;
-  }
-
-  /** An entry for the sizes that were traced. */
-  #fixedEntry(point: ResumePoint, result: TraceResult): Entry | null {
-    const stages = compileOps(result, this.#memory);
-    if (stages === 'overwritten') return null;
-    const entry = this.#entryOf(result, stages);
-    this.#addPart({ trace: entry.result, stages });
-    point.add(entry);
-    return entry;
-  }
-
-  /** The same for a trace that does for other sizes: each set of them is compiled when it comes. */
-  #sizedEntry(
-    point: ResumePoint,
-    frames: readonly Frame[],
-    resized: Resized | null,
-  ): Entry | undefined {
-    if (!resized) return undefined;
-    let isFirst = true;
-    const sized = new SizedEntries(resized, (result) => {
-      const stages = compileOps(result, this.#memory);
-      if (stages === 'overwritten') return null;
-      const entry = this.#entryOf(result, stages);
-      const guards = [...resized.guards, ...result.guards];
-      if (isFirst) this.#addPart({ trace: { ...result, guards }, stages });
-      isFirst = false;
-      this.#stats.sizes++;
-      return entry;
-    });
-    const entry = sized.find(frames);
-    if (entry) point.add(sized);
-    return entry;
-  }
-
-  #entryOf(result: TraceResult, stages: SubgraphStages | null): Entry {
-    const subgraph = stages && this.#variants(result, stages);
-    return new Entry(result, subgraph, this.#memory.donate);
-  }
-
-  #addPart(part: CompiledPart): void {
-    this.#parts.push(part);
-    if (!part.stages) return;
-    this.#stats.graphs++;
-    this.#stats.ops += part.stages.forward.ops.length;
-  }
-
-  #variants(result: TraceResult, { planned }: SubgraphStages): SubgraphVariants {
-    return new SubgraphVariants(new Subgraph(planned), ({ donated, sourceOrder }) => {
-      const memory = sourceOrder ? { ...this.#memory, order: false } : this.#memory;
-      const stages = compileSubgraph(result.program, result, memory, donated);
-      return new Subgraph(stages.planned);
-    });
+    return found;
   }
 
   #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {
     point.native = why;
-    this.#fallBack(why, positionOf(frames));
+    const at = positionOf(frames);
+    this.#fallBack(why, at);
+    const place = at ? ` (${formatPosition(at)})` : '';
+    warnOnce(
+      `a part of ${this.fn.name || 'a function'}${place} runs as ordinary JavaScript: ${why}`,
+    );
+  }
+
+  /** True when the loop around the point has come to it too often; then it goes on natively. */
+  #isTooMany(fragments: Fragments, point: ResumePoint, frames: readonly Frame[]): boolean {
+    const count = (fragments.get(point) ?? 0) + 1;
+    fragments.set(point, count);
+    if (count < fragmentLimit) return false;
+    const why = `a loop broke its graph ${fragmentLimit} times into segments of fewer than ${fragmentOps} ops`;
+    this.#runNatively(point, frames, why);
+    return true;
+  }
+
+  /** The instructions of a graph that is too small run eagerly, up to its break. */
+  #runSmall({ result: { outcome } }: Entry, frames: Frame[], owned: OwnedTensors): Way {
+    const pc = outcome.kind === 'break' ? outcome.frames[frames.length - 1]?.pc : undefined;
+    if (pc === undefined) return this.#natively(frames, owned);
+    const before = events.kernels;
+    stepTo(frames, pc, owned);
+    this.#stats.eagerKernels += events.kernels - before;
+    const top = frames[frames.length - 1]!;
+    const atReturn = top.closure.code.instructions[top.pc]!.op === 'return';
+    return atReturn ? this.#natively(frames, owned) : { kind: 'moved', entry: undefined, frames };
+  }
+
+  #step(frames: Frame[], owned: OwnedTensors): void {
+    const before = events.kernels;
+    stepNatively(frames, owned);
+    this.#stats.eagerKernels += events.kernels - before;
+  }
+
+  #natively(frames: readonly Frame[], owned: OwnedTensors): Way {
+    const { value } = this.#finish(frames, owned);
+    if (!(value instanceof Suspended)) return { kind: 'return', value };
+    // What an async function calls has returned: it is the outermost frame that waits.
+    return { kind: 'break', entry: undefined, frames: [frames[0]!] };
+  }
+
+  #finish(frames: readonly Frame[], owned: OwnedTensors): { readonly value: unknown } {
+    const before = events.kernels;
+    try {
+      return { value: finishNatively(frames, owned) };
+    } finally {
+      this.#stats.eagerKernels += events.kernels - before;
+    }
   }
 }
 
@@ -305,13 +292,21 @@ interface Break {
   readonly frames: Frame[];
 }
 
-type Way = { readonly kind: 'return'; readonly value: unknown } | Break;
+/** Execution has come, natively, to another instruction. */
+interface Moved {
+  readonly kind: 'moved';
+  readonly entry: undefined;
+  readonly frames: Frame[];
+}
 
-function natively(frames: readonly Frame[], owned: OwnedTensors): Way {
-  const value = finishNatively(frames, owned);
-  if (!(value instanceof Suspended)) return { kind: 'return', value };
-  // What an async function calls has returned: it is the outermost frame that waits.
-  return { kind: 'break', entry: undefined, frames: [frames[0]!] };
+type Way = { readonly kind: 'return'; readonly value: unknown } | Break | Moved;
+
+/** How often one call has come to each point with a small segment. */
+type Fragments = Map<ResumePoint, number>;
+
+function isFragment({ entry }: Break | Moved): boolean {
+  const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
+  return ops > 0 && ops < fragmentOps;
 }
 
 /** Undefined when a kernel refused the values that it got and nothing of the user's was written yet. */
@@ -321,7 +316,7 @@ function runOrFail(
   owned: OwnedTensors,
 ): EntryOutcome | undefined {
   const written = entry.writes(frames);
-  const versions = written.map((holder) => holder.version);
+  const versions = written.length > 0 ? written.map((holder) => holder.version) : none;
   try {
     return entry.run(frames, owned);
   } catch (error) {
@@ -332,24 +327,7 @@ function runOrFail(
   }
 }
 
-/**
- * Phases 4 to 7; null when there is nothing to run. `overwritten`: the program writes over a value that
- * its own backward would need, which is a mistake only once somebody asks for that backward.
- */
-function compileOps(
-  result: TraceResult,
-  memory: MemoryOptions,
-): SubgraphStages | 'overwritten' | null {
-  const { program } = result;
-  const writes = program.ops.some(({ op }) => op.inPlace);
-  if (program.outputs.length === 0 && !writes) return null;
-  try {
-    return compileSubgraph(program, result, memory);
-  } catch (error) {
-    if (writes && error instanceof AutogradError) return 'overwritten';
-    throw error;
-  }
-}
+const none: readonly number[] = [];
 
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {
   const { closure, pc } = frames[frames.length - 1]!;

@@ -10,7 +10,7 @@ export {
   type MemoryPreset,
   memoryPresets,
 } from './programs/memory-options.ts';
-export type { CapturedStats, FallbackRecord } from './stats.ts';
+export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';
 export { type StaticFunction, toStatic } from './to-static.ts';
 export type { BreakReason, BreakRecord } from './traces/graph-break.ts';
-export { breakGraph, enableToStatic, notToStatic } from './traces/policy.ts';
+export { breakGraph, enableToStatic, ignoreModule, notToStatic } from './traces/policy.ts';

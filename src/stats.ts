@@ -1,5 +1,5 @@
 import type { UserPosition } from '../runtime/errors/position.ts';
-import type { BreakRecord } from './traces/graph-break.ts';
+import type { BreakReason, BreakRecord } from './traces/graph-break.ts';
 
 /** The function, or a part of it, runs as ordinary JavaScript. Nothing of this is silent. */
 export interface FallbackRecord {
@@ -7,7 +7,16 @@ export interface FallbackRecord {
   readonly at: UserPosition | undefined;
 }
 
-/** What happened to one captured function so far. */
+/** All breaks of one kind. */
+export interface BreakGroup {
+  readonly reason: BreakReason;
+  /** Breaks met while running, every turn of a loop counted. */
+  readonly met: number;
+  /** Different places. */
+  readonly places: number;
+}
+
+/** What happened to one captured function so far; plain data, the same after a round trip through JSON. */
 export interface CapturedStats {
   readonly calls: number;
   /** Traces made; a call whose guards hold makes none. */
@@ -19,8 +28,12 @@ export interface CapturedStats {
   readonly ops: number;
   /** Programs compiled for one set of sizes each, of traces that serve several. */
   readonly sizes: number;
+  /** Kernels issued inside subgraphs, and by everything else that ran in the calls. */
+  readonly kernels: { readonly static: number; readonly eager: number };
   /** One per place and reason, in the order they were met. */
   readonly breaks: readonly BreakRecord[];
+  /** The same by reason, the most frequent first. */
+  readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
 }
 
@@ -32,7 +45,10 @@ export class StatsCounter {
   graphRuns = 0;
   ops = 0;
   sizes = 0;
+  staticKernels = 0;
+  eagerKernels = 0;
   readonly #breaks = new Map<string, BreakRecord>();
+  readonly #met = new Map<BreakReason, number>();
   readonly #fallbacks = new Map<string, FallbackRecord>();
 
   addBreak(record: BreakRecord): void {
@@ -42,14 +58,38 @@ export class StatsCounter {
     if (!this.#breaks.has(key)) this.#breaks.set(key, record);
   }
 
+  /** A run came to a break. */
+  meetBreak({ reason }: BreakRecord): void {
+    if (reason !== 'host-value') this.#met.set(reason, (this.#met.get(reason) ?? 0) + 1);
+  }
+
   addFallback(record: FallbackRecord): void {
     this.#fallbacks.set(record.why, record);
   }
 
   snapshot(): CapturedStats {
     const { calls, translations, graphs, graphRuns, ops, sizes } = this;
-    const breaks = [...this.#breaks.values()];
-    const fallbacks = [...this.#fallbacks.values()];
-    return { calls, translations, graphs, graphRuns, ops, sizes, breaks, fallbacks };
+    const breaks = [...this.#breaks.values()].map(plain);
+    const fallbacks = [...this.#fallbacks.values()].map(plain);
+    const kernels = { static: this.staticKernels, eager: this.eagerKernels };
+    const breakReasons = this.#groups(breaks);
+    const counts = { calls, translations, graphs, graphRuns, ops, sizes, kernels };
+    return { ...counts, breaks, breakReasons, fallbacks };
   }
+
+  #groups(breaks: readonly BreakRecord[]): BreakGroup[] {
+    const reasons = [...new Set(breaks.map(({ reason }) => reason))];
+    return reasons
+      .map((reason) => ({
+        reason,
+        met: this.#met.get(reason) ?? 0,
+        places: breaks.filter((each) => each.reason === reason).length,
+      }))
+      .sort((a, b) => b.met - a.met || b.places - a.places || a.reason.localeCompare(b.reason));
+  }
+}
+
+/** A copy without undefined properties, which JSON leaves out. */
+function plain<T extends object>(record: T): T {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
 }

@@ -4,10 +4,14 @@ import type { Device } from './device.ts';
 const devices = new Map<string, Device>();
 let current: Device | null = null;
 
-/** Makes a device known by name; the first one becomes the current device. */
+/** Where tensors are made from the start, when TOSTATIC_DEVICE names it. */
+const wanted = globalThis.process?.env?.TOSTATIC_DEVICE;
+
+/** Makes a device known by name; the first one, or the one that TOSTATIC_DEVICE names, becomes current. */
 export function registerDevice(device: Device): void {
   devices.set(device.name, device);
-  current ??= device;
+  if (device.name === wanted) current = device;
+  else current ??= device;
 }
 
 /** Where tensors are made when nothing else is said. */

@@ -47,6 +47,8 @@ class EventStream {
   op = '';
   /** In a program: the user's line that asked for that op. Undefined while ops run eagerly. */
   at: UserPosition | undefined;
+  /** Kernels issued since the start, on all devices. */
+  kernels = 0;
 
   subscribe(listener: MemoryListener): () => void {
     this.#listeners = [...this.#listeners, listener];
@@ -63,6 +65,7 @@ class EventStream {
 
   /** An op's kernel was issued. */
   kernel(device: string, op: string): void {
+    this.kernels++;
     if (this.active) this.emit({ kind: 'kernel', device, op });
   }
 

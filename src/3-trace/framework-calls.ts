@@ -79,7 +79,9 @@ function traceDetach(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'detach() of no tensor');
   const x = t.use(receiver);
   const dims = x.shape.map((_, dim) => dim);
-  return t.result(t.runApi(() => noGrad(() => permute(x, dims))));
+  return t.result(
+    t.perform<Tensor>([x], ([operand]) => noGrad(() => permute(operand as Tensor, dims))),
+  );
 }
 
 /** It happens after the run, where somebody can still see the tensor. */

@@ -6,7 +6,7 @@ import { usesSuper } from '../bytecode/uses-super.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { closureOf } from '../resume/function-of.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { breakGraph, isNotToStatic } from '../traces/policy.ts';
+import { breakGraph, isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
 import { callApi, isDataRead, isTracedApi } from './api.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { callBuiltin } from './builtins.ts';
@@ -132,6 +132,7 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
   if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
     throw new GraphBreak('framework-call', `${name} is part of tostatic`);
   }
+  if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name} is in ${file}`);
   const { lexicalThis, homeObject } = closure;
   if (!homeObject && usesSuper(closure.code)) {
     throw new GraphBreak('not-captured', `${name} uses super in a class that cannot be found`);

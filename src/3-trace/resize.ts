@@ -24,18 +24,14 @@ interface Recorded {
 /** Null when the trace holds for its own sizes only. */
 export function resizedOf(recorded: Recorded): Resized | null {
   const { sizes, inputs, result } = recorded;
-  if (sizes.fixed || !sizes.vary || result.program.ops.some(isRandom)) return null;
+  // Random numbers are drawn by the element: how far the stream moves depends on the sizes.
+  if (sizes.fixed || !sizes.vary || result.randomNumbers > 0) return null;
   const guards = result.guards.filter((guard) => !dependsOnSizes(guard));
   return {
     keys: [...sizes.keys.values()],
     guards: guards.map((guard) => anySize(guard, inputs, sizes)),
     at: (frames) => playAt(frames, recorded),
   };
-}
-
-/** Random numbers are drawn by the element: how far the stream moves depends on the sizes. */
-function isRandom({ op: { kernel } }: TraceResult['program']['ops'][number]): boolean {
-  return kernel.kind === 'named' && (kernel.name === 'uniform' || kernel.name === 'normal');
 }
 
 /** Asked again for each set of sizes. */

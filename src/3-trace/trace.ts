@@ -1,6 +1,7 @@
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Code } from '../bytecode/code.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
 import type { Loop } from '../bytecode/structure.ts';
@@ -50,6 +51,8 @@ export interface TraceOptions {
   readonly numbersAreVolatile?: boolean;
   /** Where decisions on values of the program are part of it. */
   readonly controlPolicy?: ControlPolicy;
+  /** Told of each instruction before it is executed, for logs. */
+  readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
   /** What later phases do with the programs of branches and loop bodies. */
   readonly regions: RegionPhases;
 }
@@ -82,13 +85,15 @@ export function trace(
 function traceOnce(
   entryFrames: readonly Frame[],
   codeOf: CodeOf,
-  { history, numbersAreVolatile = false, controlPolicy = 'functions', regions }: TraceOptions,
+  options: TraceOptions,
   plans: LoopPlans,
 ): TraceResult {
+  const { history, numbersAreVolatile = false, controlPolicy = 'functions', regions } = options;
   const control = new GraphControl(controlPolicy, plans);
   const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history, control });
   tracer.appendControl = (op, inputs, programs) =>
     appendRegions(tracer, regions, op, inputs, programs);
+  tracer.onInstruction = options.onInstruction;
   const end = execute(tracer);
   const reconstruction = new Reconstruction(tracer);
   const outcome: Outcome =
@@ -172,7 +177,7 @@ function execute(tracer: Tracer): End {
   } catch (error) {
     if (!(error instanceof GraphBreak)) throw error;
     const { reason, detail, at = tracer.position() } = error;
-    return { kind: 'break', record: { reason, detail, at } };
+    return { kind: 'break', record: { reason, detail, at, line: at && tracer.lineAt(at) } };
   }
 }
 
@@ -180,6 +185,7 @@ function execute(tracer: Tracer): End {
 function step(tracer: Tracer): { readonly value: Variable } | undefined {
   tracer.tick();
   const frame = tracer.top;
+  tracer.onInstruction?.(frame.closure.code, frame.pc);
   const { code } = frame.closure;
   const instruction = code.instructions[frame.pc]!;
   if (instruction.op === 'return') return { value: get(frame, instruction.src) };

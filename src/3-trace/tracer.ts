@@ -11,6 +11,7 @@ import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { withRandomSource } from '../../runtime/random/seed.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Code } from '../bytecode/code.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
@@ -116,6 +117,9 @@ export class Tracer {
     inputs: readonly Tensor[],
     programs: readonly Program[],
   ) => Tensor[] = notBegun;
+
+  /** Told of each instruction before it is executed. */
+  onInstruction: ((code: Code, pc: Pc) => void) | undefined;
 
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
@@ -364,6 +368,15 @@ export class Tracer {
   /** Ops without inputs are made on the current device. */
   guardDevice(): void {
     this.guard('device', { kind: 'device', device: currentDevice() });
+  }
+
+  /** The line of a user's file that some frame's code is in. */
+  lineAt({ file, line }: UserPosition): string | undefined {
+    for (const { closure } of this.frames) {
+      const text = closure.code.source.line(file, line);
+      if (text !== undefined) return text;
+    }
+    return undefined;
   }
 
   /** The place in the user's own files, not in the modules of this package that were inlined. */

@@ -13,10 +13,13 @@ export function explain(
   stats: CapturedStats,
   parts: readonly CompiledPart[],
 ): string {
-  const { calls, translations, graphs, ops, breaks, fallbacks } = stats;
+  const { calls, translations, graphs, ops, breaks, fallbacks, kernels } = stats;
+  const all = kernels.static + kernels.eager;
+  const share = Math.round((kernels.static / Math.max(all, 1)) * 100);
   const lines = [
     `${name || 'function'}: ${plural(calls, 'call')}, ${plural(translations, 'trace')}, ` +
       `${plural(graphs, 'subgraph')} with ${plural(ops, 'op')}, ${plural(breaks.length, 'graph break')}`,
+    ...(all > 0 ? [`kernels: ${kernels.static} of ${all} in subgraphs (${share} %)`] : []),
     ...parts.flatMap((part, index) => explainPart(part, index)),
     ...breaks.flatMap(explainBreak),
     ...fallbacks.map(({ why, at }) => `runs as ordinary JavaScript: ${why}${at ? place(at) : ''}`),
@@ -32,14 +35,17 @@ function place(at: NonNullable<BreakRecord['at']>): string {
   return ` (${formatPosition(at)})`;
 }
 
-function explainPart({ trace, stages }: CompiledPart, index: number): string[] {
+function explainPart(part: CompiledPart, index: number): string[] {
+  const { trace, stages, tooSmall } = part;
   if (!stages) return [];
   const names = { codes: trace.codes, pcs: trace.pcs };
+  const small = tooSmall ? ' (smaller than minGraphSize: runs eagerly)' : '';
   return [
-    `subgraph ${index}: ${plural(stages.forward.ops.length, 'op')}${explainEnd(trace)}`,
+    `subgraph ${index}: ${plural(stages.forward.ops.length, 'op')}${explainEnd(trace)}${small}`,
     `  inputs: ${trace.inputs.map((source) => printSource(source, names)).join(', ')}`,
     ...trace.guards.map((guard) => `  guard:  ${printGuard(guard, names)}`),
     ...explainMemory(stages),
+    ...explainRuns(part, stages),
   ];
 }
 
@@ -63,10 +69,31 @@ function explainMemory({ planned }: SubgraphStages): string[] {
   ];
 }
 
-function explainBreak({ reason, detail, at }: BreakRecord): string[] {
+/** What the program really did: where it ran, and the peak that the allocator counted. */
+function explainRuns({ record }: CompiledPart, { planned }: SubgraphStages): string[] {
+  if (record.runs === 0) return [];
+  const { name } = planned.values[0]!.device;
+  const { peakBytes, predictedBytes } = record;
+  const peak = `peak of the last run ${peakBytes} bytes measured, ${predictedBytes} planned`;
+  return [`  ran:    ${plural(record.runs, 'time')} on ${name}; ${peak}`];
+}
+
+/** The line with a mark under the place. */
+function codeFrame({ at, line }: BreakRecord): string[] {
+  if (!at || line === undefined) return [];
+  const number = String(at.line);
+  return [
+    `  ${number} | ${line}`,
+    `  ${' '.repeat(number.length)} | ${' '.repeat(Math.max(at.column - 1, 0))}^`,
+  ];
+}
+
+function explainBreak(record: BreakRecord): string[] {
+  const { reason, detail, at } = record;
   const { explanation, hint } = breakReasons[reason];
   return [
     `graph break: ${detail}${at ? place(at) : ''}`,
+    ...codeFrame(record),
     `  why:  ${explanation}${isLimitation(reason) ? ' tostatic could trace it, and does not yet.' : ''}`,
     `  hint: ${hint}`,
   ];

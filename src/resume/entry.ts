@@ -5,7 +5,8 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
-import { compileReader, type Reader } from '../guards/source.ts';
+import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
+import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import { compileEffects, storedOutputs } from './apply-effects.ts';
 import { compileDonation, noDonation } from './donation.ts';
@@ -21,8 +22,9 @@ export type EntryOutcome =
 /** One compiled way through the code from an entry point: what must hold, what runs, what follows. */
 export class Entry {
   readonly guards: GuardSet;
+  readonly part: CompiledPart;
   readonly result: TraceResult;
-  /** Null when there is no tensor op before the break or return. */
+  /** Null when there is no tensor op before the break or return, or when they are not compiled. */
   readonly subgraph: SubgraphVariants | null;
   readonly #inputs: readonly Reader[];
   readonly #numbers: readonly Reader[];
@@ -32,14 +34,16 @@ export class Entry {
   readonly #written: readonly Reader[];
   readonly #donated: ReturnType<typeof compileDonation>;
   readonly #make: (values: RunValues) => void;
-  readonly #effects: ReturnType<typeof compileEffects>;
+  readonly #effects: ReturnType<typeof compileEffects> | undefined;
   /** Outputs that an effect puts into an object: nobody's to give back. */
   readonly #stored: ReadonlySet<number>;
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
   /** `donate`: inputs that die with the call are handed over to the program. */
-  constructor(result: TraceResult, subgraph: SubgraphVariants | null, donate: boolean) {
+  constructor(part: CompiledPart, subgraph: SubgraphVariants | null, donate: boolean) {
+    const result = part.trace;
+    this.part = part;
     this.result = result;
     this.subgraph = subgraph;
     this.guards = new GuardSet([...result.guards, ...neededNumbers(result)], result.sizes);
@@ -50,11 +54,16 @@ export class Entry {
     this.#donated =
       subgraph && donate ? compileDonation(result, subgraph.usual.planned) : noDonation;
     this.#make = compileMakes(result.makes);
-    this.#effects = compileEffects(result.effects);
+    this.#effects = result.effects.length > 0 ? compileEffects(result.effects) : undefined;
     this.#stored = storedOutputs(result.effects);
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
     this.#frames = outcome.kind === 'break' ? outcome.frames.map(compileFrame) : [];
+  }
+
+  /** For printing. */
+  get names(): SourceNames {
+    return this.result;
   }
 
   /** Itself when its guards hold. */
@@ -68,6 +77,26 @@ export class Entry {
     return this.#written.map((read) => (read(frames) as Tensor).holderFor('a captured function'));
   }
 
+  /** Runs the program and notes the peak of its memory, as the allocator counts it. */
+  #runMeasured(
+    subgraph: SubgraphVariants,
+    inputs: readonly Tensor[],
+    donated: number,
+  ): readonly Tensor[] {
+    const { record } = this.part;
+    const { counter } = subgraph.device.allocator;
+    const [before, peak] = [counter.allocated, counter.peakAllocated];
+    counter.peakAllocated = before;
+    try {
+      return runMarked(subgraph, inputs, donated, this.#scalars);
+    } finally {
+      record.runs++;
+      record.peakBytes = counter.peakAllocated - before;
+      record.predictedBytes = subgraph.last.planned.forward.predicted.peakBytes;
+      if (peak > counter.peakAllocated) counter.peakAllocated = peak;
+    }
+  }
+
   /** The guards must hold. `owned` are tensors that only the frames hold; dead ones are given back. */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome {
     const inputs = this.#inputs.map((read) => read(frames) as Tensor);
@@ -75,22 +104,22 @@ export class Entry {
       this.#scalars[i] = this.#numbers[i]!(frames) as number;
     }
     const outputs = this.subgraph
-      ? runMarked(this.subgraph, inputs, this.#donated(inputs, frames, owned), this.#scalars)
-      : [];
+      ? this.#runMeasured(this.subgraph, inputs, this.#donated(inputs, frames, owned))
+      : none;
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = { frames, outputs, sizes: this.result.sizes, made: [] };
     this.#make(values);
     // Everything is read before anything changes.
-    const applyEffects = this.#effects(values, owned);
+    const applyEffects = this.#effects?.(values, owned);
     if (this.#returns) {
       const value = this.#returns(values);
-      applyEffects();
+      applyEffects?.();
       for (const index of this.result.reads) outputs[index]!.dispose();
       owned.leave(value, values.made);
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));
-    applyEffects();
+    applyEffects?.();
     owned.moveTo(
       next,
       outputs.filter((_, i) => !this.#stored.has(i)),
@@ -101,6 +130,7 @@ export class Entry {
 }
 
 const nothing: readonly Holder[] = [];
+const none: readonly Tensor[] = [];
 
 let calls = 0;
 

@@ -5,7 +5,7 @@ import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { reads } from '../bytecode/effects.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import type { Instruction } from '../bytecode/instructions.ts';
+import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { positionOf, step } from './interpreter.ts';
 import { executeFrame } from './machine.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
@@ -30,6 +30,23 @@ export function stepNatively(frames: Frame[], owned: OwnedTensors): void {
       }
     },
   );
+}
+
+/**
+ * Runs the innermost frame natively until it stands at `pc`, at a return or at an `await`; calls are made
+ * whole. A throw may have gone to a caller's handler: then execution stands there.
+ */
+export function stepTo(frames: Frame[], pc: Pc, owned: OwnedTensors): void {
+  const depth = frames.length;
+  const frame = frames[depth - 1]!;
+  // Once at least: a loop may break where it began.
+  do stepNatively(frames, owned);
+  while (frames.length === depth && frame.pc !== pc && !endsHere(frame));
+}
+
+function endsHere({ closure, pc }: Frame): boolean {
+  const { op } = closure.code.instructions[pc]!;
+  return op === 'return' || op === 'await';
 }
 
 /** Runs the frames to the outermost's return; or to its next `await`, then the result is `Suspended`. */

@@ -3,13 +3,16 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { closureOf } from './function-of.ts';
 
+const none: ReadonlySet<Tensor> = new Set();
+
 /**
  * Tensors that cross a graph break and that nothing but the frames' registers holds: results of one
  * subgraph that a later one reads. The user never sees them, so they are given back when no register
  * holds them any more. A tensor that native code or an object gets hold of is not ours any longer.
  */
 export class OwnedTensors {
-  readonly #owned = new Set<Tensor>();
+  /** Made when the first tensor comes: most calls own none. */
+  #made: Set<Tensor> | undefined;
 
   get isEmpty(): boolean {
     return this.#owned.size === 0;
@@ -19,17 +22,22 @@ export class OwnedTensors {
     return this.#owned.has(tensor);
   }
 
+  get #owned(): ReadonlySet<Tensor> {
+    return this.#made ?? none;
+  }
+
   /** The function returns: what its value holds stays, the rest goes. */
   leave(value: unknown, made: readonly unknown[]): void {
     if (this.#owned.size === 0) return;
     this.#escapeFrom(made);
-    for (const tensor of tensorsIn(value)) this.#owned.delete(tensor);
+    for (const tensor of tensorsIn(value)) this.#made?.delete(tensor);
     this.disposeAll();
   }
 
   /** Execution goes on in `frames`; `outputs` were just made by a subgraph. */
   moveTo(frames: readonly Frame[], outputs: readonly Tensor[], made: readonly unknown[]): void {
-    for (const output of outputs) this.#owned.add(output);
+    if (outputs.length > 0) this.#made ??= new Set();
+    for (const output of outputs) this.#made!.add(output);
     if (this.#owned.size === 0) return;
     this.#escapeFrom(made);
     const held = new Set<unknown>();
@@ -44,7 +52,7 @@ export class OwnedTensors {
   /** Native code has had the value. */
   escape(value: unknown): void {
     // No `instanceof`: it would run a trap of a user's Proxy.
-    this.#owned.delete(value as Tensor);
+    this.#made?.delete(value as Tensor);
   }
 
   disposeAll(): void {
@@ -52,7 +60,7 @@ export class OwnedTensors {
   }
 
   #dispose(tensor: Tensor): void {
-    this.#owned.delete(tensor);
+    this.#made?.delete(tensor);
     tensor.dispose();
   }
 

@@ -1,6 +1,7 @@
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
+import { printGuard } from '../guards/print-guard.ts';
 import { objectId } from '../guards/source-key.ts';
 import type { Entry } from './entry.ts';
 import type { SizedEntries } from './sized-entries.ts';
@@ -42,6 +43,14 @@ export class ResumePoint {
       return entry;
     }
     return undefined;
+  }
+
+  /** Of each entry the first guard that doesn't hold, as the user would write it. */
+  misses(frames: readonly Frame[]): string[] {
+    return this.#entries.flatMap(({ guards, names }) => {
+      const failing = guards.firstFailing(frames);
+      return failing ? [printGuard(failing, names)] : [];
+    });
   }
 
   /** Where execution goes on after `entry` broke and its instruction ran natively. */

@@ -1,6 +1,6 @@
 import type { Frame } from '../bytecode/frame.ts';
 import { GuardSet } from '../guards/guard.ts';
-import { compileReader, type Reader } from '../guards/source.ts';
+import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import type { Entry } from './entry.ts';
 
@@ -19,9 +19,16 @@ export class SizedEntries {
   readonly #last: unknown[];
   #lastEntry: Entry | null = null;
 
-  constructor(resized: Resized, compile: (result: TraceResult) => Entry | null) {
+  readonly names: SourceNames;
+
+  constructor(
+    resized: Resized,
+    names: SourceNames,
+    compile: (result: TraceResult) => Entry | null,
+  ) {
     this.guards = new GuardSet(resized.guards);
     this.#resized = resized;
+    this.names = names;
     this.#compile = compile;
     this.#keys = resized.keys.map(compileReader);
     this.#last = resized.keys.map(() => undefined);

@@ -1,3 +1,4 @@
+import type { Device } from '../../runtime/device/device.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -16,28 +17,37 @@ const variantLimit = 8;
 /** The plans of one subgraph. Which inputs die in a call, and which are one memory, shows when it runs. */
 export class SubgraphVariants {
   readonly usual: Subgraph;
+  /** The one that ran last. */
+  last: Subgraph;
   readonly #compile: (choice: PlanChoice) => Subgraph;
   /** By the bits of the donated inputs. */
   readonly #donating = new Map<number, Subgraph>();
   #inSourceOrder: Subgraph | undefined;
   /** Numbers of the inputs that the program writes in place. */
   readonly written: readonly number[];
+  readonly device: Device;
 
   constructor(usual: Subgraph, compile: (choice: PlanChoice) => Subgraph) {
     this.usual = usual;
+    this.last = usual;
     this.written = writtenInputs(usual);
+    this.device = usual.planned.values[0]!.device;
     this.#compile = compile;
   }
 
   /** `donated`: bit i is input number i. `numbers` are the scalar inputs. */
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
+    const subgraph = this.#choose(inputs, donated);
+    this.last = subgraph;
+    // Only a plan that was made for it takes inputs over.
+    const takes = subgraph !== this.usual && subgraph !== this.#inSourceOrder;
+    return subgraph.run(inputs, takes ? donated : 0, numbers);
+  }
+
+  #choose(inputs: readonly Tensor[], donated: number): Subgraph {
     const mayDiffer = this.written.length > 0 && this.usual.planned.forward.reordered;
-    if (mayDiffer && isAliased(inputs, this.written)) {
-      return this.#sourceOrder().run(inputs, 0, numbers);
-    }
-    if (donated === 0) return this.usual.run(inputs, 0, numbers);
-    const subgraph = this.#donatingOf(donated);
-    return subgraph ? subgraph.run(inputs, donated, numbers) : this.usual.run(inputs, 0, numbers);
+    if (mayDiffer && isAliased(inputs, this.written)) return this.#sourceOrder();
+    return donated === 0 ? this.usual : (this.#donatingOf(donated) ?? this.usual);
   }
 
   #donatingOf(donated: number): Subgraph | undefined {

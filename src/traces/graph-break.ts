@@ -104,6 +104,10 @@ export const breakReasons = {
     explanation: 'The called function is marked with notToStatic().',
     hint: 'Remove the mark.',
   },
+  'ignored-module': {
+    explanation: 'The called function is in a module that ignoreModule() leaves alone.',
+    hint: 'Leave that module out of ignoreModule().',
+  },
   forced: {
     explanation: 'breakGraph() was called.',
     hint: 'Remove the call.',
@@ -123,6 +127,8 @@ export interface BreakRecord {
   /** What in particular: the function, the property, the message. */
   readonly detail: string;
   readonly at: UserPosition | undefined;
+  /** The line of the user's file there, where it can be had. */
+  readonly line?: string | undefined;
 }
 
 /** Thrown by a handler to end the graph before its instruction; never leaves the tracer. */

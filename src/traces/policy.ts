@@ -20,6 +20,39 @@ export function isNotToStatic(fn: object): boolean {
   return untouched.has(fn);
 }
 
+const ignoredFiles: (string | RegExp)[] = [];
+
+/**
+ * Functions of these modules run as ordinary JavaScript wherever captured code calls them. A module is
+ * its namespace (`import * as module`), a file or folder by its URL or path, or a pattern of paths.
+ */
+export function ignoreModule(...modules: readonly (object | string | URL | RegExp)[]): void {
+  for (const module of modules) {
+    if (typeof module === 'string' || module instanceof RegExp) ignoredFiles.push(module);
+    else if (module instanceof URL) ignoredFiles.push(decodeURIComponent(module.pathname));
+    else for (const value of Object.values(module)) ignoreExport(value);
+  }
+}
+
+/** A function, or a class with its methods. */
+function ignoreExport(value: unknown): void {
+  if (typeof value !== 'function') return;
+  untouched.add(value);
+  const { prototype } = value as { prototype?: object };
+  for (const key of prototype ? Object.getOwnPropertyNames(prototype) : []) {
+    const method: unknown = Object.getOwnPropertyDescriptor(prototype, key)?.value;
+    if (typeof method === 'function') untouched.add(method);
+  }
+}
+
+export function isIgnoredFile(file: string): boolean {
+  return ignoredFiles.some((ignored) =>
+    typeof ignored === 'string'
+      ? file === ignored || file.startsWith(ignored.endsWith('/') ? ignored : `${ignored}/`)
+      : ignored.test(file),
+  );
+}
+
 let enabled = true;
 
 /** With `false`, captured functions run as ordinary JavaScript until it is called with `true` again. */

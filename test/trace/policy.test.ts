@@ -1,17 +1,24 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
+  ArgumentError,
   breakGraph,
   CaptureError,
   enableToStatic,
+  ignoreModule,
   nn,
   notToStatic,
   ones,
   type Tensor,
   toStatic,
+  zeros,
 } from '../../src/index.ts';
+import { expectSameAsEager, weights } from './same-as-eager.ts';
 
 describe('trace/policy', () => {
-  afterEach(() => enableToStatic(true));
+  afterEach(() => {
+    enableToStatic(true);
+    vi.unstubAllEnvs();
+  });
 
   it('breakGraph() ends the graph in captured code and does nothing elsewhere', () => {
     const fn = (x: Tensor) => {
@@ -56,5 +63,149 @@ describe('trace/policy', () => {
     enableToStatic(true);
     expect([...f(ones([1, 2])).dataSync()]).toEqual(plain);
     expect(f.stats().graphs).toBe(1);
+  });
+
+  describe('minGraphSize', () => {
+    const small = (x: Tensor) => x.mul(2).add(1);
+    const programs: Readonly<Record<string, (x: Tensor) => Tensor>> = {
+      'to the return': small,
+      'around an if': (x) => (x.sum().itemSync() > 0 ? x.mul(2) : x.mul(3)),
+      'in a loop': (x) => {
+        for (let i = 0; i < 3; i++) {
+          x = x.mul(2);
+          breakGraph();
+        }
+        return x;
+      },
+      'around a call that breaks': (x) => {
+        const inner = (y: Tensor) => {
+          breakGraph();
+          return y.add(1);
+        };
+        return inner(x.mul(2)).mul(3);
+      },
+      'around a catch': (x) => {
+        try {
+          x = x.add(1);
+          breakGraph();
+          throw new Error('mine');
+        } catch (error) {
+          return x.mul((error as Error).message.length);
+        }
+      },
+    };
+
+    for (const [name, fn] of Object.entries(programs)) {
+      it(`${name}: nothing is compiled, and all is as it was`, () => {
+        const { stats } = expectSameAsEager(() => ({ fn, args: () => [weights([3])] }), {
+          minGraphSize: 10,
+        });
+        expect(stats.graphs).toBe(0);
+        expect(stats.graphRuns).toBe(0);
+        expect(stats.kernels.static).toBe(0);
+        expect(stats.fallbacks).toEqual([]);
+      });
+    }
+
+    it('a larger graph after a small one is compiled', () => {
+      const { stats } = expectSameAsEager(
+        () => ({
+          fn: (x: Tensor) => {
+            const y = x.mul(2);
+            breakGraph();
+            return y.add(1).mul(3).relu().sum();
+          },
+          args: () => [weights([3])],
+        }),
+        { minGraphSize: 3 },
+      );
+      expect(stats).toMatchObject({ graphs: 1, graphRuns: 3 });
+    });
+
+    it('comes from TOSTATIC_MIN_GRAPH_SIZE, and must be a number', () => {
+      vi.stubEnv('TOSTATIC_MIN_GRAPH_SIZE', '5');
+      const f = toStatic(small);
+      f(ones([2]));
+      expect(f.stats().graphs).toBe(0);
+      expect(f.explain()).toContain('smaller than minGraphSize');
+      vi.stubEnv('TOSTATIC_MIN_GRAPH_SIZE', 'many');
+      expect(() => toStatic(small)).toThrow(ArgumentError);
+      expect(() => toStatic(small, { minGraphSize: -1 })).toThrow(ArgumentError);
+    });
+  });
+
+  it('a function that has no graph after 10 traces is skipped', () => {
+    const f = toStatic((x: string) => {
+      breakGraph();
+      const n = `${x}!`.length;
+      breakGraph();
+      return `${n}${x}`;
+    });
+    const counts = Array.from({ length: 10 }, (_, i) => {
+      expect(f('a'.repeat(i))).toBe(`${i + 1}${'a'.repeat(i)}`);
+      return f.stats().translations;
+    });
+    // One more for each key.
+    expect(counts).toEqual([4, 5, 6, 7, 8, 9, 10, 10, 10, 10]);
+    expect(f.stats().fallbacks).toMatchObject([{ why: expect.stringContaining('no tensor op') }]);
+  });
+
+  it('a loop that breaks into small segments goes on natively, counted and explained', () => {
+    const fn = (x: Tensor, n: number) => {
+      for (let i = 0; i < n; i++) {
+        x = x.add(1);
+        breakGraph();
+      }
+      return x;
+    };
+    const f = toStatic(fn);
+    expect(f(zeros([1]), 20).itemSync()).toBe(20);
+    expect(f.stats().fallbacks).toEqual([]);
+    expect(f(zeros([1]), 200).itemSync()).toBe(200);
+    expect(f.stats().fallbacks).toMatchObject([{ why: expect.stringContaining('64 times') }]);
+    expect(f(zeros([1]), 200).itemSync()).toBe(200);
+    expect(f.stats().kernels.eager).toBeGreaterThan(100);
+    const refused = toStatic(fn, { fallback: 'error' });
+    expect(() => refused(zeros([1]), 200)).toThrow(CaptureError);
+  });
+
+  it('ignoreModule() leaves the functions and classes of a module alone', async () => {
+    const module = await import('./programs/ignored-module.ts');
+    ignoreModule(module);
+    const f = toStatic((x: Tensor) => new module.Doubler().double(module.addOne(x.mul(2))).mul(3));
+    expect(f(ones([1])).itemSync()).toBe(18);
+    const reasons = f.stats().breaks.map(({ reason }) => reason);
+    expect(reasons).toContain('not-to-static');
+  });
+
+  it('ignoreModule() takes files and patterns', async () => {
+    const other = await import('./programs/ignored-file.ts');
+    ignoreModule(new URL('./programs/ignored-file.ts', import.meta.url));
+    const f = toStatic((x: Tensor) => other.subOne(x.mul(2)).mul(3));
+    expect(f(ones([1])).itemSync()).toBe(3);
+    expect(f.stats().breaks).toMatchObject([{ reason: 'ignored-module' }]);
+  });
+
+  it("TOSTATIC_FALLBACK=error makes every fallback an error, unless an option says 'eager'", () => {
+    vi.stubEnv('TOSTATIC_FALLBACK', 'error');
+    const marked = notToStatic((x: Tensor) => x.add(1));
+    expect(() => toStatic(marked)(ones([1]))).toThrow(CaptureError);
+    expect(toStatic(marked, { fallback: 'eager' })(ones([1])).itemSync()).toBe(2);
+    vi.stubEnv('TOSTATIC_FALLBACK', 'perhaps');
+    expect(() => toStatic(marked)).toThrow(ArgumentError);
+  });
+
+  it('concurrent calls of one async function share entries and nothing else', async () => {
+    const fn = async (x: Tensor, n: number) => {
+      let y = x.mul(n);
+      for (let i = 0; i < 3; i++) y = y.add(await y.sum().item());
+      return y;
+    };
+    const f = toStatic(fn);
+    const ns = [2, 3, 5, 7];
+    const eager = await Promise.all(ns.map((n) => fn(ones([2]), n)));
+    const captured = await Promise.all(ns.map((n) => f(ones([2]), n)));
+    expect(captured.map((t) => [...t.dataSync()])).toEqual(eager.map((t) => [...t.dataSync()]));
+    expect(f.stats().fallbacks).toEqual([]);
   });
 });

@@ -61,7 +61,7 @@ export function weights(shape: number[], salt = 0): Tensor {
 export function expectSameAsEager(make: () => World, options: CompareOptions = {}): Observed {
   const { calls = 3, around = (body) => body(), ...staticOptions } = options;
   const [eager, world] = [make(), make()];
-  const captured = toStatic(world.fn, staticOptions);
+  const captured = toStatic(world.fn, { strict: true, ...staticOptions });
   const [runEagerly, runCaptured] = [
     eager.install?.(eager.fn) ?? eager.fn,
     world.install?.(captured) ?? captured,

@@ -1,0 +1,76 @@
+/** What a call costs beside its kernels: guards, the way to the entry, the first call. Minima of short runs. */
+
+import { cpu } from '../runtime/device/cpu/cpu-device.ts';
+import { opNamed } from '../runtime/ops/define-op.ts';
+import { GuardSet } from '../src/guards/guard.ts';
+import { randn, type Tensor, toStatic } from '../src/index.ts';
+import { activate } from '../src/resume/function-of.ts';
+import { capturedBehind } from '../src/static-functions.ts';
+
+/** Least microseconds of one call, over `rounds` of `calls`. */
+function least(body: () => void, calls: number, rounds = 30): number {
+  for (let i = 0; i < calls; i++) body();
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < rounds; round++) {
+    const start = performance.now();
+    for (let i = 0; i < calls; i++) body();
+    best = Math.min(best, performance.now() - start);
+  }
+  return (best / calls) * 1000;
+}
+
+function guardHit(): { guards: number; microseconds: number } {
+  const f = toStatic((a: Tensor[], o: Record<string, number>) => {
+    let sum = a[0]!;
+    for (let i = 1; i < 10; i++) sum = sum.add(a[i]!);
+    const { p, q, r, s, t, u, v } = o as Record<'p' | 'q' | 'r' | 's' | 't' | 'u' | 'v', number>;
+    return sum.mul(p + q + r + s + t + u + v);
+  });
+  const tensors = Array.from({ length: 10 }, () => randn([8, 8]));
+  const args = [tensors, { p: 2, q: 3, r: 4, s: 5, t: 6, u: 7, v: 8 }] as const;
+  f(...args).dispose();
+  const { guards } = f.programs()[0]!.trace;
+  const { closure } = capturedBehind(f)!.code!;
+  const frames = [activate(closure, undefined, args)];
+  const set = new GuardSet(guards);
+  const microseconds = least(() => set.holds(frames), 2000);
+  return { guards: guards.length, microseconds };
+}
+
+function oneOp(): { call: number; kernel: number } {
+  const f = toStatic((x: Tensor) => x.relu());
+  const x = randn([16]);
+  const out = randn([16]);
+  const launch = cpu.prepare(opNamed('relu'), [x], [out], {});
+  const kernel = least(() => launch([x], [out]), 2000);
+  const call = least(() => f(x).dispose(), 2000);
+  return { call, kernel };
+}
+
+function firstCall(): number {
+  const make = () =>
+    toStatic((x: Tensor) => {
+      for (let i = 0; i < 100; i++) x = x.mul(1.01).add(0.5);
+      return x;
+    });
+  const x = randn([16, 16]);
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 5; round++) {
+    const f = make();
+    const start = performance.now();
+    f(x).dispose();
+    best = Math.min(best, performance.now() - start);
+  }
+  return best;
+}
+
+const hit = guardHit();
+console.log(
+  `guard hit, 10 tensors and ${hit.guards} guards: ${hit.microseconds.toFixed(2)} µs (≤ 2)`,
+);
+const { call, kernel } = oneOp();
+console.log(
+  `one-op function: ${call.toFixed(2)} µs, kernel ${kernel.toFixed(2)} µs, ` +
+    `above it ${(call - kernel).toFixed(2)} µs (≤ 3)`,
+);
+console.log(`first call of 200 ops: ${firstCall().toFixed(0)} ms (≤ 150)`);

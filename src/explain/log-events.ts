@@ -1,0 +1,71 @@
+/** What a captured function tells the log, at its levels. */
+
+import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
+import { printProgram } from '../../runtime/program/print.ts';
+import type { Code } from '../bytecode/code.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+import { printInstruction } from '../bytecode/print.ts';
+import { printGuard } from '../guards/print-guard.ts';
+import type { CompiledPart } from '../programs/compiled-part.ts';
+import type { ResumePoint } from '../resume/resume-point.ts';
+import type { Outcome } from '../traces/trace-result.ts';
+import { isLogged, log } from './log.ts';
+
+const nameOf = (name: string) => name || 'function';
+const place = (at: UserPosition | undefined) => (at ? ` (${formatPosition(at)})` : '');
+
+/** Level `graphs`: what was compiled; `programs`: the program itself. */
+export function logPart(
+  name: string,
+  { trace, stages, tooSmall }: CompiledPart,
+  index: number,
+): void {
+  const names = { codes: trace.codes, pcs: trace.pcs };
+  log('graphs', () => {
+    if (!stages) return `${nameOf(name)}: part ${index} has no tensor op`;
+    const { peakBytes } = stages.planned.forward.predicted;
+    const end = trace.outcome.kind === 'return' ? 'to the return' : 'to a break';
+    const size = tooSmall
+      ? ', smaller than minGraphSize: runs eagerly'
+      : `, peak ${peakBytes} bytes`;
+    return `${nameOf(name)}: graph ${index} with ${stages.forward.ops.length} ops ${end}${size}`;
+  });
+  log('cache', () => {
+    const guards = trace.guards.map((guard) => `  ${printGuard(guard, names)}`);
+    return `${nameOf(name)}: guards of part ${index}\n${guards.join('\n')}`;
+  });
+  if (stages) {
+    log(
+      'programs',
+      () => `${nameOf(name)}: program of graph ${index}\n${printProgram(stages.traced)}`,
+    );
+  }
+}
+
+/** Level `cache`: of each entry, the first guard that fails. */
+export function logMiss(name: string, point: ResumePoint, frames: readonly Frame[]): void {
+  if (!isLogged('cache') || point.entries.length === 0) return;
+  for (const text of point.misses(frames)) log('cache', () => `${nameOf(name)}: miss: ${text}`);
+}
+
+/** Level `trace`. */
+export function logBreak(name: string, outcome: Outcome): void {
+  if (outcome.kind === 'return') return;
+  const { reason, detail, at } = outcome.record;
+  log('trace', () => `${nameOf(name)}: break: ${detail} [${reason}]${place(at)}`);
+}
+
+/** Level `trace`: each instruction that is traced; undefined where nobody reads it. */
+export function instructionLog(): ((code: Code, pc: Pc) => void) | undefined {
+  if (!isLogged('trace')) return undefined;
+  return (code, pc) => {
+    const text = printInstruction(code.instructions[pc]!);
+    log('trace', () => `${nameOf(code.name)}: ${String(pc).padStart(3)}  ${text}`);
+  };
+}
+
+/** Level `graphs`. */
+export function logFallback(name: string, why: string, at: UserPosition | undefined): void {
+  log('graphs', () => `${nameOf(name)}: runs as ordinary JavaScript: ${why}${place(at)}`);
+}

@@ -1,0 +1,55 @@
+import { ArgumentError } from '../runtime/errors/errors.ts';
+import { fallbackFromEnvironment, minGraphSizeFromEnvironment } from './environment.ts';
+import type { Dynamic } from './guards/number-history.ts';
+import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
+
+export interface ToStaticOptions {
+  /** Values of the names around the function, where they can't be found otherwise. */
+  readonly scope?: Readonly<Record<string, unknown>>;
+  /** `error`: a function or part that would run as ordinary JavaScript throws CaptureError instead. */
+  readonly fallback?: 'eager' | 'error';
+  /**
+   * Whether numbers and sizes may differ without another trace: `auto` (when left out) takes the first
+   * value for a constant and lets a second one vary; `true` lets all vary, `false` none.
+   */
+  readonly dynamic?: Dynamic;
+  /** Decisions on values of the program become branches and loops in it; what can't is an error. */
+  readonly fullGraph?: boolean;
+  /** Graphs of fewer ops are not compiled: their instructions run eagerly. 0 when left out. */
+  readonly minGraphSize?: number;
+  /** A mistake of tostatic itself is thrown; else that part runs as ordinary JavaScript, with a record. */
+  readonly strict?: boolean;
+  /** Which clean-ups the memory plan makes: a preset's name or single switches. All when left out. */
+  readonly memory?: MemoryChoice;
+}
+
+/** Options with everything filled in. */
+export interface StaticSettings {
+  readonly fallback: 'eager' | 'error';
+  readonly dynamic: Dynamic;
+  readonly fullGraph: boolean;
+  readonly minGraphSize: number;
+  readonly strict: boolean;
+  readonly memory: MemoryOptions;
+}
+
+/** What is left out comes from the environment, or is the default. Throws ArgumentError. */
+export function settingsOf(options: ToStaticOptions): StaticSettings {
+  const minGraphSize = options.minGraphSize ?? minGraphSizeFromEnvironment() ?? 0;
+  if (!(minGraphSize >= 0)) {
+    throw new ArgumentError({
+      what: 'toStatic: minGraphSize is no number of ops',
+      given: String(minGraphSize),
+      expected: 'a number from 0 on',
+      remedy: 'leave it out to compile every graph',
+    });
+  }
+  return {
+    fallback: options.fallback ?? fallbackFromEnvironment() ?? 'eager',
+    dynamic: options.dynamic ?? 'auto',
+    fullGraph: options.fullGraph ?? false,
+    minGraphSize,
+    strict: options.strict ?? false,
+    memory: memoryOptions(options.memory),
+  };
+}

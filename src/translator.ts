@@ -1,0 +1,163 @@
+import { AutogradError, TostaticError } from '../runtime/errors/errors.ts';
+import { Subgraph } from '../runtime/run-program/run-program.ts';
+import { withCaptureSession } from './1-capture/capture.ts';
+import { type RegionPhases, trace } from './3-trace/trace.ts';
+import { differentiateRegion } from './4-differentiate/differentiate.ts';
+import { normalize } from './5-optimize/normalize.ts';
+import type { Frame } from './bytecode/frame.ts';
+import { codeOf } from './code-cache.ts';
+import { compileSubgraph } from './compile-subgraph.ts';
+import { instructionLog } from './explain/log-events.ts';
+import type { CompiledPart } from './programs/compiled-part.ts';
+import type { MemoryOptions } from './programs/memory-options.ts';
+import type { SubgraphStages } from './programs/stages.ts';
+import { Entry } from './resume/entry.ts';
+import type { ResumePoint } from './resume/resume-point.ts';
+import { SizedEntries } from './resume/sized-entries.ts';
+import { SubgraphVariants } from './resume/subgraph-variants.ts';
+import type { StaticSettings } from './static-options.ts';
+import type { StatsCounter } from './stats.ts';
+import type { TraceResult } from './traces/trace-result.ts';
+
+const regionPhases: RegionPhases = { normalize, differentiate: differentiateRegion };
+
+/** More entries than this at one point: what the guards rely on changes with every call. */
+const recompileLimit = 8;
+
+/** After this many entries at one point, numbers that came out of a break are no constants any more. */
+const volatileAfter = 4;
+
+/** Why a part is not compiled. */
+export interface NoEntry {
+  readonly why: string;
+}
+
+export function isEntry(found: Entry | NoEntry): found is Entry {
+  return found instanceof Entry;
+}
+
+/** Phases 3 to 7: from a point in the code to an entry that does what follows there. */
+export class Translator {
+  readonly parts: CompiledPart[] = [];
+  readonly #settings: StaticSettings;
+  readonly #stats: StatsCounter;
+
+  constructor(settings: StaticSettings, stats: StatsCounter) {
+    this.#settings = settings;
+    this.#stats = stats;
+  }
+
+  /** Traces and compiles; the entry is one of the point's afterwards. */
+  translate(point: ResumePoint, frames: readonly Frame[]): Entry | NoEntry {
+    if (point.entries.length >= recompileLimit) {
+      const why = `${recompileLimit} different entries were compiled here and none fits`;
+      return { why: `${why}; what the guards rely on changes with every call` };
+    }
+    try {
+      return this.#compile(point, frames, this.#trace(point, frames));
+    } catch (error) {
+      if (this.#settings.strict || error instanceof TostaticError) throw error;
+      return { why: `tostatic failed: ${error instanceof Error ? error.message : String(error)}` };
+    }
+  }
+
+  #trace(point: ResumePoint, frames: readonly Frame[]): TraceResult {
+    const { fullGraph } = this.#settings;
+    const result = withCaptureSession(() =>
+      trace(frames, codeOf, {
+        history: point.history,
+        numbersAreVolatile: point.entries.length >= volatileAfter,
+        controlPolicy: fullGraph ? 'always' : 'functions',
+        regions: regionPhases,
+        onInstruction: instructionLog(),
+      }),
+    );
+    this.#stats.translations++;
+    return result;
+  }
+
+  #compile(point: ResumePoint, frames: readonly Frame[], result: TraceResult): Entry | NoEntry {
+    const entry = this.#sizedEntry(point, frames, result) ?? this.#fixedEntry(point, result);
+    if (!entry) return { why: 'a value that backward needs is written in place' };
+    if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
+    return entry;
+  }
+
+  /** An entry for the sizes that were traced. */
+  #fixedEntry(point: ResumePoint, result: TraceResult): Entry | null {
+    const entry = this.#entryOf(result);
+    if (entry) {
+      this.#addPart(entry.part);
+      point.add(entry);
+    }
+    return entry;
+  }
+
+  /** The same for a trace that does for other sizes: each set of them is compiled when it comes. */
+  #sizedEntry(
+    point: ResumePoint,
+    frames: readonly Frame[],
+    traced: TraceResult,
+  ): Entry | undefined {
+    const { resized } = traced;
+    if (!resized) return undefined;
+    let isFirst = true;
+    const sized = new SizedEntries(resized, traced, (result) => {
+      const entry = this.#entryOf(result);
+      if (!entry) return null;
+      const guards = [...resized.guards, ...result.guards];
+      if (isFirst) this.#addPart({ ...entry.part, trace: { ...result, guards } });
+      isFirst = false;
+      this.#stats.sizes++;
+      return entry;
+    });
+    const entry = sized.find(frames);
+    if (entry) point.add(sized);
+    return entry;
+  }
+
+  #entryOf(result: TraceResult): Entry | null {
+    const { memory, minGraphSize } = this.#settings;
+    const stages = compileOps(result, memory);
+    if (stages === 'overwritten') return null;
+    const tooSmall = stages !== null && stages.forward.ops.length < minGraphSize;
+    const subgraph = stages && !tooSmall ? this.#variants(result, stages) : null;
+    const record = { runs: 0, peakBytes: undefined, predictedBytes: undefined };
+    return new Entry({ trace: result, stages, record, tooSmall }, subgraph, memory.donate);
+  }
+
+  #addPart(part: CompiledPart): void {
+    this.parts.push(part);
+    if (!part.stages || part.tooSmall) return;
+    this.#stats.graphs++;
+    this.#stats.ops += part.stages.forward.ops.length;
+  }
+
+  #variants(result: TraceResult, { planned }: SubgraphStages): SubgraphVariants {
+    const { memory } = this.#settings;
+    return new SubgraphVariants(new Subgraph(planned), ({ donated, sourceOrder }) => {
+      const options = sourceOrder ? { ...memory, order: false } : memory;
+      const stages = compileSubgraph(result.program, result, options, donated);
+      return new Subgraph(stages.planned);
+    });
+  }
+}
+
+/**
+ * Phases 4 to 7; null when there is nothing to run. `overwritten`: the program writes over a value that
+ * its own backward would need, which is a mistake only once somebody asks for that backward.
+ */
+function compileOps(
+  result: TraceResult,
+  memory: MemoryOptions,
+): SubgraphStages | 'overwritten' | null {
+  const { program } = result;
+  const writes = program.ops.some(({ op }) => op.inPlace);
+  if (program.outputs.length === 0 && !writes) return null;
+  try {
+    return compileSubgraph(program, result, memory);
+  } catch (error) {
+    if (writes && error instanceof AutogradError) return 'overwritten';
+    throw error;
+  }
+}
