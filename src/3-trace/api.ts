@@ -56,6 +56,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { constantOf } from './facts.ts';
+import { scalarOperand } from './graph-control/scalars.ts';
 import { numberOperand } from './numbers.ts';
 import { plainEntries } from './properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -202,7 +203,7 @@ export function callApi(
   const shapes = decideShapes.has(fn);
   const self = apiValue(t, receiver, shapes);
   const symbols = takesSymbols.has(fn);
-  const values = args.map((arg) =>
+  const values = withScalars(t, self, args).map((arg) =>
     arg.kind === 'symbolic' ? numberOperand(t, arg, { symbols, shapes }) : apiValue(t, arg, shapes),
   );
   if (creators.has(fn)) t.guardDevice();
@@ -219,6 +220,14 @@ export function callApi(
     }
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Numbers of the program meet a tensor as tensors of its dtype, which is what a host number becomes. */
+function withScalars(t: Tracer, self: unknown, args: readonly Variable[]): readonly Variable[] {
+  if (!args.some((arg) => arg.kind === 'scalar')) return args;
+  const operands = [self, ...args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : null))];
+  const tensor = operands.find((each): each is Tensor => each instanceof Tensor);
+  return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
 }
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */

@@ -25,7 +25,7 @@ export function differentiate(
   forward: Program,
   needsGrad: readonly boolean[],
   differentiable: readonly boolean[],
-  { contiguousGradients = false }: { readonly contiguousGradients?: boolean } = {},
+  { region = false }: { readonly region?: boolean } = {},
 ): JointProgram {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
@@ -35,7 +35,8 @@ export function differentiate(
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
     const gradients = outputs.map((output, i) =>
-      output.gradEdge && differentiable[i]
+      // A region may answer an operand itself; of a subgraph that is the caller's own tensor.
+      (output.gradEdge || (region && output.requiresGrad)) && differentiable[i]
         ? builder.input(contiguousMeta(output, output.device))
         : null,
     );
@@ -48,7 +49,7 @@ export function differentiate(
       retainGraph: false,
       sink: (place, gradient) => {
         if (!('leaf' in place)) return;
-        const strided = contiguousGradients && !isContiguousMeta(gradient);
+        const strided = region && !isContiguousMeta(gradient);
         found.set(place.leaf, builder.valueOf(strided ? bind1(copy, [gradient]) : gradient));
       },
       onNode: (node) => {
@@ -70,7 +71,7 @@ export function differentiate(
 
 /** The joint program of a branch or loop body: all its gradients are contiguous. */
 export const differentiateRegion: DifferentiateRegion = (program, needsGrad, differentiable) =>
-  differentiate(program, needsGrad, differentiable, { contiguousGradients: true });
+  differentiate(program, needsGrad, differentiable, { region: true });
 
 function replay(forward: Program, needsGrad: readonly boolean[], builder: ProgramBuilder) {
   const tensors: Tensor[] = [];

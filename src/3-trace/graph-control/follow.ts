@@ -5,7 +5,7 @@ import type { TraceFrame, Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
 import { endAt, endWith, type PathEnd, type Target } from './path.ts';
 import type { RegionBuilder } from './region-builder.ts';
-import { type State, stateOf } from './state.ts';
+import { freezer, type State, stateOf } from './state.ts';
 
 /** Follows a way to its end, in the region that is current then. */
 export type Start = () => PathEnd;
@@ -43,7 +43,8 @@ export function follow(
   try {
     return t.speculate(region, () => {
       const end = start();
-      return { region, end, state: stateOf(t, frame, made) };
+      const value = end.value && freezer(made)(end.value);
+      return { region, end: { ...end, value }, state: stateOf(t, frame, made) };
     });
   } finally {
     t.frames.length = depth;

@@ -167,3 +167,20 @@ export function scalarCall(
   const value = asNumber(t, first);
   return numberScalar(run(t, () => compute(value)));
 }
+
+/**
+ * A number as an operand of a tensor: in the tensor's dtype, as host numbers are taken. An integer tensor
+ * takes only numbers that come from integers, since another one would make floats of it.
+ */
+export function scalarOperand(
+  t: Tracer,
+  scalar: ScalarVariable,
+  like: Tensor | undefined,
+): TensorVariable {
+  const dtype = like?.dtype ?? 'float32';
+  const { tensor } = scalar;
+  if (!dtypes[dtype].floating && (scalar.type === 'boolean' || dtypes[tensor.dtype].floating)) {
+    throw new GraphBreak('control-flow', `a number of the graph joins a tensor of ${dtype}`);
+  }
+  return t.result(tensor.dtype === dtype ? tensor : run(t, () => cast(tensor, dtype)));
+}

@@ -191,7 +191,7 @@ function addEffects(effects: EffectLog, add: Add): void {
 }
 
 /** Copies of objects that were made since; others stand for themselves. */
-function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
+export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
   const copies = new Map<Variable, Variable>();
   const freeze = (variable: Variable): Variable => {
     if (made.has(variable)) return variable;

@@ -1,0 +1,106 @@
+/** Runs a function eagerly and as one graph, from copies of the same data, and compares everything. */
+
+import { expect } from 'vitest';
+import { memory, type StaticFunction, Tensor, tidy, toStatic } from '../../src/index.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: any function under test.
+type Fn = (...args: any[]) => unknown;
+
+export interface Checked {
+  readonly graph: StaticFunction<Fn>;
+}
+
+/** `inputs` makes the arguments anew for every run; tensors that need gradients are leaves. */
+export function sameAsEager(
+  fn: Fn,
+  inputs: readonly (() => unknown[])[],
+  { exact = true, translations = 1 }: { exact?: boolean; translations?: number } = {},
+): Checked {
+  const graph = toStatic(fn, { fullGraph: true });
+  const before = memory.stats('cpu').allocated;
+  // The first call traces; the second takes the entry.
+  for (let round = 0; round < 2; round++) {
+    for (const make of inputs) {
+      const [eager, full] = [make(), make()];
+      // A run may put other tensors in their place.
+      const given = [...tensorsIn([eager, full])];
+      const expected = outcome(fn, eager);
+      const found = outcome(graph, full);
+      if (exact) expect(found).toEqual(expected);
+      else close(found, expected);
+      release([eager, full, given]);
+    }
+  }
+  expect(graph.stats()).toMatchObject({ translations, graphs: translations, breaks: [] });
+  expect(memory.stats('cpu').allocated).toBe(before);
+  return { graph };
+}
+
+interface Outcome {
+  readonly thrown?: readonly [string, string];
+  readonly value?: unknown;
+  readonly gradients: unknown[];
+  readonly arguments: unknown;
+}
+
+const outcome = (fn: Fn, args: unknown[]): Outcome => tidy(() => run(fn, args));
+
+function run(fn: Fn, args: unknown[]): Outcome {
+  let value: unknown;
+  try {
+    value = fn(...args);
+  } catch (error) {
+    const { name, message } = error as Error;
+    return { thrown: [name, message], gradients: [], arguments: plain(args) };
+  }
+  const roots = [...tensorsIn(value)].filter((each) => each.requiresGrad);
+  for (const root of roots) {
+    const sum = root.sum();
+    sum.backward(undefined, { retainGraph: true });
+    sum.dispose();
+  }
+  const result = {
+    value: plain(value),
+    gradients: [...tensorsIn(args)].map((each) => each.grad && plain(each.grad)),
+    arguments: plain(args),
+  };
+  return result;
+}
+
+function release(all: unknown): void {
+  for (const each of tensorsIn(all)) {
+    each.grad?.dispose();
+    each.dispose();
+  }
+}
+
+function* tensorsIn(value: unknown): Generator<Tensor> {
+  if (value instanceof Tensor) yield value;
+  else if (Array.isArray(value)) for (const each of value) yield* tensorsIn(each);
+  else if (value && typeof value === 'object') yield* tensorsIn(Object.values(value));
+}
+
+function plain(value: unknown): unknown {
+  if (value instanceof Tensor) {
+    if (value.disposed) return 'disposed';
+    return { dtype: value.dtype, shape: [...value.shape], data: [...value.dataSync()] };
+  }
+  if (Array.isArray(value)) return value.map(plain);
+  if (value && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]));
+  }
+  return value;
+}
+
+function close(a: unknown, b: unknown): void {
+  if (typeof a === 'number' && typeof b === 'number') {
+    expect(Math.abs(a - b)).toBeLessThanOrEqual(1e-6 + 1e-5 * Math.abs(b));
+    return;
+  }
+  if (a && b && typeof a === 'object' && typeof b === 'object') {
+    expect(Object.keys(a)).toEqual(Object.keys(b));
+    for (const key of Object.keys(a)) close(Reflect.get(a, key), Reflect.get(b, key));
+    return;
+  }
+  expect(a).toEqual(b);
+}
