@@ -78,6 +78,8 @@ export class Subgraph {
   }
 }
 
+/** Also those of branches and loop bodies. */
 function opsOf({ forward, backward }: PlannedSubgraph): ProgramOp[] {
-  return [...forward.steps, ...(backward?.plan.steps ?? [])].map(({ op }) => op);
+  const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
+  return steps.flatMap(({ op, regions = [] }) => [op, ...regions.flatMap(opsOf)]);
 }

@@ -23,7 +23,7 @@ export class Slot implements Operand {
 export class Scope {
   readonly slots: readonly Slot[];
   /** The host's numbers of this run, for forward and backward. */
-  readonly scalars: Float64Array;
+  scalars: Float64Array;
   /** Between the start of forward and the end of backward nobody else may run in it. */
   locked = false;
 

@@ -25,6 +25,10 @@ export class RelativeStream implements RandomSource {
     this.#tracer = tracer;
   }
 
+  get drawn(): number {
+    return this.#drawn;
+  }
+
   take(count: number): RandomState {
     const place = this.state();
     this.#moveTo(this.#drawn + count);

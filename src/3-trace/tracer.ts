@@ -180,9 +180,14 @@ export class Tracer {
   /** Follows one way of several inside a region; what it did to the objects of the trace is taken back. */
   speculate<T>(region: RegionBuilder, body: () => T): T {
     const { floor } = this;
+    const { drawn } = this.random;
     const mark = this.journal.open();
     try {
-      return this.inRegion(region, body);
+      const result = this.inRegion(region, body);
+      if (this.random.drawn !== drawn) {
+        throw new GraphBreak('control-flow', 'random numbers are drawn in a branch or loop');
+      }
+      return result;
     } finally {
       this.journal.undo(mark);
       this.journal.close();

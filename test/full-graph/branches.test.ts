@@ -89,7 +89,12 @@ describe('branches of one program', () => {
       }
       return x.neg();
     };
-    const inputs = [[200, 1], [20, 1], [2, 1], [-2, 1]];
+    const inputs = [
+      [200, 1],
+      [20, 1],
+      [2, 1],
+      [-2, 1],
+    ];
     sameAsEager(
       f,
       inputs.map((each) => () => [x(...each)]),
@@ -107,7 +112,8 @@ describe('branches of one program', () => {
 
   it('results in structures keep them (83)', () => {
     const f = (x: Tensor) => {
-      if (x.sum().itemSync() > 0) return { a: x.mul(2), rest: [x.add(1), 7], n: x.sum().itemSync() };
+      if (x.sum().itemSync() > 0)
+        return { a: x.mul(2), rest: [x.add(1), 7], n: x.sum().itemSync() };
       return { a: x.neg(), rest: [x.sub(1), 8], n: 0.5 };
     };
     sameAsEager(f, [() => [x(1, 2)], () => [x(-1, -2)]]);

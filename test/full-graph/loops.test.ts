@@ -101,7 +101,12 @@ describe('loops of one program', () => {
       }
       return [y, n];
     };
-    const starts = [[1, 2], [30, 2], [-20, 4], [2000, 1]];
+    const starts = [
+      [1, 2],
+      [30, 2],
+      [-20, 4],
+      [2000, 1],
+    ];
     sameAsEager(
       f,
       starts.map((each) => () => [x(...each)]),
@@ -128,7 +133,12 @@ describe('loops of one program', () => {
       }
       return [y, turns];
     };
-    const starts = [[1, 2], [30, 2], [21, 22], [70, 1]];
+    const starts = [
+      [1, 2],
+      [30, 2],
+      [21, 22],
+      [70, 1],
+    ];
     sameAsEager(
       f,
       starts.map((each) => () => [x(...each)]),

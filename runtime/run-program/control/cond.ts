@@ -14,9 +14,9 @@ export function compileCond({ op, regions }: Step, values: ValueTable, bind: Bin
   const { device } = condition;
   const results = op.outputs.slice(0, -1);
   const tape = op.outputs[results.length]!;
-  return (slots) => {
+  return (slots, scalars) => {
     const region = device.downloadSync(condition, slots[test!]!)[0] ? then! : otherwise!;
-    const scope = region.take();
+    const scope = region.take(scalars);
     try {
       for (let i = 0; i < captured.length; i++) region.share(scope, i, slots[captured[i]!]!);
       region.forward(scope);

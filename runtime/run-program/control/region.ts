@@ -20,8 +20,11 @@ export class RegionRun {
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
   }
 
-  take(): Scope {
-    return this.#scopes.take();
+  /** The host's numbers are those of the program around. */
+  take(scalars: Float64Array): Scope {
+    const scope = this.#scopes.take();
+    scope.scalars = scalars;
+    return scope;
   }
 
   giveBack(scope: Scope): void {

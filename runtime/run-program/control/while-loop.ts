@@ -25,10 +25,11 @@ export function compileWhile({ op, regions }: Step, values: ValueTable, bind: Bi
   const enter = (
     carried: readonly Slot[],
     slots: readonly Slot[],
+    scalars: Float64Array,
     run: RegionRun,
     move: boolean,
   ) => {
-    const scope = run.take();
+    const scope = run.take(scalars);
     for (let i = 0; i < carried.length; i++) {
       if (move) run.move(scope, i, carried[i]!);
       else run.share(scope, i, carried[i]!);
@@ -38,8 +39,12 @@ export function compileWhile({ op, regions }: Step, values: ValueTable, bind: Bi
     }
     return scope;
   };
-  const holds = (carried: readonly Slot[], slots: readonly Slot[]): boolean => {
-    const scope = enter(carried, slots, test, false);
+  const holds = (
+    carried: readonly Slot[],
+    slots: readonly Slot[],
+    scalars: Float64Array,
+  ): boolean => {
+    const scope = enter(carried, slots, scalars, test, false);
     try {
       test.forward(scope);
       return Boolean(device.downloadSync(conditionMeta, scope.slots[condition]!)[0]);
@@ -47,8 +52,13 @@ export function compileWhile({ op, regions }: Step, values: ValueTable, bind: Bi
       test.giveBack(scope);
     }
   };
-  const turn = (carried: readonly Slot[], slots: readonly Slot[], record: Tape): void => {
-    const scope = enter(carried, slots, body, true);
+  const turn = (
+    carried: readonly Slot[],
+    slots: readonly Slot[],
+    scalars: Float64Array,
+    record: Tape,
+  ): void => {
+    const scope = enter(carried, slots, scalars, body, true);
     try {
       body.forward(scope);
     } catch (error) {
@@ -60,7 +70,7 @@ export function compileWhile({ op, regions }: Step, values: ValueTable, bind: Bi
     if (recorded) record.push(body, scope);
     else body.giveBack(scope);
   };
-  return (slots) => {
+  return (slots, scalars) => {
     const carried = results.map((_, i) => {
       const { holder, offset } = slots[op.inputs[i]!]!;
       const slot = new Slot();
@@ -70,7 +80,7 @@ export function compileWhile({ op, regions }: Step, values: ValueTable, bind: Bi
     const record = new Tape(device);
     slots[tape]!.put(record, 0);
     try {
-      while (holds(carried, slots)) turn(carried, slots, record);
+      while (holds(carried, slots, scalars)) turn(carried, slots, scalars, record);
     } catch (error) {
       for (const slot of carried) slot.release();
       throw error;

@@ -5,7 +5,7 @@ import type { TraceFrame, Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
 import { endAt, endWith, type PathEnd, type Target } from './path.ts';
 import type { RegionBuilder } from './region-builder.ts';
-import { freezer, type State, stateOf } from './state.ts';
+import { freezer, type Place, type State, stateOf } from './state.ts';
 
 /** Follows a way to its end, in the region that is current then. */
 export type Start = () => PathEnd;
@@ -51,6 +51,16 @@ export function follow(
     frame.registers.splice(0, frame.registers.length, ...registers);
     frame.pc = pc;
   }
+}
+
+/** Whether somebody can read the place where the way goes on. */
+export function isRead(frame: TraceFrame, targets: readonly Target[], place: Place): boolean {
+  const { code } = frame.closure;
+  if (place.register !== null) return isReadAt(code, targets, place.register);
+  if (!place.iteration) return true;
+  return frame.registers.some(
+    (value, register) => value === place.iteration && isReadAt(code, targets, register as Reg),
+  );
 }
 
 /** Whether somebody reads the register at one of the places where the way goes on. */

@@ -4,7 +4,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import { known, type ScalarVariable, type Variable } from '../variable.ts';
-import { follow, isReadAt, type Start, type Way } from './follow.ts';
+import { follow, isRead, type Start, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd } from './path.ts';
@@ -59,15 +59,13 @@ function changedPlaces(
   before: ReturnType<typeof stateOf>,
   ways: readonly Way[],
 ): [Place, Values][] {
-  const { code } = frame.closure;
   const keys = new Set(ways.flatMap(({ state }) => [...state.keys()]));
   const changed: [Place, Values][] = [];
   for (const key of keys) {
     const { place } = ways.find(({ state }) => state.has(key))!.state.get(key)!;
     const original = before.get(key)?.value ?? place.outside?.(t);
     const values = ways.map(({ state, end }) => {
-      const { register } = place;
-      if (register !== null && !isReadAt(code, end.targets, register)) return null;
+      if (!isRead(frame, end.targets, place)) return null;
       return state.get(key)?.value ?? original ?? null;
     });
     const differs = values.some((value) => value && !(original && isSame(t, value, original)));

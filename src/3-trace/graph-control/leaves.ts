@@ -1,13 +1,15 @@
 /** The leaves of unified structures as values of a program, and back. */
 
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { full } from '../../../runtime/ops/create.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
-import type { TensorVariable, Variable } from '../variable.ts';
+import type { SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
 import { asNumber, asTruth, constantTensor } from './scalars.ts';
 import type { Leaf } from './unify.ts';
 
@@ -20,9 +22,22 @@ export function leafTensor(t: Tracer, leaf: Leaf, way: number, device: Device): 
       return t.runApi(() => contiguous(t.use(value)));
     case 'scalar':
       return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
+    case 'symbolic':
+      return symbolicTensor(t, value, device);
     case 'constant':
       return constantTensor(t, value.value as number | boolean, device);
   }
+}
+
+/** A number that each run finds anew becomes a value of the program; a comparison is guarded. */
+function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): Tensor {
+  const symbol =
+    typeof variable.value === 'number' ? t.numbers.attribute(variable.expr) : undefined;
+  if (symbol === undefined) return constantTensor(t, guardValue(t, variable), device);
+  guardNumbers(t, variable);
+  return t.runApi(() =>
+    noGrad(() => deviceGuard(device, () => full([], symbol as number, { dtype: 'float64' }))),
+  );
 }
 
 function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {

@@ -6,7 +6,7 @@ import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
-import { follow, isReadAt, type Way } from './follow.ts';
+import { follow, isRead, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
@@ -126,7 +126,6 @@ class Turn {
     carried: Map<string, Carried>,
   ): boolean {
     const { state, end } = this.#way;
-    const { code } = frame.closure;
     let added = false;
     const carry = (
       place: Place,
@@ -146,15 +145,14 @@ class Turn {
       added = true;
     };
     for (const [key, { place, value: last }] of state) {
-      const { register } = place;
       const now = inside.get(key)?.value ?? place.outside?.(this.#t) ?? null;
-      const read = register === null || isReadAt(code, end.targets, register);
+      const read = isRead(frame, end.targets, place);
       const changed = read && !(now && isSame(this.#t, now, last));
       if (!changed && !carried.has(key)) continue;
       if (isFixed(place)) {
         throw new GraphBreak('control-flow', `${place.name} changes in a loop of the graph`);
       }
-      const live = register === null || isReadAt(code, [this.#loop.header], register);
+      const live = isRead(frame, [this.#loop.header], place);
       const first = live ? (before.get(key)?.value ?? now) : null;
       carry(place, first, read ? last : null, now);
     }

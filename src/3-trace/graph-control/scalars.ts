@@ -12,6 +12,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../facts.ts';
+import { guardNumbers } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type ScalarVariable, type TensorVariable, type Variable } from '../variable.ts';
 
@@ -103,6 +104,7 @@ export function scalarBinary(
 
 function typeOf(t: Tracer, variable: Variable): string {
   if (variable.kind === 'scalar') return variable.type;
+  if (variable.kind === 'symbolic') return typeof variable.value;
   return variable.kind === 'constant' ? typeof constantOf(t, variable) : 'object';
 }
 
@@ -110,6 +112,13 @@ const isNumeric = (type: string): boolean => type === 'number' || type === 'bool
 
 function operand(t: Tracer, operator: BinaryOperator, variable: Variable): Tensor | number {
   if (variable.kind === 'scalar') return asNumber(t, variable);
+  if (variable.kind === 'symbolic' && typeof variable.value === 'number') {
+    const symbol = t.numbers.attribute(variable.expr);
+    if (symbol !== undefined) {
+      guardNumbers(t, variable);
+      return symbol as number;
+    }
+  }
   const value = constantOf(t, variable) as Primitive;
   if (typeof value === 'number' || typeof value === 'boolean') return Number(value);
   throw new GraphBreak('unsupported-value', `a number of the graph ${operator} a ${typeof value}`);

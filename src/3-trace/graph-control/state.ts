@@ -12,6 +12,8 @@ export interface Place {
   readonly name: string;
   /** Of registers: who doesn't read this one afterwards doesn't need its value. */
   readonly register: Reg | null;
+  /** An iteration is the language's own: it matters only as long as a register holds it. */
+  readonly iteration?: Variable;
   set(t: Tracer, value: Variable): void;
   /** The value where the trace has written none: of something that existed before. */
   outside?(t: Tracer): Variable;
@@ -70,7 +72,8 @@ function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'iterator':
       return [variable.over];
     case 'iteratorRecord':
-      return [variable.iterator, variable.next];
+      // Nobody else gets hold of the iterator of a direct iteration.
+      return variable.direct ? [] : [variable.iterator, variable.next];
     default:
       return [];
   }
@@ -150,10 +153,23 @@ function addParts(variable: Variable, add: Add): void {
       part('next', 'an iterator', fixed, known(variable.next));
       return;
     case 'iteratorRecord':
-      part('done', 'an iteration', fixed, known(variable.done));
+      add(
+        {
+          key: `${id} done`,
+          name: 'an iteration',
+          register: null,
+          set: fixed,
+          ...(variable.direct && { iteration: variable }),
+        },
+        known(`${variable.done} ${stepsOf(variable.iterator)}`),
+      );
       return;
     default:
   }
+}
+
+function stepsOf(iterator: Variable): number {
+  return iterator.kind === 'iterator' ? iterator.next : 0;
 }
 
 /** A place whose change can't be told as a value. */

@@ -10,11 +10,12 @@ import {
   type ConstantVariable,
   known,
   type ScalarVariable,
+  type SymbolicVariable,
   type TensorVariable,
   type Variable,
 } from '../variable.ts';
 
-export type LeafVariable = TensorVariable | ScalarVariable | ConstantVariable;
+export type LeafVariable = TensorVariable | ScalarVariable | ConstantVariable | SymbolicVariable;
 
 /** A place in a structure whose value depends on the way that was taken. */
 export interface Leaf {
@@ -90,6 +91,7 @@ function leafKind(t: Tracer, ways: readonly Variable[]): Leaf['kind'] | undefine
 
 function hostType(t: Tracer, variable: Variable): string {
   if (variable.kind === 'scalar') return variable.type;
+  if (variable.kind === 'symbolic') return typeof variable.value;
   return variable.kind === 'constant' ? typeof constantOf(t, variable) : variable.kind;
 }
 
