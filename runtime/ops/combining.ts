@@ -100,16 +100,24 @@ export function addcdiv(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
 
 const scaled = (a: Tensor, value: number): Tensor => (value === 1 ? a : mul(a, value));
 
+/** Finite numbers. */
+const largestOf = {
+  float16: 65504,
+  bfloat16: (2 - 2 ** -7) * 2 ** 127,
+  float32: (2 - 2 ** -23) * 2 ** 127,
+  float64: Number.MAX_VALUE,
+} as const;
+
 const nanToNumOp = defineOp({
   name: 'nanToNum',
   operands: { x: 'data' },
   infer: inferSame,
   kernel: pointwise(
     E.select(
-      E.gt(x, E.const(largest())),
+      E.precision(E.gt(x, E.const(largestOf.float32)), E.eq(x, E.const(Infinity))),
       E.attr('posinf'),
       E.select(
-        E.lt(x, E.const(-largest())),
+        E.precision(E.lt(x, E.const(-largestOf.float32)), E.eq(x, E.const(-Infinity))),
         E.attr('neginf'),
         E.select(
           E.gt(E.add(E.gt(x, E.const(0)), E.le(x, E.const(0))), E.const(0)),
@@ -122,15 +130,12 @@ const nanToNumOp = defineOp({
   vjp: { x: saving({ x: 'value' }, ({ x }, dy) => keepWhere(dy, isfinite(x))) },
 });
 
-/** Of finite float32 numbers. */
-function largest(): number {
-  return (2 - 2 ** -23) * 2 ** 127;
-}
-
-/** Finite numbers for NaN (0) and for infinities (the largest float32), or those given. */
-export function nanToNum(a: Tensor, nan = 0, posinf = largest(), neginf = -largest()): Tensor {
-  if (!dtypes[a.dtype].floating) return a;
-  return bind1(nanToNumOp, [a], { nan, posinf, neginf });
+/** Finite numbers for NaN (0) and for infinities (the largest of the dtype), or those given. */
+export function nanToNum(a: Tensor, nan = 0, posinf?: number, neginf?: number): Tensor {
+  const { dtype } = a;
+  if (!dtypes[dtype].floating) return a;
+  const largest = largestOf[dtype as keyof typeof largestOf];
+  return bind1(nanToNumOp, [a], { nan, posinf: posinf ?? largest, neginf: neginf ?? -largest });
 }
 
 const xlogyOp = defineOp({

@@ -32,10 +32,12 @@ export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Ten
   }
   return tidy(() => {
     const { prepend = null, append = null } = options;
+    if (n === 0) return clone(x);
     const ends = [prepend, x, append].filter((own) => own !== null);
     let result = ends.length > 1 ? cat(ends, at) : x;
-    for (let i = 0; i < Math.min(n, x.shape[at]! + 1); i++) result = stepped(result, at);
-    return result === x ? clone(x) : result;
+    const steps = Math.min(n, result.shape[at]! + 1);
+    for (let i = 0; i < steps; i++) result = stepped(result, at);
+    return result;
   });
 }
 

@@ -1,10 +1,14 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated } from '../ops/eager.ts';
+import { adapters } from './adapters.ts';
+import { notOffered } from './not-offered.ts';
+import { operatorsDocument, opinfo } from './operators-doc.ts';
 import { runSample } from './run-sample.ts';
 import { readSamples } from './samples.ts';
 
-const samples = readSamples(new URL('data/opinfo.jsonl.gz', import.meta.url));
+const samples = readSamples(opinfo);
 const ops = [...new Set(samples.map(({ op }) => op))];
 
 /** One test per operator: its samples' values and gradients, and no byte kept. */
@@ -30,3 +34,19 @@ function describeIn(dtype: 'float32' | 'float64'): void {
 
 describeIn('float32');
 describeIn('float64');
+
+describe('the table of operators', () => {
+  it('has every operator of the samples once: offered, or with the reason why not', () => {
+    const both = ops.filter((op) => adapters[op] && notOffered[op]);
+    const neither = ops.filter((op) => !adapters[op] && !notOffered[op]);
+    expect({ both, neither }).toEqual({ both: [], neither: [] });
+    const superfluous = Object.keys(notOffered).filter((op) => !ops.includes(op));
+    expect(superfluous).toEqual([]);
+  });
+
+  it('is docs/operators.md', () => {
+    const file = new URL('../../docs/operators.md', import.meta.url);
+    if (process.env.UPDATE_DOCS) writeFileSync(file, operatorsDocument());
+    expect(readFileSync(file, 'utf8')).toBe(operatorsDocument());
+  });
+});

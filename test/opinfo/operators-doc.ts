@@ -1,0 +1,47 @@
+/** The text of docs/operators.md. */
+
+import { adapters } from './adapters.ts';
+import { familiesNotOffered, notOffered } from './not-offered.ts';
+import { readSamples, type Sample } from './samples.ts';
+
+export const opinfo = new URL('data/opinfo.jsonl.gz', import.meta.url);
+
+function countByOp(samples: readonly Sample[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { op } of samples) counts.set(op, (counts.get(op) ?? 0) + 1);
+  return counts;
+}
+
+const cell = (text: string) => text.replaceAll('|', '\\|');
+
+export function operatorsDocument(): string {
+  const counts = countByOp(readSamples(opinfo));
+  const names = [...new Set([...Object.keys(adapters), ...counts.keys()])].sort();
+  const offered = names.filter((name) => adapters[name]);
+  const held = offered.filter((name) => counts.has(name));
+  const rows = offered.map(
+    (name) => `| \`${name}\` | \`${cell(adapters[name]!.ours)}\` | ${counts.get(name) ?? '–'} |`,
+  );
+  const refused = Object.entries(notOffered).map(
+    ([name, reason]) => `| \`${name}\` | ${cell(reason)} |`,
+  );
+  const families = familiesNotOffered.map(([name, reason]) => `| ${name} | ${cell(reason)} |`);
+  return `# Operators, by PyTorch's names
+
+Written by \`UPDATE_DOCS=1 npx vitest run test/opinfo\`; a test holds it. The third column says how many of PyTorch's own operator samples (its OpInfo table,
+computed in float64) an operator is held against: values and gradients, in float32 (relative 1e-4, absolute 1e-5) and in float64 (1e-7). ${held.length} of the
+${counts.size} operators that have samples agree in all of them; \`test/opinfo/adapters*.ts\` has each call in both languages.
+
+Names are PyTorch's in camelCase, most of them also methods of \`Tensor\`; keyword arguments are one options object. Indices and counts are int32.
+
+| PyTorch | here | samples |
+| --- | --- | ---: |
+${rows.join('\n')}
+
+## Not offered
+
+| operators | why |
+| --- | --- |
+${[...refused, ...families].join('\n')}
+`;
+}
