@@ -19,6 +19,7 @@ import { arrangementMethods, transposes } from './arrangement-methods.ts';
 import type { TypedArray } from './dtype.ts';
 import { formatTensor, formatTensorAsync } from './format.ts';
 import * as nested from './nested.ts';
+import { functionMethods, overloadedFunctions } from './function-methods.ts';
 import * as read from './read.ts';
 import { Tensor } from './tensor.ts';
 import { moveTo, moveToAsync, type TransferTarget } from './transfer.ts';
@@ -148,6 +149,7 @@ const methods = {
   logSoftmax: loss.logSoftmax,
   matmul: matrix.matmul,
   ...arrangementMethods,
+  ...functionMethods,
   add_: inPlace.add_,
   mul_: inPlace.mul_,
   fill_: inPlace.fill_,
@@ -165,7 +167,11 @@ const methods = {
 } as const;
 
 /** Typed in `TensorMethods`. */
-const overloaded = { max: extremes.max, min: extremes.min } as const;
+const overloaded = {
+  max: extremes.max,
+  min: extremes.min,
+  ...overloadedFunctions,
+} as const;
 
 type OpMethods = {
   [N in keyof typeof methods]: (
@@ -207,6 +213,11 @@ interface TensorMethods extends OpMethods {
   min(): Tensor;
   min(other: Tensor): Tensor;
   min(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
+  /** The middle value: of all elements, or `[values, indices]` along a dimension. */
+  median(): Tensor;
+  median(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
+  nanmedian(): Tensor;
+  nanmedian(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
   /** A copy with memory of its own. */
   clone(): Tensor;
   /** Another dtype or device; the tensor itself when it is there already. */
