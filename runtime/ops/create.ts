@@ -43,35 +43,55 @@ function checkShape(shape: Shape, what: string): Shape {
   });
 }
 
-export interface CreateOptions {
-  readonly dtype?: DType;
+export interface CreateOptions<D extends DType = DType> {
+  /** float32 when left out. */
+  readonly dtype?: D;
 }
 
-function filled(name: string, shape: Shape, value: number, options: CreateOptions = {}): Tensor {
+function filled<D extends DType>(
+  name: string,
+  shape: Shape,
+  value: number,
+  options: CreateOptions<D> = {},
+): Tensor<D> {
   return bind1(fullOp, [], {
     shape: checkShape(shape, name),
     value,
     dtype: options.dtype ?? 'float32',
-  });
+  }) as Tensor<D>;
 }
 
-export function full(shape: Shape, value: number, options?: CreateOptions): Tensor {
+export function full<D extends DType = 'float32'>(
+  shape: Shape,
+  value: number,
+  options?: CreateOptions<D>,
+): Tensor<D> {
   return filled('full', shape, value, options);
 }
 
-export const zeros = (shape: Shape, options?: CreateOptions): Tensor =>
-  filled('zeros', shape, 0, options);
-export const ones = (shape: Shape, options?: CreateOptions): Tensor =>
-  filled('ones', shape, 1, options);
+export const zeros = <D extends DType = 'float32'>(
+  shape: Shape,
+  options?: CreateOptions<D>,
+): Tensor<D> => filled('zeros', shape, 0, options);
+export const ones = <D extends DType = 'float32'>(
+  shape: Shape,
+  options?: CreateOptions<D>,
+): Tensor<D> => filled('ones', shape, 1, options);
 
 /** Uniform in [0, 1): multiples of 2^−24, in float64 of 2^−53. */
-export function rand(shape: Shape, options?: CreateOptions): Tensor {
-  return random('rand', uniformOp, shape, options);
+export function rand<D extends DType = 'float32'>(
+  shape: Shape,
+  options?: CreateOptions<D>,
+): Tensor<D> {
+  return random<D>('rand', uniformOp, shape, options);
 }
 
 /** Standard normal. */
-export function randn(shape: Shape, options?: CreateOptions): Tensor {
-  return random('randn', normalOp, shape, options);
+export function randn<D extends DType = 'float32'>(
+  shape: Shape,
+  options?: CreateOptions<D>,
+): Tensor<D> {
+  return random<D>('randn', normalOp, shape, options);
 }
 
 /** Digits of a half's fraction, the leading one included. */
@@ -86,12 +106,13 @@ function randomHalf(op: OpRecord, shape: Shape, dtype: HalfDType): Tensor {
   });
 }
 
-function random(
+function random<D extends DType>(
   name: string,
   op: OpRecord,
   shape: Shape,
-  { dtype = 'float32' }: CreateOptions = {},
-): Tensor {
+  options: CreateOptions<D> = {},
+): Tensor<D> {
+  const dtype: DType = options.dtype ?? 'float32';
   checkShape(shape, name);
   if (!dtypes[dtype].floating) {
     throw new DTypeError({
@@ -101,6 +122,8 @@ function random(
       remedy: 'use randint(low, high, shape) for integers, bernoulli(p) for truth values',
     });
   }
-  if (isHalf(dtype)) return randomHalf(op, shape, dtype);
-  return bind1(op, [], { shape, dtype, ...nextOffset(shape, dtype) });
+  const drawn = isHalf(dtype)
+    ? randomHalf(op, shape, dtype)
+    : bind1(op, [], { shape, dtype, ...nextOffset(shape, dtype) });
+  return drawn as Tensor<D>;
 }

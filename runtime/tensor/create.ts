@@ -10,20 +10,37 @@ import { formatShape, type Shape, sizeOf } from './shape.ts';
 import { dtypeNames, storedNumbers } from './stored-numbers.ts';
 import { Tensor } from './tensor.ts';
 
-export type NestedArray = number | boolean | readonly NestedArray[];
+export type NestedArray<V extends number | boolean = number | boolean> =
+  | V
+  | readonly NestedArray<V>[];
 
-export interface TensorOptions {
+export interface TensorOptions<D extends DType = DType> {
   /**
    * From the data when left out: typed arrays by their type (Uint8Array as uint8), booleans as bool,
    * numbers as float32. A Uint16Array holds the bits of float16 or bfloat16, whichever is named.
    */
-  readonly dtype?: DType;
+  readonly dtype?: D;
   /** For flat typed arrays; one dimension when left out. */
   readonly shape?: Shape;
   readonly requiresGrad?: boolean;
 }
 
+type Unnamed = Omit<TensorOptions, 'dtype'>;
+
 /** A new tensor on the current device, from a number, nested arrays or a typed array (copied). */
+export function tensor<D extends DType>(
+  data: NestedArray | TypedArray,
+  options: TensorOptions<D> & { readonly dtype: D },
+): Tensor<D>;
+export function tensor(
+  data: Float32Array | NestedArray<number>,
+  options?: Unnamed,
+): Tensor<'float32'>;
+export function tensor(data: NestedArray<boolean>, options?: Unnamed): Tensor<'bool'>;
+export function tensor(data: Float64Array, options?: Unnamed): Tensor<'float64'>;
+export function tensor(data: Int32Array, options?: Unnamed): Tensor<'int32'>;
+export function tensor(data: Uint8Array, options?: Unnamed): Tensor<'uint8'>;
+export function tensor(data: NestedArray | TypedArray, options?: TensorOptions): Tensor;
 export function tensor(data: NestedArray | TypedArray, options: TensorOptions = {}): Tensor {
   if (options.dtype && !(options.dtype in dtypes)) throw unknownDType(options.dtype);
   const { values, shape, dtype } = ArrayBuffer.isView(data)

@@ -1,8 +1,7 @@
 /** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
 
-import { type BackwardOptions, backward } from '../autograd/backward.ts';
-import { type HookHandle, registerHook, retainGrad } from '../autograd/hooks.ts';
-import type { GradHook } from '../autograd/node.ts';
+import { backward } from '../autograd/backward.ts';
+import { registerHook, retainGrad } from '../autograd/hooks.ts';
 import { cast } from '../ops/cast.ts';
 import * as extremes from '../ops/extremes.ts';
 import * as inPlace from '../ops/in-place.ts';
@@ -16,15 +15,14 @@ import * as reduce from '../ops/reduce.ts';
 import * as scans from '../ops/scans.ts';
 import * as statistics from '../ops/statistics.ts';
 import { arrangementMethods, transposes } from './arrangement-methods.ts';
-import type { TypedArray } from './dtype.ts';
+import type { DType } from './dtype.ts';
 import { formatTensor, formatTensorAsync } from './format.ts';
 import { functionMethods, overloadedFunctions } from './function-methods.ts';
+import type { TensorMethods } from './method-types.ts';
 import * as nested from './nested.ts';
 import * as read from './read.ts';
 import { Tensor } from './tensor.ts';
-import { moveTo, moveToAsync, type TransferTarget } from './transfer.ts';
-
-type Rest<F> = F extends (first: Tensor, ...rest: infer R) => unknown ? R : never;
+import { moveTo, moveToAsync } from './transfer.ts';
 
 const unaryMethods = {
   neg: pointwise.neg,
@@ -113,6 +111,7 @@ const castMethods = {
   bfloat16: (x: Tensor): Tensor => cast(x, 'bfloat16'),
 } as const;
 
+/** Each answers what `method-types.ts` says of its name. */
 const methods = {
   ...unaryMethods,
   ...pointwiseMethods,
@@ -173,11 +172,7 @@ const overloaded = {
   ...overloadedFunctions,
 } as const;
 
-type OpMethods = {
-  [N in keyof typeof methods]: (
-    ...rest: Rest<(typeof methods)[N]>
-  ) => ReturnType<(typeof methods)[N]>;
-};
+export type Methods = typeof methods;
 
 const readers = {
   data: read.data,
@@ -191,61 +186,8 @@ const readers = {
   toAsync: moveToAsync,
 } as const;
 
-interface TensorMethods extends OpMethods {
-  /** Adds the gradient of this tensor to `.grad` of the leaves it was computed from. */
-  backward(gradient?: Tensor | null, options?: BackwardOptions): void;
-  /** Sees, and may replace, the gradient of this tensor in every backward that reaches it. */
-  registerHook(hook: GradHook): HookHandle;
-  /** Lets backward fill `.grad` of this result too; it is disposed with the result. */
-  retainGrad(): void;
-  /** 1 with the probability that each element holds, else 0. */
-  bernoulli(): Tensor;
-  /** Indices drawn with the weights that each row holds. */
-  multinomial(draws: number, replacement?: boolean): Tensor;
-  /** The dimensions in reverse. */
-  readonly T: Tensor;
-  /** The last two dimensions swapped. */
-  readonly mT: Tensor;
-  /** Of a whole tensor, of two tensors, or `[values, indices]` along a dimension. */
-  max(): Tensor;
-  max(other: Tensor): Tensor;
-  max(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
-  min(): Tensor;
-  min(other: Tensor): Tensor;
-  min(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
-  /** The middle value: of all elements, or `[values, indices]` along a dimension. */
-  median(): Tensor;
-  median(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
-  nanmedian(): Tensor;
-  nanmedian(dim: number, keepDim?: boolean): [values: Tensor, indices: Tensor];
-  /** A copy with memory of its own. */
-  clone(): Tensor;
-  /** Another dtype or device; the tensor itself when it is there already. */
-  to(target: TransferTarget): Tensor;
-  /** The same from a device that can only be read asynchronously, such as a GPU. */
-  toAsync(target: TransferTarget): Promise<Tensor>;
-  /** The elements in row-major order. On a GPU, after everything issued before. */
-  data(): Promise<TypedArray>;
-  /** The same at once; DeviceError where the device can only read asynchronously. */
-  dataSync(): TypedArray;
-  /** The only element, as a number (0 or 1 for bool). */
-  item(): Promise<number>;
-  itemSync(): number;
-  /** The values as one number or nested arrays, booleans for bool. */
-  toArray(): Promise<nested.Nested>;
-  toArraySync(): nested.Nested;
-  /** As PyTorch prints it. */
-  toString(): string;
-  /** The same of a tensor on a device that can only be read asynchronously. */
-  toStringAsync(): Promise<string>;
-  /** Dtype, shape and values, or their summary where there are many; safe in JSON. */
-  toJSON(): nested.TensorSummary;
-  /** Views of the entries of the first dimension; each is the caller's to dispose. */
-  [Symbol.iterator](): Iterator<Tensor>;
-}
-
 declare module './tensor.ts' {
-  interface Tensor extends TensorMethods {}
+  interface Tensor<D extends DType = DType> extends TensorMethods<D> {}
 }
 
 type AnyMethod = (this: Tensor, ...args: never[]) => unknown;

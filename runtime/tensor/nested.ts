@@ -7,7 +7,8 @@ import { numbersOf } from './stored-numbers.ts';
 import type { Tensor } from './tensor.ts';
 
 /** The values of a tensor: one number, or arrays of arrays; booleans for bool. */
-export type Nested = number | boolean | Nested[];
+export type Nested<D extends DType = DType> = Value<D> | Nested<D>[];
+type Value<D extends DType> = D extends 'bool' ? boolean : number;
 
 function nested(values: ArrayLike<number>, { shape, dtype }: Tensor): Nested {
   let at = 0;

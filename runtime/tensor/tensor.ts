@@ -59,9 +59,11 @@ export interface TracedValue {
  * A handle: meta (dtype, shape, strides, offset, device), autograd meta and a reference to a holder.
  * Several handles (views, detached copies) may share one holder. A handle without a holder is either
  * traced, disposed, or the meta-only copy of a value whose data nobody needs.
+ *
+ * `D` is what is known of the dtype when a program is compiled: any of them where nothing is said.
  */
-export class Tensor implements TensorMeta, Operand {
-  readonly dtype: DType;
+export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
+  readonly dtype: D;
   readonly shape: Shape;
   readonly strides: readonly number[];
   readonly offset: number;
@@ -87,7 +89,7 @@ export class Tensor implements TensorMeta, Operand {
 
   /** Takes over one ownership of `holder`. */
   constructor(meta: TensorMeta, holder: Holder | null, traced: TracedValue | null = null) {
-    this.dtype = meta.dtype;
+    this.dtype = meta.dtype as D;
     this.shape = meta.shape;
     this.strides = meta.strides;
     this.offset = meta.offset;
@@ -210,8 +212,8 @@ export class Tensor implements TensorMeta, Operand {
   }
 
   /** Another handle on the same holder, without gradient history. */
-  detach(): Tensor {
-    return new Tensor(this, this.holder?.retain() ?? null, this.traced);
+  detach(): Tensor<D> {
+    return new Tensor<D>(this, this.holder?.retain() ?? null, this.traced);
   }
 
   /** From now on the garbage collector says when the handle is forgotten. */

@@ -22,7 +22,7 @@ class Block extends Module {
   readonly label = 'not a tensor';
 
   override forward(x: Tensor): Tensor {
-    let total = this.mean;
+    let total: Tensor = this.mean;
     for (const branch of this.branches) total = total.add(branch.forward(x));
     return this.head.forward(total).mul(this.scale);
   }

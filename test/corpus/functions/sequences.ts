@@ -28,7 +28,7 @@ const raggedRecurrent: CorpusFunction = {
       fn: (sequences: Tensor[][]) => {
         const finals: Tensor[] = [];
         for (const sequence of sequences) {
-          let h = zeros([1, 4]);
+          let h: Tensor = zeros([1, 4]);
           for (const x of sequence) h = step(x, h);
           finals.push(h);
         }
@@ -53,7 +53,7 @@ const teacherForcing: CorpusFunction = {
     const head = new nn.Linear(4, 3);
     return {
       fn: (targets: Tensor, forced: boolean[]) => {
-        let [h, c] = [zeros([2, 4]), zeros([2, 4])];
+        let [h, c]: [Tensor, Tensor] = [zeros([2, 4]), zeros([2, 4])];
         let input = targets.select(0, 0);
         const outputs: Tensor[] = [];
         for (let t = 1; t < targets.shape[0]!; t++) {

@@ -1,0 +1,52 @@
+/** What is known of a dtype before a program runs; the same rules as in `docs/dtypes.md`. */
+
+import type { DType } from './dtype.ts';
+
+export type Floating = 'float16' | 'bfloat16' | 'float32' | 'float64';
+
+/** From the first to the last in the order of promotion; the two halves have one place. */
+interface Rank {
+  readonly bool: 0;
+  readonly uint8: 1;
+  readonly int32: 2;
+  readonly float16: 3;
+  readonly bfloat16: 3;
+  readonly float32: 4;
+  readonly float64: 5;
+}
+
+/** The dtypes that come before one of a place. */
+interface Before {
+  readonly 0: never;
+  readonly 1: 0;
+  readonly 2: 0 | 1;
+  readonly 3: 0 | 1 | 2;
+  readonly 4: 0 | 1 | 2 | 3;
+  readonly 5: 0 | 1 | 2 | 3 | 4;
+}
+
+/** What an op on two dtypes computes in. */
+export type Promoted<A extends DType, B extends DType> = A extends DType
+  ? B extends DType
+    ? A extends B
+      ? A
+      : Rank[A] extends Before[Rank[B]]
+        ? B
+        : Rank[B] extends Before[Rank[A]]
+          ? A
+          : 'float32'
+    : never
+  : never;
+
+/** What a number makes of a dtype: TypeScript does not tell 2 from 2.5. */
+export type WithNumber<D extends DType> = D extends Floating
+  ? D
+  : D extends 'bool'
+    ? 'int32' | 'float32'
+    : D | 'float32';
+
+/** What functions of real numbers answer. */
+export type RealOf<D extends DType> = D extends Floating ? D : 'float32';
+
+/** What sums and products of many answer. */
+export type SumOf<D extends DType> = D extends Floating ? D : 'int32';
