@@ -94,7 +94,7 @@ describe('transformers', () => {
         const self = (y: Tensor) => layer.selfAttn.forward(y, y, y)[0];
         const other = (y: Tensor) => layer.multiheadAttn.forward(y, memory, memory)[0];
         const feed = (y: Tensor) => layer.linear2.forward(layer.linear1.forward(y).gelu());
-        let y = x;
+        let y: Tensor = x;
         const parts = [self, other, feed];
         const norms = [layer.norm1, layer.norm2, layer.norm3];
         parts.forEach((part, i) => {
@@ -112,7 +112,7 @@ describe('transformers', () => {
       const make = () => new nn.TransformerEncoderLayer(4, 2, { ...sizes, batchFirst: true });
       using encoder = new nn.TransformerEncoder(make, 2, new nn.LayerNorm(4));
       const x = randn([2, 3, 4]);
-      let y = x;
+      let y: Tensor = x;
       for (const layer of encoder.layers) y = layer.forward(y);
       close(encoder.forward(x), encoder.norm!.forward(y), 'encoder');
       expect(Object.keys(encoder.stateDict())).toContain('layers.1.selfAttn.inProjWeight');
