@@ -1,5 +1,6 @@
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
+import { Dispatch } from '../guards/dispatch.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import { objectId } from '../guards/source-key.ts';
@@ -13,6 +14,9 @@ type Candidate = Entry | SizedEntries;
 export class ResumePoint {
   readonly history: NumberHistory;
   readonly #entries: Candidate[] = [];
+  /** The one that held last. */
+  #last: Candidate | undefined;
+  #dispatch: Dispatch<Candidate> | undefined;
   readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
   /** Set when no more entries are compiled here: execution goes on natively, for this reason. */
   native: string | null = null;
@@ -27,20 +31,21 @@ export class ResumePoint {
 
   add(entry: Candidate): void {
     this.#entries.push(entry);
+    this.#last = entry;
+    this.#dispatch = undefined;
   }
 
-  /** The first entry whose guards hold; the one that held goes to the front. */
+  /** An entry whose guards hold: the one that held last, or one of those that a single fact leaves. */
   find(frames: readonly Frame[]): Entry | undefined {
-    const entries = this.#entries;
-    for (let i = 0; i < entries.length; i++) {
-      const candidate = entries[i]!;
-      const entry = candidate.find(frames);
-      if (!entry) continue;
-      if (i > 0) {
-        entries.splice(i, 1);
-        entries.unshift(candidate);
-      }
-      return entry;
+    const last = this.#last;
+    const entry = last?.find(frames);
+    if (entry || this.#entries.length < 2) return entry;
+    this.#dispatch ??= new Dispatch(this.#entries);
+    for (const candidate of this.#dispatch.candidates(frames)) {
+      const found = candidate === last ? undefined : candidate.find(frames);
+      if (!found) continue;
+      this.#last = candidate;
+      return found;
     }
     return undefined;
   }
