@@ -15,6 +15,11 @@ export interface ToStaticOptions {
   readonly dynamic?: Dynamic;
   /** Decisions on values of the program become branches and loops in it; what can't is an error. */
   readonly fullGraph?: boolean;
+  /**
+   * Decisions on values of the program without `fullGraph`: `break` (when left out) ends the graph there;
+   * `auto` makes them branches and loops of it where both ways come together alike, and breaks elsewhere.
+   */
+  readonly capture?: 'break' | 'auto';
   /** Graphs of fewer ops are not compiled: their instructions run eagerly. 0 when left out. */
   readonly minGraphSize?: number;
   /** A mistake of tostatic itself is thrown; else that part runs as ordinary JavaScript, with a record. */
@@ -28,6 +33,7 @@ export interface StaticSettings {
   readonly fallback: 'eager' | 'error';
   readonly dynamic: Dynamic;
   readonly fullGraph: boolean;
+  readonly capture: 'break' | 'auto';
   readonly minGraphSize: number;
   readonly strict: boolean;
   readonly memory: MemoryOptions;
@@ -44,11 +50,14 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       remedy: 'leave it out to compile every graph',
     });
   }
+  const fullGraph = options.fullGraph ?? false;
   return {
-    fallback: options.fallback ?? fallbackFromEnvironment() ?? 'eager',
+    // One program or an error: nothing else is asked for.
+    fallback: fullGraph ? 'error' : (options.fallback ?? fallbackFromEnvironment() ?? 'eager'),
     dynamic: options.dynamic ?? 'auto',
-    fullGraph: options.fullGraph ?? false,
-    minGraphSize,
+    fullGraph,
+    capture: options.capture ?? 'break',
+    minGraphSize: fullGraph ? 0 : minGraphSize,
     strict: options.strict ?? false,
     memory: memoryOptions(options.memory),
   };

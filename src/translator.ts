@@ -8,6 +8,7 @@ import type { Frame } from './bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
 import { compileSubgraph } from './compile-subgraph.ts';
 import { instructionLog } from './explain/log-events.ts';
+import { expectOneProgram } from './full-graph/full-graph-error.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -56,23 +57,25 @@ export class Translator {
     try {
       return this.#compile(point, frames, this.#trace(point, frames));
     } catch (error) {
-      if (this.#settings.strict || error instanceof TostaticError) throw error;
+      const { strict, fullGraph } = this.#settings;
+      if (strict || fullGraph || error instanceof TostaticError) throw error;
       return { why: `tostatic failed: ${error instanceof Error ? error.message : String(error)}` };
     }
   }
 
   #trace(point: ResumePoint, frames: readonly Frame[]): TraceResult {
-    const { fullGraph } = this.#settings;
+    const { fullGraph, capture } = this.#settings;
     const result = withCaptureSession(() =>
       trace(frames, codeOf, {
         history: point.history,
         numbersAreVolatile: point.entries.length >= volatileAfter,
-        controlPolicy: fullGraph ? 'always' : 'functions',
+        controlPolicy: fullGraph ? 'always' : capture === 'auto' ? 'possible' : 'functions',
         regions: regionPhases,
         onInstruction: instructionLog(),
       }),
     );
     this.#stats.translations++;
+    if (fullGraph) expectOneProgram(frames[0]!.closure.code.name || 'the function', result);
     return result;
   }
 

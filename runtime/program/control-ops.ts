@@ -1,12 +1,12 @@
 import { InvariantError } from '../errors/invariant.ts';
-import type { ControlForm, OpRecord } from '../ops/define-op.ts';
+import type { OpRecord } from '../ops/define-op.ts';
 import type { Region } from './program.ts';
 
 /**
  * Ops with programs inside. They are in no table: no function of the tensor API appends them, and their
  * results follow from their regions.
  */
-function controlOp(name: ControlForm): OpRecord {
+function controlOp(name: 'cond' | 'while' | 'condBackward' | 'whileBackward'): OpRecord {
   return {
     name,
     operands: [{ name: 'operands', use: 'data' }],
@@ -38,6 +38,30 @@ export const whileOp = controlOp('while');
 export const condBackwardOp = controlOp('condBackward');
 /** The same for `while`; attr `carried`: how many of the operands are. */
 export const whileBackwardOp = controlOp('whileBackward');
+
+/** An op that is run for what it does. */
+function effectOp(name: 'assert' | 'print'): OpRecord {
+  return {
+    name,
+    operands: [{ name: 'operands', use: 'data' }],
+    variadic: true,
+    infer: () => [],
+    kernel: { kind: 'control', form: name },
+    layout: 'any',
+    inPlace: false,
+    vjp: undefined,
+    effect: true,
+  };
+}
+
+/** (condition) → nothing. Where it is false the run ends, and eager execution throws what the user throws. */
+export const assertOp = effectOp('assert');
+
+/**
+ * (...values) → nothing. Writes a line as the method attr `method` of the console does; attr `parts` is the
+ * list of its arguments as JSON, where `{"value": i}` stands for a tensor and `{"number": i}` for its element.
+ */
+export const printOp = effectOp('print');
 
 /** Whether running the op is seen from outside even if nobody reads its results. */
 export function hasEffect({ op, regions }: EffectSite): boolean {

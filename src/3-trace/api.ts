@@ -218,7 +218,7 @@ export function callApi(
     if (error instanceof dataDependent.ShapeDependsOnData) {
       throw new GraphBreak('data-read', error.op);
     }
-    throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error));
+    throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
   }
 }
 

@@ -17,6 +17,7 @@ import { guardIdentity, isNullish } from './facts.ts';
 import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from './framework-files.ts';
 import { readInGraph } from './graph-control/decide.ts';
+import { printInGraph } from './graph-control/print.ts';
 import { scalarCall } from './graph-control/scalars.ts';
 import type { TraceFrame, Tracer } from './tracer.ts';
 import {
@@ -100,8 +101,8 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
     if (scalar) return scalar;
     throw new GraphBreak('data-read', `${nameAt(t.top, callee)}() reads values`);
   }
-  const scalar = scalarCall(t, value, call.args);
-  if (scalar) return scalar;
+  const inGraph = scalarCall(t, value, call.args) ?? printInGraph(t, value, call.args);
+  if (inGraph) return inGraph;
   return (
     callFramework(t, value, call.receiver, call.args) ??
     callBuiltin(t, value, call.receiver, call.args)

@@ -102,6 +102,7 @@ function traceOnce(
       : {
           kind: 'break',
           record: end.record,
+          cause: end.cause,
           frames: tracer.frames.map((frame, depth) =>
             reconstruction.frame(frame, frame.pc, tracer.frames[depth + 1]?.returnTo),
           ),
@@ -165,7 +166,7 @@ function appendRegions(
 
 type End =
   | { readonly kind: 'return'; readonly value: Variable }
-  | { readonly kind: 'break'; readonly record: BreakRecord };
+  | { readonly kind: 'break'; readonly record: BreakRecord; readonly cause: unknown };
 
 function execute(tracer: Tracer): End {
   tracer.callInside = (callee, receiver, args) => callInside(tracer, callee, receiver, args);
@@ -177,7 +178,8 @@ function execute(tracer: Tracer): End {
   } catch (error) {
     if (!(error instanceof GraphBreak)) throw error;
     const { reason, detail, at = tracer.position() } = error;
-    return { kind: 'break', record: { reason, detail, at, line: at && tracer.lineAt(at) } };
+    const record = { reason, detail, at, line: at && tracer.lineAt(at) };
+    return { kind: 'break', record, cause: error.cause };
   }
 }
 

@@ -139,8 +139,9 @@ export class GraphBreak extends Error {
   /** Where, when that is not the instruction at which the graph ends. */
   at: UserPosition | undefined;
 
-  constructor(reason: BreakReason, detail: string) {
-    super(`${reason}: ${detail}`);
+  /** `cause`: the error that eager execution would throw here. */
+  constructor(reason: BreakReason, detail: string, cause?: unknown) {
+    super(`${reason}: ${detail}`, { cause });
     this.reason = reason;
     this.detail = detail;
   }

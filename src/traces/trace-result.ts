@@ -98,6 +98,8 @@ export type Outcome =
   | {
       readonly kind: 'break';
       readonly record: BreakRecord;
+      /** What eager execution would throw there. */
+      readonly cause?: unknown;
       readonly frames: readonly FrameRecipe[];
     };
 

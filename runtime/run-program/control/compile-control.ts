@@ -3,8 +3,10 @@ import type { ControlForm } from '../../ops/define-op.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../action.ts';
+import { compileAssert } from './assert.ts';
 import { compileCond, compileCondBackward } from './cond.ts';
 
+import { compilePrint } from './print.ts';
 import { compileWhile, compileWhileBackward } from './while-loop.ts';
 
 /** Ops with programs inside. */
@@ -23,6 +25,10 @@ export function compileControl(
       return compileCondBackward(step, values, bind);
     case 'whileBackward':
       return compileWhileBackward(step, values, bind);
+    case 'assert':
+      return compileAssert(step, values);
+    case 'print':
+      return compilePrint(step, values);
     default:
       return assertNever(form, 'control op');
   }

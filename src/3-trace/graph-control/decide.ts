@@ -1,8 +1,12 @@
 /** Reads and decisions that stay in the program. */
 
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { bind } from '../../../runtime/ops/bind.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
+import { assertOp } from '../../../runtime/program/control-ops.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
+import { protectionAt } from '../../bytecode/protection.ts';
 import { type Structure, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isControlFlowFile } from '../framework-files.ts';
@@ -11,7 +15,7 @@ import type { ScalarVariable, Variable } from '../variable.ts';
 import { type Start, startAt, startWith } from './follow.ts';
 import { fork } from './fork.ts';
 import { numberOf, type PathEnd, type Target } from './path.ts';
-import { readScalar } from './scalars.ts';
+import { asTruth, readScalar, scalarUnary } from './scalars.ts';
 
 /** More decisions than this inside one another: a loop is followed turn by turn and doesn't end. */
 const maxNesting = 64;
@@ -20,7 +24,7 @@ const maxNesting = 64;
 export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variable | undefined {
   if (fn !== Tensor.prototype.itemSync || receiver.kind !== 'tensor') return undefined;
   const { file } = t.top.closure.code.source;
-  if (t.control.policy !== 'always' && !isControlFlowFile(file)) return undefined;
+  if (t.control.policy === 'functions' && !isControlFlowFile(file)) return undefined;
   return readScalar(t, receiver);
 }
 
@@ -35,6 +39,8 @@ export function decide(
   const { code } = frame.closure;
   const structure = structureOf(code);
   const merge = structure.merges[frame.pc];
+  const checked = checkInstead(t, frame, test, structure, whenTrue, whenFalse);
+  if (checked !== undefined) return checked;
   planLoops(t, frame, structure, merge);
   if (t.control.depth >= maxNesting) {
     throw new GraphBreak('control-flow', `${maxNesting} decisions inside one another`);
@@ -46,6 +52,30 @@ export function decide(
     startAt(t, frame, whenFalse, stops),
   ]);
   return settle(t, frame, end);
+}
+
+/**
+ * Where one way can do nothing but throw, the program checks that it isn't taken. When it is, the run ends
+ * without an effect, and the user's own code throws the user's own error.
+ */
+function checkInstead(
+  t: Tracer,
+  frame: TraceFrame,
+  test: ScalarVariable,
+  { merges }: Structure,
+  whenTrue: Pc,
+  whenFalse: Pc,
+): Pc | undefined {
+  const throws = [whenTrue, whenFalse].map((pc) => merges[pc] === undefined);
+  if (throws[0] === throws[1] || t.frames.some(isProtected)) return undefined;
+  const truth = asTruth(t, throws[0] ? (scalarUnary(t, '!', test) as ScalarVariable) : test);
+  t.runApi(() => noGrad(() => bind(assertOp, [truth])));
+  return throws[0] ? whenFalse : whenTrue;
+}
+
+/** A throw would be caught. */
+function isProtected({ closure, pc }: TraceFrame): boolean {
+  return protectionAt(closure.code, pc) !== undefined;
 }
 
 /** A decision that may leave a loop makes the loop's end the program's. */

@@ -6,10 +6,11 @@ import type { Variable } from '../variable.ts';
 import type { PathEnd } from './path.ts';
 
 /**
- * Where decisions on values of the program become part of it. `always`: wherever they stand; a break where
- * that can't be. `functions`: only in `cond`, `whileLoop` and their like.
+ * Where decisions on values of the program become part of it. `always`: wherever they stand, and writes to
+ * the console, too. `possible`: wherever they stand and both ways come together alike; else the graph
+ * breaks. `functions`: only in `cond`, `whileLoop` and their like.
  */
-export type ControlPolicy = 'always' | 'functions';
+export type ControlPolicy = 'always' | 'possible' | 'functions';
 
 /** What is known of a loop whose end depends on values of the program. */
 type LoopPlan = 'while' | 'unrolled';

@@ -1,0 +1,23 @@
+import { ArgumentError } from '../../errors/errors.ts';
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { Action } from '../action.ts';
+
+/** A check of the user's has failed. Whoever runs the program runs the user's code instead, which throws. */
+export class FailedCheck extends ArgumentError {}
+
+export function compileAssert({ op }: Step, values: ValueTable): Action {
+  const [test] = op.inputs;
+  const meta = values[test!]!;
+  const { at } = op;
+  return (slots) => {
+    if (meta.device.downloadSync(meta, slots[test!]!)[0]) return;
+    throw new FailedCheck({
+      what: 'a check inside a program has failed',
+      given: 'a condition that is false',
+      expected: 'values for which the function does not throw',
+      remedy: 'see the throw statement there',
+      at,
+    });
+  };
+}
