@@ -3,6 +3,7 @@ import { formatPosition, type UserPosition } from '../runtime/errors/position.ts
 import { events } from '../runtime/memory/events.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
 import { type AnyFunction, findHomeObject } from './1-capture/capture.ts';
+import { isTensorFunction } from './3-trace/api.ts';
 import { type CapturedCode, isRefused } from './3-trace/code-of.ts';
 import type { Frame } from './bytecode/frame.ts';
 import { usesSuper } from './bytecode/uses-super.ts';
@@ -255,7 +256,7 @@ export class Captured {
     const pc = outcome.kind === 'break' ? outcome.frames[frames.length - 1]?.pc : undefined;
     if (pc === undefined) return this.#natively(frames, owned);
     const before = events.kernels;
-    stepTo(frames, pc, owned);
+    stepTo(frames, pc, owned, isTensorFunction);
     this.#stats.eagerKernels += events.kernels - before;
     const top = frames[frames.length - 1]!;
     const atReturn = top.closure.code.instructions[top.pc]!.op === 'return';
@@ -264,7 +265,7 @@ export class Captured {
 
   #step(frames: Frame[], owned: OwnedTensors): void {
     const before = events.kernels;
-    stepNatively(frames, owned);
+    stepNatively(frames, owned, isTensorFunction);
     this.#stats.eagerKernels += events.kernels - before;
   }
 

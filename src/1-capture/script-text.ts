@@ -25,6 +25,7 @@ export function makeScriptText(input: ScriptTextInput): ScriptText {
   const { text, url, startLine = 0, startColumn = 0 } = input;
   const starts = lineStarts(text);
   const scriptFile = url === '' ? '<anonymous>' : pathOf(url);
+  const lines = new Map<string, readonly string[] | undefined>();
   let loaded: OriginalFiles | undefined;
   const originals = () => {
     loaded ??= openOriginals(input, scriptFile);
@@ -54,8 +55,13 @@ export function makeScriptText(input: ScriptTextInput): ScriptText {
       return (column >= 0 && originals().position(line + 1, column)) || generated;
     },
     line(file, line) {
-      const content = originals().content(file) ?? readText(file);
-      if (content !== undefined) return splitLines(content)[line - 1];
+      // Every call that is traced asks for its text: the files are split once.
+      if (!lines.has(file)) {
+        const content = originals().content(file) ?? readText(file);
+        lines.set(file, content === undefined ? undefined : splitLines(content));
+      }
+      const known = lines.get(file);
+      if (known) return known[line - 1];
       if (file !== scriptFile) return undefined;
       return splitLines(text)[line - 1 - startLine];
     },

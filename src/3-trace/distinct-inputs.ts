@@ -22,8 +22,11 @@ export function distinctInputs(
   const differentiable = inputs.flatMap(({ source, tensor }, i) =>
     tensor.requiresGrad ? [{ source, id: ids[i]! }] : [],
   );
-  const uses = (id: ValueId) => ops.flatMap((op) => op.inputs).filter((each) => each === id).length;
-  const multiple = differentiable.filter(({ id }) => differentiable.length > 1 && uses(id) > 1);
+  const uses = new Map<ValueId, number>();
+  for (const op of ops) for (const id of op.inputs) uses.set(id, (uses.get(id) ?? 0) + 1);
+  const multiple = differentiable.filter(({ id }) => {
+    return differentiable.length > 1 && (uses.get(id) ?? 0) > 1;
+  });
   return multiple.map(({ source, id }) => {
     const others = differentiable.filter((other) => other.id !== id);
     return { kind: 'distinct', source, others: others.map((other) => other.source) };

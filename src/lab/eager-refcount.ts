@@ -4,12 +4,12 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isTensorFunction } from '../3-trace/api.ts';
 import { isRefused } from '../3-trace/code-of.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../3-trace/framework-files.ts';
-import type { Code } from '../bytecode/code.ts';
 import { reads } from '../bytecode/effects.ts';
 import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
-import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
-import { dyingBetween, liveBefore, liveDuring } from '../bytecode/liveness.ts';
+import type { Instruction, Opcode } from '../bytecode/instructions.ts';
+import { dyingBetween } from '../bytecode/liveness.ts';
 import { codeOf } from '../code-cache.ts';
+import { mayRead } from '../resume/held.ts';
 import { closureOf, runFrames } from '../resume/interpreter.ts';
 
 /**
@@ -81,7 +81,7 @@ class CountedRun {
   #release(value: unknown, frames: readonly Frame[]): void {
     // Parameters and other tensors that come from outside are not this run's to release.
     if (!(value instanceof Tensor) || !isTracked(value) || this.#shared.has(value)) return;
-    if (!frames.some((frame) => holds(frame, value))) value.dispose();
+    if (!frames.some((frame) => mayRead(frame, value))) value.dispose();
   }
 
   /** Remembers operands that something other than a register holds from now on. */
@@ -107,34 +107,6 @@ function enteredClosure(callee: unknown): Closure | undefined {
   if (isAsync) return undefined;
   const { file } = source;
   return isFrameworkFile(file) && !isInlinedFrameworkFile(file) ? undefined : found.closure;
-}
-
-/** Whether the frame may still read the tensor: from a live register, or an argument not yet taken. */
-function holds({ closure, pc, registers, args }: Frame, tensor: Tensor): boolean {
-  const { code } = closure;
-  for (const register of liveBefore(code)[pc]!) if (registers[register] === tensor) return true;
-  // A frame that waits for its call may also go on at the handler of a throw.
-  const waits = pc > 0 && code.instructions[pc - 1]!.op.startsWith('call');
-  for (const register of waits ? liveDuring(code, pc - 1) : []) {
-    if (registers[register] === tensor) return true;
-  }
-  return args.some((arg, index) => arg === tensor && pc <= lastTaken(closure.code, index));
-}
-
-const lastTakenOf = new WeakMap<Code, readonly Pc[]>();
-
-/** The last instruction that takes argument number `index`; -1 when none does. */
-function lastTaken(code: Code, index: number): Pc {
-  let last = lastTakenOf.get(code);
-  if (!last) {
-    const found: Pc[] = [];
-    code.instructions.forEach((instruction, pc) => {
-      if (instruction.op === 'arg') found[instruction.index] = pc;
-    });
-    last = found;
-    lastTakenOf.set(code, last);
-  }
-  return last[index] ?? -1;
 }
 
 /** Writes into objects that may outlive the call. */

@@ -2,10 +2,13 @@
 
 import { withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
-import { tensorMethods } from '../../runtime/tensor/methods.ts';
+import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { reads } from '../bytecode/effects.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import type { Instruction, Pc } from '../bytecode/instructions.ts';
+import type { Pc, Reg } from '../bytecode/instructions.ts';
+import { dyingBetween } from '../bytecode/liveness.ts';
+import { mayRead } from './held.ts';
 import { positionOf, step } from './interpreter.ts';
 import { executeFrame } from './machine.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
@@ -16,15 +19,21 @@ import { unwindTo } from './unwind.ts';
  * Runs the innermost frame's instruction, which is no return. A throw goes on at the innermost handler:
  * the frames above it are taken off.
  */
-export function stepNatively(frames: Frame[], owned: OwnedTensors): void {
+export function stepNatively(
+  frames: Frame[],
+  owned: OwnedTensors,
+  isTensorFunction: IsTensorFunction,
+): void {
   const top = frames.length - 1;
   const frame = frames[top]!;
-  escapeOperands(frame, owned);
+  const call = tensorCall(frame, isTensorFunction);
+  if (!call) escapeOperands(frame, owned);
   withPositionProvider(
     () => positionOf(frames),
     () => {
       try {
         withGradMode(frame.gradMode, () => step(frame));
+        if (call) settle(frames, call, owned);
       } catch (error) {
         if (!unwindTo(frames, top, error)) throw error;
       }
@@ -36,11 +45,16 @@ export function stepNatively(frames: Frame[], owned: OwnedTensors): void {
  * Runs the innermost frame natively until it stands at `pc`, at a return or at an `await`; calls are made
  * whole. A throw may have gone to a caller's handler: then execution stands there.
  */
-export function stepTo(frames: Frame[], pc: Pc, owned: OwnedTensors): void {
+export function stepTo(
+  frames: Frame[],
+  pc: Pc,
+  owned: OwnedTensors,
+  isTensorFunction: IsTensorFunction,
+): void {
   const depth = frames.length;
   const frame = frames[depth - 1]!;
   // Once at least: a loop may break where it began.
-  do stepNatively(frames, owned);
+  do stepNatively(frames, owned, isTensorFunction);
   while (frames.length === depth && frame.pc !== pc && !endsHere(frame));
 }
 
@@ -84,15 +98,45 @@ function runToEnd(stack: Frame[]): unknown {
   }
 }
 
-const dataReads: ReadonlySet<unknown> = new Set<unknown>(tensorMethods.reads);
+/** The functions of the tensor API: they keep no operand, and answer new tensors. */
+export type IsTensorFunction = (callee: unknown) => boolean;
 
-/** What native code gets to see may be kept by it, but for reads of data, which keep nothing. */
+/** A call of the tensor API, before it is made. */
+interface TensorCall {
+  readonly pc: Pc;
+  readonly result: Reg;
+  /** What the result's register holds before. */
+  readonly before: unknown;
+  readonly operands: ReadonlySet<unknown>;
+}
+
+function tensorCall(frame: Frame, isTensorFunction: IsTensorFunction): TensorCall | undefined {
+  const { closure, pc, registers } = frame;
+  const instruction = closure.code.instructions[pc]!;
+  if (instruction.op !== 'call' || !isTensorFunction(registers[instruction.callee]))
+    return undefined;
+  const operands = reads(instruction).map((reg) => registers[reg]);
+  const { dst: result } = instruction;
+  return { pc, result, before: registers[result], operands: new Set<unknown>(tensorsIn(operands)) };
+}
+
+/** What native code gets to see may be kept by it. */
 function escapeOperands(frame: Frame, owned: OwnedTensors): void {
   const instruction = frame.closure.code.instructions[frame.pc]!;
-  if (isDataRead(frame, instruction)) return;
   for (const reg of reads(instruction)) owned.escape(frame.registers[reg]);
 }
 
-function isDataRead(frame: Frame, instruction: Instruction): boolean {
-  return instruction.op === 'call' && dataReads.has(frame.registers[instruction.callee]);
+/** What the call has made is the frames' own, unless it was handed through; what it was the last to read goes. */
+function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors): void {
+  const frame = frames[frames.length - 1]!;
+  const { code } = frame.closure;
+  const value = frame.registers[call.result];
+  if (value instanceof Tensor && !call.operands.has(value)) owned.add(value);
+  if (owned.isEmpty) return;
+  const release = (tensor: unknown) => {
+    if (!(tensor instanceof Tensor) || !owned.has(tensor)) return;
+    if (!frames.some((each) => mayRead(each, tensor))) owned.release(tensor);
+  };
+  release(call.before);
+  for (const register of dyingBetween(code, call.pc, frame.pc)) release(frame.registers[register]);
 }

@@ -26,6 +26,17 @@ export class OwnedTensors {
     return this.#made ?? none;
   }
 
+  /** Made natively, and held by a register alone. */
+  add(tensor: Tensor): void {
+    this.#made ??= new Set();
+    this.#made.add(tensor);
+  }
+
+  /** No register holds it any more. */
+  release(tensor: Tensor): void {
+    this.#dispose(tensor);
+  }
+
   /** The function returns: what its value holds stays, the rest goes. */
   leave(value: unknown, made: readonly unknown[]): void {
     if (this.#owned.size === 0) return;

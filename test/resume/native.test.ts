@@ -38,21 +38,21 @@ const catching =
 describe('a native step that throws', () => {
   it('goes on at the handler of a frame below', () => {
     const frames = suspendedIn(catching, '(f) => { f(); }');
-    stepNatively(frames, new OwnedTensors());
+    stepNatively(frames, new OwnedTensors(), () => false);
     expect(frames).toHaveLength(1);
     expect(finishNatively(frames, new OwnedTensors())).toEqual(['kept', 'native']);
   });
 
   it('goes on in its own frame when that catches', () => {
     const frames = suspendedIn(catching, '(f) => { try { f(); } catch { return "inner"; } }');
-    stepNatively(frames, new OwnedTensors());
+    stepNatively(frames, new OwnedTensors(), () => false);
     expect(frames).toHaveLength(2);
     expect(finishNatively(frames, new OwnedTensors())).toBe('inner');
   });
 
   it('leaves when nothing catches', () => {
     const frames = suspendedIn('() => { (() => 1)(); }', '(f) => { f(); }');
-    expect(() => stepNatively(frames, new OwnedTensors())).toThrow('native');
+    expect(() => stepNatively(frames, new OwnedTensors(), () => false)).toThrow('native');
   });
 
   it('is caught by a frame below when the rest runs natively', () => {

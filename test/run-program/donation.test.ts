@@ -192,3 +192,21 @@ describe('run-program/donation', () => {
     x.dispose();
   });
 });
+
+describe('run-program/native calls between subgraphs', () => {
+  it('what a tensor function makes natively goes with its last register, and keeps no operand', () => {
+    const fn = toStatic((x: Tensor) => {
+      let y = x.mul(2);
+      for (let i = 0; i < 3; i++) {
+        // The break is inside the loop's turn: what follows it may run natively.
+        breakGraph();
+        const [large] = y.topk(n);
+        y = large.tanh();
+      }
+      return y;
+    });
+    const x = data([n]);
+    for (let i = 0; i < 3; i++) fn(x).dispose();
+    x.dispose();
+  });
+});
