@@ -14,6 +14,8 @@ import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { normalShare } from './normal-distribution.ts';
 
+export { dirac_, eye_, orthogonal_, sparse_ } from './init-structure.ts';
+
 export type FanMode = 'fanIn' | 'fanOut';
 export type Nonlinearity = 'linear' | 'conv2d' | 'sigmoid' | 'tanh' | 'relu' | 'leakyRelu' | 'selu';
 

@@ -26,12 +26,12 @@ export interface OneCycleLROptions extends MomentumCycle {
 
 /** Smith and Topin's cycle: up to the top, then down far below the start. Momentum 0.95 → 0.85 → 0.95. */
 export class OneCycleLR extends LRScheduler {
-  readonly #options: Required<OneCycleLROptions>;
+  protected readonly options: Required<OneCycleLROptions>;
 
   constructor(optimizer: Optimizer, options: OneCycleLROptions) {
     super(optimizer);
     positiveInteger('totalSteps', options.totalSteps);
-    this.#options = {
+    this.options = {
       pctStart: 0.3,
       annealStrategy: 'cos',
       divFactor: 25,
@@ -45,7 +45,7 @@ export class OneCycleLR extends LRScheduler {
   }
 
   override step(): void {
-    const { totalSteps } = this.#options;
+    const { totalSteps } = this.options;
     if (this.epoch + 1 >= totalSteps) {
       throw new ArgumentError({
         what: 'OneCycleLR: the cycle is over',
@@ -59,21 +59,21 @@ export class OneCycleLR extends LRScheduler {
 
   protected override apply(): void {
     super.apply();
-    const { cycleMomentum, baseMomentum, maxMomentum } = this.#options;
+    const { cycleMomentum, baseMomentum, maxMomentum } = this.options;
     if (!cycleMomentum) return;
-    const momentum = this.#between(this.epoch, maxMomentum, baseMomentum, maxMomentum);
+    const momentum = this.between(this.epoch, maxMomentum, baseMomentum, maxMomentum);
     for (const group of this.optimizer.groups) setMomentum(group, momentum);
   }
 
   override rate(_base: number, epoch: number, group: number): number {
-    const { maxLr, divFactor, finalDivFactor } = this.#options;
+    const { maxLr, divFactor, finalDivFactor } = this.options;
     const top = typeof maxLr === 'number' ? maxLr : maxLr[group]!;
     const start = top / divFactor;
-    return this.#between(epoch, start, top, start / finalDivFactor);
+    return this.between(epoch, start, top, start / finalDivFactor);
   }
 
-  #between(epoch: number, start: number, top: number, end: number): number {
-    const { totalSteps, pctStart, annealStrategy } = this.#options;
+  protected between(epoch: number, start: number, top: number, end: number): number {
+    const { totalSteps, pctStart, annealStrategy } = this.options;
     const peak = pctStart * totalSteps - 1;
     const way = annealStrategy === 'cos' ? cosine : linear;
     if (peak > 0 && epoch <= peak) return way(start, top, epoch / peak);
@@ -99,12 +99,12 @@ export interface CyclicLROptions extends MomentumCycle {
 
 /** Smith's triangles between two rates. Momentum moves between 0.8 and 0.9, against the rate. */
 export class CyclicLR extends LRScheduler {
-  readonly #options: Required<CyclicLROptions>;
+  protected readonly options: Required<CyclicLROptions>;
 
   constructor(optimizer: Optimizer, options: CyclicLROptions) {
     super(optimizer);
     const stepSizeUp = positiveInteger('stepSizeUp', options.stepSizeUp ?? 2000);
-    this.#options = {
+    this.options = {
       stepSizeDown: stepSizeUp,
       mode: 'triangular',
       gamma: 1,
@@ -114,29 +114,29 @@ export class CyclicLR extends LRScheduler {
       ...options,
       stepSizeUp,
     };
-    positiveInteger('stepSizeDown', this.#options.stepSizeDown);
+    positiveInteger('stepSizeDown', this.options.stepSizeDown);
     this.apply();
   }
 
   protected override apply(): void {
     super.apply();
-    const { cycleMomentum, baseMomentum, maxMomentum } = this.#options;
+    const { cycleMomentum, baseMomentum, maxMomentum } = this.options;
     if (!cycleMomentum) return;
-    const height = this.#height(this.epoch);
+    const height = this.height(this.epoch);
     const momentum = maxMomentum - (maxMomentum - baseMomentum) * height;
     for (const group of this.optimizer.groups) setMomentum(group, momentum);
   }
 
   override rate(_base: number, epoch: number, group: number): number {
-    const { baseLr, maxLr } = this.#options;
+    const { baseLr, maxLr } = this.options;
     const of = (rates: number | readonly number[]) =>
       typeof rates === 'number' ? rates : rates[group]!;
-    return of(baseLr) + (of(maxLr) - of(baseLr)) * this.#height(epoch);
+    return of(baseLr) + (of(maxLr) - of(baseLr)) * this.height(epoch);
   }
 
   /** From 0 at the base to 1 at the top, as the mode scales it. */
-  #height(epoch: number): number {
-    const { stepSizeUp, stepSizeDown, mode, gamma } = this.#options;
+  protected height(epoch: number): number {
+    const { stepSizeUp, stepSizeDown, mode, gamma } = this.options;
     const length = stepSizeUp + stepSizeDown;
     const cycle = Math.floor(epoch / length);
     const since = epoch - cycle * length;

@@ -12,13 +12,14 @@ export interface SchedulerState {
  */
 export abstract class LRScheduler {
   readonly optimizer: Optimizer;
-  #baseRates: readonly number[];
-  #epoch = 0;
+  // No private names: a captured step follows ordinary fields only.
+  protected baseRates: readonly number[];
+  protected epochs = 0;
 
   constructor(optimizer: Optimizer) {
     this.optimizer = optimizer;
     // Schedules made later start from the same rates.
-    this.#baseRates = optimizer.groups.map((group) => {
+    this.baseRates = optimizer.groups.map((group) => {
       group.initialLr ??= group.lr;
       return group.initialLr;
     });
@@ -26,7 +27,7 @@ export abstract class LRScheduler {
 
   /** Steps taken. */
   get epoch(): number {
-    return this.#epoch;
+    return this.epochs;
   }
 
   /** The rates in effect, one per group. */
@@ -35,7 +36,7 @@ export abstract class LRScheduler {
   }
 
   step(): void {
-    this.#epoch++;
+    this.epochs++;
     this.apply();
   }
 
@@ -45,25 +46,25 @@ export abstract class LRScheduler {
   /** Sets the rates of the current epoch. Constructors end with it. */
   protected apply(): void {
     this.optimizer.groups.forEach((group, i) => {
-      group.lr = this.rate(this.#baseRates[i]!, this.#epoch, i);
+      group.lr = this.rate(this.baseRates[i]!, this.epochs, i);
     });
   }
 
   stateDict(): SchedulerState {
-    return { epoch: this.#epoch, baseRates: [...this.#baseRates] };
+    return { epoch: this.epochs, baseRates: [...this.baseRates] };
   }
 
   loadStateDict(state: SchedulerState): void {
-    if (state.baseRates.length !== this.#baseRates.length) {
+    if (state.baseRates.length !== this.baseRates.length) {
       throw new ArgumentError({
         what: 'loadStateDict: a schedule of other groups',
         given: `${state.baseRates.length} rates`,
-        expected: `${this.#baseRates.length} rates, one per parameter group`,
+        expected: `${this.baseRates.length} rates, one per parameter group`,
         remedy: 'load the state of a schedule of the same optimizer',
       });
     }
-    this.#epoch = state.epoch;
-    this.#baseRates = [...state.baseRates];
+    this.epochs = state.epoch;
+    this.baseRates = [...state.baseRates];
     this.apply();
   }
 }

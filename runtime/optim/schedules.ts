@@ -8,15 +8,15 @@ type Factor = (epoch: number) => number;
 
 /** The first rate times a factor; one function for all groups, or one per group. */
 export class LambdaLR extends LRScheduler {
-  readonly #factors: readonly Factor[];
+  protected readonly factors: readonly Factor[];
 
   constructor(optimizer: Optimizer, factor: Factor | readonly Factor[]) {
     super(optimizer);
-    this.#factors = typeof factor === 'function' ? optimizer.groups.map(() => factor) : factor;
-    if (this.#factors.length !== optimizer.groups.length) {
+    this.factors = typeof factor === 'function' ? optimizer.groups.map(() => factor) : factor;
+    if (this.factors.length !== optimizer.groups.length) {
       throw new ArgumentError({
         what: 'LambdaLR: not one function per group',
-        given: `${this.#factors.length} functions for ${optimizer.groups.length} groups`,
+        given: `${this.factors.length} functions for ${optimizer.groups.length} groups`,
         expected: 'one function, or one per parameter group',
         remedy: 'pass a single function for all groups',
       });
@@ -25,7 +25,7 @@ export class LambdaLR extends LRScheduler {
   }
 
   override rate(base: number, epoch: number, group: number): number {
-    return base * this.#factors[group]!(epoch);
+    return base * this.factors[group]!(epoch);
   }
 }
 
@@ -142,21 +142,21 @@ export class PolynomialLR extends LRScheduler {
 
 /** Times the factors of all epochs so far, from the first on. */
 export class MultiplicativeLR extends LRScheduler {
-  readonly #factor: Factor;
+  protected readonly factor: Factor;
   /** Products up to each epoch, as far as they were asked for. */
-  readonly #products: number[] = [1];
+  protected readonly products: number[] = [1];
 
   constructor(optimizer: Optimizer, factor: Factor) {
     super(optimizer);
-    this.#factor = factor;
+    this.factor = factor;
     this.apply();
   }
 
   override rate(base: number, epoch: number): number {
-    for (let at = this.#products.length; at <= epoch; at++) {
-      this.#products.push(this.#products[at - 1]! * this.#factor(at));
+    for (let at = this.products.length; at <= epoch; at++) {
+      this.products.push(this.products[at - 1]! * this.factor(at));
     }
-    return base * this.#products[epoch]!;
+    return base * this.products[epoch]!;
   }
 }
 

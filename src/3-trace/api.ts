@@ -115,6 +115,7 @@ const traced: ReadonlySet<unknown> = new Set<unknown>([
     broadcast,
     conv,
     inPlace,
+    pointwiseInPlace,
     loss,
     matmul,
     movement,

@@ -1,0 +1,143 @@
+/** Initialisers that give a tensor a structure, by PyTorch's names: they write over it and answer it. */
+
+import { noGrad } from '../autograd/grad-mode.ts';
+import { deviceGuard } from '../device/current.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { randn } from '../ops/create.ts';
+import { copy_ } from '../ops/in-place.ts';
+import { argsort } from '../ops/order.ts';
+import { lt, maskedFill, mul } from '../ops/pointwise.ts';
+import { randnLike } from '../ops/random.ts';
+import { eye } from '../ops/ranges.ts';
+import { tensor as fromArray } from '../tensor/create.ts';
+import { newTypedArray } from '../tensor/dtype.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+function expectRank(use: string, target: Tensor, fits: boolean, expected: string): void {
+  if (fits) return;
+  throw new ShapeError({
+    what: `${use}: not for a tensor of this shape`,
+    given: formatSpec(target),
+    expected,
+    remedy: 'use normal_ or uniform_ for other tensors',
+  });
+}
+
+/** 1 on the diagonal of a matrix, 0 elsewhere. */
+export function eye_(target: Tensor): Tensor {
+  expectRank('eye_', target, target.rank === 2, 'a matrix');
+  const [rows, columns] = target.shape as [number, number];
+  noGrad(() =>
+    tidy(
+      () =>
+        void copy_(
+          target,
+          deviceGuard(target.device, () => eye(rows, columns)),
+        ),
+    ),
+  );
+  return target;
+}
+
+/** A convolution's weight [out, in / groups, …] that hands its channels on, as many as there are. */
+export function dirac_(target: Tensor, groups = 1): Tensor {
+  const { shape } = target;
+  const fits = target.rank >= 3 && target.rank <= 5 && shape[0]! % groups === 0;
+  expectRank('dirac_', target, fits, '[out, in, …kernel], out divisible by the groups');
+  const [out, channels] = shape as [number, number];
+  const field = sizeOf(shape.slice(2));
+  // The middle of the kernel; behind it when there is none.
+  const middle = shape.slice(2).reduce((at, size) => at * size + Math.floor(size / 2), 0);
+  const values = newTypedArray('float32', target.size);
+  const perGroup = out / groups;
+  for (let row = 0; row < out; row++) {
+    const channel = row % perGroup;
+    if (channel < channels) values[(row * channels + channel) * field + middle] = 1;
+  }
+  return written(target, values);
+}
+
+/**
+ * Saxe and others' start: rows of [rows, …] that are orthogonal and of length `gain`; columns where there
+ * are fewer of them. Normal numbers, made orthogonal by Gram and Schmidt, twice, on the host.
+ */
+export function orthogonal_(target: Tensor, gain = 1): Tensor {
+  expectRank('orthogonal_', target, target.rank >= 2, 'two dimensions or more');
+  const rows = target.shape[0]!;
+  const columns = target.size / Math.max(rows, 1);
+  const drawn = deviceGuard('cpu', () => randn([rows, columns]));
+  const values = Float64Array.from(drawn.dataSync());
+  drawn.dispose();
+  if (rows <= columns) orthonormalize(values, rows, columns, columns, 1);
+  else orthonormalize(values, columns, rows, 1, columns);
+  return written(
+    target,
+    Float32Array.from(values, (value) => gain * value),
+  );
+}
+
+/** `count` vectors of `length` elements; vector i begins at i · `from`, its elements lie `by` apart. */
+function orthonormalize(
+  values: Float64Array,
+  count: number,
+  length: number,
+  from: number,
+  by: number,
+): void {
+  const dot = (i: number, j: number) => {
+    let sum = 0;
+    for (let k = 0; k < length; k++) sum += values[i * from + k * by]! * values[j * from + k * by]!;
+    return sum;
+  };
+  for (let i = 0; i < count; i++) {
+    // Once leaves what rounding lost; the second time takes that away.
+    for (let pass = 0; pass < 2; pass++) {
+      for (let j = 0; j < i; j++) {
+        const share = dot(i, j);
+        for (let k = 0; k < length; k++)
+          values[i * from + k * by]! -= share * values[j * from + k * by]!;
+      }
+    }
+    const scale = 1 / Math.sqrt(dot(i, i));
+    for (let k = 0; k < length; k++) values[i * from + k * by]! *= scale;
+  }
+}
+
+/** Martens' start: normal numbers, of which a part `sparsity` of each column of a matrix is 0. */
+export function sparse_(target: Tensor, sparsity: number, std = 0.01): Tensor {
+  expectRank('sparse_', target, target.rank === 2, 'a matrix');
+  if (!(sparsity >= 0 && sparsity <= 1)) {
+    throw new ArgumentError({
+      what: 'sparse_: not a part',
+      given: `sparsity = ${sparsity}`,
+      expected: 'a number from 0 to 1',
+      remedy: 'pass the part of each column that is 0',
+    });
+  }
+  const empty = Math.ceil(sparsity * target.shape[0]!);
+  noGrad(() =>
+    tidy(() => {
+      // Places in a random order of each column: the first ones are left empty.
+      const places = argsort(randnLike(target), 0);
+      copy_(target, maskedFill(mul(randnLike(target), std), lt(places, empty), 0));
+    }),
+  );
+  return target;
+}
+
+function written(target: Tensor, values: Float32Array): Tensor {
+  const { shape } = target;
+  noGrad(() =>
+    tidy(
+      () =>
+        void copy_(
+          target,
+          deviceGuard(target.device, () => fromArray(values, { shape })),
+        ),
+    ),
+  );
+  return target;
+}

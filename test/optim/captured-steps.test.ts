@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type CapturedStats,
+  memory,
+  mseLoss,
+  nn,
+  optim,
+  randn,
+  seed,
+  type Tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
+
+type Make = (parameters: Tensor[]) => optim.Optimizer;
+
+const optimizers: Readonly<Record<string, Make>> = {
+  'SGD with dampening': (own) => new optim.SGD(own, { lr: 0.1, momentum: 0.9, dampening: 0.5 }),
+  Adam: (own) => new optim.Adam(own, { lr: 0.1, amsgrad: true, maximize: true }),
+  AdamW: (own) => new optim.AdamW(own, { lr: 0.1 }),
+  Adamax: (own) => new optim.Adamax(own, { lr: 0.1 }),
+  NAdam: (own) => new optim.NAdam(own, { lr: 0.1 }),
+  RAdam: (own) => new optim.RAdam(own, { lr: 0.1, betas: [0.8, 0.9] }),
+  RMSprop: (own) => new optim.RMSprop(own, { centered: true, momentum: 0.9 }),
+  Adagrad: (own) => new optim.Adagrad(own, { lrDecay: 0.1, weightDecay: 0.1 }),
+  Adadelta: (own) => new optim.Adadelta(own),
+  Rprop: (own) => new optim.Rprop(own),
+  ASGD: (own) => new optim.ASGD(own, { t0: 2 }),
+};
+
+type Schedule = (optimizer: optim.Optimizer) => { step(): void };
+
+const schedules: Readonly<Record<string, Schedule>> = {
+  LinearLR: (own) => new optim.LinearLR(own, { totalIters: 3 }),
+  CosineAnnealingLR: (own) => new optim.CosineAnnealingLR(own, 10),
+  OneCycleLR: (own) => new optim.OneCycleLR(own, { maxLr: 0.1, totalSteps: 10 }),
+  SequentialLR: (own) =>
+    new optim.SequentialLR(
+      own,
+      [new optim.ConstantLR(own, 0.1, 2), new optim.ExponentialLR(own, 0.9)],
+      [2],
+    ),
+};
+
+type Step = (x: Tensor, y: Tensor) => Tensor;
+
+function train(make: Make, schedule: Schedule | null, prepare: (step: Step) => Step) {
+  const before = memory.stats('cpu').allocated;
+  seed(4);
+  const [x, y, model] = [randn([8, 3]), randn([8, 2]), new nn.Linear(3, 2)];
+  const optimizer = make(model.parameters());
+  const rates = schedule?.(optimizer);
+  const run = prepare((input, target) => {
+    const loss = mseLoss(model.forward(input), target);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    rates?.step();
+    return loss;
+  });
+  const seen: number[][] = [];
+  for (let i = 0; i < 6; i++) {
+    using loss = run(x, y);
+    seen.push([loss.itemSync(), ...model.weight.dataSync(), ...model.bias!.dataSync()]);
+    seen.push([optimizer.lr]);
+  }
+  for (const own of [x, y, model, optimizer]) own.dispose();
+  expect(memory.stats('cpu').allocated).toBe(before);
+  return seen;
+}
+
+function expectCaptured(make: Make, schedule: Schedule | null): CapturedStats {
+  const eager = train(make, schedule, (step) => (x, y) => tidy(() => step(x, y)));
+  let stats: CapturedStats | undefined;
+  const captured = train(make, schedule, (step) => {
+    const run = toStatic(step);
+    return (x, y) => {
+      const loss = run(x, y);
+      stats = run.stats();
+      return loss;
+    };
+  });
+  expect(captured).toEqual(eager);
+  return stats!;
+}
+
+describe('a whole step is one graph with', () => {
+  it.each(Object.entries(optimizers))('%s', (_name, make) => {
+    const stats = expectCaptured(make, null);
+    expect(stats).toMatchObject({ breaks: [], fallbacks: [] });
+  });
+
+  it.each(Object.entries(schedules))('%s in it', (_name, schedule) => {
+    const stats = expectCaptured((own) => new optim.AdamW(own, { lr: 0.1 }), schedule);
+    expect(stats).toMatchObject({ breaks: [], fallbacks: [] });
+  });
+});
