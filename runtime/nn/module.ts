@@ -10,6 +10,7 @@ import {
   type ForwardPreHook,
 } from './module-hooks.ts';
 import { type LoadOptions, type LoadResult, loadInto, type StateDict } from './module-state.ts';
+import { moduleText } from './module-text.ts';
 import { isModule, namedModules, namedTensors, replaceTensors, stateOf } from './module-walk.ts';
 import { isBuffer, type Parameter, sameRole } from './parameter.ts';
 
@@ -167,6 +168,11 @@ export abstract class Module {
     }
     for (const [old, current] of moved) if (old !== current) release(old);
     return this;
+  }
+
+  /** The tree of modules, a line each. */
+  toString(): string {
+    return moduleText(this);
   }
 
   /** Gives back the memory of every tensor below, with its gradient. */

@@ -34,7 +34,8 @@ describe('stateDict', () => {
     module.inner.bias!.requiresGrad_(false);
     expect(keys(module)).toEqual(['inner.bias', 'inner.weight', 'mean']);
     expect(Array.from(module.namedBuffers(), ([name]) => name)).toEqual(['mean', 'scratch']);
-    expect(module.buffers()).toEqual([module.mean, module.scratch]);
+    const [mean, scratch] = module.buffers();
+    expect([mean === module.mean, scratch === module.scratch]).toEqual([true, true]);
   });
 
   it('copies into another module, without leaving bytes behind', () => {

@@ -1,0 +1,45 @@
+import { formatSpec } from '../tensor/meta.ts';
+import { formatShape } from '../tensor/shape.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import type { Module } from './module.ts';
+import { isModule } from './module-walk.ts';
+
+/**
+ * A module and what is in it, a line each, as PyTorch prints it: tensors with dtype and shape, settings by
+ * name.
+ *
+ *     Sequential(
+ *       (0): Linear(weight: f32[4,2], bias: f32[4])
+ *       (1): Dropout(p=0.5)
+ *     )
+ */
+export function moduleText(module: Module, above: ReadonlySet<Module> = new Set()): string {
+  const name = module.constructor.name;
+  if (above.has(module)) return `${name}(…)`;
+  const path = new Set([...above, module]);
+  const settings: string[] = [];
+  const children: string[] = [];
+  for (const [key, value] of Object.entries(module)) {
+    if (key !== 'training') settings.push(...settingsOf(key, value));
+  }
+  for (const [key, value] of module.ownEntries()) {
+    if (!isModule(value)) continue;
+    const text = moduleText(value, path).replaceAll('\n', '\n  ');
+    children.push(`  (${module.stateName(key)}): ${text}`);
+  }
+  const own = settings.join(', ');
+  if (children.length === 0) return `${name}(${own})`;
+  return [`${name}(${own}`, ...children, ')'].join('\n');
+}
+
+function settingsOf(key: string, value: unknown): string[] {
+  if (value instanceof Tensor) return [`${key}: ${formatSpec(value)}`];
+  if (['number', 'string', 'boolean'].includes(typeof value)) return [`${key}=${value}`];
+  if (Array.isArray(value)) {
+    const numbers = value.length > 0 && value.every((own) => typeof own === 'number');
+    if (numbers) return [`${key}=${formatShape(value)}`];
+    return value.flatMap((own, i) => settingsOf(`${key}.${i}`, own));
+  }
+  const plain = value && Object.getPrototypeOf(value) === Object.prototype;
+  return plain ? Object.entries(value).flatMap(([name, own]) => settingsOf(name, own)) : [];
+}
