@@ -8,7 +8,7 @@ interface JumpTarget {
   readonly end?: Label;
   /** Loops only. */
   readonly next?: Label;
-  /** Closes a for-of's iterator on every way out that isn't its own end. */
+  /** Closes an iterator on every way out that isn't its own end. */
   readonly close?: Close;
   /** A try's `finally`, which every way out runs through. */
   readonly finalizer?: Finalizer;
@@ -42,6 +42,11 @@ export class JumpTargets {
 
   withinBlock(end: Label, body: () => void): void {
     this.push({ end, labels: this.takeLabels(), anonymous: true }, body);
+  }
+
+  /** Part of an expression that holds an iterator open: a generator may be told to return in it. */
+  withinIterator(close: Close, body: () => void): void {
+    this.push({ close, labels: [], anonymous: true }, body);
   }
 
   /** The statements whose throws `handler` gets, in `error`; ways out are outside of them. */

@@ -80,23 +80,33 @@ function takeArray(
   const mark = l.code.mark();
   const iterator = l.code.temp();
   l.code.emit({ op: 'getIterator', dst: iterator, iterable: value }, span);
-  for (const element of node.elements) {
-    const elementMark = l.code.mark();
-    if (element?.type === 'RestElement') takeRest(l, element, iterator, how);
-    else {
-      const at = element ? spanOf(element) : spanOf(node);
-      const store = element ? lowerTarget(l, element, how) : undefined;
-      const item = element ? elementRegister(l, element) : l.code.temp();
-      const end = l.code.label();
-      l.code.emit({ op: 'const', dst: item, value: undefined }, at);
-      l.code.iteratorNext(item, iterator, end, at);
-      l.code.bind(end);
-      store?.(item, at);
+  const close = (at: Span): void => l.code.emit({ op: 'iteratorClose', iterator }, at);
+  l.targets.withinIterator(close, () => {
+    for (const element of node.elements) {
+      const elementMark = l.code.mark();
+      if (element?.type === 'RestElement') takeRest(l, element, iterator, how);
+      else takeElement(l, element, iterator, element ? spanOf(element) : spanOf(node), how);
+      l.code.release(elementMark);
     }
-    l.code.release(elementMark);
-  }
-  l.code.emit({ op: 'iteratorClose', iterator }, spanOf(node));
+  });
+  close(spanOf(node));
   l.code.release(mark);
+}
+
+function takeElement(
+  l: Lowering,
+  element: Pattern | null,
+  iterator: Reg,
+  at: Span,
+  how: 'assign' | 'declare',
+): void {
+  const store = element ? lowerTarget(l, element, how) : undefined;
+  const item = element ? elementRegister(l, element) : l.code.temp();
+  const end = l.code.label();
+  l.code.emit({ op: 'const', dst: item, value: undefined }, at);
+  l.code.iteratorNext(item, iterator, end, at);
+  l.code.bind(end);
+  store?.(item, at);
 }
 
 function takeRest(l: Lowering, node: RestElement, iterator: Reg, how: 'assign' | 'declare'): void {

@@ -33,15 +33,34 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     });
     return result;
   };
-  for (const file of files) void add(file);
-  if (files.length === 0 || !process.stdin.isTTY) {
-    for await (const line of createInterface({ input: process.stdin })) {
-      if (line.trim() !== '') void add(line.trim());
-    }
-  }
+  const given = Promise.all(files.map(add));
+  // Without files the names come from there alone; with files, whoever has none to add may keep it open.
+  await readNames(add, files.length === 0 ? undefined : given);
   await written;
   await pool.close();
   if (failed) process.exitCode = 1;
+}
+
+/** How long standard input may be silent once `given` is done. */
+const graceMilliseconds = 1000;
+
+/** A name per line, to the end of standard input. */
+async function readNames(add: (file: string) => void, given?: Promise<unknown>): Promise<void> {
+  if (given && process.stdin.isTTY) return;
+  const lines = createInterface({ input: process.stdin });
+  let silent = true;
+  lines.on('line', (line) => {
+    silent = false;
+    if (line.trim() !== '') add(line.trim());
+  });
+  const ended = new Promise((resolve) => lines.once('close', resolve));
+  const finished = given?.then(async () => {
+    await new Promise((resolve) => setTimeout(resolve, graceMilliseconds).unref());
+    if (silent) lines.close();
+    return ended;
+  });
+  await (finished ? Promise.race([ended, finished]) : ended);
+  if (silent) process.stdin.destroy();
 }
 
 function executorOf(name = 'machine'): 'machine' | 'interpreter' {

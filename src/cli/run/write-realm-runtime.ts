@@ -1,0 +1,8 @@
+/** Part of building the package: puts the runtime of a realm beside the command, as one text. */
+
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { bundleRealm } from './realm-runtime.ts';
+
+const entry = fileURLToPath(new URL('../../resume/realm.js', import.meta.url));
+writeFileSync(new URL('./realm-runtime.txt', import.meta.url), await bundleRealm(entry));
