@@ -24,7 +24,10 @@ const maxNestedBlocks = 500;
  * is called `F.pc` is the calling instruction, so that positions can be told; only an `await` writes
  * more of the frame, all that goes on after it. The shape is structured where the graph allows, unless `shape` says otherwise.
  */
-export function machineText(code: Code, entries: readonly Pc[], shape?: MachineShape): string {
+export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape): string {
+  // The list may come from a realm whose arrays are no longer what they were.
+  const entries: Pc[] = [];
+  for (let i = 0; i < at.length; i++) entries.push(at[i]!);
   const names: string[] = [];
   const readerOf = (name: string): number => {
     if (!names.includes(name)) names.push(name);

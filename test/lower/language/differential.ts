@@ -1,0 +1,146 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { Scope } from '../../../src/bytecode/frame.ts';
+import { drive } from '../../../src/resume/async-frame.ts';
+import { activate } from '../../../src/resume/interpreter.ts';
+import { type Execution, machines } from '../../../src/resume/machine.ts';
+import { lowerChecked } from '../parse-function.ts';
+
+/**
+ * The body of a function. It sees `log`, to note what happens; `spy(name, items)`, an iterable that
+ * notes how it is iterated; `watch(name, object)`, a proxy that notes every access; `rejects` and `turn`
+ * for asynchronous code.
+ */
+export type Cases = Readonly<Record<string, string>>;
+
+export interface Mode {
+  readonly sloppy?: boolean;
+  readonly async?: boolean;
+}
+
+const executions: readonly Execution[] = [
+  { executor: 'machine' },
+  { executor: 'interpreter' },
+  { executor: 'machine', suspendEverywhere: true },
+  { executor: 'interpreter', suspendEverywhere: true },
+];
+
+/** Every case natively, by both executors, and by both with the frame resumed at every instruction. */
+export function sameAsNative(area: string, cases: Cases, mode: Mode = {}): void {
+  describe(area, () => {
+    for (const [name, body] of Object.entries(cases)) {
+      it(name, async () => {
+        const text = functionText(body, mode);
+        const expected = await outcome((helpers) => native(text, helpers));
+        for (const execution of executions) {
+          const found = await outcome((helpers) => byBytecode(text, mode, execution, helpers));
+          expect(found, inspect(execution)).toBe(expected);
+        }
+      });
+    }
+  });
+}
+
+const names = ['log', 'spy', 'watch', 'turn'] as const;
+type Helpers = Readonly<Record<(typeof names)[number], unknown>>;
+
+function functionText(body: string, { sloppy, async }: Mode): string {
+  const strict = sloppy ? '' : '"use strict";';
+  return `(${async ? 'async ' : ''}function () { ${strict} ${body} })`;
+}
+
+function native(text: string, helpers: Helpers): unknown {
+  const make = new Function(...names, `return ${text}`);
+  return (make(...names.map((name) => helpers[name])) as () => unknown)();
+}
+
+function byBytecode(text: string, mode: Mode, execution: Execution, helpers: Helpers): unknown {
+  const code = lowerChecked(text, !mode.sloppy);
+  const closure = { code, scope: scopeOf(helpers), cells: [] };
+  const machineFor = machines(execution);
+  if (!code.isAsync) return machineFor(code)(activate(closure, undefined, []));
+  return drive(activate(closure, undefined, []), machineFor(code));
+}
+
+function scopeOf(helpers: Helpers): Scope {
+  const values = helpers as Readonly<Record<string, unknown>>;
+  const global = globalThis as unknown as Record<string, unknown>;
+  const get = (name: string): unknown => {
+    if (name in values) return values[name];
+    if (name in global) return global[name];
+    throw new ReferenceError(`${name} is not defined`);
+  };
+  return {
+    has: (name) => name in values || name in global,
+    get,
+    set(name, value, strict) {
+      if (strict && !(name in global)) throw new ReferenceError(`${name} is not defined`);
+      global[name] = value;
+    },
+    reader: (name) => () => get(name),
+    isConstant: () => false,
+  };
+}
+
+async function outcome(run: (helpers: Helpers) => unknown): Promise<string> {
+  const entries: string[] = [];
+  const log = (...values: unknown[]): unknown => {
+    entries.push(values.map(show).join(' '));
+    return values.at(-1);
+  };
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  let end: string;
+  try {
+    end = `returns ${show(await run({ log, spy: spyWith(log), watch: watchWith(log), turn }))}`;
+  } catch (error) {
+    end = `throws ${show(error)}`;
+  }
+  await turn();
+  return [...entries, end].join('\n');
+}
+
+function show(value: unknown): string {
+  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  if (typeof value === 'function') return `function ${value.name}/${value.length}`;
+  return inspect(value, { depth: 4, showProxy: false });
+}
+
+type Log = (...values: unknown[]) => unknown;
+
+const spyWith =
+  (log: Log) =>
+  (name: string, items: readonly unknown[], methods: object = {}) => ({
+    [Symbol.iterator]() {
+      log(name, 'open');
+      let next = 0;
+      return {
+        next(value: unknown) {
+          log(name, 'next', value);
+          const done = next >= items.length;
+          return { done, value: items[next++] };
+        },
+        return(value: unknown) {
+          log(name, 'return', value);
+          return { done: true, value };
+        },
+        ...methods,
+      };
+    },
+  });
+
+const watchWith =
+  (log: Log) =>
+  (name: string, target: object): object => {
+    const traps = Object.getOwnPropertyNames(Reflect) as (keyof typeof Reflect)[];
+    const handler = Object.fromEntries(
+      traps.map((trap) => [
+        trap,
+        (...args: unknown[]) => {
+          const key = typeof args[1] === 'object' ? '' : String(args[1]);
+          log(`${name}.${String(trap)}`, key);
+          return (Reflect[trap] as (...args: unknown[]) => unknown)(...args);
+        },
+      ]),
+    );
+    return new Proxy(target, handler);
+  };
