@@ -1,6 +1,6 @@
 import type { Frame } from '../bytecode/frame.ts';
 import { iteratorOf, iteratorResult, type Protocol, protocolOf } from './iterator-record.ts';
-import { notIterable } from './native-errors.ts';
+import { notDelegable, notIterable } from './native-errors.ts';
 import { apply, isObject } from './primordials.ts';
 
 /** An iteration of `for await`: its `next` is looked up once. */
@@ -31,7 +31,6 @@ function asyncIteratorOf(
   iterable: unknown,
   fail: () => TypeError,
 ): AsyncIterator<unknown> | undefined {
-  if (iterable === undefined || iterable === null) throw fail();
   const method = (iterable as AsyncIterable<unknown>)[Symbol.asyncIterator];
   if (method === undefined || method === null) return undefined;
   if (typeof method !== 'function') throw fail();
@@ -44,9 +43,8 @@ function asyncIteratorOf(
  * What the engine's own `yield*` is to iterate. The iterator is taken here, where the error names the
  * user's expression; everything after is the engine's.
  */
-export function delegateOf({ closure, pc }: Frame, iterable: unknown, isAsync: boolean): object {
-  const what = isAsync ? 'async iterable' : 'iterable';
-  const fail = () => notIterable(closure.code, pc, iterable, what);
+export function delegateOf(iterable: unknown, isAsync: boolean): object {
+  const fail = () => notDelegable(iterable, isAsync);
   const iterator = isAsync ? asyncIteratorOf(iterable, fail) : undefined;
   if (iterator) return { __proto__: null, [Symbol.asyncIterator]: () => iterator };
   const inner = iteratorOf(iterable, fail);

@@ -62,7 +62,13 @@ function expressionAt(code: Code, pc: Pc): Expression | undefined {
   }
 }
 
-function valueText(value: unknown): string {
+/** V8's words for `yield*` of what can't be iterated. */
+export const notDelegableText = (value: unknown, isAsync: boolean): string =>
+  isAsync
+    ? `yield* ${'(intermediate value)'.repeat(4)} is not async iterable`
+    : notIterableValue(value);
+
+export function valueText(value: unknown): string {
   if (value === undefined) return 'undefined';
   if (value !== null && (typeof value === 'object' || typeof value === 'function')) {
     return typeof value;

@@ -34,21 +34,21 @@ export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =
 export const asyncGeneratorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   asyncDriver((thisValue, args) => started(begin(thisValue, args), machine), machine);
 
-function driver(begin: Begin, machine: Machine) {
+/** `pending`: how the machine has stopped already. */
+function driver(begin: Begin, machine: Machine, pending?: Suspended) {
   return function* (
     this: unknown,
     // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
     ...{ [absent]: frame = begin(this, listOf(arguments)) }: Arguments
   ): Generator<unknown, unknown> {
-    for (;;) {
-      const result = machine(frame);
+    for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
       if (!(result instanceof Suspended)) return result;
       let way: Way = 'return';
       let value: unknown = placeholder;
       try {
         value =
           yieldAt(frame).mode === 'delegate'
-            ? yield* delegateOf(frame, result.value, false) as Iterable<unknown>
+            ? yield* delegateOf(result.value, false) as Iterable<unknown>
             : yield result.value;
         way = 'next';
       } catch (error) {
@@ -57,11 +57,15 @@ function driver(begin: Begin, machine: Machine) {
       } finally {
         if (way === 'return') {
           goOn(frame, way, value);
-          const last = yield* apply(
-            driver(() => frame, machine),
-            undefined,
-            [],
-          );
+          const rest = machine(frame);
+          const last =
+            rest instanceof Suspended
+              ? yield* apply(
+                  driver(() => frame, machine, rest),
+                  undefined,
+                  [],
+                )
+              : rest;
           // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
           if (last !== placeholder) return last;
         }
@@ -71,14 +75,13 @@ function driver(begin: Begin, machine: Machine) {
   };
 }
 
-function asyncDriver(begin: Begin, machine: Machine) {
+function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
   return async function* (
     this: unknown,
     // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
     ...{ [absent]: frame = begin(this, listOf(arguments)) }: Arguments
   ): AsyncGenerator<unknown, unknown> {
-    for (;;) {
-      const result = machine(frame);
+    for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
       if (!(result instanceof Suspended)) {
         // Returning a value waits for it, which the body has done.
         if (result === undefined) return;
@@ -91,7 +94,7 @@ function asyncDriver(begin: Begin, machine: Machine) {
         if (mode === 'return') return result.value;
         if (mode === 'await') value = await result.value;
         else if (mode === 'yield') value = yield result.value;
-        else value = yield* delegateOf(frame, result.value, true) as AsyncIterable<unknown>;
+        else value = yield* delegateOf(result.value, true) as AsyncIterable<unknown>;
         way = 'next';
       } catch (error) {
         way = 'throw';
@@ -99,11 +102,29 @@ function asyncDriver(begin: Begin, machine: Machine) {
       } finally {
         if (way === 'return') {
           goOn(frame, way, value);
-          const last = yield* apply(
-            asyncDriver(() => frame, machine),
-            undefined,
-            [],
-          );
+          let last = machine(frame);
+          // Waiting here costs no turn more than natively; a generator inside would.
+          while (last instanceof Suspended && yieldAt(frame).mode === 'await') {
+            let way: Way = 'next';
+            let waited: unknown;
+            try {
+              waited = await last.value;
+            } catch (error) {
+              way = 'throw';
+              waited = error;
+            }
+            goOn(frame, way, waited);
+            last = machine(frame);
+          }
+          if (last instanceof Suspended) {
+            last = yield* apply(
+              asyncDriver(() => frame, machine, last),
+              undefined,
+              [],
+            );
+          }
+          // biome-ignore lint/correctness/noUnsafeFinally: the body ends without a value
+          if (last === undefined) return;
           // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
           if (last !== placeholder) return last;
         }

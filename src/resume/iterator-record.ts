@@ -1,3 +1,4 @@
+import { notMethod } from './native-errors.ts';
 import { apply, isArray, isObject } from './primordials.ts';
 
 /** An iteration under way: what an iterator register holds. */
@@ -55,9 +56,7 @@ class ProtocolIterator extends IteratorRecord {
     this.done = true;
     const method = this.iterator.return;
     if (method === undefined || method === null) return;
-    if (typeof method !== 'function') {
-      throw new TypeError(`${String(method)} is not a function`);
-    }
+    if (typeof method !== 'function') throw notMethod(method);
     iteratorResult(apply(method, this.iterator, []));
   }
 }

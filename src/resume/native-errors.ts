@@ -1,6 +1,6 @@
 import type { Code } from '../bytecode/code.ts';
 import type { Pc } from '../bytecode/instructions.ts';
-import { notCallableText, notIterableText } from './call-site-text.ts';
+import { notCallableText, notDelegableText, notIterableText, valueText } from './call-site-text.ts';
 
 /** Errors with V8's words for the failing expression; they belong to the realm of this file. */
 
@@ -13,3 +13,10 @@ export const notIterable = (
   value: unknown,
   what: 'iterable' | 'async iterable' = 'iterable',
 ): TypeError => new TypeError(notIterableText(code, pc, value, what));
+
+export const notDelegable = (value: unknown, isAsync: boolean): TypeError =>
+  new TypeError(notDelegableText(value, isAsync));
+
+/** Of a method that the protocol of iterators calls. */
+export const notMethod = (value: unknown): TypeError =>
+  new TypeError(`${valueText(value)} is not a function`);

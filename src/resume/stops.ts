@@ -42,6 +42,7 @@ export function stopsEverywhere(
         current = copyOf(current);
         continue;
       }
+      if (current === frame) return result;
       // Whoever drives the frame knows the first one.
       frame.pc = current.pc;
       frame.registers.length = 0;

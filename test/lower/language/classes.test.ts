@@ -15,7 +15,8 @@ sameAsNative('classes', {
   'the own name is constant inside and free outside': `
     let A = class B { static f() { try { B = 1; } catch (e) { log(e); } return B; } };
     const f = A.f; const was = A; A = null; return f() === was;`,
-  'a class before its declaration': 'try { new A(); } catch (e) { log(e); } class A {} return new A() instanceof A;',
+  'a class before its declaration':
+    'try { new A(); } catch (e) { log(e); } class A {} return new A() instanceof A;',
   'heritage sees the name uninitialised': 'try { class A extends A {} } catch (e) { log(e); }',
   'names of anonymous classes': `
     const a = class {}; const { b = class {} } = {}; const o = { c: class {}, ['d' + 1]: class {}, e: class { static name = 'own'; } };
@@ -39,14 +40,18 @@ sameAsNative('classes', {
     class B extends Object { constructor(v) { return v; } }
     log(new A(o), new A(undefined), new B(o));
     for (const f of [() => new A(1), () => new B(undefined), () => new B(null)]) try { f(); } catch (e) { log(e); }`,
-  'what a base constructor returns': 'class A { constructor(v) { this.a = 1; return v; } } return [new A(5), new A({ b: 2 })];',
-  'a class that is called': 'class A {} try { A(); } catch (e) { log(e.constructor === TypeError); } try { A.call({}); } catch (e) { log(e.name); }',
+  'what a base constructor returns':
+    'class A { constructor(v) { this.a = 1; return v; } } return [new A(5), new A({ b: 2 })];',
+  'a class that is called':
+    'class A {} try { A(); } catch (e) { log(e.constructor === TypeError); } try { A.call({}); } catch (e) { log(e.name); }',
   'extends null': `
     class A extends null { static s() { return 1; } m() {} }
     log(Object.getPrototypeOf(A.prototype), Object.getPrototypeOf(A) === Function.prototype, A.s());
     try { new A(); } catch (e) { log(e.name); }`,
-  'extends what is no constructor': 'for (const P of [1, undefined, () => {}, { prototype: 1 }]) try { class A extends P {} } catch (e) { log(e.name); }',
-  'reads of the parent': 'class A extends watch("P", class P { constructor() { log("made"); } }) {} return new A() instanceof A;',
+  'extends what is no constructor':
+    'for (const P of [1, undefined, () => {}, { prototype: 1 }]) try { class A extends P {} } catch (e) { log(e.name); }',
+  'reads of the parent':
+    'class A extends watch("P", class P { constructor() { log("made"); } }) {} return new A() instanceof A;',
   'extends built-ins': `
     class L extends Array { last() { return this[this.length - 1]; } } const l = L.from([1, 2, 3]); log(l.last(), l instanceof L, l.length, Array.isArray(l));
     class E extends Error { constructor(m) { super(m); this.name = 'E'; } } try { throw new E('x'); } catch (e) { log(e instanceof E, e.message, String(e)); }
@@ -95,7 +100,10 @@ sameAsNative('private names', {
   'nested classes and shadowing': `
     class A { #x = 'outer'; m() { const self = this; return class { #x = 'inner'; y = [this.#x]; static o = self.#o; }; } get #o() { return this.#x; } n() { return class { z(o) { return o.#x; } }; } }
     const a = new A(); return [new (a.m())().y, a.m().o, new (a.n())().z(a)];`,
-  'destructured into private names': 'class A { #a; #b; m() { [this.#a, this.#b = 5] = [1]; ({ x: this.#a } = { x: 7 }); return [this.#a, this.#b]; } } return new A().m();',
-  'names of private functions': 'class A { #m() {} get #g() { return 1; } static n() { const a = new A(); return [a.#m.name, (a.#f).name]; } #f = () => {}; } return A.n();',
-  'a field that is not there yet': 'class A { a = this.m(); #x = 1; m() { try { return this.#x; } catch (e) { return log(e); } } } return new A().a;',
+  'destructured into private names':
+    'class A { #a; #b; m() { [this.#a, this.#b = 5] = [1]; ({ x: this.#a } = { x: 7 }); return [this.#a, this.#b]; } } return new A().m();',
+  'names of private functions':
+    'class A { #m() {} get #g() { return 1; } static n() { const a = new A(); return [a.#m.name, (a.#f).name]; } #f = () => {}; } return A.n();',
+  'a field that is not there yet':
+    'class A { a = this.m(); #x = 1; m() { try { return this.#x; } catch (e) { return log(e); } } } return new A().a;',
 });

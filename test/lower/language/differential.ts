@@ -79,6 +79,7 @@ function scopeOf(helpers: Helpers): Scope {
     },
     reader: (name) => () => get(name),
     isConstant: () => false,
+    delete: (name) => Reflect.deleteProperty(global, name),
   };
 }
 
