@@ -169,12 +169,17 @@ function propertyKey(l: Lowering, node: AssignmentProperty, hasRest: boolean): K
     return { name };
   }
   const key = l.operand(node.key, node.end);
-  if (!hasRest) return { register: key };
-  // Read twice, so converted once.
+  // Converted apart where it is read twice, or other code runs before it is read.
+  if (!hasRest && !isProperty(node.value)) return { register: key };
   const register = l.code.temp();
   l.code.emit({ op: 'toPropertyKey', dst: register, src: key }, spanOf(node.key));
   return { register };
 }
+
+const isProperty = (target: Pattern): boolean =>
+  target.type === 'AssignmentPattern'
+    ? isProperty(target.left)
+    : target.type === 'MemberExpression';
 
 function keyRegister(l: Lowering, node: AssignmentProperty, key: Key): Reg {
   if ('register' in key) return key.register;
