@@ -8,6 +8,7 @@ import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
 import { type Scope, ScopePool, type Slot } from './scope.ts';
+import { joinShared } from './shared-outputs.ts';
 
 const noNumbers: readonly number[] = [];
 
@@ -54,6 +55,7 @@ export class Subgraph {
       for (const id of forward.freesAtEnd) slots[id]!.release();
       if (backward && gradEnabled()) this.#record(scope, inputs, outputs);
       else this.scopes.giveBack(scope);
+      joinShared(inputs, outputs);
       return outputs;
     } catch (error) {
       this.scopes.giveBack(scope);

@@ -93,6 +93,15 @@ export const resample: KernelFactory = ([x], [out], attrs) => {
     let to = indexOf(target!, dtype);
     for (let o = 0; o < outer; o++) {
       const from = indexOf(source!, dtype) + o * size * stride;
+      if (stride === 1) {
+        for (let i = 0; i < count; i++) {
+          let sum = 0;
+          const end = starts[i + 1]!;
+          for (let k = starts[i]!; k < end; k++) sum += weights[k]! * data[from + indices[k]!]!;
+          data[to++] = sum;
+        }
+        continue;
+      }
       for (let i = 0; i < count; i++) {
         row.fill(0);
         for (let k = starts[i]!; k < starts[i + 1]!; k++) {
@@ -120,6 +129,16 @@ export const resampleGrad: KernelFactory = ([dy, x], [dx], attrs) => {
     let from = indexOf(grad!, dtype);
     data.fill(0, to, to + total);
     for (let o = 0; o < outer; o++) {
+      if (stride === 1) {
+        const first = to + o * size;
+        for (let i = 0; i < count; i++) {
+          const gradient = data[from++]!;
+          const end = starts[i + 1]!;
+          for (let k = starts[i]!; k < end; k++)
+            data[first + indices[k]!]! += weights[k]! * gradient;
+        }
+        continue;
+      }
       for (let i = 0; i < count; i++, from += stride) {
         for (let k = starts[i]!; k < starts[i + 1]!; k++) {
           const weight = weights[k]!;

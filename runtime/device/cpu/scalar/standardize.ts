@@ -73,6 +73,13 @@ export const standardize: KernelFactory = (inputs, [out], attrs) => {
             data[to + at + i] = (data[from + at + i]! - shift) * scale;
           continue;
         }
+        if (run === 1 && weights === length) {
+          for (let i = 0; i < length; i++) {
+            const factor = scale * data[weightAt + i]!;
+            data[to + at + i] = (data[from + at + i]! - shift) * factor + data[biasAt + i]!;
+          }
+          continue;
+        }
         let own = (g * (length / run)) % weights;
         for (let start = 0; start < length; start += run, own = own + 1 === weights ? 0 : own + 1) {
           const factor = scale * data[weightAt + own]!;
@@ -108,8 +115,18 @@ export const standardizeGrad: KernelFactory = (inputs, [out], attrs) => {
       const first = weights === 0 ? 0 : (g * (length / run)) % weights;
       let sum = 0;
       let along = 0;
+      // One weight per element: of layer norm.
+      const each = run === 1 && weights === length;
       for (let o = 0; o < outer; o++) {
         const at = (o * groups + g) * length;
+        if (each) {
+          for (let i = 0; i < length; i++) {
+            const gradient = data[gradAt + at + i]! * data[weightAt + i]!;
+            sum += gradient;
+            along += gradient * (data[from + at + i]! - mean);
+          }
+          continue;
+        }
         let own = first;
         for (let start = 0; start < length; start += run, own = own + 1 === weights ? 0 : own + 1) {
           const factor = weights === 0 ? 1 : data[weightAt + own]!;
@@ -124,6 +141,13 @@ export const standardizeGrad: KernelFactory = (inputs, [out], attrs) => {
       const slope = (along * scale * scale) / count;
       for (let o = 0; o < outer; o++) {
         const at = (o * groups + g) * length;
+        if (each) {
+          for (let i = 0; i < length; i++) {
+            const gradient = data[gradAt + at + i]! * data[weightAt + i]!;
+            data[to + at + i] = scale * (gradient - shift - (data[from + at + i]! - mean) * slope);
+          }
+          continue;
+        }
         let own = first;
         for (let start = 0; start < length; start += run, own = own + 1 === weights ? 0 : own + 1) {
           const factor = weights === 0 ? 1 : data[weightAt + own]!;
@@ -155,6 +179,12 @@ export const standardizeWeightGrad: KernelFactory = (inputs, [out], attrs) => {
         const mean = data[statsAt + 2 * g]!;
         const scale = data[statsAt + 2 * g + 1]!;
         const at = (o * groups + g) * length;
+        if (run === 1 && weights === length) {
+          for (let i = 0; i < length; i++) {
+            sums[i]! += data[gradAt + at + i]! * (data[from + at + i]! - mean) * scale;
+          }
+          continue;
+        }
         let own = (g * (length / run)) % weights;
         for (let start = 0; start < length; start += run, own = own + 1 === weights ? 0 : own + 1) {
           let sum = 0;
