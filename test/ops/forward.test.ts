@@ -314,12 +314,13 @@ function unaryInPlace(fn: Scalar, others: readonly Input[], attrs: Attrs = {}): 
 }
 
 /**
- * Random ops and views have tests of their own; pooling has two outputs; what reads the statistics of
+ * Random ops, literals and views have tests of their own; pooling has two outputs; what reads the statistics of
  * its own input is compared with differences, by the gradient cases.
  */
 const elsewhere = [
   'uniform',
   'normal',
+  'literal',
   'maxPool2d',
   'maxPool2dGrad',
   'standardizeGrad',

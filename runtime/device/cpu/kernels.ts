@@ -34,8 +34,8 @@ import {
   logcumsumexpGrad,
 } from './scalar/scan.ts';
 import { nuclearNorm } from './scalar/singular-values.ts';
-import { standardize, standardizeGrad, standardizeWeightGrad } from './scalar/standardize.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
+import { standardize, standardizeGrad, standardizeWeightGrad } from './standardize.ts';
 
 export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   fill,

@@ -8,14 +8,14 @@ import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
  * A contiguous tensor as groups of elements with one mean each: [outer, groups, length], a group being
  * all elements with one middle index. Weights stand for `run` neighbours each, one group after another.
  */
-interface Groups {
+export interface Groups {
   readonly outer: number;
   readonly groups: number;
   readonly length: number;
   readonly run: number;
 }
 
-function groupsOf(attrs: Attrs): Groups {
+export function groupsOf(attrs: Attrs): Groups {
   const view = attrs.view as readonly number[];
   const over = attrs.over as readonly number[];
   const weights = attrs.weightShape as readonly number[];
