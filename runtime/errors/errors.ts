@@ -76,5 +76,5 @@ export class ArgumentError extends TostaticError {
 }
 /** A function that can't be captured, under `fallback: 'error'`. */
 export class CaptureError extends TostaticError {
-  override readonly name = 'CaptureError';
+  override readonly name: string = 'CaptureError';
 }

@@ -1,5 +1,6 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
+import { isFrameworkFile } from '../3-trace/framework-files.ts';
 import type { Code } from '../bytecode/code.ts';
 import { type BreakRecord, breakReasons } from '../traces/graph-break.ts';
 import type { FrameRecipe, TraceResult } from '../traces/trace-result.ts';
@@ -9,6 +10,7 @@ const around = 2;
 
 /** The function is to be one program, and can't be. */
 export class FullGraphError extends CaptureError {
+  override readonly name = 'FullGraphError';
   /** Why, as a record of the registry. */
   readonly record: BreakRecord;
   /** The user's calls that were under way, the innermost first. */
@@ -54,7 +56,9 @@ function whereabouts(
     const code = codeOf(frame, codes);
     // A caller's pc is already past its call.
     const span = code.spans[depth === 0 ? frame.pc : frame.pc - 1];
-    return span ? [code.source.position(span.start)] : [];
+    // Calls inside tostatic itself say nothing to the user.
+    if (!span || isFrameworkFile(code.source.file)) return [];
+    return [code.source.position(span.start)];
   });
   const sources = calls.map((frame) => codeOf(frame, codes).source);
   const line = (number: number) => {

@@ -26,6 +26,7 @@ export function sameAsEager(
       const given = [...tensorsIn([eager, full])];
       const expected = outcome(fn, eager);
       const found = outcome(graph, full);
+      expect(found.thrown).toEqual(expected.thrown);
       if (exact) expect(found).toEqual(expected);
       else close(found, expected);
       release([eager, full, given]);

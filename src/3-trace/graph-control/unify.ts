@@ -39,10 +39,11 @@ export class Mismatch extends Error {
 export function unify(t: Tracer, ways: readonly (Variable | null)[]): Unified {
   const leaves: Leaf[] = [];
   const build = unifyInto(t, ways, leaves, new Map());
-  return { leaves, build };
+  return { leaves, build: (joined) => build(joined, new Map()) };
 }
 
-type Build = (joined: readonly Variable[]) => Variable;
+/** `made`: what this building has made so far, by the structures it is made of. */
+type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
 
 function unifyInto(
   t: Tracer,
@@ -114,14 +115,16 @@ function unifyStructure(
   leaves: Leaf[],
   seen: Map<Variable, Build>,
 ): Build {
-  const known_ = seen.get(first);
-  if (known_) return known_;
-  let made: Variable | undefined;
+  const existing = seen.get(first);
+  if (existing) return existing;
   // An object that is reached twice is made once.
-  const once = (make: (joined: readonly Variable[]) => Variable): Build => {
-    const build: Build = (joined) => {
-      made ??= make(joined);
-      return made;
+  const once = (make: Build): Build => {
+    const build: Build = (joined, made) => {
+      const existing = made.get(build);
+      if (existing) return existing;
+      const variable = make(joined, made);
+      made.set(build, variable);
+      return variable;
     };
     seen.set(first, build);
     return build;
@@ -140,7 +143,10 @@ function unifyStructure(
       const parts = first.elements.map((_, i) =>
         part((way) => (way.kind === 'newArray' ? way.elements[i] : undefined)),
       );
-      return once((joined) => ({ kind: 'newArray', elements: parts.map((each) => each(joined)) }));
+      return once((joined, made) => ({
+        kind: 'newArray',
+        elements: parts.map((each) => each(joined, made)),
+      }));
     }
     case 'newObject': {
       const keys = ways.map((way) =>
@@ -154,16 +160,16 @@ function unifyStructure(
             part((way) => (way.kind === 'newObject' ? way.entries.get(key) : undefined)),
           ] as const,
       );
-      return once((joined) => ({
+      return once((joined, made) => ({
         ...first,
-        entries: new Map(parts.map(([key, each]) => [key, each(joined)])),
+        entries: new Map(parts.map(([key, each]) => [key, each(joined, made)])),
       }));
     }
     case 'cell': {
       const kinds = ways.map((way) => way?.kind ?? '');
       expectEqual(ways, kinds, (kind) => kind);
       const content = part((way) => (way.kind === 'cell' ? way.content : undefined));
-      return once((joined) => ({ kind: 'cell', content: content(joined) }));
+      return once((joined, made) => ({ kind: 'cell', content: content(joined, made) }));
     }
     default:
       throw new Mismatch(ways.flatMap((way) => (way ? [describe(t, way)] : [])).join(' and '));
