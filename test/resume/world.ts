@@ -35,7 +35,13 @@ export class World {
 
   get scope(): Scope {
     const { evaluate } = this;
-    const get = (name: string): unknown => evaluate(name);
+    // Compiled once per name: programs read the same few all the time.
+    const readers = new Map<string, () => unknown>();
+    const get = (name: string): unknown => {
+      const read = readers.get(name) ?? (evaluate(`() => ${name}`) as () => unknown);
+      readers.set(name, read);
+      return read();
+    };
     return {
       get,
       has: (name) => evaluate(`typeof ${name}`) !== 'undefined',
