@@ -1,7 +1,7 @@
 /**
- * Figures of the CPU kernels, best of several short runs: `npx tsx bench/cpu-kernels.ts`. Ratios are
- * taken within one run, against plain JavaScript on the same memory; absolute figures vary with what
- * else the machine does.
+ * Figures of the CPU kernels on one thread, best of several short runs: `npx tsx bench/cpu-kernels.ts`.
+ * Shares are of the machine's limits as the same run measures them, ratios against plain JavaScript on
+ * the same memory; absolute figures vary with what else the machine does.
  */
 
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
@@ -15,16 +15,17 @@ import { Holder } from '../runtime/memory/holder.ts';
 import type { Attrs } from '../runtime/ops/define-op.ts';
 import { E, type Expr } from '../runtime/ops/expr.ts';
 import type { KernelName } from '../runtime/ops/kernel-names.ts';
-import type { DType } from '../runtime/tensor/dtype.ts';
+import { type DType, dtypes } from '../runtime/tensor/dtype.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
 import { contiguousStrides, type Shape, sizeOf } from '../runtime/tensor/shape.ts';
+import { measureLimits } from './machine-limits.ts';
 
 interface Placed extends TensorMeta, Operand {
   readonly holder: Holder;
 }
 
 function placed(shape: Shape, dtype: DType = 'float32'): Placed {
-  const holder = new Holder(cpu, sizeOf(shape) * 4);
+  const holder = new Holder(cpu, sizeOf(shape) * dtypes[dtype].bytes);
   const strides = contiguousStrides(shape);
   if (dtype === 'float32') {
     const start = holder.ptr / 4;
@@ -70,7 +71,7 @@ function release(...tensors: readonly Placed[]): void {
 const format = (value: number, digits = 1) => value.toFixed(digits).padStart(8);
 
 function products(): void {
-  console.log('matmul                         ms    GFLOP/s   × naive loop');
+  console.log('matmul                         ms    GFLOP/s  % of peak   × naive loop');
   for (const [m, k, n] of [
     [16, 16, 16],
     [64, 64, 64],
@@ -83,7 +84,10 @@ function products(): void {
     const slow = named(scalarMatmul, [a, b], [c]);
     const gflops = (2 * m * n * k) / fast / 1e6;
     const name = `${m}×${k} · ${k}×${n}`.padEnd(22);
-    console.log(`${name} ${format(fast, 4)} ${format(gflops)} ${format(slow / fast)}`);
+    const share = (gflops / limits.gflops) * 100;
+    console.log(
+      `${name} ${format(fast, 4)} ${format(gflops)} ${format(share)}   ${format(slow / fast)}`,
+    );
     release(a, b, c);
   }
 }
@@ -120,13 +124,13 @@ function convolutions(): void {
 const [x, y] = [E.input(0), E.input(1)];
 
 function pointwiseKernels(): void {
-  console.log('\npointwise, 1 Mi floats         ms       GB/s   × JavaScript loop');
-  const size = 1 << 20;
+  console.log('\npointwise, 4 Mi floats         ms       GB/s  % of triad  × JavaScript loop');
+  const size = 1 << 22;
   const [a, b, c] = [placed([size]), placed([size]), placed([size])];
   const row = placed([1024]);
   const matrix = (tensor: Placed): Placed => ({
     ...tensor,
-    shape: [1024, 1024],
+    shape: [4096, 1024],
     strides: [1024, 1],
   });
   const loop = (f: (v: number, w: number) => number) => () => {
@@ -149,9 +153,36 @@ function pointwiseKernels(): void {
     const ms = milliseconds(bound(launch, inputs, [out as Placed]));
     const slow = milliseconds(loop(scalar));
     const gigabytes = ((inputs.length + 1) * size * 4) / ms / 1e6;
-    console.log(`${name.padEnd(22)} ${format(ms, 3)} ${format(gigabytes)} ${format(slow / ms)}`);
+    const share = (gigabytes / limits.memoryGBps) * 100;
+    console.log(
+      `${name.padEnd(22)} ${format(ms, 3)} ${format(gigabytes)} ${format(share)}    ${format(slow / ms)}`,
+    );
   }
   release(a, b, c, row);
+}
+
+/** Bytes read once and written once, per second: rows are read again from the cache. */
+function rowsAndReductions(): void {
+  console.log('\nrows and reductions            ms       GB/s  % of triad');
+  const [x, y] = [placed([4096, 1024]), placed([4096, 1024])];
+  const [total, row, column] = [placed([]), placed([1024]), placed([4096])];
+  const print = (name: string, ms: number, bytes: number) => {
+    const gigabytes = bytes / ms / 1e6;
+    const share = (gigabytes / limits.memoryGBps) * 100;
+    console.log(`${name.padEnd(22)} ${format(ms, 3)} ${format(gigabytes)} ${format(share)}`);
+  };
+  const bytes = sizeOf(x.shape) * 4;
+  const over = (...dims: number[]) => ({ dims, keepDim: false });
+  print('softmax [4096,1024]', named('softmax', [x], [y]), 2 * bytes);
+  print('logSoftmax', named('logSoftmax', [x], [y]), 2 * bytes);
+  print('softmax gradient', named('softmaxGrad', [x, y], [y]), 3 * bytes);
+  print('sum of all', named('sum', [x], [total], over(0, 1)), bytes);
+  print('sum of rows', named('sum', [x], [column], over(1)), bytes);
+  print('sum of columns', named('sum', [x], [row], over(0)), bytes);
+  print('max of rows', named('max', [x], [column], over(1)), bytes);
+  const [wide, wideTotal] = [placed([2048, 1024], 'float64'), placed([], 'float64')];
+  print('sum of all, float64', named('sum', [wide], [wideTotal], over(0, 1)), bytes);
+  release(x, y, total, row, column, wide, wideTotal);
 }
 
 function others(): void {
@@ -161,7 +192,7 @@ function others(): void {
   const pooled = placed([128, 8, 14, 14]);
   const places = placed([128, 8, 14, 14], 'int32');
   const bias = placed([8]);
-  const window = { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+  const window = { kernel: [2, 2], stride: [2, 2], padding: [0, 0], dilation: [1, 1] };
   print('maxPool 2×2 [128,8,28,28]', named('maxPool2d', [image], [pooled, places], window));
   print('its gradient', named('maxPool2dGrad', [pooled, places, image], [image]));
   print(
@@ -198,8 +229,13 @@ function launches(): void {
   release(a, b, c, row);
 }
 
+const limits = measureLimits();
+const cells = [limits.gflops, limits.cacheGBps, limits.memoryGBps].map((value) => value.toFixed(0));
+console.log(`limits of this machine, one thread: ${cells[0]} GFLOP/s (128-bit multiply and add),`);
+console.log(`triad ${cells[1]} GB/s in the cache, ${cells[2]} GB/s in memory\n`);
 products();
 convolutions();
 pointwiseKernels();
+rowsAndReductions();
 others();
 launches();

@@ -4,6 +4,7 @@ import { type DType, dtypes } from '../tensor/dtype.ts';
 import { type HalfDType, isHalf } from '../tensor/half.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatShape, type Shape } from '../tensor/shape.ts';
+import { dtypeNames, expectHeld } from '../tensor/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { mul } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
@@ -48,17 +49,28 @@ export interface CreateOptions<D extends DType = DType> {
   readonly dtype?: D;
 }
 
+/** For plain JavaScript, where nobody checks the name. Throws DTypeError. */
+function expectDType(dtype: string, use: string): void {
+  if (dtype in dtypes) return;
+  throw new DTypeError({
+    what: `${use}: no such dtype`,
+    given: `'${dtype}'`,
+    expected: dtypeNames,
+    remedy: 'check the name',
+  });
+}
+
 function filled<D extends DType>(
   name: string,
   shape: Shape,
   value: number,
   options: CreateOptions<D> = {},
 ): Tensor<D> {
-  return bind1(fullOp, [], {
-    shape: checkShape(shape, name),
-    value,
-    dtype: options.dtype ?? 'float32',
-  }) as Tensor<D>;
+  const dtype: DType = options.dtype ?? 'float32';
+  checkShape(shape, name);
+  expectDType(dtype, name);
+  expectHeld(value, dtype, name);
+  return bind1(fullOp, [], { shape, value, dtype }) as Tensor<D>;
 }
 
 export function full<D extends DType = 'float32'>(
@@ -114,6 +126,7 @@ function random<D extends DType>(
 ): Tensor<D> {
   const dtype: DType = options.dtype ?? 'float32';
   checkShape(shape, name);
+  expectDType(dtype, name);
   if (!dtypes[dtype].floating) {
     throw new DTypeError({
       what: `${name}: random numbers between integers`,

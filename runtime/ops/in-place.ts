@@ -4,6 +4,7 @@ import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { type DType, dtypes } from '../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { broadcastShapes, sameShape, sizeOf } from '../tensor/shape.ts';
+import { expectHeld } from '../tensor/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { sumTo } from './broadcast.ts';
@@ -212,6 +213,7 @@ export function mul_(target: Tensor, other: Tensor | number): Tensor {
 }
 
 export function fill_(target: Tensor, value: number): Tensor {
+  expectHeld(value, target.dtype, 'fill_');
   return bind1(fillInto, [target], { value });
 }
 

@@ -40,6 +40,12 @@ export function expectInteger(value: number, dtype: 'uint8' | 'int32', use: stri
   });
 }
 
+/** DTypeError for a plain number that an integer dtype does not hold; numbers of a trace pass. */
+export function expectHeld(value: unknown, dtype: DType, use: string): void {
+  if (typeof value !== 'number' || (dtype !== 'uint8' && dtype !== 'int32')) return;
+  expectInteger(value, dtype, use);
+}
+
 /** The numbers that an array of the dtype stands for: itself, but for the bits of halves. */
 export function numbersOf(values: TypedArray, dtype: DType): Exclude<TypedArray, Uint16Array> {
   if (isHalf(dtype)) return decodeHalf(values, dtype);
