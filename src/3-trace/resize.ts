@@ -26,6 +26,8 @@ export function resizedOf(recorded: Recorded): Resized | null {
   const { sizes, inputs, result } = recorded;
   // Random numbers are drawn by the element: how far the stream moves depends on the sizes.
   if (sizes.fixed || !sizes.vary || result.randomNumbers > 0) return null;
+  // What an op refused, it may take in other sizes.
+  if (result.outcome.kind === 'break' && result.outcome.record.reason === 'op-error') return null;
   const guards = result.guards.filter((guard) => !dependsOnSizes(guard));
   return {
     keys: [...sizes.keys.values()],

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { InvariantError } from '../../runtime/errors/invariant.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import {
   ArgumentError,
   breakGraph,
@@ -207,5 +209,34 @@ describe('trace/policy', () => {
     const captured = await Promise.all(ns.map((n) => f(ones([2]), n)));
     expect(captured.map((t) => [...t.dataSync()])).toEqual(eager.map((t) => [...t.dataSync()]));
     expect(f.stats().fallbacks).toEqual([]);
+  });
+
+  it('a mistake of tostatic itself is a fallback with a record; with strict it is thrown', () => {
+    const spy = vi.spyOn(ProgramBuilder.prototype, 'finish').mockImplementation(() => {
+      throw new InvariantError('this test breaks it');
+    });
+    try {
+      const fn = (x: Tensor) => x.mul(2).add(1);
+      const f = toStatic(fn);
+      expect([...f(ones([2])).dataSync()]).toEqual([3, 3]);
+      expect(f.stats().fallbacks).toMatchObject([
+        { why: expect.stringContaining('this test breaks it') },
+      ]);
+      expect(() => toStatic(fn, { strict: true })(ones([2]))).toThrow(InvariantError);
+      expect(() => toStatic(fn, { fallback: 'error' })(ones([2]))).toThrow(CaptureError);
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
+  it('TOSTATIC_DEVICE names the device that tensors are made on from the start', async () => {
+    vi.stubEnv('TOSTATIC_DEVICE', 'meta');
+    vi.resetModules();
+    const fresh = await import('../../src/index.ts');
+    expect(fresh.zeros([2]).device.name).toBe('meta');
+    vi.stubEnv('TOSTATIC_DEVICE', '');
+    vi.resetModules();
+    const usual = await import('../../src/index.ts');
+    expect(usual.zeros([2]).device.name).toBe('cpu');
   });
 });
