@@ -149,9 +149,17 @@ class BackwardPass {
       for (const gradient of inbox.gradients) gradient?.dispose();
     }
     if (!retainGraph) node.consume();
-    node.targets.forEach((target, i) => {
-      if (target) this.#deliver(target, results[i] ?? null);
-    });
+    let next = 0;
+    try {
+      for (const target of node.targets) {
+        const result = results[next++] ?? null;
+        if (target) this.#deliver(target, result);
+      }
+    } catch (error) {
+      // A hook has thrown: the gradients that were to come after its own are nobody's.
+      for (const result of results.slice(next)) result?.dispose();
+      throw error;
+    }
   }
 
   /** Hooks first, so that everybody after them sees what they answer. */
