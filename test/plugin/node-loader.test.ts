@@ -56,7 +56,10 @@ describe('node --import tostatic/plugin/node', () => {
   });
 
   test('captures where the inspector is not permitted', () => {
-    const flags = ['--experimental-permission', '--allow-fs-read=*', '--allow-worker'];
+    // Named so until Node 22.
+    const stable = process.allowedNodeEnvironmentFlags.has('--permission');
+    const permission = stable ? '--permission' : '--experimental-permission';
+    const flags = [permission, '--allow-fs-read=*', '--allow-worker'];
     const report = JSON.parse(
       run('user.mjs', program(''), [...flags, '--enable-source-maps', '--import', loader]),
     );
