@@ -105,6 +105,11 @@ export class Captured {
       return null;
     }
     const found = codeOf(this.fn, this.options);
+    if (!isRefused(found) && found.closure.code.isGenerator) {
+      const why = 'a generator function keeps its own place between calls';
+      this.#fallBack(`${this.fn.name || 'the function'} is not captured: ${why}`, undefined);
+      return null;
+    }
     if (!isRefused(found)) return found;
     const name = this.fn.name || 'the function';
     this.#fallBack(`${name} is not captured: ${found.why}`, undefined);

@@ -45,7 +45,6 @@ function refuseDriven(code: Code): RefusedCode | undefined {
     const at = formatPosition(code.source.position(code.span.start));
     return { refused: true, native: false, why: `${explanation} (at ${at})` } as const;
   };
-  if (code.isGenerator) return refused('A generator function keeps its own place between calls.');
   const isClass = code.kind === 'constructor' || code.kind === 'derivedConstructor';
   return isClass ? refused('A class is made by `new`, not by a call.') : undefined;
 }

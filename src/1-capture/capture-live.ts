@@ -6,6 +6,7 @@ import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { givenScope } from './given-scope.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { liveScope, privateAccess } from './live-scope.ts';
+import { privateKind } from './private-kind.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
 import { findFunction, loadScript, type Script } from './script.ts';
 
@@ -80,7 +81,12 @@ export function captureLive(
     ...(evaluate && facts.kind === 'arrow' && facts.usesThis && { thisValue: thisOf(evaluate) }),
     ...(homeObject && { homeObject }),
     strict: facts.strict,
-    ...(evaluate && { privateName: (name: string) => privateAccess(evaluate, name) }),
+    ...(evaluate && {
+      privateName: (name: string) => ({
+        ...privateAccess(evaluate, name),
+        kind: privateKind(script.facts.classes.keys(), facts.node, name),
+      }),
+    }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { markedScope } from './marked-scope.ts';
+import { privateKind } from './private-kind.ts';
 import type { PrivateFunctions, ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
 
@@ -21,7 +22,10 @@ export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction
     ...(self && { thisValue: thisOf(self) }),
     ...(homeObject && { homeObject }),
     strict: facts.strict,
-    privateName: (name: string) => privateAccess(marked.table, name),
+    privateName: (name: string) => ({
+      ...privateAccess(marked.table, name),
+      kind: privateKind(script.facts.classes.keys(), facts.node, name),
+    }),
   };
 }
 

@@ -53,6 +53,7 @@ import { RecordedWriteInPlace } from '../../runtime/program/builder.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { isPlainObject } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { constantOf } from './facts.ts';
@@ -238,7 +239,9 @@ function apiValue(t: Tracer, variable: Variable, shapes: boolean): unknown {
   if (variable.kind === 'constant') return constantOf(t, variable);
   const array = asArray(t, variable);
   if (array) return arrayElements(t, array).map((element) => apiValue(t, element, shapes));
-  if (variable.kind === 'newObject' || variable.kind === 'object') {
+  if (variable.kind === 'newTypedArray') return variable.data.slice();
+  const plain = variable.kind === 'object' && isPlainObject(variable.value);
+  if (plain || (variable.kind === 'newObject' && !variable.prototype)) {
     const entries = plainEntries(t, variable);
     return Object.fromEntries(entries.map(([key, value]) => [key, apiValue(t, value, shapes)]));
   }

@@ -8,6 +8,7 @@ import { objectBuiltins } from './builtins/objects.ts';
 import { constantOf } from './facts.ts';
 import { putOffCall } from './numbers.ts';
 import type { Tracer } from './tracer.ts';
+import { typedArrayMade } from './typed-arrays.ts';
 import { known, newArray, type Variable } from './variable.ts';
 
 function functionsOf(object: object, except: readonly string[] = []): HostFunction[] {
@@ -64,6 +65,8 @@ export function callBuiltin(
     const result = t.attempt(() => builtin(t, receiver, args));
     if (result) return result;
   }
+  const typed = typedArrayMade(t, fn, receiver, args);
+  if (typed) return typed;
   return putOffCall(t, fn, args) ?? (pure.has(fn) ? computed(t, fn, receiver, args) : undefined);
 }
 

@@ -8,6 +8,7 @@ import { constantOf, guardIdentity, isNullish } from './facts.ts';
 import { expand } from './iterators.ts';
 import { readProperty } from './properties.ts';
 import type { Tracer } from './tracer.ts';
+import { newTypedArray, typedArrayTypes } from './typed-arrays.ts';
 import { hole, type NewCollectionVariable, newArray, type Variable } from './variable.ts';
 
 /** The object; undefined when a frame was pushed whose return gives it. */
@@ -22,6 +23,10 @@ export function construct(
     if (made === Map || made === Set) {
       guardIdentity(t, callee);
       return newCollection(t, made === Map ? 'Map' : 'Set', args[0]);
+    }
+    if (typedArrayTypes.has(made)) {
+      guardIdentity(t, callee);
+      return newTypedArray(t, made, args[0]);
     }
     if (made === Array) {
       guardIdentity(t, callee);

@@ -1,5 +1,6 @@
 /** Functions of tostatic that act on more than their arguments, as the tracer performs them. */
 
+import { checkpoint } from '../../runtime/autograd/checkpoint.ts';
 import { runBackward } from '../../runtime/autograd/engine.ts';
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { seedGradient } from '../../runtime/autograd/seed-gradient.ts';
@@ -69,6 +70,7 @@ export function callFramework(
   const called: unknown = fn;
   if (called === keep) return args[0];
   if (called === Tensor.prototype.backward) return traceBackward(t, receiver, args);
+  if (called === checkpoint) return traceCheckpoint(t, args);
   if (called === Tensor.prototype.dispose) return traceDispose(t, receiver);
   if (called === Tensor.prototype.detach) return traceDetach(t, receiver);
   return undefined;
@@ -82,6 +84,38 @@ function traceDetach(t: Tracer, receiver: Variable): Variable {
   return t.result(
     t.perform<Tensor>([x], ([operand]) => noGrad(() => permute(operand as Tensor, dims))),
   );
+}
+
+/**
+ * `checkpoint(body, …inputs)`: the runtime's own, over a body that is followed by the tracer. A backward
+ * inside the trace then follows it again, and computes what was not kept a second time.
+ */
+function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Variable {
+  if (!body) throw new GraphBreak('throw', 'checkpoint() of nothing');
+  if (!inputs.every(({ kind }) => kind === 'tensor' || kind === 'constant')) {
+    throw new GraphBreak('framework-call', 'checkpoint() of more than tensors');
+  }
+  const values = inputs.map((input) =>
+    input.kind === 'tensor' ? t.use(input) : constantOf(t, input),
+  );
+  return t.attempt(() => {
+    const result = t.runApi(() =>
+      checkpoint(
+        (...given) => {
+          const args = given.map((value, i) =>
+            value instanceof Tensor ? t.result(value) : inputs[i]!,
+          );
+          const output = t.callInside(body, undefinedVariable, args);
+          if (output.kind !== 'tensor') {
+            throw new GraphBreak('framework-call', 'checkpoint() of what answers no tensor');
+          }
+          return t.use(output);
+        },
+        ...values,
+      ),
+    );
+    return t.result(result);
+  });
 }
 
 /** It happens after the run, where somebody can still see the tensor. */

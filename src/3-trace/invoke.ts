@@ -232,7 +232,9 @@ function enterCall(
 ): undefined {
   const { code } = callee.closure;
   const name = code.name || 'a function';
-  if (code.isGenerator) throw new GraphBreak('native-call', `${name} is a generator`);
+  if (code.isGenerator && code.isAsync) {
+    throw new GraphBreak('native-call', `${name} is an async generator`);
+  }
   if (code.isAsync) throw new GraphBreak('native-call', `${name} is async`);
   if (code.kind === 'constructor' || code.kind === 'derivedConstructor') {
     throw new GraphBreak('throw', `the class ${code.name} is called without new`);

@@ -5,6 +5,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { type ArrayVariable, arrayElement, arrayElements, arrayLength, asArray } from './arrays.ts';
 import { asCollection, type CollectionVariable, entriesOf } from './collections.ts';
 import { constantOf, isNullish, truthiness } from './facts.ts';
+import { nextOf, returnOf } from './generators.ts';
 import { plainKeys, readProperty, readSymbol } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type IteratorVariable,
   known,
   newArray,
+  undefinedVariable,
   type Variable,
 } from './variable.ts';
 
@@ -27,7 +29,9 @@ export function iteratorOver(
 export function openIteration(t: Tracer, iterable: Variable): IteratorRecordVariable {
   const array = asArray(t, iterable);
   if (array) return record(iteratorOver(array, 'values'), null, true);
-  if (iterable.kind === 'iterator') return record(iterable, null, false);
+  if (iterable.kind === 'iterator' || iterable.kind === 'generator') {
+    return record(iterable, null, false);
+  }
   const set = asCollection(t, iterable, 'Set');
   if (set) return record(iteratorOver(set, 'values'), null, false);
   const map = asCollection(t, iterable, 'Map');
@@ -72,7 +76,9 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
       throw new GraphBreak('unsupported-iterable', `a ${iterable.kind} is iterated`);
     }
     const iterator = t.callInside(method, iterable, []);
-    if (iterator.kind === 'iterator') return record(iterator, null, false);
+    if (iterator.kind === 'iterator' || iterator.kind === 'generator') {
+      return record(iterator, null, false);
+    }
     return record(iterator, readProperty(t, iterator, 'next'), false);
   });
 }
@@ -89,8 +95,7 @@ function record(
 export function advance(t: Tracer, iteration: IteratorRecordVariable): Variable | null {
   if (iteration.done) return null;
   const { iterator, next } = iteration;
-  const element =
-    iterator.kind === 'iterator' ? advanceIterator(t, iterator) : callNext(t, iterator, next!);
+  const element = nextElement(t, iterator, next);
   if (element === null) {
     t.journal.note(() => {
       iteration.done = false;
@@ -98,6 +103,13 @@ export function advance(t: Tracer, iteration: IteratorRecordVariable): Variable 
     iteration.done = true;
   }
   return element;
+}
+
+function nextElement(t: Tracer, iterator: Variable, next: Variable | null): Variable | null {
+  if (iterator.kind === 'iterator') return advanceIterator(t, iterator);
+  if (iterator.kind !== 'generator') return callNext(t, iterator, next!);
+  const { value, done } = nextOf(t, iterator, undefinedVariable);
+  return done ? null : value;
 }
 
 /** `iterator.next()` of the language's own iterators, without the result object. */
@@ -151,6 +163,10 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
   const { iterator, done } = iteration;
   if (done || iterator.kind === 'iterator') return;
   t.attempt(() => {
+    if (iterator.kind === 'generator') {
+      returnOf(t, iterator, undefinedVariable);
+      return;
+    }
     const method = readProperty(t, iterator, 'return');
     if (method.kind === 'function' || method.kind === 'closure') {
       t.callInside(method, iterator, []);

@@ -16,6 +16,7 @@ import { constantOf } from './facts.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
+import { readTypedArray } from './typed-arrays.ts';
 import {
   type FunctionVariable,
   known,
@@ -25,6 +26,7 @@ import {
   type Variable,
 } from './variable.ts';
 
+const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as object;
 const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as object;
 
 export function readProperty(t: Tracer, base: Variable, key: string): Variable {
@@ -47,6 +49,10 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
     }
     case 'iterator':
       return inherited(arrayIteratorPrototype, key);
+    case 'generator':
+      return inherited(generatorPrototype, key);
+    case 'newTypedArray':
+      return readTypedArray(base, key);
     case 'closure':
     case 'bound':
       if (key !== 'call' && key !== 'apply' && key !== 'bind') break;
@@ -79,6 +85,8 @@ export function readSymbol(t: Tracer, base: Variable, key: symbol): Variable {
       return inherited(base.type === 'Map' ? Map.prototype : Set.prototype, key);
     case 'iterator':
       return inherited(arrayIteratorPrototype, key);
+    case 'generator':
+      return inherited(generatorPrototype, key);
     default:
       throw new GraphBreak('unsupported-value', `a symbol as key of a ${base.kind}`);
   }

@@ -72,6 +72,8 @@ export class Reconstruction {
       case 'bound':
       case 'iterator':
       case 'iteratorRecord':
+      case 'newTypedArray':
+      case 'generator':
         return { kind: 'made', index: this.#make(variable) };
       default:
         return assertNever(variable, 'variable');
@@ -219,6 +221,12 @@ export class Reconstruction {
       }
       case 'iteratorRecord':
         return this.#record(variable);
+      case 'newTypedArray':
+        return { kind: 'typedArray', data: variable.data };
+      case 'generator': {
+        const { frame, state } = variable;
+        return { kind: 'generator', state, frame: this.frame(frame, frame.pc, undefined) };
+      }
       case 'bound':
         return {
           kind: 'bound',

@@ -13,6 +13,7 @@ import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { CodeOf } from './code-of.ts';
 import { distinctInputs } from './distinct-inputs.ts';
+import { startGenerator } from './generators.ts';
 import { settle } from './graph-control/decide.ts';
 import {
   type ControlPolicy,
@@ -191,6 +192,10 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   const { code } = frame.closure;
   const instruction = code.instructions[frame.pc]!;
   if (instruction.op === 'return') return { value: get(frame, instruction.src) };
+  if (instruction.op === 'generatorStart') return { value: startGenerator(frame) };
+  if (instruction.op === 'yield' && instruction.mode === 'yield') {
+    return { value: get(frame, instruction.src) };
+  }
   const loop = loopToConvert(tracer, frame);
   if (loop) {
     frame.pc = settle(tracer, frame, convertOrUnroll(tracer, frame, loop));

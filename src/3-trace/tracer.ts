@@ -19,6 +19,7 @@ import type { Loop } from '../bytecode/structure.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { isProxy } from '../guards/plain.ts';
+import type { PrivateSlot } from '../guards/private-slot.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
@@ -81,6 +82,8 @@ export class Tracer {
   /** What is changed after the run. */
   readonly effects: EffectLog;
   readonly collections = new Map<object, OuterCollection>();
+  /** Private fields that were written, by their object. */
+  readonly privateSlots = new Map<object, readonly PrivateSlot[]>();
   /** Values whose memory is some tensor's `.grad`. */
   readonly gradients = new Set<ValueId>();
   /** In the order of the program's inputs. */

@@ -1,9 +1,11 @@
+import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
+import type { TraceFrame } from './tracer.ts';
 
 /**
  * A value as the tracer knows it. What came from outside has a source; it costs a guard only when the
@@ -21,9 +23,11 @@ export type Variable =
   | NewArrayVariable
   | NewObjectVariable
   | NewCollectionVariable
+  | NewTypedArrayVariable
   | CellVariable
   | IteratorVariable
   | IteratorRecordVariable
+  | GeneratorVariable
   | UninitializedVariable;
 
 export interface TensorVariable {
@@ -112,6 +116,13 @@ export interface NewObjectVariable {
   readonly prototype?: ObjectVariable | null;
 }
 
+/** A typed array made inside of known numbers. */
+export interface NewTypedArrayVariable {
+  readonly kind: 'newTypedArray';
+  /** As it is now; each run gets a copy. */
+  readonly data: TypedArray;
+}
+
 /** A Map or Set made inside; of a Set, key and value are the same. */
 export interface NewCollectionVariable {
   readonly kind: 'newCollection';
@@ -156,6 +167,13 @@ export interface IteratorRecordVariable {
   /** `for … of` an array itself, whose iterator nobody can get hold of. */
   readonly direct: boolean;
   done: boolean;
+}
+
+/** A generator made inside, with the frame that it goes on with. */
+export interface GeneratorVariable {
+  readonly kind: 'generator';
+  readonly frame: TraceFrame;
+  state: 'start' | 'yield' | 'running' | 'done';
 }
 
 /** Before the initialisation of a let, const or class. */

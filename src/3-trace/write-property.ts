@@ -6,6 +6,7 @@ import { asArray, isIndex, setElement, setLength } from './arrays.ts';
 import { constantOf } from './facts.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
+import { writeTypedArray } from './typed-arrays.ts';
 import type { ObjectVariable, Variable } from './variable.ts';
 
 export function writeProperty(t: Tracer, object: Variable, key: string, value: Variable): void {
@@ -28,6 +29,9 @@ export function writeProperty(t: Tracer, object: Variable, key: string, value: V
       }
       if (key !== 'length') break;
       setLength(t, object, constantOf(t, value) as number);
+      return;
+    case 'newTypedArray':
+      writeTypedArray(t, object, key, value);
       return;
     case 'tensor':
       if (key !== 'grad') break;

@@ -42,6 +42,8 @@ export interface VariablePlace {
 
 /** Access to `#name` of an object, with the rights of the captured function. */
 export interface PrivateAccess {
+  /** What the class declares under the name; undefined where that is not known. */
+  readonly kind?: 'field' | 'method' | 'accessor' | undefined;
   get(object: object): unknown;
   set(object: object, value: unknown): void;
   has(object: object): boolean;

@@ -22,6 +22,7 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
 /** Listing the own enumerable keys runs no user code, and there are no symbols among them. */
 export function listsPlainly(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || isProxy(value)) return false;
+  if (ArrayBuffer.isView(value)) return false;
   return Object.getOwnPropertySymbols(value).length === 0;
 }
 

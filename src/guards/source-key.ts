@@ -33,6 +33,8 @@ export function sourceKey(source: Source): string {
       return `${sourceKey(source.base)}/${source.own ? 'o' : 'i'}${keyText(source.key)}`;
     case 'accessor':
       return `${sourceKey(source.base)}/${source.which}${keyText(source.key)}`;
+    case 'private':
+      return `${sourceKey(source.base)}/#${source.slot ? 's' : ''}${objectId(source.access)}`;
     case 'random':
       return `random ${source.field}`;
     case 'instanceOf':

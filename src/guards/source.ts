@@ -1,11 +1,12 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { randomState } from '../../runtime/random/seed.ts';
 import type { Code } from '../bytecode/code.ts';
-import type { Frame, Scope } from '../bytecode/frame.ts';
+import type { Frame, PrivateAccess, Scope } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { registerText } from '../bytecode/user-text.ts';
 import { closureOf } from '../resume/function-of.ts';
 import { accessorOf } from './plain.ts';
+import { PrivateSlot } from './private-slot.ts';
 
 /**
  * Where a value came from, as data: what a guard reads again before a run, and what is printed. The
@@ -32,6 +33,14 @@ export type Source =
       readonly base: Source;
       readonly key: string | symbol;
       readonly which: 'get' | 'set';
+    }
+  /** `base.#name`, with the rights of a captured function; `slot`: the place instead of the value. */
+  | {
+      readonly kind: 'private';
+      readonly base: Source;
+      readonly access: PrivateAccess;
+      readonly name: string;
+      readonly slot: boolean;
     }
   /** Where the stream of random numbers stands. */
   | { readonly kind: 'random'; readonly field: 'seed' | 'offset' }
@@ -90,6 +99,12 @@ export function compileReader(source: Source): Reader {
       const base = compileReader(source.base);
       const { key, which } = source;
       return (frames) => accessorOf(base(frames) as object, key)?.[which];
+    }
+    case 'private': {
+      const base = compileReader(source.base);
+      const { access, slot } = source;
+      if (slot) return (frames) => new PrivateSlot(access, base(frames) as object);
+      return (frames) => access.get(base(frames) as object);
     }
     case 'random': {
       const { field } = source;
@@ -176,6 +191,8 @@ export function printSource(source: Source, names: SourceNames): string {
     }
     case 'accessor':
       return `the ${source.which}ter ${String(source.key)} of ${printSource(source.base, names)}`;
+    case 'private':
+      return `${printSource(source.base, names)}.#${source.name}`;
     case 'random':
       return source.field === 'seed' ? 'the seed' : 'the place in the random stream';
     case 'instanceOf':

@@ -34,6 +34,20 @@ export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =
 export const asyncGeneratorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   asyncDriver((thisValue, args) => started(begin(thisValue, args), machine), machine);
 
+/** A generator over a frame that stands at the start of its body, at a `yield`, or has returned. */
+export function generatorAt(frame: Frame, machine: Machine, state: string): Generator {
+  const standing = state === 'yield' ? new Suspended(undefined) : undefined;
+  const generator = apply(
+    driver(() => frame, machine, standing),
+    undefined,
+    [],
+  ) as Generator;
+  if (state === 'done') generator.return(undefined);
+  // It arrives at the yield at which the frame stands; what that hands out was taken before.
+  if (standing) generator.next();
+  return generator;
+}
+
 /** `pending`: how the machine has stopped already. */
 function driver(begin: Begin, machine: Machine, pending?: Suspended) {
   return function* (

@@ -5,6 +5,7 @@ import { writes } from '../bytecode/effects.ts';
 import type { Cell, Closure, Frame, Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { activate, functionOf } from './function-of.ts';
+import { generatorAt } from './generator-frame.ts';
 import { type Performed, perform } from './interpret.ts';
 import { machineFor } from './machine.ts';
 import { catchIn, unwindTo } from './unwind.ts';
@@ -161,6 +162,14 @@ export function positionOf(frames: readonly Frame[]): SourcePosition | undefined
 
 export function positionAt(code: Code, pc: Pc): SourcePosition {
   return code.source.position(code.spans[pc]!.start);
+}
+
+/** A real generator that goes on where a traced one stands. */
+export function resumedGenerator(
+  frame: Frame,
+  state: 'start' | 'yield' | 'running' | 'done',
+): Generator {
+  return generatorAt(frame, machineFor(frame.closure.code), state);
 }
 
 /**

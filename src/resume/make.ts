@@ -5,9 +5,9 @@ import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { Make, Recipe } from '../traces/trace-result.ts';
 import { unmappedArguments } from './arguments-object.ts';
-import { arrayIteratorAt, instantiate } from './interpreter.ts';
+import { arrayIteratorAt, instantiate, resumedGenerator } from './interpreter.ts';
 import { iterationOf } from './iterator-record.ts';
-import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 
 /**
  * Makes the objects of one run: first empty containers, then what is made of others, then the
@@ -117,6 +117,22 @@ function compileMake(make: Make): CompiledMake {
           const iteration = iterationOf(iterator(values) as Iterator<unknown>);
           iteration.done = done;
           return iteration;
+        },
+      };
+    }
+    case 'typedArray': {
+      const { data } = make;
+      return { build: () => data.slice() };
+    }
+    case 'generator': {
+      const build = compileFrame(make.frame);
+      const { state } = make;
+      return {
+        build: (values) => {
+          const frame = build(values);
+          // Nobody can look into a generator: what it holds is shown here.
+          values.made.push([...frame.registers, ...frame.args, frame.thisValue]);
+          return resumedGenerator(frame, state);
         },
       };
     }

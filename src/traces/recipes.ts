@@ -2,7 +2,7 @@
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Source } from '../guards/source.ts';
-import type { Effect, Make, Recipe } from './trace-result.ts';
+import type { Effect, FrameRecipe, Make, Recipe } from './trace-result.ts';
 
 /** Everything that the object made holds. */
 export function contentsOf(make: Make): readonly Recipe[] {
@@ -16,12 +16,16 @@ export function contentsOf(make: Make): readonly Recipe[] {
       return make.entries.flat();
     case 'cell':
       return [make.content];
+    case 'typedArray':
+      return [];
     case 'arrayIterator':
       return [make.array];
     case 'iterator':
       return [make.over];
     case 'iteratorRecord':
       return [make.iterator];
+    case 'generator':
+      return recipesOfFrame(make.frame);
     case 'bound':
       return [make.target, make.receiver, ...make.args];
     case 'closure':
@@ -29,6 +33,13 @@ export function contentsOf(make: Make): readonly Recipe[] {
     default:
       return assertNever(make, 'make');
   }
+}
+
+/** What a frame that goes on holds. */
+export function recipesOfFrame({ call, registers }: FrameRecipe): Recipe[] {
+  const values = registers.map(([, recipe]) => recipe);
+  if (call.kind === 'entry') return values;
+  return [...values, ...call.cells, call.thisValue, ...call.args];
 }
 
 /** What the effect puts somewhere. */

@@ -1,5 +1,6 @@
 import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
 import type { Program } from '../../runtime/program/program.ts';
+import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../bytecode/instructions.ts';
@@ -54,6 +55,13 @@ export type Make =
       readonly what: 'keys' | 'values' | 'entries';
       readonly next: number;
       readonly done: boolean;
+    }
+  | { readonly kind: 'typedArray'; readonly data: TypedArray }
+  /** A generator that stands at the start of its body, at a `yield`, or has ended. */
+  | {
+      readonly kind: 'generator';
+      readonly state: 'start' | 'yield' | 'running' | 'done';
+      readonly frame: FrameRecipe;
     }
   | {
       readonly kind: 'bound';

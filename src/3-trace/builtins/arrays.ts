@@ -109,11 +109,13 @@ function iterated(what: IteratorVariable['what']): Builtin {
 }
 
 /** `Array.from(items)`, also of what only has a length. */
-function arrayFrom(t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable {
+function arrayFrom(
+  t: Tracer,
+  _receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
   const [items] = args;
-  if (args.length !== 1 || items === undefined) {
-    throw new GraphBreak('native-call', 'Array.from() of more than items');
-  }
+  if (args.length !== 1 || items === undefined) return undefined;
   if (items.kind === 'newObject' && !items.prototype) {
     const length = constantOf(t, readProperty(t, items, 'length')) as number;
     return newArray(Array.from({ length }, (_, i) => readProperty(t, items, String(i))));

@@ -9,6 +9,7 @@ import {
   hasEntry,
   setEntry,
 } from '../collections.ts';
+import { nextOf, returnOf } from '../generators.ts';
 import { advanceIterator, iteratorOver } from '../iterators.ts';
 import type { Tracer } from '../tracer.ts';
 import {
@@ -63,7 +64,25 @@ const next: Builtin = (t, receiver) => {
   return { kind: 'newObject', entries } satisfies NewObjectVariable;
 };
 
-const nextOf = (iterator: object): HostFunction =>
+/** `generator.next(sent)` and `generator.return(value)` */
+const driven =
+  (drive: typeof nextOf): Builtin =>
+  (t, receiver, [sent = undefinedVariable]) => {
+    if (receiver.kind !== 'generator') return undefined;
+    const { value, done } = drive(t, receiver, sent);
+    const entries = new Map<string, Variable>([
+      ['value', value],
+      ['done', known(done)],
+    ]);
+    return { kind: 'newObject', entries } satisfies NewObjectVariable;
+  };
+
+const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as {
+  next: HostFunction;
+  return: HostFunction;
+};
+
+const hostNext = (iterator: object): HostFunction =>
   (Object.getPrototypeOf(iterator) as { next: HostFunction }).next;
 
 const iteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as {
@@ -92,11 +111,14 @@ export const collectionBuiltins: BuiltinTable = [
   [WeakSet.prototype.has, on('WeakSet', has)],
   [WeakSet.prototype.add, on('WeakSet', add)],
   [WeakSet.prototype.delete, on('WeakSet', remove)],
-  [nextOf([][Symbol.iterator]()), next],
-  [nextOf(new Map().keys()), next],
-  [nextOf(new Set().keys()), next],
+  [hostNext([][Symbol.iterator]()), next],
+  [hostNext(new Map().keys()), next],
+  [hostNext(new Set().keys()), next],
+  [generatorPrototype.next, driven(nextOf)],
+  [generatorPrototype.return, driven(returnOf)],
   [
     iteratorPrototype[Symbol.iterator],
-    (_t, receiver) => (receiver.kind === 'iterator' ? receiver : undefined),
+    (_t, receiver) =>
+      receiver.kind === 'iterator' || receiver.kind === 'generator' ? receiver : undefined,
   ],
 ];

@@ -43,8 +43,8 @@ export const controlHandlers: Handlers<
   await: () => {
     throw new GraphBreak('await', 'the function waits here');
   },
-  yield: () => breakAtGenerator(),
-  generatorStart: () => breakAtGenerator(),
+  yield: () => breakAtDelegate(),
+  generatorStart: () => breakAtDelegate(),
   throw: (t, frame, { src }) => goToHandler(t, get(frame, src)),
 
   getIterator: (t, frame, { dst, iterable }) =>
@@ -72,8 +72,9 @@ export const controlHandlers: Handlers<
   },
 };
 
-function breakAtGenerator(): never {
-  throw new GraphBreak('unsupported-value', 'a generator stops here');
+/** The others are the tracer loop's own, as `return` is. */
+function breakAtDelegate(): never {
+  throw new GraphBreak('unsupported-value', 'a generator hands out what another one yields');
 }
 
 /** Goes on at the innermost handler; nothing changes when there is none. */

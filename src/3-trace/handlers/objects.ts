@@ -2,6 +2,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { type ArrayVariable, append, asArray } from '../arrays.ts';
 import { constantOf, isNullish } from '../facts.ts';
 import { expand } from '../iterators.ts';
+import { hasPrivate, readPrivate, writePrivate } from '../private-names.ts';
 import { plainEntries, readProperty, readSymbol } from '../properties.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
 import { known, newArray, type Variable } from '../variable.ts';
@@ -49,10 +50,12 @@ export const objectHandlers: Handlers<
     set(frame, dst, known(true));
   },
 
-  // Only reading it tells whether a private name is an accessor, whose code would run.
-  getPrivate: (_t, _frame, { name }) => breakAtPrivate(name),
-  setPrivate: (_t, _frame, { name }) => breakAtPrivate(name),
-  hasPrivate: (_t, _frame, { name }) => breakAtPrivate(name),
+  getPrivate: (t, frame, { dst, object, name }) =>
+    set(frame, dst, readPrivate(t, frame, get(frame, object), name)),
+  setPrivate: (t, frame, { object, name, src }) =>
+    writePrivate(t, frame, get(frame, object), name, get(frame, src)),
+  hasPrivate: (_t, frame, { dst, object, name }) =>
+    set(frame, dst, hasPrivate(frame, get(frame, object), name)),
 
   newArray: (_t, frame, { dst, elements }) =>
     set(frame, dst, newArray(elements.map((reg) => get(frame, reg)))),
@@ -95,10 +98,6 @@ export const objectHandlers: Handlers<
   getSuperElem: (t, frame, { dst, key }) =>
     set(frame, dst, readSuper(t, frame, propertyKey(t, get(frame, key)))),
 };
-
-function breakAtPrivate(name: string): never {
-  throw new GraphBreak('unsupported-value', `#${name} is private`);
-}
 
 function readSuper(t: Tracer, frame: TraceFrame, key: string): Variable {
   const { homeObject } = frame.closure;

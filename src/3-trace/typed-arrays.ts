@@ -1,0 +1,92 @@
+/** Typed arrays made inside of numbers that the trace knows; those from outside are opaque. */
+
+import type { TypedArray } from '../../runtime/tensor/dtype.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { constantOf } from './facts.ts';
+import { expand } from './iterators.ts';
+import type { Tracer } from './tracer.ts';
+import { known, type NewTypedArrayVariable, type Variable } from './variable.ts';
+
+interface TypedArrayConstructor {
+  new (length: number): TypedArray;
+  from(items: Iterable<number>): TypedArray;
+  of(...items: number[]): TypedArray;
+}
+
+export const typedArrayTypes: ReadonlySet<unknown> = new Set<unknown>([
+  Float32Array,
+  Float64Array,
+  Int32Array,
+  Uint8Array,
+]);
+
+const typedArrayBase = Object.getPrototypeOf(Int32Array) as TypedArrayConstructor;
+
+/** `new Float32Array(n)`, or of an iterable. */
+export function newTypedArray(
+  t: Tracer,
+  type: unknown,
+  content: Variable | undefined,
+): NewTypedArrayVariable {
+  const constructor_ = type as TypedArrayConstructor;
+  if (content?.kind === 'constant' || content?.kind === 'symbolic') {
+    const length = constantOf(t, content);
+    if (typeof length !== 'number' || !Number.isInteger(length) || length < 0 || length > 2 ** 20) {
+      throw new GraphBreak('native-call', 'a typed array is made');
+    }
+    return { kind: 'newTypedArray', data: new constructor_(length) };
+  }
+  return filled(t, constructor_, content ? expand(t, content) : []);
+}
+
+/** `Int32Array.of(…)`, `Float32Array.from(…)`; undefined for any other function. */
+export function typedArrayMade(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (fn !== typedArrayBase.of && fn !== typedArrayBase.from) return undefined;
+  const type: unknown = receiver.kind === 'function' ? receiver.value : undefined;
+  if (!typedArrayTypes.has(type)) return undefined;
+  if (fn === typedArrayBase.of) return filled(t, type as TypedArrayConstructor, args);
+  const [items] = args;
+  if (!items || args.length !== 1) return undefined;
+  return filled(t, type as TypedArrayConstructor, expand(t, items));
+}
+
+function filled(
+  t: Tracer,
+  type: TypedArrayConstructor,
+  items: readonly Variable[],
+): NewTypedArrayVariable {
+  const numbers = items.map((item) => {
+    const value = constantOf(t, item);
+    if (typeof value !== 'number') throw new GraphBreak('native-call', 'a typed array is made');
+    return value;
+  });
+  return { kind: 'newTypedArray', data: type.from(numbers) };
+}
+
+export function readTypedArray({ data }: NewTypedArrayVariable, key: string): Variable {
+  if (key === 'length') return known(data.length);
+  if (/^\d+$/.test(key)) return known(data[Number(key)]);
+  throw new GraphBreak('unsupported-value', `the property ${key} of a typed array`);
+}
+
+export function writeTypedArray(
+  t: Tracer,
+  { data }: NewTypedArrayVariable,
+  key: string,
+  value: Variable,
+): void {
+  const number = constantOf(t, value);
+  if (!/^\d+$/.test(key) || typeof number !== 'number') {
+    throw new GraphBreak('object-write', `the property ${key} of a typed array`);
+  }
+  const before = data[Number(key)]!;
+  t.journal.note(() => {
+    data[Number(key)] = before;
+  });
+  data[Number(key)] = number;
+}
