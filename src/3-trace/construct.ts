@@ -9,7 +9,14 @@ import { expand } from './iterators.ts';
 import { readProperty } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import { newTypedArray, typedArrayTypes } from './typed-arrays.ts';
-import { hole, type NewCollectionVariable, newArray, type Variable } from './variable.ts';
+import {
+  hole,
+  known,
+  type NewCollectionVariable,
+  newArray,
+  type ObjectVariable,
+  type Variable,
+} from './variable.ts';
 
 /** The object; undefined when a frame was pushed whose return gives it. */
 export function construct(
@@ -24,6 +31,10 @@ export function construct(
       guardIdentity(t, callee);
       return newCollection(t, made === Map ? 'Map' : 'Set', args[0]);
     }
+    if (errorTypes.has(made)) {
+      guardIdentity(t, callee);
+      return newError(t, made as ErrorConstructor, args);
+    }
     if (typedArrayTypes.has(made)) {
       guardIdentity(t, callee);
       return newTypedArray(t, made, args[0]);
@@ -34,6 +45,32 @@ export function construct(
     }
   }
   throw new GraphBreak('constructor', `new ${nameAt(t.top)}()`);
+}
+
+const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
+  Error,
+  TypeError,
+  RangeError,
+  ReferenceError,
+  SyntaxError,
+]);
+
+/** With a message that the trace knows; each run makes another error. */
+function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): Variable {
+  const [message] = args;
+  if (args.length > 1) throw new GraphBreak('constructor', `new ${type.name}() with options`);
+  const text = message && constantOf(t, message);
+  if (typeof text === 'symbol') throw new GraphBreak('throw', 'a symbol as message');
+  const entries = new Map<string, Variable>();
+  if (text !== undefined) entries.set('message', known(String(text)));
+  const { prototype } = type;
+  const source = {
+    kind: 'held',
+    value: prototype as object,
+    name: `${type.name}.prototype`,
+  } as const;
+  const above = t.read(source, prototype) as ObjectVariable;
+  return { kind: 'newObject', entries, prototype: above, errorType: type };
 }
 
 function newCollection(

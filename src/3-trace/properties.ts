@@ -39,6 +39,7 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
     case 'newArray':
       return readArrayProperty(t, base, key);
     case 'newObject':
+      if (base.errorType && key === 'stack') break;
       return base.entries.get(key) ?? readInherited(t, base, key);
     case 'symbolic':
       guardNumbers(t, base);
@@ -51,6 +52,8 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
       return inherited(arrayIteratorPrototype, key);
     case 'generator':
       return inherited(generatorPrototype, key);
+    case 'regexp':
+      return inherited(RegExp.prototype, key);
     case 'newTypedArray':
       return readTypedArray(base, key);
     case 'closure':
@@ -210,6 +213,13 @@ export function hasProperty(t: Tracer, base: Variable, key: string, own: boolean
     case 'newArray':
       if (isIndex(key)) return known(hasElement(t, base, Number(key)));
       return known(key === 'length' || (!own && key in Array.prototype));
+    case 'tensor': {
+      const { source, actual } = base;
+      if (!source || !actual)
+        return known(own ? Object.hasOwn(base.traced!, key) : key in base.traced!);
+      const has = own ? Object.hasOwn(actual, key) : key in actual;
+      return t.read({ kind: 'hasProperty', base: source, key, own }, has);
+    }
     case 'object':
     case 'function':
       return hasOuterProperty(t, base, key, own);
@@ -239,7 +249,10 @@ function hasOuterProperty(
 
 /** The own enumerable string keys. */
 export function plainKeys(t: Tracer, base: Variable): string[] {
-  if (base.kind === 'newObject') return Object.keys(Object.fromEntries(base.entries));
+  if (base.kind === 'newObject') {
+    const keys = Object.keys(Object.fromEntries(base.entries));
+    return base.errorType ? keys.filter((key) => key !== 'message') : keys;
+  }
   if (base.kind === 'newArray') return base.elements.map((_, i) => String(i));
   if (base.kind !== 'object' || !listsPlainly(base.value)) {
     throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);

@@ -73,6 +73,7 @@ export class Reconstruction {
       case 'iterator':
       case 'iteratorRecord':
       case 'newTypedArray':
+      case 'regexp':
       case 'generator':
         return { kind: 'made', index: this.#make(variable) };
       default:
@@ -204,6 +205,7 @@ export class Reconstruction {
           kind: 'object',
           entries: [...variable.entries].map(([key, value]) => [key, this.recipe(value)]),
           prototype: variable.prototype ? this.recipe(variable.prototype) : variable.prototype,
+          errorType: variable.errorType,
         };
       case 'newCollection':
         return {
@@ -221,6 +223,8 @@ export class Reconstruction {
       }
       case 'iteratorRecord':
         return this.#record(variable);
+      case 'regexp':
+        return { kind: 'regexp', pattern: variable.pattern, flags: variable.flags };
       case 'newTypedArray':
         return { kind: 'typedArray', data: variable.data };
       case 'generator': {

@@ -24,6 +24,7 @@ export type Variable =
   | NewObjectVariable
   | NewCollectionVariable
   | NewTypedArrayVariable
+  | RegExpVariable
   | CellVariable
   | IteratorVariable
   | IteratorRecordVariable
@@ -114,6 +115,15 @@ export interface NewObjectVariable {
   readonly entries: Map<string, Variable>;
   /** Left out: `Object.prototype`. */
   readonly prototype?: ObjectVariable | null;
+  /** Of an error: the language's constructor that makes it. */
+  readonly errorType?: ErrorConstructor;
+}
+
+/** A regular expression literal: another object each time. */
+export interface RegExpVariable {
+  readonly kind: 'regexp';
+  readonly pattern: string;
+  readonly flags: string;
 }
 
 /** A typed array made inside of known numbers. */

@@ -120,6 +120,10 @@ function compileMake(make: Make): CompiledMake {
         },
       };
     }
+    case 'regexp': {
+      const { pattern, flags } = make;
+      return { build: () => new RegExp(pattern, flags) };
+    }
     case 'typedArray': {
       const { data } = make;
       return { build: () => data.slice() };
@@ -173,7 +177,8 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
   const fill = (made: unknown, values: RunValues) => {
     for (const [key, read] of entries) (made as Record<string, unknown>)[key] = read(values);
   };
-  const { prototype } = make;
+  const { prototype, errorType } = make;
+  if (errorType) return compileError(errorType, entries);
   if (prototype === undefined) return { empty: () => ({}), fill };
   if (prototype === null) return { empty: () => Object.create(null) as object, fill };
   const read = compileRecipe(prototype);
@@ -188,6 +193,22 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
           enumerable: true,
           configurable: true,
         });
+      }
+    },
+  };
+}
+
+function compileError(
+  type: ErrorConstructor,
+  entries: readonly (readonly [string, RecipeReader])[],
+): CompiledMake {
+  return {
+    empty: () => new type(),
+    fill: (made, values) => {
+      for (const [key, read] of entries) {
+        const enumerable = key !== 'message';
+        const value = read(values);
+        Object.defineProperty(made, key, { value, writable: true, enumerable, configurable: true });
       }
     },
   };

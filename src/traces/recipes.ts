@@ -17,6 +17,7 @@ export function contentsOf(make: Make): readonly Recipe[] {
     case 'cell':
       return [make.content];
     case 'typedArray':
+    case 'regexp':
       return [];
     case 'arrayIterator':
       return [make.array];

@@ -32,6 +32,8 @@ export type Make =
       readonly entries: readonly (readonly [string, Recipe])[];
       /** Undefined: that of object literals. */
       readonly prototype: Recipe | null | undefined;
+      /** An error of the language, whose message is not among its keys. */
+      readonly errorType: ErrorConstructor | undefined;
     }
   | {
       readonly kind: 'collection';
@@ -56,6 +58,7 @@ export type Make =
       readonly next: number;
       readonly done: boolean;
     }
+  | { readonly kind: 'regexp'; readonly pattern: string; readonly flags: string }
   | { readonly kind: 'typedArray'; readonly data: TypedArray }
   /** A generator that stands at the start of its body, at a `yield`, or has ended. */
   | {

@@ -16,9 +16,7 @@ export interface CorpusFunction {
     readonly breaks?: readonly BreakReason[];
     /** Breaks that a better tracer would not need. */
     readonly unexpected?: readonly BreakReason[];
-    /** Parts that run as ordinary JavaScript in the end. */
-    readonly fallbacks?: number;
-    /** Native parts make tensors that only the garbage collector gives back. */
-    readonly nativeTensors?: true;
+    /** The function drops tensors, or makes some natively, that only the garbage collector gives back. */
+    readonly garbage?: true;
   };
 }

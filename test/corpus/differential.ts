@@ -100,7 +100,14 @@ class Run {
     this.#random = randomState();
     for (const tensor of tensorsIn(reached)) this.#seen.add(tensor);
     const after = backward === 'none' ? null : describeValues(reached);
-    return { outcome, printed, forward, backward, after, random: { ...this.#random } };
+    return {
+      outcome,
+      printed: describeValues(printed),
+      forward,
+      backward,
+      after,
+      random: { ...this.#random },
+    };
   }
 
   dispose(): void {
@@ -125,9 +132,8 @@ class Run {
 /** What the function prints is an effect like others. */
 function withConsole<T>(printed: unknown[], body: () => T): T {
   const { log } = console;
-  console.log = (...values: unknown[]) => {
-    printed.push(describeValues(values));
-  };
+  // Native, as the real one is.
+  console.log = printed.push.bind(printed);
   try {
     return body();
   } finally {

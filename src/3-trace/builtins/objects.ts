@@ -2,7 +2,7 @@
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { sameValueZero } from '../equality.ts';
-import { constantOf, isNullish } from '../facts.ts';
+import { constantOf, isNullish, truthiness } from '../facts.ts';
 import { expand } from '../iterators.ts';
 import { hasProperty, plainEntries, plainKeys, readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
@@ -67,6 +67,10 @@ function assign(t: Tracer, [target, ...sources]: readonly Variable[]): Variable 
 }
 
 export const objectBuiltins: BuiltinTable = [
+  [
+    Boolean as unknown as () => boolean,
+    (t, _receiver, [value]) => known(value !== undefined && truthiness(t, value)),
+  ],
   [Object.defineProperty, (t, _receiver, args) => nameClosure(t, args)],
   [
     Object.keys,
@@ -99,6 +103,24 @@ export const objectBuiltins: BuiltinTable = [
   [
     Object.prototype.hasOwnProperty,
     (t, receiver, [key]) => hasProperty(t, receiver, propertyName(t, key), true),
+  ],
+  [
+    String.prototype.replace,
+    (t, receiver, [pattern, replacement]) => {
+      if (pattern?.kind !== 'regexp' || replacement?.kind !== 'constant') return undefined;
+      const [text, by] = [constantOf(t, receiver), constantOf(t, replacement)];
+      if (typeof text !== 'string' || typeof by !== 'string') return undefined;
+      return known(text.replace(new RegExp(pattern.pattern, pattern.flags), by));
+    },
+  ],
+  [
+    RegExp.prototype.test,
+    (t, receiver, [text]) => {
+      // With these flags it would remember where it stopped.
+      if (receiver.kind !== 'regexp' || /[gy]/.test(receiver.flags) || !text) return undefined;
+      const { pattern, flags } = receiver;
+      return known(new RegExp(pattern, flags).test(String(constantOf(t, text))));
+    },
   ],
   [
     Function.prototype.bind,

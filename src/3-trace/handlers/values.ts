@@ -40,9 +40,8 @@ export const valueHandlers: Handlers<
   | 'closure'
 > = {
   const: (_t, frame, { dst, value }) => set(frame, dst, known(value)),
-  regexp: () => {
-    throw new GraphBreak('unsupported-value', 'a regular expression is made');
-  },
+  regexp: (_t, frame, { dst, pattern, flags }) =>
+    set(frame, dst, { kind: 'regexp', pattern, flags }),
   move: (_t, frame, { dst, src }) => set(frame, dst, get(frame, src)),
   uninitialized: (_t, frame, { dst }) => set(frame, dst, uninitializedVariable),
   checkInitialized: (t, frame, { src, name }) => {

@@ -99,7 +99,7 @@ const beamSearch: CorpusFunction = {
       state: () => transition,
     };
   },
-  expected: { graphs: 5, breaks: ['data-read'], nativeTensors: true },
+  expected: { graphs: 12, breaks: ['data-read', 'native-call'] },
 };
 
 const attention: CorpusFunction = {
@@ -166,7 +166,7 @@ const greedy: CorpusFunction = {
       state: () => [table, head],
     };
   },
-  expected: { graphs: 4, breaks: ['data-read'], nativeTensors: true },
+  expected: { graphs: 8, breaks: ['data-read'] },
 };
 
 const cache: CorpusFunction = {
