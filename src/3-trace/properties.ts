@@ -16,7 +16,7 @@ import { constantOf } from './facts.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
-import { readTypedArray } from './typed-arrays.ts';
+import { readTypedArray } from './typed-array-elements.ts';
 import {
   type FunctionVariable,
   known,

@@ -6,7 +6,7 @@ import { asArray, isIndex, setElement, setLength } from './arrays.ts';
 import { constantOf } from './facts.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
-import { writeTypedArray } from './typed-arrays.ts';
+import { writeTypedArray } from './typed-array-elements.ts';
 import type { ObjectVariable, Variable } from './variable.ts';
 
 export function writeProperty(t: Tracer, object: Variable, key: string, value: Variable): void {

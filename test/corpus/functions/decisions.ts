@@ -264,7 +264,7 @@ const descent: CorpusFunction = {
 const powerIteration: CorpusFunction = {
   name: 'power iteration with a vector kept between calls',
   make: () => {
-    const state = { u: ones([3]) };
+    const state: { u: Tensor } = { u: ones([3]) };
     return {
       fn: (m: Tensor) =>
         noGrad(() => {
