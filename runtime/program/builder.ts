@@ -92,6 +92,11 @@ export class ProgramBuilder implements Interceptor {
       if (this.#isRegion && this.isInput(this.#root(ids[0]!))) {
         throw new WriteOutOfRegion(userName(op));
       }
+      // Eager execution infers first: it refuses operands that are larger than the target.
+      op.infer(
+        ids.map((id) => this.#values[id]!),
+        attrs,
+      );
       this.#append(op, ids, [], attrs);
       const root = this.#root(ids[0]!);
       this.#versions = new Map(this.#versions).set(root, this.#versionOf(root) + 1);

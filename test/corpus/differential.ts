@@ -54,7 +54,7 @@ export function differential(make: () => CorpusWorld, options: DifferentialOptio
   let captured: StaticFunction<AnyFunction> | undefined;
   const before = allocated();
   const compiled = new Run(make, (fn) => {
-    captured = toStatic(fn, staticOptions);
+    captured = toStatic(fn, { strict: true, ...staticOptions });
     return captured;
   });
   let byEager = 0;

@@ -11,6 +11,7 @@ import {
   optim,
   randn,
   relu,
+  ShapeError,
   seed,
   type Tensor,
   tensor,
@@ -231,6 +232,17 @@ describe('trace/training-step', () => {
 });
 
 describe('trace/failures', () => {
+  it('a write in place of a larger operand is refused, and nothing is written', () => {
+    const target = zeros([1, 3]);
+    const write = toStatic((x: Tensor) => {
+      target.add_(x);
+    });
+    expect(() => write(ones([2, 3]))).toThrow(ShapeError);
+    expect([...target.dataSync()]).toEqual([0, 0, 0]);
+    write(ones([3]));
+    expect([...target.dataSync()]).toEqual([1, 1, 1]);
+  });
+
   it('a kernel that refuses its values before any write runs again natively, once', () => {
     const w = zeros([2, 3]).requiresGrad_();
     const step = toStatic((labels: Tensor) => {
