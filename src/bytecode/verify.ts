@@ -1,19 +1,15 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Code } from './code.ts';
-import {
-  effectOf,
-  handlerOf,
-  jumpTarget,
-  type RegisterKind,
-  successors,
-  writes,
-} from './effects.ts';
+import { effectOf, handlerOf, jumpTarget, type RegisterKind, writes } from './effects.ts';
 import type { Instruction, Pc, Reg } from './instructions.ts';
 import { intrinsics } from './intrinsics.ts';
 import { printInstruction } from './print.ts';
 
-/** What the registers hold before an instruction; undefined: nothing, or not the same on all ways. */
-type Contents = readonly (RegisterKind | undefined)[];
+/** What a register may hold; the first: nothing, or not the same on all ways. */
+const kinds = ['', 'value', 'cell', 'iterator'] as const;
+
+/** What the registers hold before an instruction: a position in `kinds` for each. */
+type Contents = Uint8Array;
 
 /**
  * Checks a code and the codes inside it: registers and jumps in range, no way out at the end, every
@@ -63,32 +59,51 @@ export function verify(code: Code): void {
 }
 
 function checkContents(code: Code, fail: (pc: Pc, problem: string) => never): void {
-  const before = new Map<Pc, Contents>([[0, new Array(code.registerCount).fill(undefined)]]);
+  const starts = blockStarts(code);
+  const before = new Map<Pc, Contents>([[0, new Uint8Array(code.registerCount)]]);
+  const reached = new Uint8Array(code.instructions.length);
   const pending: Pc[] = [0];
-  for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
-    const instruction = code.instructions[pc]!;
-    const contents = before.get(pc)!;
-    checkReads(instruction, contents, (problem) => fail(pc!, problem));
-    const written = writes(instruction);
-    if (written !== undefined && !(written >= 0 && written < code.registerCount)) {
-      fail(pc, `r${written} does not exist`);
+  const arrive = (next: Pc, after: Contents): void => {
+    const known = before.get(next);
+    if (known && !meet(known, after)) return;
+    if (!known) before.set(next, after.slice());
+    pending.push(next);
+  };
+  for (let start = pending.pop(); start !== undefined; start = pending.pop()) {
+    const contents = before.get(start)!.slice();
+    // The instructions up to the next place that control may come to from elsewhere.
+    for (let pc = start; ; pc++) {
+      reached[pc] = 1;
+      const instruction = code.instructions[pc]!;
+      checkReads(instruction, contents, (problem) => fail(pc, problem));
+      const handler = handlerOf(code, pc);
+      if (handler) arrive(handler.target, withKind(contents, handler.error, 'value'));
+      const target = jumpTarget(instruction);
+      const { flow, result, writesBeforeJump } = effectOf(instruction);
+      if (target !== undefined && !writesBeforeJump && target !== pc + 1) arrive(target, contents);
+      const written = writes(instruction);
+      if (written !== undefined) {
+        if (!(written >= 0 && written < code.registerCount)) fail(pc, `r${written} does not exist`);
+        contents[written] = result ? kinds.indexOf(result) : 0;
+      }
+      if (target !== undefined && (writesBeforeJump || target === pc + 1)) arrive(target, contents);
+      if (flow === 'leave' || flow === 'jump') break;
+      if (starts.has(pc + 1)) {
+        arrive(pc + 1, contents);
+        break;
+      }
     }
-    const arrive = (next: Pc, after: Contents): void => {
-      const known = before.get(next);
-      const merged = known ? meet(known, after) : after;
-      if (known && merged.every((kind, register) => kind === known[register])) return;
-      before.set(next, merged);
-      pending.push(next);
-    };
-    for (const next of successors(code, pc)) {
-      const jumps = next === jumpTarget(instruction) && next !== pc + 1;
-      const before = jumps && !effectOf(instruction).writesBeforeJump;
-      arrive(next, before ? contents : afterWrite(instruction, contents));
-    }
-    const handler = handlerOf(code, pc);
-    if (handler) arrive(handler.target, contents.with(handler.error, 'value'));
   }
-  for (const pc of code.instructions.keys()) if (!before.has(pc)) fail(pc, 'is unreachable');
+  for (const pc of code.instructions.keys()) if (!reached[pc]) fail(pc, 'is unreachable');
+}
+
+function blockStarts(code: Code): ReadonlySet<Pc> {
+  const starts = new Set<Pc>(code.regions.map(({ target }) => target));
+  for (const instruction of code.instructions) {
+    const target = jumpTarget(instruction);
+    if (target !== undefined) starts.add(target);
+  }
+  return starts;
 }
 
 function checkReads(
@@ -98,18 +113,27 @@ function checkReads(
 ): void {
   const effect = effectOf(instruction);
   const check = (register: Reg, kind: RegisterKind): void => {
-    const held = contents[register];
-    if (held !== kind) fail(`r${register} should hold a ${kind}, but holds ${held ?? 'nothing'}`);
+    const held = kinds[contents[register]!];
+    if (held !== kind) fail(`r${register} should hold a ${kind}, but holds ${held || 'nothing'}`);
   };
   for (const register of effect.values(instruction)) check(register, 'value');
   for (const register of effect.cells?.(instruction) ?? []) check(register, 'cell');
   if (effect.iterator) check(effect.iterator(instruction), 'iterator');
 }
 
-function afterWrite(instruction: Instruction, contents: Contents): Contents {
-  const written = writes(instruction);
-  return written === undefined ? contents : contents.with(written, effectOf(instruction).result);
+function withKind(contents: Contents, register: Reg, kind: RegisterKind): Contents {
+  const copy = contents.slice();
+  copy[register] = kinds.indexOf(kind);
+  return copy;
 }
 
-const meet = (a: Contents, b: Contents): Contents =>
-  a.map((kind, register) => (kind === b[register] ? kind : undefined));
+/** Keeps in `known` what both ways agree on. True when that is less than it was. */
+function meet(known: Contents, other: Contents): boolean {
+  let changed = false;
+  for (let register = 0; register < known.length; register++) {
+    if (known[register] === 0 || known[register] === other[register]) continue;
+    known[register] = 0;
+    changed = true;
+  }
+  return changed;
+}

@@ -1,13 +1,21 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
+import type { Code } from '../bytecode/code.ts';
 import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
-import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
+import type {
+  BinaryOperator,
+  Instruction,
+  InstructionOf,
+  Opcode,
+  Pc,
+  Reg,
+} from '../bytecode/instructions.ts';
 import { binary, unary } from '../bytecode/operators.ts';
 import { templateObject } from '../bytecode/template-object.ts';
 import { argumentsObject, parameterCell } from './arguments-object.ts';
 import { classOf, functionOf, type MachineFor } from './function-of.ts';
 import { intrinsics } from './intrinsics.ts';
 import { keyIterator } from './iterator-record.ts';
-import { append, apply } from './primordials.ts';
+import { append, apply, weakGet, weakSet } from './primordials.ts';
 import * as semantics from './semantics.ts';
 import { stopped } from './stopped.ts';
 import { Suspended } from './suspended.ts';
@@ -251,6 +259,31 @@ const handlers: Handlers = {
   },
 };
 
+/** The operators of loops and indices, without the search for the operator. */
+const commonBinary: { readonly [O in BinaryOperator]?: Handler<'binary'> } = {
+  '+': ({ registers }, { dst, left, right }) => {
+    registers[dst] = (registers[left] as number) + (registers[right] as number);
+  },
+  '-': ({ registers }, { dst, left, right }) => {
+    registers[dst] = (registers[left] as number) - (registers[right] as number);
+  },
+  '*': ({ registers }, { dst, left, right }) => {
+    registers[dst] = (registers[left] as number) * (registers[right] as number);
+  },
+  '<': ({ registers }, { dst, left, right }) => {
+    registers[dst] = (registers[left] as number) < (registers[right] as number);
+  },
+  '===': ({ registers }, { dst, left, right }) => {
+    registers[dst] = registers[left] === registers[right];
+  },
+  '|': ({ registers }, { dst, left, right }) => {
+    registers[dst] = (registers[left] as number) | (registers[right] as number);
+  },
+  '&': ({ registers }, { dst, left, right }) => {
+    registers[dst] = (registers[left] as number) & (registers[right] as number);
+  },
+};
+
 const isStrict = (frame: Frame): boolean => frame.closure.code.strict;
 
 function calledFunction(frame: Frame, callee: Reg) {
@@ -283,19 +316,50 @@ export function perform(frame: Frame, instruction: Performed, machineFor: Machin
   frame.pc = handler(frame, instruction, machineFor) ?? frame.pc + 1;
 }
 
+type Step = Handler<Opcode>;
+
+const known = new WeakMap<Code, readonly (Step | undefined)[]>();
+
+/** What each instruction does, found once; nothing for those that end or suspend the run. */
+function stepsOf(code: Code): readonly (Step | undefined)[] {
+  let steps = weakGet(known, code);
+  if (!steps) {
+    const found: (Step | undefined)[] = [];
+    for (let pc = 0; pc < code.instructions.length; pc++) {
+      append(found, stepOf(code.instructions[pc]!));
+    }
+    steps = found;
+    weakSet(known, code, steps);
+  }
+  return steps;
+}
+
+function stepOf(instruction: Instruction): Step | undefined {
+  if (instruction.op === 'return' || pauses(instruction)) return undefined;
+  const common = instruction.op === 'binary' ? commonBinary[instruction.operator] : undefined;
+  return (common ?? handlers[instruction.op]) as Step;
+}
+
 /**
  * Runs a frame by itself to its return or to where it is suspended, without hooks and without generated
  * code.
  */
 export function interpret(frame: Frame, machineFor: MachineFor): unknown {
-  const { instructions } = frame.closure.code;
+  const { code } = frame.closure;
+  const { instructions } = code;
+  const steps = stepsOf(code);
   for (;;) {
     try {
       for (;;) {
-        const instruction = instructions[frame.pc]!;
+        const { pc } = frame;
+        const step = steps[pc];
+        if (step) {
+          frame.pc = step(frame, instructions[pc]!, machineFor) ?? pc + 1;
+          continue;
+        }
+        const instruction = instructions[pc] as Extract<Instruction, { op: Pausing }>;
         if (instruction.op === 'return') return get(frame, instruction.src);
-        if (pauses(instruction)) return suspended(frame, instruction);
-        perform(frame, instruction, machineFor);
+        return suspended(frame, instruction);
       }
     } catch (error) {
       if (!catchIn(frame, frame.pc, error)) throw error;

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts are source text
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -65,6 +66,34 @@ describe('package', () => {
     const printed = node([join(built, 'src/cli/main.js'), 'trace', 'double.mjs', '-d', 'program']);
     expect(printed).toContain('%1: f32[2] = mulScalar %0 value=2');
     expect(printed).toContain('# double.mjs:2:');
+  });
+
+  it('scripts run through their bytecode from the built package', () => {
+    node([join(built, 'src/cli/run/write-realm-runtime.js')]);
+    writeFileSync(
+      join(home, 'good.js'),
+      'class A { #x = 1; *m() { yield this.#x; } }\nif ([...new A().m()][0] !== 1) throw 1;',
+    );
+    writeFileSync(join(home, 'bad.js'), 'var x = 1;\nthrow new TypeError(`x is ${x}`);');
+    writeFileSync(join(home, 'endless.js'), 'for (;;);');
+    writeFileSync(join(home, 'refused.js'), 'var x = 2; if (eval("x") !== 2) throw 1;');
+    const command = [join(built, 'src/cli/main.js'), 'run', '--timeout', '4000'];
+    const result = spawnSync(process.execPath, [...command, 'good.js', 'bad.js'], {
+      cwd: home,
+      encoding: 'utf8',
+      input: 'endless.js\nrefused.js\n',
+    });
+    const lines = result.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { file: 'good.js', ok: true, error: null },
+      { file: 'bad.js', ok: false, error: 'TypeError: x is 1' },
+      { file: 'endless.js', ok: false, error: expect.stringContaining('Timeout') },
+      { file: 'refused.js', ok: true, native: { reason: 'direct-eval', line: 1 } },
+    ]);
+    expect(result.status).toBe(1);
   });
 
   it('an error names the place in the user file', () => {

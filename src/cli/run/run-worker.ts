@@ -28,6 +28,8 @@ port.on('message', async (file: string) => {
   port.postMessage(result);
 });
 
+port.postMessage('ready');
+
 async function run(file: string): Promise<RunResult> {
   rejections.length = 0;
   let text: string;

@@ -16,11 +16,16 @@ interface Task {
   readonly resolve: (result: RunResult) => void;
 }
 
+/** How long a thread may take to start. */
+const startMilliseconds = 30_000;
+
 /** Threads that run files; one that hangs or dies is replaced. */
 export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #idle: Worker[] = [];
   readonly #waiting: Task[] = [];
+  /** They are starting, and say so once they have. */
+  readonly #fresh = new Set<Worker>();
   #count = 0;
 
   constructor(options: PoolOptions) {
@@ -48,10 +53,12 @@ export class WorkerPool {
     if (this.#count === this.#options.workers) return undefined;
     this.#count++;
     const { runtime, execution, program } = this.#options;
-    return new Worker(program.program, {
+    const worker = new Worker(program.program, {
       eval: program.eval,
       workerData: { runtime, execution } satisfies WorkerData,
     });
+    this.#fresh.add(worker);
+    return worker;
   }
 
   #give(worker: Worker, { file, resolve }: Task): void {
@@ -70,11 +77,21 @@ export class WorkerPool {
       this.#next();
     };
     const fail = (error: string): void => finish({ file, ok: false, error }, false);
-    const answered = (result: RunResult): void => finish(result, true);
+    const answered = (result: RunResult | 'ready'): void => {
+      if (result === 'ready') timer = limit(milliseconds);
+      else finish(result, true);
+    };
     const failed = (error: unknown): void => fail(describeError(error));
     const exited = (code: number): void => fail(`Exit: the thread ended with ${code}`);
     const late = `Timeout: it did not end within ${milliseconds} ms and was stopped`;
-    const timer = setTimeout(() => fail(late), milliseconds);
+    const limit = (allowed: number): NodeJS.Timeout => {
+      clearTimeout(timer);
+      return setTimeout(() => fail(late), allowed);
+    };
+    // A thread that has to start takes its own time for that.
+    let timer: NodeJS.Timeout | undefined;
+    timer = limit(milliseconds + startMilliseconds);
+    if (!this.#fresh.delete(worker)) timer = limit(milliseconds);
     worker.on('message', answered).on('error', failed).on('exit', exited);
     worker.postMessage(file);
   }
