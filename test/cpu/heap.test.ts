@@ -53,14 +53,32 @@ describe('allocator over the heap', () => {
 
   it('chooses the smallest free block that fits', () => {
     const { allocator } = allocatorOf(4);
-    const big = allocator.alloc(4096);
+    const big = allocator.alloc(16_384);
     allocator.alloc(64);
-    const small = allocator.alloc(1024);
+    const small = allocator.alloc(8192);
     allocator.alloc(64);
-    allocator.free(big, 4096);
-    allocator.free(small, 1024);
-    expect(allocator.alloc(1000)).toBe(small);
-    expect(allocator.alloc(1000)).toBe(big);
+    allocator.free(big, 16_384);
+    allocator.free(small, 8192);
+    expect(allocator.alloc(8000)).toBe(small);
+    expect(allocator.alloc(8000)).toBe(big);
+  });
+
+  it('keeps a small block for the next of its size', () => {
+    const { allocator } = allocatorOf(1);
+    const [first, second] = [allocator.alloc(1024), allocator.alloc(1024)];
+    allocator.free(first, 1024);
+    expect(allocator.alloc(512)).not.toBe(first);
+    expect(allocator.alloc(1000)).toBe(first);
+    allocator.free(second, 1024);
+    expect(() => allocator.free(second, 1024)).toThrow(InvariantError);
+  });
+
+  it('joins kept blocks before it takes a chunk', () => {
+    const { allocator } = allocatorOf(1);
+    const blocks = Array.from({ length: mebi / 1024 }, () => allocator.alloc(1024));
+    for (const block of blocks) allocator.free(block, 1024);
+    expect(allocator.alloc(mebi)).toBe(blocks[0]);
+    expect(allocator.counter.reserved).toBe(mebi);
   });
 
   it('splits a block and joins its pieces again', () => {
