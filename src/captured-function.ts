@@ -9,6 +9,7 @@ import type { Frame } from './bytecode/frame.ts';
 import { usesSuper } from './bytecode/uses-super.ts';
 import { codeOf } from './code-cache.ts';
 import { logBreak, logFallback, logMiss, logPart } from './explain/log-events.ts';
+import { checkInputs } from './input-spec/check.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { awaitedBy, resumeWith } from './resume/async-frame.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';
@@ -66,6 +67,8 @@ export class Captured {
 
   call(thisValue: unknown, args: readonly unknown[]): unknown {
     this.#stats.calls++;
+    const { inputSpec } = this.options;
+    if (inputSpec) checkInputs(inputSpec, args);
     if (!toStaticEnabled() || this.#skipped) return Reflect.apply(this.fn, thisValue, args);
     this.#code ??= this.#capture();
     const code = this.#code && this.#withHomeObject(this.#code, thisValue);

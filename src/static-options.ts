@@ -1,6 +1,7 @@
 import { ArgumentError } from '../runtime/errors/errors.ts';
 import { fallbackFromEnvironment, minGraphSizeFromEnvironment } from './environment.ts';
 import type { Dynamic } from './guards/number-history.ts';
+import type { InputSpec } from './input-spec/spec.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 
 export interface ToStaticOptions {
@@ -13,6 +14,8 @@ export interface ToStaticOptions {
    * value for a constant and lets a second one vary; `true` lets all vary, `false` none.
    */
   readonly dynamic?: Dynamic;
+  /** What the arguments of every call must be; one that isn't is an error that names it. */
+  readonly inputSpec?: readonly InputSpec[];
   /** Decisions on values of the program become branches and loops in it; what can't is an error. */
   readonly fullGraph?: boolean;
   /**
