@@ -173,7 +173,8 @@ function execute(tracer: Tracer): End {
   tracer.callInside = (callee, receiver, args) => callInside(tracer, callee, receiver, args);
   tracer.runAbove = (depth) => runAbove(tracer, depth);
   tracer.runPath = (depth, stops) => runPath(tracer, depth, stops, false);
-  tracer.runLoopBody = (frame, loop) => runLoopBody(tracer, frame, loop);
+  tracer.runLoopBody = (frame, loop, from) => runLoopBody(tracer, frame, loop, from);
+  tracer.runLoopHead = (frame, loop) => runLoopHead(tracer, frame, loop);
   try {
     return { kind: 'return', value: tracer.runAbove(0) };
   } catch (error) {
@@ -260,8 +261,17 @@ function runPath(
   });
 }
 
-function runLoopBody(tracer: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+function runLoopBody(tracer: Tracer, frame: TraceFrame, loop: Loop, from: Pc): PathEnd {
   const stops = new Set([loop.header, ...loop.exits]);
   const depth = tracer.frames.length;
-  return tracer.control.inLoop(frame, loop, () => runPath(tracer, depth, stops, true));
+  frame.pc = from;
+  return tracer.control.inLoop(frame, loop, () =>
+    runPath(tracer, depth, stops, from === loop.header),
+  );
+}
+
+function runLoopHead(tracer: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+  const stops = new Set([loop.header, ...loop.exits]);
+  const depth = tracer.frames.length;
+  return tracer.control.inHead(frame, loop, () => runPath(tracer, depth, stops, true));
 }

@@ -112,8 +112,10 @@ export class Tracer {
   runAbove: (depth: number) => Variable = notBegun;
   /** Follows the frame at the given depth until it returns or comes to one of the stops. */
   runPath: (depth: number, stops: ReadonlySet<Pc>) => PathEnd = notBegun;
-  /** Follows one turn of a loop from its header. */
-  runLoopBody: (frame: TraceFrame, loop: Loop) => PathEnd = notBegun;
+  /** Follows one turn of a loop, from its header or from behind its head. */
+  runLoopBody: (frame: TraceFrame, loop: Loop, from: Pc) => PathEnd = notBegun;
+  /** Follows a loop from its header to the first decision that may leave it. */
+  runLoopHead: (frame: TraceFrame, loop: Loop) => PathEnd = notBegun;
   /** Appends an op with programs inside; answers its results. */
   appendControl: (
     op: OpRecord,

@@ -37,6 +37,13 @@ export function decide(
   whenFalse: Pc,
 ): Pc {
   const { code } = frame.closure;
+  const head = t.control.endsHead(frame, whenTrue, whenFalse);
+  if (head) {
+    const stays = head.body.has(whenTrue);
+    const targets = stays ? [whenTrue, whenFalse] : [whenFalse, whenTrue];
+    t.control.ended = { targets, which: null, value: null, test: { scalar: test, stays } };
+    return frame.pc;
+  }
   const structure = structureOf(code);
   const merge = structure.merges[frame.pc];
   const checked = checkInstead(t, frame, test, structure, whenTrue, whenFalse);

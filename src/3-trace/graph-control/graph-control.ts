@@ -56,6 +56,8 @@ export class GraphControl {
   readonly plans: LoopPlans;
   readonly #loops: ActiveLoop[] = [];
   readonly #paths: Path[] = [];
+  /** The head of a loop is being followed: a decision that may leave the loop ends it. */
+  #head: (ActiveLoop & { readonly depth: number }) | null = null;
   /** Set by an instruction that the path being followed ends with. */
   ended: PathEnd | null = null;
   /** Set by an instruction with which the top frame returns. */
@@ -78,6 +80,24 @@ export class GraphControl {
     } finally {
       this.#loops.pop();
     }
+  }
+
+  inHead<T>(frame: TraceFrame, loop: Loop, body: () => T): T {
+    const outer = this.#head;
+    this.#head = { frame, loop, depth: this.depth + 1 };
+    try {
+      return this.inLoop(frame, loop, body);
+    } finally {
+      this.#head = outer;
+    }
+  }
+
+  /** The loop whose head ends with a decision of this activation between the two ways. */
+  endsHead(frame: TraceFrame, whenTrue: Pc, whenFalse: Pc): Loop | undefined {
+    const head = this.#head;
+    if (head?.frame !== frame || head.depth !== this.depth) return undefined;
+    const { body } = head.loop;
+    return body.has(whenTrue) === body.has(whenFalse) ? undefined : head.loop;
   }
 
   inPath<T>(frame: TraceFrame, stops: ReadonlySet<Pc>, body: () => T): T {

@@ -2,16 +2,17 @@ import { invariant } from '../../../runtime/errors/invariant.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
 import { whileOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Pc } from '../../bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame, Tracer } from '../tracer.ts';
-import type { Variable } from '../variable.ts';
+import type { ScalarVariable, Variable } from '../variable.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
-import { constantTensor } from './scalars.ts';
+import { asTruth, constantTensor, scalarUnary } from './scalars.ts';
 import { isFixed, madeObjects, type Place, type State, stateOf } from './state.ts';
 import { isSame, type Unified, unify } from './unify.ts';
 
@@ -52,64 +53,119 @@ const returnKey = 'return';
 /**
  * Turns a loop whose end only the run can tell into one `while`. What it carries is found by following
  * the body: places that a turn leaves with another value become operands, until following it once more
- * adds none. The body ends at the header, or at one of the places behind the loop; a flag says whether
- * there is another turn. Afterwards the trace stands behind the loop.
+ * adds none. Afterwards the trace stands behind the loop.
+ *
+ * A loop that is left at its head only, by one decision before which nothing changes, is that condition
+ * and a body. Of any other loop the body ends at the header or at one of the places behind the loop, and
+ * flags that it carries say whether there is another turn, and where it ended.
  */
-export function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+  return convertHeaded(t, frame, loop) ?? convertAs(t, frame, loop, 'flagged')!;
+}
+
+/** Null when the loop is not of that form. */
+function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd | null {
+  try {
+    return convertAs(t, frame, loop, 'headed');
+  } catch (error) {
+    if (error instanceof GraphBreak) return null;
+    throw error;
+  }
+}
+
+type Form = 'headed' | 'flagged';
+
+function convertAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEnd | null {
   const made = madeObjects(t);
   const before = stateOf(t, frame, made);
   const carried = new Map<string, Carried>();
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const turn = new Turn(t, frame, loop, made, before, carried);
+    const turn = new Turn(t, frame, loop, form, { made, before, carried });
+    if (!turn.fits) return null;
     if (turn.settled) return turn.append();
   }
   throw new GraphBreak('control-flow', 'a loop carries more with every turn');
 }
 
+interface Found {
+  readonly made: ReadonlySet<Variable>;
+  readonly before: State;
+  readonly carried: Map<string, Carried>;
+}
+
 /** One attempt to follow the body with what is known to be carried. */
 class Turn {
+  /** The loop has the form that was asked for. */
+  readonly fits: boolean;
   /** Nothing was added to what is carried. */
   readonly settled: boolean;
   readonly #t: Tracer;
+  readonly #frame: TraceFrame;
+  readonly #loop: Loop;
   readonly #carried: ReadonlyMap<string, Carried>;
+  /** Of a headed loop: the region of its condition. */
+  readonly #head: Way | null;
   readonly #way: Way;
-  /** The start of each carried leaf, in the surrounding program. */
-  readonly #starts: Tensor[] = [];
+  /** The start of each operand that is carried, in the surrounding program. */
+  readonly #starts: readonly Tensor[];
   /** Per carried place, start and end of this turn. */
   readonly #turned = new Map<string, Unified>();
-  readonly #loop: Loop;
 
-  constructor(
-    t: Tracer,
-    frame: TraceFrame,
-    loop: Loop,
-    made: ReadonlySet<Variable>,
-    before: State,
-    carried: Map<string, Carried>,
-  ) {
+  constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
+    const { made, before, carried } = found;
     this.#t = t;
+    this.#frame = frame;
     this.#loop = loop;
     this.#carried = carried;
     const { device } = t;
-    const flags = [constantTensor(t, true, device), constantTensor(t, 0, device)];
-    for (const { unified } of carried.values()) {
-      for (const leaf of unified.leaves) this.#starts.push(leafTensor(t, leaf, 0, device));
-    }
-    const region = new RegionBuilder(t.surroundings);
+    const flags =
+      form === 'flagged' ? [constantTensor(t, true, device), constantTensor(t, 0, device)] : [];
+    const leaves = [...carried.values()].flatMap(({ unified }) => unified.leaves);
+    this.#starts = [...flags, ...leaves.map((leaf) => leafTensor(t, leaf, 0, device))];
     let inside: State = before;
-    this.#way = follow(t, frame, region, made, () => {
+    const enter = (region: RegionBuilder) => {
       for (const flag of flags) region.give(flag);
-      this.#enter(region);
+      this.#enter(region, flags.length);
       inside = stateOf(t, frame, made);
-      return t.runLoopBody(frame, loop);
+    };
+    const head = new RegionBuilder(t.surroundings);
+    this.#head =
+      form === 'flagged'
+        ? null
+        : follow(t, frame, head, made, () => {
+            enter(head);
+            return t.runLoopHead(frame, loop);
+          });
+    const from = this.#head ? this.#behindHead(this.#head, inside) : loop.header;
+    const body = new RegionBuilder(t.surroundings);
+    if (from === null) {
+      this.#way = this.#head!;
+      [this.fits, this.settled] = [false, true];
+      return;
+    }
+    this.#way = follow(t, frame, body, made, () => {
+      enter(body);
+      return t.runLoopBody(frame, loop, from);
     });
-    this.#starts.unshift(...flags);
-    this.settled = !this.#compare(frame, before, inside, carried);
+    const { targets } = this.#way.end;
+    this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
+    this.settled = !this.fits || !this.#compare(before, inside, carried);
+  }
+
+  /** Where the body begins; null when the head is more than a condition. */
+  #behindHead({ end, state }: Way, inside: State): Pc | null {
+    if (!end.test) return null;
+    for (const [key, { place, value }] of state) {
+      const now = inside.get(key)?.value;
+      if (!isRead(this.#frame, end.targets, place)) continue;
+      if (!now || !isSame(this.#t, now, value)) return null;
+    }
+    return end.targets[0] as Pc;
   }
 
   /** The carried places show the operands of the body. */
-  #enter(region: RegionBuilder): void {
-    let index = 0;
+  #enter(region: RegionBuilder, flags: number): void {
+    let index = flags;
     for (const { place, unified } of this.#carried.values()) {
       const inputs = unified.leaves.map((leaf) =>
         leafVariable(this.#t, leaf, region.give(this.#starts[index++]!)),
@@ -119,13 +175,9 @@ class Turn {
   }
 
   /** True when something is carried that wasn't known to be, or not in this form. */
-  #compare(
-    frame: TraceFrame,
-    before: State,
-    inside: State,
-    carried: Map<string, Carried>,
-  ): boolean {
+  #compare(before: State, inside: State, carried: Map<string, Carried>): boolean {
     const { state, end } = this.#way;
+    const frame = this.#frame;
     let added = false;
     const carry = (
       place: Place,
@@ -167,34 +219,52 @@ class Turn {
   append(): PathEnd {
     const t = this.#t;
     const { region, end } = this.#way;
-    const { device } = t;
+    const head = this.#head;
     const { header } = this.#loop;
-    if (end.targets.every((target) => target === header)) {
+    if (!head && end.targets.every((target) => target === header)) {
       throw new GraphBreak('control-flow', 'a loop never ends');
     }
     const outputs = t.inRegion(region, () => [
-      ...this.#flags(end),
+      ...(head ? [] : this.#flags(end)),
       ...[...this.#carried.keys()].flatMap((key) =>
-        this.#turned.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, device)),
+        this.#turned.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device)),
       ),
     ]);
-    const test = new RegionBuilder(t.surroundings);
-    for (const start of this.#starts) test.give(start);
+    const test = head ? head.region : new RegionBuilder(t.surroundings);
+    if (!head) for (const start of this.#starts) test.give(start);
+    const condition = head ? t.inRegion(test, () => this.#condition(head.end)) : test.given[0]!;
     region.captureAll(outputs);
-    const captured = capturedByAny(t.builder, [region]);
-    const programs = [test.finish(captured, [test.given[0]!]), region.finish(captured, outputs)];
-    const [, which, ...leaves] = t.appendControl(whileOp, [...this.#starts, ...captured], programs);
+    test.captureAll([condition]);
+    const captured = capturedByAny(t.builder, [test, region]);
+    const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
+    const results = t.appendControl(whileOp, [...this.#starts, ...captured], programs);
+    const value = this.#place(results.slice(head ? 0 : 2));
+    if (head) return { targets: [head.end.targets[1]!], which: null, value };
+    const [, which] = results;
+    invariant(which, 'a loop answers where it ended');
+    const targets = end.targets.filter((target) => target !== header);
+    return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
+  }
+
+  /** Puts the results into their places; answers what is returned. */
+  #place(results: readonly Tensor[]): Variable | null {
     let value: Variable | null = null;
     let index = 0;
     for (const [key, { place, unified }] of this.#carried) {
-      const variables = unified.leaves.map((leaf) => leafVariable(t, leaf, leaves[index++]!));
+      const variables = unified.leaves.map((leaf) =>
+        leafVariable(this.#t, leaf, results[index++]!),
+      );
       const built = unified.build(variables);
       if (key === returnKey) value = built;
-      else place.set(t, built);
+      else place.set(this.#t, built);
     }
-    const targets = end.targets.filter((target) => target !== header);
-    invariant(which, 'a loop answers where it ended');
-    return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
+    return value;
+  }
+
+  #condition({ test }: PathEnd): Tensor {
+    const { scalar, stays } = test!;
+    const t = this.#t;
+    return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as ScalarVariable));
   }
 
   /** Whether there is another turn, and where the body went. */

@@ -12,6 +12,8 @@ export interface PathEnd {
   readonly which: ScalarVariable | null;
   /** What is returned, where a target is the return. */
   readonly value: Variable | null;
+  /** Of the head of a loop: the decision that ends it, and whether its truth means another turn. */
+  readonly test?: { readonly scalar: ScalarVariable; readonly stays: boolean };
   /** The last line of the way, for errors. */
   readonly at?: UserPosition | undefined;
 }
