@@ -206,7 +206,7 @@ class Turn {
       }
       const live = isRead(frame, [this.#loop.header], place);
       const first = live ? (before.get(key)?.value ?? now) : null;
-      carry(place, first, read ? last : null, now);
+      carry(place, first, read ? last : null, live ? now : null);
     }
     if (end.value) {
       const place: Place = { key: returnKey, name: 'the returned value', register: null, set() {} };
