@@ -203,7 +203,8 @@ export function callApi(
 ): Variable {
   const call = fn as (...args: unknown[]) => unknown;
   const shapes = decideShapes.has(fn);
-  const self = apiValue(t, receiver, shapes);
+  // Only methods of tensors have a `this`.
+  const self = receiver.kind === 'tensor' ? apiValue(t, receiver, shapes) : undefined;
   const symbols = takesSymbols.has(fn);
   const values = withScalars(t, self, args).map((arg) =>
     arg.kind === 'symbolic' ? numberOperand(t, arg, { symbols, shapes }) : apiValue(t, arg, shapes),

@@ -65,7 +65,7 @@ export const breakReasons = {
     limitation: true,
   },
   'unsupported-iterable': {
-    explanation: 'Only arrays are iterated inside a graph.',
+    explanation: 'The value is iterated in a way that is not followed.',
     hint: 'Spread it into an array first: for (const x of [...values]).',
     limitation: true,
   },
