@@ -211,7 +211,7 @@ const scheduled: CorpusFunction = {
       state: () => [model, optimizer.groups],
     };
   },
-  expected: { graphs: 4 },
+  expected: { graphs: 3 },
 };
 
 const clipped: CorpusFunction = {
