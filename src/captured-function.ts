@@ -109,7 +109,9 @@ export class Captured {
     }
     const found = codeOf(this.fn, this.options);
     if (!isRefused(found) && found.closure.code.isGenerator) {
-      const why = 'a generator function keeps its own place between calls';
+      const { source, span } = found.closure.code;
+      const at = formatPosition(source.position(span.start));
+      const why = `a generator function keeps its own place between calls (at ${at})`;
       this.#fallBack(`${this.fn.name || 'the function'} is not captured: ${why}`, undefined);
       return null;
     }
