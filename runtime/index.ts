@@ -50,6 +50,7 @@ export {
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.ts';
 export { expand } from './ops/broadcast.ts';
 export { cast } from './ops/cast.ts';
+export { type CholeskyOptions, cholesky } from './ops/cholesky.ts';
 export {
   type CrossEntropyOptions,
   crossEntropy,
@@ -74,6 +75,7 @@ export {
 } from './ops/counting.ts';
 export { type CreateOptions, full, ones, rand, randn, zeros } from './ops/create.ts';
 export { maskedSelect, nonzero } from './ops/data-dependent.ts';
+export { det, logdet, slogdet } from './ops/determinants.ts';
 export {
   cumulativeTrapezoid,
   type DiffOptions,
@@ -98,6 +100,15 @@ export { amax, amin, argmax, argmin, max, min } from './ops/extremes.ts';
 export { gather, scatter, scatterAdd, takeAlongDim } from './ops/gather.ts';
 export { indexAdd, indexCopy, indexFill, indexSelect, take } from './ops/indexing.ts';
 export { cat, columnStack, dstack, hstack, stack, vstack } from './ops/joining.ts';
+export {
+  inverse,
+  type SolveOptions,
+  solve,
+  solveTriangular,
+  type TriangularOptions,
+  type TriangularSolveOptions,
+  triangularSolve,
+} from './ops/linear-systems.ts';
 export { logSoftmax, softmax, softmin } from './ops/loss.ts';
 export {
   cosineEmbeddingLoss,

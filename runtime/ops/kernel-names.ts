@@ -90,6 +90,20 @@ export type KernelName =
   | 'polygamma'
   /** (x [.., m, n]) → [sums of singular values, U·Vᵀ]. */
   | 'nuclearNorm'
+  /** (x [.., n, n]) → its inverse. This kernel and the next throw ArgumentError for singular matrices. */
+  | 'inverse'
+  /** (a [.., n, n], b [.., n, k]) → the x of a·x = b. */
+  | 'solve'
+  /** The same with one triangle of a: attrs `upper`, `unitriangular`. */
+  | 'solveTriangular'
+  /** (x [.., n, n]) → [..] */
+  | 'det'
+  /** (x [.., n, n]) → [ln |det x|, its sign]. */
+  | 'logAbsDet'
+  /** (x [.., n, n]) → det x · x⁻ᵀ, also where x is singular. */
+  | 'cofactors'
+  /** (x [.., n, n]) → the lower triangular L of L·Lᵀ = x. */
+  | 'cholesky'
   /** (x, w, NCHW with w [in, out / groups, …]) → the adjoint of conv2d. */
   | 'convTranspose2d'
   /** (a [...,m,k], b [...,k,n]) → [...,m,n]; any strides; leading dimensions equal. */

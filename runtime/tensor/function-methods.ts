@@ -1,8 +1,11 @@
 /** The methods that are functions of one or two tensors beyond arithmetic. */
 
+import { cholesky } from '../ops/cholesky.ts';
 import * as counting from '../ops/counting.ts';
+import * as determinants from '../ops/determinants.ts';
 import * as differences from '../ops/differences.ts';
 import * as distances from '../ops/distances.ts';
+import * as systems from '../ops/linear-systems.ts';
 import { softmin } from '../ops/loss.ts';
 import * as middle from '../ops/middle.ts';
 import * as pairs from '../ops/pairs.ts';
@@ -68,6 +71,12 @@ export const functionMethods = {
   addr: products.addr,
   tensordot: products.tensordot,
   cdist: distances.cdist,
+  inverse: systems.inverse,
+  triangularSolve: systems.triangularSolve,
+  det: determinants.det,
+  logdet: determinants.logdet,
+  slogdet: determinants.slogdet,
+  cholesky,
   scatterReduce: scatterReduce.scatterReduce,
   indexReduce: scatterReduce.indexReduce,
   maskedScatter: regions.maskedScatter,

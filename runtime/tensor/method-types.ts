@@ -118,7 +118,11 @@ type Reals =
   | 'erfc'
   | 'softmax'
   | 'logSoftmax'
-  | 'mean';
+  | 'mean'
+  | 'inverse'
+  | 'det'
+  | 'logdet'
+  | 'cholesky';
 
 /** Integers and truth values are added and multiplied as int32. */
 type Sums = 'sum' | 'prod' | 'cumsum' | 'cumprod';

@@ -4,12 +4,14 @@ import * as advancedIndex from '../../runtime/ops/advanced-index.ts';
 import * as attention from '../../runtime/ops/attention.ts';
 import * as broadcast from '../../runtime/ops/broadcast.ts';
 import { cast } from '../../runtime/ops/cast.ts';
+import * as cholesky from '../../runtime/ops/cholesky.ts';
 import * as classLosses from '../../runtime/ops/class-losses.ts';
 import * as conv from '../../runtime/ops/conv.ts';
 import * as convTranspose from '../../runtime/ops/conv-transpose.ts';
 import * as counting from '../../runtime/ops/counting.ts';
 import { full, ones, rand, randn, zeros } from '../../runtime/ops/create.ts';
 import * as dataDependent from '../../runtime/ops/data-dependent.ts';
+import * as determinants from '../../runtime/ops/determinants.ts';
 import * as differences from '../../runtime/ops/differences.ts';
 import * as distances from '../../runtime/ops/distances.ts';
 import * as dropout from '../../runtime/ops/dropout.ts';
@@ -20,6 +22,7 @@ import * as gather from '../../runtime/ops/gather.ts';
 import * as inPlace from '../../runtime/ops/in-place.ts';
 import * as indexing from '../../runtime/ops/indexing.ts';
 import * as joining from '../../runtime/ops/joining.ts';
+import * as linearSystems from '../../runtime/ops/linear-systems.ts';
 import * as loss from '../../runtime/ops/loss.ts';
 import * as marginLosses from '../../runtime/ops/margin-losses.ts';
 import * as matmul from '../../runtime/ops/matmul.ts';
@@ -91,12 +94,15 @@ const arranging = [
 /** Layers, losses and everything else that is made of several ops. */
 const composed = [
   attention,
+  cholesky,
   classLosses,
   convTranspose,
   counting,
+  determinants,
   differences,
   distances,
   einsum,
+  linearSystems,
   marginLosses,
   maxPool,
   middle,

@@ -5,6 +5,7 @@ import { arrangingAdapters } from './adapters-arranging.ts';
 import { indexingAdapters } from './adapters-indexing.ts';
 import { layerAdapters } from './adapters-layers.ts';
 import { lossAdapters } from './adapters-losses.ts';
+import { matrixAdapters } from './adapters-matrices.ts';
 import { pointwiseAdapters } from './adapters-pointwise.ts';
 import { productAdapters } from './adapters-products.ts';
 import { reductionAdapters } from './adapters-reductions.ts';
@@ -16,6 +17,7 @@ export const adapters: Adapters = {
   ...arrangingAdapters,
   ...indexingAdapters,
   ...productAdapters,
+  ...matrixAdapters,
   ...activationAdapters,
   ...lossAdapters,
   ...layerAdapters,

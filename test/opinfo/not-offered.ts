@@ -10,7 +10,7 @@ export const familiesNotOffered: readonly (readonly [family: string, reason: str
     'there are no complex dtypes: JavaScript has no complex numbers, and no kernel here has any use of them',
   ],
   [
-    '`linalg.eig`, `linalg.eigh`, `linalg.svd`, `linalg.qr`, `lu` and other decompositions',
+    '`linalg.eig`, `linalg.eigh`, `linalg.svd`, `linalg.qr`, `lu`, `lstsq` and other decompositions',
     "a gradient belongs to the first result of an op alone; the nuclear norm (`norm(x, 'nuc')`) is offered, being one number",
   ],
   [

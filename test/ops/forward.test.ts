@@ -20,6 +20,7 @@ import {
   variants,
 } from './forward-dtypes.ts';
 import { layerCases } from './forward-layers.ts';
+import { matrixCases } from './forward-matrices.ts';
 import { pointwiseReferences } from './forward-pointwise.ts';
 import { reductionReferences } from './forward-reductions.ts';
 import { specialCases } from './forward-special.ts';
@@ -108,6 +109,7 @@ const outOfPlace: Readonly<Record<string, readonly ForwardCase[]>> = {
   ...arrangingReferences,
   ...specialCases,
   ...layerCases,
+  ...matrixCases,
   ...comparisons,
   ...pointwiseReferences,
   ...reductionReferences,

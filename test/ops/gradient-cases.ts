@@ -9,6 +9,7 @@ import type { Shape } from '../../runtime/tensor/shape.ts';
 import { spread, type Tensor, tensor } from './eager.ts';
 import { arrangingCases } from './gradient-cases-arranging.ts';
 import { layerGradientCases } from './gradient-cases-layers.ts';
+import { matrixGradientCases } from './gradient-cases-matrices.ts';
 import { pointwiseCases } from './gradient-cases-pointwise.ts';
 import { reductionCases } from './gradient-cases-reductions.ts';
 
@@ -337,6 +338,7 @@ export const gradientCases: GradientCases = merged(
   pointwiseCases,
   reductionCases,
   layerGradientCases,
+  matrixGradientCases,
 );
 
 /** An op may have cases in several tables. */

@@ -7,6 +7,8 @@ import { adaptiveMaxPool2d, maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
 import { cat, flip, place, placeInto, unfoldGrad } from './rearrange.ts';
 import { max, min, prod, sum, sumTo } from './reduce.ts';
+import { cofactors } from './scalar/cofactors.ts';
+import { det, inverse, logAbsDet, solve } from './scalar/elimination.ts';
 import { arange, fill, literal } from './scalar/fill.ts';
 import {
   gather,
@@ -34,6 +36,7 @@ import {
   logcumsumexpGrad,
 } from './scalar/scan.ts';
 import { nuclearNorm } from './scalar/singular-values.ts';
+import { cholesky, solveTriangular } from './scalar/triangular.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 import { standardize, standardizeGrad, standardizeWeightGrad } from './standardize.ts';
 
@@ -65,6 +68,13 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   standardizeGrad,
   standardizeWeightGrad,
   nuclearNorm,
+  inverse,
+  solve,
+  solveTriangular,
+  det,
+  logAbsDet,
+  cofactors,
+  cholesky,
   polygamma,
   convTranspose2d,
   narrowGrad,

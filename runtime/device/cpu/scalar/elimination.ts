@@ -1,0 +1,207 @@
+/** Linear systems, inverses and determinants by Gaussian elimination, in float64 whatever the dtype. */
+
+import { ArgumentError } from '../../../errors/errors.ts';
+import { formatSpec, type TensorMeta } from '../../../tensor/meta.ts';
+import { sizeOf } from '../../../tensor/shape.ts';
+import { heap } from '../heap.ts';
+import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
+
+/** The factors of an n×n matrix with exchanged rows: L below the diagonal of `lu` (1 on it), U on and above. */
+interface Factors {
+  readonly n: number;
+  readonly lu: Float64Array;
+  /** Which row of the matrix stands in each row of `lu`. */
+  readonly rows: Int32Array;
+  /** 1 or −1: of an even or odd number of exchanges. */
+  sign: number;
+  /** The first column without a pivot; n if all have one. */
+  rank: number;
+}
+
+export const sideOf = (x: TensorMeta): number => x.shape.at(-1)!;
+export const matricesOf = (x: TensorMeta): number => sizeOf(x.shape.slice(0, -2));
+
+const factorsOf = (n: number): Factors => ({
+  n,
+  lu: new Float64Array(n * n),
+  rows: new Int32Array(n),
+  sign: 1,
+  rank: n,
+});
+
+function exchangeRows(matrix: Float64Array, n: number, a: number, b: number): void {
+  for (let j = 0; j < n; j++) {
+    const held = matrix[a * n + j]!;
+    matrix[a * n + j] = matrix[b * n + j]!;
+    matrix[b * n + j] = held;
+  }
+}
+
+/** Takes multiples of row k from those below, so that their column k is 0; keeps the multiples there. */
+function clearColumn(lu: Float64Array, n: number, k: number): void {
+  const pivot = lu[k * n + k]!;
+  for (let i = k + 1; i < n; i++) {
+    const factor = lu[i * n + k]! / pivot;
+    lu[i * n + k] = factor;
+    if (factor === 0) continue;
+    for (let j = k + 1; j < n; j++) lu[i * n + j]! -= factor * lu[k * n + j]!;
+  }
+}
+
+/** Partial pivoting (Golub, Van Loan: Matrix Computations, 3.4). Stops where there is no pivot. */
+function eliminate(factors: Factors): void {
+  const { n, lu, rows } = factors;
+  factors.sign = 1;
+  factors.rank = n;
+  for (let i = 0; i < n; i++) rows[i] = i;
+  for (let k = 0; k < n; k++) {
+    let best = k;
+    for (let i = k + 1; i < n; i++) {
+      // A NaN stays one: it is no missing pivot.
+      if (!(Math.abs(lu[i * n + k]!) <= Math.abs(lu[best * n + k]!))) best = i;
+    }
+    if (lu[best * n + k] === 0) {
+      factors.rank = k;
+      return;
+    }
+    if (best !== k) {
+      exchangeRows(lu, n, k, best);
+      [rows[k], rows[best]] = [rows[best]!, rows[k]!];
+      factors.sign = -factors.sign;
+    }
+    clearColumn(lu, n, k);
+  }
+}
+
+function load(factors: Factors, data: ArrayLike<number>, from: number): void {
+  const { lu } = factors;
+  for (let i = 0; i < lu.length; i++) lu[i] = data[from + i]!;
+  eliminate(factors);
+}
+
+/** Solves for `columns` right sides at once, given in the order of the factors' rows; in place. */
+function substitute({ n, lu }: Factors, right: Float64Array, columns: number): void {
+  for (let i = 1; i < n; i++) subtractRows(right, columns, i, lu, i * n, 0, i);
+  for (let i = n - 1; i >= 0; i--) {
+    subtractRows(right, columns, i, lu, i * n, i + 1, n);
+    const pivot = lu[i * n + i]!;
+    for (let j = 0; j < columns; j++) right[i * columns + j]! /= pivot;
+  }
+}
+
+/** Row `to` of `right` minus its rows from `low` to `high`, each times its entry of `factors`. */
+export function subtractRows(
+  right: Float64Array,
+  columns: number,
+  to: number,
+  factors: Float64Array,
+  row: number,
+  low: number,
+  high: number,
+): void {
+  for (let k = low; k < high; k++) {
+    const factor = factors[row + k]!;
+    if (factor === 0) continue;
+    for (let j = 0; j < columns; j++) {
+      right[to * columns + j]! -= factor * right[k * columns + j]!;
+    }
+  }
+}
+
+export function singular(op: string, x: TensorMeta, which: number, column: number): never {
+  throw new ArgumentError({
+    what: `${op}: a matrix is singular`,
+    given: `${formatSpec(x)}; matrix ${which} of ${matricesOf(x)} has no pivot in column ${column}`,
+    expected: 'matrices that have an inverse',
+    remedy: 'add a small multiple of eye(n), or check for rows that are multiples of others',
+  });
+}
+
+/** (x [.., n, n]) → x⁻¹ */
+export const inverse: KernelFactory = ([x], [out]) => {
+  expectContiguous(x!, out!);
+  const { dtype } = x!;
+  const [n, matrices] = [sideOf(x!), matricesOf(x!)];
+  return ([source], [target]) => {
+    const data = heap.view(dtype);
+    const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
+    const factors = factorsOf(n);
+    const right = new Float64Array(n * n);
+    for (let m = 0; m < matrices; m++) {
+      load(factors, data, from + m * n * n);
+      if (factors.rank < n) singular('inverse', x!, m, factors.rank);
+      right.fill(0);
+      for (let i = 0; i < n; i++) right[i * n + factors.rows[i]!] = 1;
+      substitute(factors, right, n);
+      data.set(right, to + m * n * n);
+    }
+  };
+};
+
+/** (a [.., n, n], b [.., n, k]) → the x of a·x = b */
+export const solve: KernelFactory = ([a, b], [out]) => {
+  expectContiguous(a!, b!, out!);
+  const { dtype } = a!;
+  const [n, columns, matrices] = [sideOf(a!), sideOf(b!), matricesOf(a!)];
+  return ([left, right], [target]) => {
+    const data = heap.view(dtype);
+    const [from, to] = [indexOf(left!, dtype), indexOf(target!, dtype)];
+    const sides = indexOf(right!, dtype);
+    const factors = factorsOf(n);
+    const work = new Float64Array(n * columns);
+    for (let m = 0; m < matrices; m++) {
+      load(factors, data, from + m * n * n);
+      if (factors.rank < n) singular('solve', a!, m, factors.rank);
+      for (let i = 0; i < n; i++) {
+        const row = sides + (m * n + factors.rows[i]!) * columns;
+        for (let j = 0; j < columns; j++) work[i * columns + j] = data[row + j]!;
+      }
+      substitute(factors, work, columns);
+      data.set(work, to + m * n * columns);
+    }
+  };
+};
+
+/** (x [.., n, n]) → determinants; 0 of singular matrices. */
+export const det: KernelFactory = ([x], [out]) => {
+  expectContiguous(x!, out!);
+  const { dtype } = x!;
+  const [n, matrices] = [sideOf(x!), matricesOf(x!)];
+  return ([source], [target]) => {
+    const data = heap.view(dtype);
+    const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
+    const factors = factorsOf(n);
+    for (let m = 0; m < matrices; m++) {
+      load(factors, data, from + m * n * n);
+      let product = factors.rank < n ? 0 : factors.sign;
+      for (let i = 0; i < factors.rank; i++) product *= factors.lu[i * n + i]!;
+      data[to + m] = product;
+    }
+  };
+};
+
+/** (x [.., n, n]) → [ln |det x|, sign of det x]; −∞ and 0 of singular matrices. */
+export const logAbsDet: KernelFactory = ([x], [out, signs]) => {
+  expectContiguous(x!, out!, signs!);
+  const { dtype } = x!;
+  const [n, matrices] = [sideOf(x!), matricesOf(x!)];
+  return ([source], [target, signTarget]) => {
+    const data = heap.view(dtype);
+    const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
+    const signsAt = indexOf(signTarget!, dtype);
+    const factors = factorsOf(n);
+    for (let m = 0; m < matrices; m++) {
+      load(factors, data, from + m * n * n);
+      const isSingular = factors.rank < n;
+      let sign = isSingular ? 0 : factors.sign;
+      let sum = isSingular ? Number.NEGATIVE_INFINITY : 0;
+      for (let i = 0; i < factors.rank; i++) {
+        const pivot = factors.lu[i * n + i]!;
+        sign *= Math.sign(pivot);
+        sum += Math.log(Math.abs(pivot));
+      }
+      data[to + m] = sum;
+      data[signsAt + m] = sign;
+    }
+  };
+};
