@@ -1,7 +1,9 @@
 /** Inverses, and solutions of systems of linear equations. */
 
+import { ShapeError } from '../errors/errors.ts';
 import { promote } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
 import { broadcastShapes, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { neg } from './arithmetic.ts';
@@ -96,6 +98,16 @@ function isVector(a: Tensor, b: Tensor): boolean {
   return a.rank - 1 === b.rank && sameShape(a.shape.slice(0, -1), b.shape);
 }
 
+/** x·a = b has rows for sides: which of the dimensions would they be? */
+function refuseVector(a: Tensor, b: Tensor): never {
+  throw new ShapeError({
+    what: 'solve: vectors from the right',
+    given: `${formatSpec(a)} and ${formatSpec(b)}, left: false`,
+    expected: '[…, n, n] and […, k, n]',
+    remedy: 'unsqueeze(-2) the vectors, or transpose the matrices (a.mT) and leave `left` out',
+  });
+}
+
 /**
  * The x of a·x = b, for square matrices a [.., n, n] and b [.., n, k], [n] or [.., n]; leading dimensions
  * broadcast. Computed in float64. ArgumentError if a matrix is singular.
@@ -104,7 +116,10 @@ export function solve(a: Tensor, b: Tensor, { left = true }: SolveOptions = {}):
   expectTensor(solveOp, a);
   expectTensor(solveOp, b);
   return tidy(() => {
-    if (isVector(a, b)) return squeeze(solve(a, unsqueeze(b, -1), { left: true }), -1);
+    if (isVector(a, b)) {
+      if (!left) refuseVector(a, b);
+      return squeeze(solve(a, unsqueeze(b, -1)), -1);
+    }
     if (!left) return mT(solve(mT(a), mT(b)));
     expectSystem('solve', a, b);
     return bindSystem(solveOp, a, b);

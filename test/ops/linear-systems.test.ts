@@ -200,6 +200,10 @@ const mistakes: Readonly<Record<string, readonly [run: () => unknown, what: stri
   'solve of a scalar': [() => ours.solve(f(2, 2), f()), 'ShapeError: solve'],
   'solve of other rows': [() => ours.solve(f(2, 2), f(3, 1)), 'ShapeError: solve: the right'],
   'solve of other batches': [() => ours.solve(f(2, 2, 2), f(3, 2, 1)), 'ShapeError: solve'],
+  'solve of vectors from the right': [
+    () => ours.solve(ours.eye(2), f(2), { left: false }),
+    'ShapeError: solve: vectors from the right',
+  ],
   'solve of a number': [() => ours.solve(f(2, 2), 1 as never), 'ArgumentError: solve'],
   'solve of a singular matrix': [
     () => ours.solve(mixed(), f(2, 2, 1)),
