@@ -81,7 +81,7 @@ export interface OpRecord {
   readonly vjp: Readonly<Record<string, Gradient>> | undefined;
   /** Constant in pieces: without `vjp` because its gradient is 0 wherever there is one. */
   readonly flat?: boolean;
-  /** Running it is seen from outside: it runs even if nobody reads its results. */
+  /** Running it is seen from outside, as by an error: it runs even if nobody reads its results. */
   readonly effect?: boolean;
 }
 
@@ -98,6 +98,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly inPlace?: boolean;
   readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | OutputName> };
   readonly flat?: boolean;
+  readonly effect?: boolean;
 }
 
 const table = new Map<string, OpRecord>();
@@ -129,6 +130,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     inPlace: definition.inPlace ?? false,
     vjp: definition.vjp as OpRecord['vjp'],
     flat: definition.flat ?? false,
+    effect: definition.effect ?? false,
   };
   table.set(name, record);
   return record;

@@ -280,4 +280,20 @@ describe('captured, with gradients, as eager', () => {
     expect(allocated()).toBe(before);
     expect(fn(good).itemSync()).toBe(1);
   });
+
+  check('also where nobody reads the inverse', () => {
+    const fn = toStatic((x: Tensor) => {
+      x.inverse();
+      return x.sum();
+    });
+    const good = tensor([1, 0, 0, 1], { shape: [2, 2] });
+    expect([fn(good), fn(good)].map((own) => own.itemSync())).toEqual([2, 2]);
+    const bad = tensor([1, 2, 2, 4], { shape: [2, 2] });
+    const before = allocated();
+    tidy(() => fn(good).dispose());
+    expect(allocated()).toBe(before);
+    expect(() => tidy(() => fn(bad))).toThrow('inverse: a matrix is singular');
+    expect(allocated()).toBe(before);
+    expect(fn(good).itemSync()).toBe(2);
+  });
 });
