@@ -11,6 +11,7 @@ import { cpuKernels } from '../runtime/device/cpu/kernels.ts';
 import { pointwise } from '../runtime/device/cpu/pointwise.ts';
 import { matmul as scalarMatmul } from '../runtime/device/cpu/scalar/matmul.ts';
 import type { Launch, Operand } from '../runtime/device/device.ts';
+import { layerNorm, noGrad, rand, tidy } from '../runtime/index.ts';
 import { Holder } from '../runtime/memory/holder.ts';
 import type { Attrs } from '../runtime/ops/define-op.ts';
 import { E, type Expr } from '../runtime/ops/expr.ts';
@@ -176,6 +177,10 @@ function rowsAndReductions(): void {
   print('softmax [4096,1024]', named('softmax', [x], [y]), 2 * bytes);
   print('logSoftmax', named('logSoftmax', [x], [y]), 2 * bytes);
   print('softmax gradient', named('softmaxGrad', [x, y], [y]), 3 * bytes);
+  const input = rand([4096, 1024]);
+  const normalized = () => noGrad(() => tidy(() => void layerNorm(input, [1024])));
+  print('layerNorm', milliseconds(normalized), 2 * bytes);
+  input.dispose();
   print('sum of all', named('sum', [x], [total], over(0, 1)), bytes);
   print('sum of rows', named('sum', [x], [column], over(1)), bytes);
   print('sum of columns', named('sum', [x], [row], over(0)), bytes);
