@@ -71,9 +71,9 @@ describe.skipIf(skipGpu)('gpu/browser', () => {
 
   afterAll(async () => {
     if (browser) {
-      // Until it has ended it writes to its profile.
+      // Until all of them have ended they write to the profile.
       const ended = new Promise((resolve) => browser!.once('exit', resolve));
-      browser.kill();
+      process.kill(-browser.pid!, 'SIGKILL');
       await ended;
     }
     server?.close();
@@ -89,6 +89,8 @@ describe.skipIf(skipGpu)('gpu/browser', () => {
     const profile = `--user-data-dir=${join(place, 'profile')}`;
     browser = spawn(chromium, [...flags, profile, `http://localhost:${port}/`], {
       stdio: 'ignore',
+      // A group of its own: its helpers write to the profile, and end with it.
+      detached: true,
     });
     expect(JSON.parse(await result)).toEqual({
       product: [42, 96, 96, 231],
