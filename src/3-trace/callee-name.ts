@@ -1,5 +1,5 @@
 import { calleeText } from '../bytecode/user-text.ts';
-import type { TraceFrame } from './tracer.ts';
+import type { TraceFrame } from './trace-frame.ts';
 import type { FunctionVariable } from './variable.ts';
 
 /** What the frame's current instruction calls, in the user's words. */

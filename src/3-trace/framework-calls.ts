@@ -105,7 +105,7 @@ function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Var
           const args = given.map((value, i) =>
             value instanceof Tensor ? t.result(value) : inputs[i]!,
           );
-          const output = t.callInside(body, undefinedVariable, args);
+          const output = t.execution.callInside(body, undefinedVariable, args);
           if (output.kind !== 'tensor') {
             throw new GraphBreak('framework-call', 'checkpoint() of what answers no tensor');
           }

@@ -2,7 +2,8 @@
 
 import type { InstructionOf } from '../bytecode/instructions.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import type { TraceFrame, Tracer } from './tracer.ts';
+import type { TraceFrame } from './trace-frame.ts';
+import type { Tracer } from './tracer.ts';
 import { type GeneratorVariable, undefinedVariable, type Variable } from './variable.ts';
 
 /** The call of a generator function ends where its parameters are there. */
@@ -59,7 +60,7 @@ function goOn(t: Tracer, generator: GeneratorVariable, enter: () => void): Step 
     t.push(frame);
     // The caller stands behind its instruction, as frames that wait do.
     caller.pc++;
-    const value = t.runAbove(depth);
+    const value = t.execution.runAbove(depth);
     caller.pc--;
     const done = frame.closure.code.instructions[frame.pc]!.op !== 'yield';
     setState(t, generator, done ? 'done' : 'yield');

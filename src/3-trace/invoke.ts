@@ -19,7 +19,8 @@ import { isFrameworkFile, isInlinedFrameworkFile } from './framework-files.ts';
 import { readInGraph } from './graph-control/decide.ts';
 import { printInGraph } from './graph-control/print.ts';
 import { scalarCall } from './graph-control/scalars.ts';
-import type { TraceFrame, Tracer } from './tracer.ts';
+import type { TraceFrame } from './trace-frame.ts';
+import type { Tracer } from './tracer.ts';
 import {
   type CellReference,
   type ClosureVariable,
@@ -82,7 +83,7 @@ export function callInside(
     if (result) return result;
     // The call is under way: the frame stands behind it, as frames that wait do.
     caller.pc++;
-    const value = t.runAbove(depth);
+    const value = t.execution.runAbove(depth);
     caller.pc--;
     return value;
   });

@@ -75,7 +75,7 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
     if (method.kind !== 'function' && method.kind !== 'closure') {
       throw new GraphBreak('unsupported-iterable', `a ${iterable.kind} is iterated`);
     }
-    const iterator = t.callInside(method, iterable, []);
+    const iterator = t.execution.callInside(method, iterable, []);
     if (iterator.kind === 'iterator' || iterator.kind === 'generator') {
       return record(iterator, null, false);
     }
@@ -152,7 +152,7 @@ function collectionStep(
 
 function callNext(t: Tracer, iterator: Variable, next: Variable): Variable | null {
   return t.attempt(() => {
-    const result = t.callInside(next, iterator, []);
+    const result = t.execution.callInside(next, iterator, []);
     if (truthiness(t, readProperty(t, result, 'done'))) return null;
     return readProperty(t, result, 'value');
   });
@@ -169,7 +169,7 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
     }
     const method = readProperty(t, iterator, 'return');
     if (method.kind === 'function' || method.kind === 'closure') {
-      t.callInside(method, iterator, []);
+      t.execution.callInside(method, iterator, []);
     }
     t.journal.note(() => {
       iteration.done = false;

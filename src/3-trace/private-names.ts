@@ -5,7 +5,8 @@ import { isProxy } from '../guards/plain.ts';
 import { PrivateSlot } from '../guards/private-slot.ts';
 import type { Source } from '../guards/source.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import type { TraceFrame, Tracer } from './tracer.ts';
+import type { TraceFrame } from './trace-frame.ts';
+import type { Tracer } from './tracer.ts';
 import { known, type ObjectVariable, type Variable } from './variable.ts';
 
 export function readPrivate(

@@ -189,7 +189,7 @@ function callGetter(
   const base = holder.source ?? heldFunction(holder);
   const getter = t.read({ kind: 'accessor', base, key, which: 'get' }, get);
   try {
-    return t.callInside(getter, receiver, []);
+    return t.execution.callInside(getter, receiver, []);
   } catch (error) {
     const native = error instanceof GraphBreak && error.reason === 'native-call';
     throw native ? new GraphBreak('getter', `reading ${String(key)}`) : error;

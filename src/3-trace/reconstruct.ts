@@ -8,7 +8,8 @@ import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import type { Write } from './effects.ts';
 import { isDifferentiable } from './resize.ts';
-import type { TraceFrame, Tracer } from './tracer.ts';
+import type { TraceFrame } from './trace-frame.ts';
+import type { Tracer } from './tracer.ts';
 import {
   hole,
   type IteratorRecordVariable,

@@ -1,69 +1,36 @@
 import { gradEnabled, withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { currentDevice } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
-import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
-import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
 import { withRandomSource } from '../../runtime/random/seed.ts';
-import { contiguousStrides } from '../../runtime/tensor/shape.ts';
-import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
-import type { Closure, Frame } from '../bytecode/frame.ts';
-import { uninitialized } from '../bytecode/frame.ts';
-import type { Pc, Reg } from '../bytecode/instructions.ts';
-import type { Loop } from '../bytecode/structure.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import type { Pc } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
-import { isProxy } from '../guards/plain.ts';
 import type { PrivateSlot } from '../guards/private-slot.ts';
 import type { Source } from '../guards/source.ts';
-import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import type { CodeOf } from './code-of.ts';
 import type { OuterCollection } from './collections.ts';
 import { EffectLog } from './effects.ts';
-import { isEquivalent } from './equivalents.ts';
-import { isFrameworkFile } from './framework-files.ts';
+import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control/graph-control.ts';
-import type { PathEnd } from './graph-control/path.ts';
 import type { RegionBuilder, Surroundings } from './graph-control/region-builder.ts';
 import { Journal } from './journal.ts';
+import { OuterVariables } from './outer-variables.ts';
+import { lineIn, positionIn } from './position.ts';
 import { RelativeStream } from './random-stream.ts';
-import { dimSource, numberFor, ProgramNumbers, Sizes, sizeIn } from './sizes.ts';
-import { symbolicFrom } from './symbolic.ts';
+import { numberFor, ProgramNumbers, Sizes, sizeIn } from './sizes.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
-import {
-  type CellReference,
-  isPrimitive,
-  type TensorVariable,
-  tracedTensor,
-  type Variable,
-} from './variable.ts';
-
-/** One activation as the tracer follows it. */
-export interface TraceFrame {
-  readonly closure: Omit<Closure, 'cells'>;
-  readonly cells: readonly CellReference[];
-  /** Number among the frames the trace was entered with; null for an inlined call. */
-  readonly entry: number | null;
-  readonly thisVariable: Variable;
-  readonly args: readonly Variable[];
-  readonly registers: (Variable | undefined)[];
-  readonly returnTo: Reg | undefined;
-  /** Of a call by `new`. */
-  readonly newTarget?: Variable;
-  /** Inside `noGrad` or `enableGrad`; undefined: what held at the entry. */
-  readonly gradMode: boolean | undefined;
-  pc: Pc;
-}
-
-const notBegun = (): never => {
-  throw new InvariantError('the trace has not begun');
-};
+import { type TensorInput, TensorInputs } from './tensor-inputs.ts';
+import { enteredFrame, type TraceFrame } from './trace-frame.ts';
+import type { TensorVariable, Variable } from './variable.ts';
 
 /** More instructions than this in one trace end the graph: a long loop was unrolled. */
 const maxInstructions = 200_000;
@@ -86,43 +53,20 @@ export class Tracer {
   readonly privateSlots = new Map<object, readonly PrivateSlot[]>();
   /** Values whose memory is some tensor's `.grad`. */
   readonly gradients = new Set<ValueId>();
-  /** In the order of the program's inputs. */
-  readonly inputs: { readonly source: Source; readonly tensor: Tensor; readonly actual: Tensor }[] =
-    [];
+  readonly #inputs: TensorInputs;
   readonly sizes = new Sizes();
   /** The host's arithmetic that ends in attributes of ops. */
   readonly numbers: ProgramNumbers;
   readonly random = new RelativeStream(this);
   /** What the tensor API was asked for. */
   readonly tape: TapeCall[] = [];
-  readonly #history: NumberHistory;
+  readonly #variables: OuterVariables;
   readonly #entryFrames: readonly Frame[];
-  readonly #bySource = new Map<string, Variable>();
-  readonly #byTraced = new Map<Tensor, TensorVariable>();
-  /** The user's tensors that are inputs already. */
-  readonly #inputOf = new Map<Tensor, TensorVariable>();
   #instructions = 0;
   readonly journal = new Journal();
   /** Frames below this depth wait for a nested execution: no throw goes on in them. */
   floor = 0;
-  /** Follows a call to its return, in the middle of an instruction (`invoke.ts`). */
-  callInside: (callee: Variable, receiver: Variable, args: readonly Variable[]) => Variable =
-    notBegun;
-  /** Executes the frames above the given depth until the lowest of them returns. */
-  runAbove: (depth: number) => Variable = notBegun;
-  /** Follows the frame at the given depth until it returns or comes to one of the stops. */
-  runPath: (depth: number, stops: ReadonlySet<Pc>) => PathEnd = notBegun;
-  /** Follows one turn of a loop, from its header or from behind its head. */
-  runLoopBody: (frame: TraceFrame, loop: Loop, from: Pc) => PathEnd = notBegun;
-  /** Follows a loop from its header to the first decision that may leave it. */
-  runLoopHead: (frame: TraceFrame, loop: Loop) => PathEnd = notBegun;
-  /** Appends an op with programs inside; answers its results. */
-  appendControl: (
-    op: OpRecord,
-    inputs: readonly Tensor[],
-    programs: readonly Program[],
-  ) => Tensor[] = notBegun;
-
+  execution: Execution = notBegun;
   /** Told of each instruction before it is executed. */
   onInstruction: ((code: Code, pc: Pc) => void) | undefined;
 
@@ -144,7 +88,7 @@ export class Tracer {
     this.#entryFrames = entryFrames;
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
-    this.#history = history;
+    this.#variables = new OuterVariables(history);
     this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
       sizeIn(tensor, dim),
     );
@@ -153,9 +97,12 @@ export class Tracer {
       capture: (tensor) => this.#foreign(tensor),
     };
     this.#surroundings = this.#root;
+    this.#inputs = new TensorInputs(this, this.#root.builder, history);
     this.control = control;
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
-    this.frames = entryFrames.map((frame, index) => this.#entryFrame(frame, index));
+    this.frames = entryFrames.map((frame, index) =>
+      enteredFrame(frame, index, (source, value) => this.read(source, value)),
+    );
   }
 
   get entryFrames(): readonly Frame[] {
@@ -197,17 +144,13 @@ export class Tracer {
       this.journal.undo(mark);
       this.journal.close();
       this.floor = floor;
-      this.#keepInputs();
+      this.#inputs.keep();
     }
   }
 
-  /** Inputs that were found on a way stay, though what it did is taken back. */
-  #keepInputs(): void {
-    for (const { tensor } of this.inputs) {
-      const variable = this.#byTraced.get(tensor)!;
-      variable.traced = tensor;
-      this.#inputOf.set(variable.actual!, variable);
-    }
+  /** In the order of the program's inputs. */
+  get inputs(): readonly TensorInput[] {
+    return this.#inputs.list;
   }
 
   get top(): TraceFrame {
@@ -221,7 +164,11 @@ export class Tracer {
   attempt<T>(body: () => T): T {
     const frames = [...this.frames];
     const pcs = frames.map(({ pc }) => pc);
-    const [program, inputs, { floor }] = [this.builder.checkpoint(), this.inputs.length, this];
+    const [program, inputs, { floor }] = [
+      this.builder.checkpoint(),
+      this.#inputs.list.length,
+      this,
+    ];
     const calls = this.tape.length;
     const mark = this.journal.open();
     try {
@@ -231,8 +178,8 @@ export class Tracer {
       this.journal.undo(mark);
       this.builder.rollback(program);
       this.tape.length = calls;
-      if (this.#surroundings === this.#root) this.inputs.length = inputs;
-      else this.#keepInputs();
+      if (this.#surroundings === this.#root) this.#inputs.list.length = inputs;
+      else this.#inputs.keep();
       this.frames.splice(0, this.frames.length, ...frames);
       for (const [i, frame] of frames.entries()) frame.pc = pcs[i]!;
       throw error;
@@ -262,72 +209,17 @@ export class Tracer {
 
   /** The variable for a value read from a source; reading the same place twice gives the same one. */
   read(source: Source, value: unknown): Variable {
-    const key = sourceKey(source);
-    const existing = this.#bySource.get(key);
-    if (existing) return existing;
-    const variable = this.#variableFor(source, value);
-    this.#bySource.set(key, variable);
-    return variable;
+    return this.#variables.read(source, value);
   }
 
   /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
   use(variable: TensorVariable): Tensor {
-    const { actual, source, traced: made } = variable;
-    if (this.effects.disposed.has((actual ?? made)!)) {
-      throw new GraphBreak('op-error', 'a disposed tensor is used');
-    }
-    if (made) return made;
-    invariant(actual && source, 'a tensor is traced or has a source');
-    if (!actual.holder) {
-      throw new GraphBreak('op-error', 'a disposed tensor is used');
-    }
-    const known = this.#inputOf.get(actual);
-    if (known) {
-      // One tensor is one input, so that its gradient is summed as eager execution sums it.
-      const key = `same ${sourceKey(source)} ${sourceKey(known.source!)}`;
-      this.guard(key, { kind: 'same', source, other: known.source!, same: true });
-      this.journal.note(() => {
-        variable.traced = null;
-      });
-      variable.traced = known.traced;
-      return known.traced!;
-    }
-    const { dtype, shape, device, requiresGrad, isContiguous } = actual;
-    const strides = isContiguous ? null : actual.strides;
-    const guard = { source, dtype, shape, strides, device, requiresGrad } as const;
-    this.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
-    const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
-    const traced = this.#root.builder.input(meta).requiresGrad_(requiresGrad);
-    this.inputs.push({ source, tensor: traced, actual });
-    this.journal.note(() => {
-      variable.traced = null;
-      this.#inputOf.delete(actual);
-    });
-    if (isContiguous) this.#findSizes(source, traced);
-    variable.traced = traced;
-    this.#byTraced.set(traced, variable);
-    this.#inputOf.set(actual, variable);
-    return traced;
-  }
-
-  /** Dimensions that had other sizes before are symbolic, for contiguous tensors. */
-  #findSizes(source: Source, tensor: Tensor): void {
-    const dims = tensor.shape.flatMap((size, dim) => {
-      const place = dimSource(source, dim);
-      return this.#history.isSymbolic(sourceKey(place), size) ? [dim] : [];
-    });
-    if (dims.length === 0) return;
-    this.sizes.dims.set(tensor, new Set(dims));
-    for (const dim of dims) this.sizes.addKey(dimSource(source, dim));
+    return this.#inputs.use(variable);
   }
 
   /** The variable for a result of an op; an op may return one of its operands. */
   result(tensor: Tensor): TensorVariable {
-    const existing = this.#byTraced.get(tensor);
-    if (existing) return existing;
-    const variable = tracedTensor(tensor);
-    this.#byTraced.set(tensor, variable);
-    return variable;
+    return this.#inputs.result(tensor);
   }
 
   /**
@@ -381,69 +273,12 @@ export class Tracer {
   }
 
   /** The line of a user's file that some frame's code is in. */
-  lineAt({ file, line }: UserPosition): string | undefined {
-    for (const { closure } of this.frames) {
-      const text = closure.code.source.line(file, line);
-      if (text !== undefined) return text;
-    }
-    return undefined;
+  lineAt(position: UserPosition): string | undefined {
+    return lineIn(this.frames, position);
   }
 
-  /** The place in the user's own files, not in the modules of this package that were inlined. */
   position(): UserPosition | undefined {
-    for (let i = this.frames.length - 1; i >= 0; i--) {
-      const { closure, pc } = this.frames[i]!;
-      const { source, spans } = closure.code;
-      // A caller's pc is already past its call.
-      const span = spans[i === this.frames.length - 1 ? pc : pc - 1];
-      if (span && !isEquivalent(closure.code) && !isFrameworkFile(source.file)) {
-        return source.position(span.start);
-      }
-    }
-    return undefined;
-  }
-
-  #variableFor(source: Source, value: unknown): Variable {
-    if (value === uninitialized) return { kind: 'uninitialized', source };
-    if (typeof value === 'number') return this.#numberFrom(source, value);
-    if (isPrimitive(value)) return { kind: 'constant', value, source };
-    if (typeof value === 'function') {
-      return { kind: 'function', value: value as (...args: never[]) => unknown, source };
-    }
-    if (!isProxy(value) && value instanceof Tensor) {
-      return { kind: 'tensor', source, actual: value, traced: null, shape: null };
-    }
-    return { kind: 'object', value: value as object, source };
-  }
-
-  /** What came out of a break differs from run to run; for other numbers history tells. */
-  #numberFrom(source: Source, value: number): Variable {
-    const symbolic =
-      source.kind === 'register' || this.#history.isSymbolic(sourceKey(source), value);
-    return symbolic ? symbolicFrom(source, value) : { kind: 'constant', value, source };
-  }
-
-  #entryFrame(frame: Frame, entry: number): TraceFrame {
-    const { closure, pc, registers, returnTo, gradMode } = frame;
-    const source = (reg: number): Source => ({ kind: 'register', frame: entry, reg: reg as Reg });
-    return {
-      closure,
-      cells: closure.cells.map((value, index) => ({
-        kind: 'object',
-        value,
-        source: { kind: 'outerCell', frame: entry, index },
-      })),
-      entry,
-      thisVariable: this.read({ kind: 'this', frame: entry }, frame.thisValue),
-      args: frame.args.map((value, index) =>
-        this.read({ kind: 'argument', frame: entry, index }, value),
-      ),
-      registers:
-        pc === 0 ? new Array(registers.length) : registers.map((v, r) => this.read(source(r), v)),
-      returnTo,
-      gradMode,
-      pc,
-    };
+    return positionIn(this.frames);
   }
 
   /** A tensor with data met traced ones without coming through a variable: held by the program. */

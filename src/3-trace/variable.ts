@@ -5,7 +5,7 @@ import type { Closure } from '../bytecode/frame.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
-import type { TraceFrame } from './tracer.ts';
+import type { TraceFrame } from './trace-frame.ts';
 
 /**
  * A value as the tracer knows it. What came from outside has a source; it costs a guard only when the

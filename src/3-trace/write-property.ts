@@ -72,7 +72,7 @@ function callsSetter(
   if (!accessor?.set) return false;
   const source = { kind: 'accessor', base: holder.source, key, which: 'set' } as const;
   try {
-    t.callInside(t.read(source, accessor.set), receiver, [value]);
+    t.execution.callInside(t.read(source, accessor.set), receiver, [value]);
   } catch (error) {
     const native = error instanceof GraphBreak && error.reason === 'native-call';
     throw native ? new GraphBreak('object-write', `the property ${key} is assigned`) : error;

@@ -1,7 +1,8 @@
 import type { Code } from '../../bytecode/code.ts';
 import type { Pc, Reg } from '../../bytecode/instructions.ts';
 import { liveBefore } from '../../bytecode/liveness.ts';
-import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
 import { endAt, endWith, type PathEnd, type Target } from './path.ts';
 import type { RegionBuilder } from './region-builder.ts';
@@ -21,7 +22,7 @@ export function startAt(t: Tracer, frame: TraceFrame, pc: Pc, stops: ReadonlySet
   return () => {
     if (stops.has(pc)) return endAt(pc);
     frame.pc = pc;
-    return t.runPath(t.frames.length, stops);
+    return t.execution.runPath(t.frames.length, stops);
   };
 }
 

@@ -2,7 +2,8 @@ import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
 import { known, type ScalarVariable, type Variable } from '../variable.ts';
 import { follow, isRead, type Start, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
@@ -131,5 +132,5 @@ function appendCond(
   for (const [way, region] of regions.entries()) region.captureAll(outputs[way]!);
   const captured = capturedByAny(t.builder, regions);
   const programs = regions.map((region, way) => region.finish(captured, outputs[way]!));
-  return t.appendControl(condOp, [truth, ...captured], programs);
+  return t.execution.appendControl(condOp, [truth, ...captured], programs);
 }

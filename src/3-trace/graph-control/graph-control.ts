@@ -1,7 +1,7 @@
 import type { Code } from '../../bytecode/code.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
-import type { TraceFrame } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
 import type { Variable } from '../variable.ts';
 import type { PathEnd } from './path.ts';
 

@@ -5,7 +5,8 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
 import type { ScalarVariable, Variable } from '../variable.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
@@ -134,7 +135,7 @@ class Turn {
         ? null
         : follow(t, frame, head, made, () => {
             enter(head);
-            return t.runLoopHead(frame, loop);
+            return t.execution.runLoopHead(frame, loop);
           });
     const from = this.#head ? this.#behindHead(this.#head, inside) : loop.header;
     const body = new RegionBuilder(t.surroundings);
@@ -145,7 +146,7 @@ class Turn {
     }
     this.#way = follow(t, frame, body, made, () => {
       enter(body);
-      return t.runLoopBody(frame, loop, from);
+      return t.execution.runLoopBody(frame, loop, from);
     });
     const { targets } = this.#way.end;
     this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
@@ -237,7 +238,7 @@ class Turn {
     test.captureAll([condition]);
     const captured = capturedByAny(t.builder, [test, region]);
     const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
-    const results = t.appendControl(whileOp, [...this.#starts, ...captured], programs);
+    const results = t.execution.appendControl(whileOp, [...this.#starts, ...captured], programs);
     const value = this.#place(results.slice(head ? 0 : 2));
     if (head) return { targets: [head.end.targets[1]!], which: null, value };
     const [, which] = results;

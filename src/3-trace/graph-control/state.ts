@@ -2,7 +2,8 @@
 
 import type { Reg } from '../../bytecode/instructions.ts';
 import type { EffectLog } from '../effects.ts';
-import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
 import { known, undefinedVariable, type Variable } from '../variable.ts';
 
 /** Something that holds a variable and may hold another one later. */

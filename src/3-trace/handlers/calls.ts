@@ -2,7 +2,8 @@ import type { Pc, Reg } from '../../bytecode/instructions.ts';
 import { construct } from '../construct.ts';
 import { invoke } from '../invoke.ts';
 import { expand } from '../iterators.ts';
-import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
 import { undefinedVariable, type Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 

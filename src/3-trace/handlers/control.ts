@@ -5,7 +5,8 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { isNullish, isUndefined, truthiness } from '../facts.ts';
 import { decide } from '../graph-control/decide.ts';
 import { advance, closeIteration, openIteration, openKeyIteration } from '../iterators.ts';
-import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 

@@ -1,5 +1,6 @@
 import type { InstructionOf, Opcode, Pc, Reg } from '../../bytecode/instructions.ts';
-import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
 import { undefinedVariable, type Variable } from '../variable.ts';
 
 /**

@@ -3,7 +3,8 @@ import { isGetterGlobal } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf, isInitialized, typeOf } from '../facts.ts';
 import { isFrameworkFile } from '../framework-files.ts';
-import type { TraceFrame, Tracer } from '../tracer.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
 import {
   type CellReference,
   known,

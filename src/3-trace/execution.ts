@@ -1,0 +1,38 @@
+import { InvariantError } from '../../runtime/errors/invariant.ts';
+import type { OpRecord } from '../../runtime/ops/define-op.ts';
+import type { Program } from '../../runtime/program/program.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+import type { Loop } from '../bytecode/structure.ts';
+import type { PathEnd } from './graph-control/path.ts';
+import type { TraceFrame } from './trace-frame.ts';
+import type { Variable } from './variable.ts';
+
+/** How a trace goes on from inside an instruction. */
+export interface Execution {
+  /** Follows a call to its return, in the middle of an instruction (`invoke.ts`). */
+  callInside(callee: Variable, receiver: Variable, args: readonly Variable[]): Variable;
+  /** Executes the frames above the given depth until the lowest of them returns. */
+  runAbove(depth: number): Variable;
+  /** Follows the frame at the given depth until it returns or comes to one of the stops. */
+  runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
+  /** Follows one turn of a loop, from its header or from behind its head. */
+  runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;
+  /** Follows a loop from its header to the first decision that may leave it. */
+  runLoopHead(frame: TraceFrame, loop: Loop): PathEnd;
+  /** Appends an op with programs inside; answers its results. */
+  appendControl(op: OpRecord, inputs: readonly Tensor[], programs: readonly Program[]): Tensor[];
+}
+
+const refuse = (): never => {
+  throw new InvariantError('the trace has not begun');
+};
+
+export const notBegun: Execution = {
+  callInside: refuse,
+  runAbove: refuse,
+  runPath: refuse,
+  runLoopBody: refuse,
+  runLoopHead: refuse,
+  appendControl: refuse,
+};

@@ -1,0 +1,30 @@
+import type { UserPosition } from '../../runtime/errors/position.ts';
+import { isEquivalent } from './equivalents.ts';
+import { isFrameworkFile } from './framework-files.ts';
+import type { TraceFrame } from './trace-frame.ts';
+
+/** The line of a user's file that some frame's code is in. */
+export function lineIn(
+  frames: readonly TraceFrame[],
+  { file, line }: UserPosition,
+): string | undefined {
+  for (const { closure } of frames) {
+    const text = closure.code.source.line(file, line);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** The place in the user's own files, not in the modules of this package that were inlined. */
+export function positionIn(frames: readonly TraceFrame[]): UserPosition | undefined {
+  for (let i = frames.length - 1; i >= 0; i--) {
+    const { closure, pc } = frames[i]!;
+    const { source, spans } = closure.code;
+    // A caller's pc is already past its call.
+    const span = spans[i === frames.length - 1 ? pc : pc - 1];
+    if (span && !isEquivalent(closure.code) && !isFrameworkFile(source.file)) {
+      return source.position(span.start);
+    }
+  }
+  return undefined;
+}

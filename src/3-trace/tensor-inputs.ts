@@ -1,0 +1,106 @@
+/** Which tensors of the user are inputs of the program, and which values of it are which variables. */
+
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { contiguousStrides } from '../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { NumberHistory } from '../guards/number-history.ts';
+import type { Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { dimSource } from './sizes.ts';
+import type { Tracer } from './tracer.ts';
+import { type TensorVariable, tracedTensor } from './variable.ts';
+
+export interface TensorInput {
+  readonly source: Source;
+  readonly tensor: Tensor;
+  /** The user's. */
+  readonly actual: Tensor;
+}
+
+export class TensorInputs {
+  /** In the order of the program's inputs. */
+  readonly list: TensorInput[] = [];
+  readonly #byTraced = new Map<Tensor, TensorVariable>();
+  /** The user's tensors that are inputs already. */
+  readonly #inputOf = new Map<Tensor, TensorVariable>();
+  readonly #t: Tracer;
+  readonly #builder: ProgramBuilder;
+  readonly #history: NumberHistory;
+
+  constructor(t: Tracer, builder: ProgramBuilder, history: NumberHistory) {
+    this.#t = t;
+    this.#builder = builder;
+    this.#history = history;
+  }
+
+  /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
+  use(variable: TensorVariable): Tensor {
+    const { actual, source, traced: made } = variable;
+    if (this.#t.effects.disposed.has((actual ?? made)!)) {
+      throw new GraphBreak('op-error', 'a disposed tensor is used');
+    }
+    if (made) return made;
+    invariant(actual && source, 'a tensor is traced or has a source');
+    if (!actual.holder) {
+      throw new GraphBreak('op-error', 'a disposed tensor is used');
+    }
+    const known = this.#inputOf.get(actual);
+    if (known) {
+      // One tensor is one input, so that its gradient is summed as eager execution sums it.
+      const key = `same ${sourceKey(source)} ${sourceKey(known.source!)}`;
+      this.#t.guard(key, { kind: 'same', source, other: known.source!, same: true });
+      this.#t.journal.note(() => {
+        variable.traced = null;
+      });
+      variable.traced = known.traced;
+      return known.traced!;
+    }
+    const { dtype, shape, device, requiresGrad, isContiguous } = actual;
+    const strides = isContiguous ? null : actual.strides;
+    const guard = { source, dtype, shape, strides, device, requiresGrad } as const;
+    this.#t.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
+    const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
+    const traced = this.#builder.input(meta).requiresGrad_(requiresGrad);
+    this.list.push({ source, tensor: traced, actual });
+    this.#t.journal.note(() => {
+      variable.traced = null;
+      this.#inputOf.delete(actual);
+    });
+    if (isContiguous) this.#findSizes(source, traced);
+    variable.traced = traced;
+    this.#byTraced.set(traced, variable);
+    this.#inputOf.set(actual, variable);
+    return traced;
+  }
+
+  /** The variable for a result of an op; an op may return one of its operands. */
+  result(tensor: Tensor): TensorVariable {
+    const existing = this.#byTraced.get(tensor);
+    if (existing) return existing;
+    const variable = tracedTensor(tensor);
+    this.#byTraced.set(tensor, variable);
+    return variable;
+  }
+
+  /** Inputs that were found on a way stay, though what it did is taken back. */
+  keep(): void {
+    for (const { tensor } of this.list) {
+      const variable = this.#byTraced.get(tensor)!;
+      variable.traced = tensor;
+      this.#inputOf.set(variable.actual!, variable);
+    }
+  }
+
+  /** Dimensions that had other sizes before are symbolic, for contiguous tensors. */
+  #findSizes(source: Source, tensor: Tensor): void {
+    const dims = tensor.shape.flatMap((size, dim) => {
+      const place = dimSource(source, dim);
+      return this.#history.isSymbolic(sourceKey(place), size) ? [dim] : [];
+    });
+    if (dims.length === 0) return;
+    this.#t.sizes.dims.set(tensor, new Set(dims));
+    for (const dim of dims) this.#t.sizes.addKey(dimSource(source, dim));
+  }
+}
