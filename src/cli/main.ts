@@ -44,6 +44,7 @@ program
   .option('--ablations', 'also with each clean-up of the memory plan off')
   .option('--fallback <modes>', 'sweep with forced breaks over: eager, error')
   .option('--dynamic <modes>', 'sweep with forced breaks over: auto, true, false')
+  .option('--min-graph-size <counts>', 'sweep with forced breaks over: fewer ops run eagerly')
   .option('--json <file>', 'write all results')
   .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
   .action(compareFile);
@@ -66,7 +67,10 @@ program
 program
   .command('memory')
   .description('sums up an allocator log: remaining, max, allocated and freed bytes and counts')
-  .argument('<log>', 'lines with `Alloc N bytes, ptr = 0x…` and `Free N bytes, ptr = 0x…`')
+  .argument(
+    '<log>',
+    'lines with `Alloc N bytes, ptr = 0x…` and `Free N bytes, ptr = 0x…`; - reads standard input',
+  )
   .option('--from <mark>', 'begin after the first line that contains this')
   .option('--to <mark>', 'end before the next line that contains this')
   .option('--json', 'print JSON')

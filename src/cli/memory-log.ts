@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { DataError } from '../../runtime/errors/errors.ts';
-import { analyzeLog, type LogSummary, type LogWindow } from '../lab/allocator-log.ts';
+import { analyzeLogText, type LogSummary, type LogWindow } from '../lab/allocator-log.ts';
 
 interface MemoryOptions extends LogWindow {
   readonly json?: boolean;
@@ -9,14 +8,14 @@ interface MemoryOptions extends LogWindow {
 
 /** `tostatic memory`: what an allocator log says between two marks. */
 export async function memoryLog(file: string, options: MemoryOptions): Promise<void> {
-  const summary = await analyzeLog(linesOf(file), options);
+  const summary = await analyzeLogText(textOf(file), options);
   process.stdout.write(options.json ? `${JSON.stringify(summary, null, 2)}\n` : printed(summary));
 }
 
-async function* linesOf(file: string): AsyncGenerator<string> {
-  const input = createReadStream(file);
+async function* textOf(file: string): AsyncGenerator<string> {
+  const input = file === '-' ? process.stdin : createReadStream(file);
   try {
-    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+    yield* input.setEncoding('utf8') as AsyncIterable<string>;
   } catch (error) {
     throw new DataError({
       what: 'the log could not be read',

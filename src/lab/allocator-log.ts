@@ -29,35 +29,85 @@ export interface LogSummary {
 
 // Anywhere in a line: loggers put times, threads and files in front.
 const event = /\b(Alloc|Free) (\d+) bytes, ptr = (0x[0-9a-fA-F]+)/;
+/** In every line that could be an event: looking for a text is cheaper than matching. */
+const eventWords = ['Alloc ', 'Free '];
 const beginsLikeEvent = /\b(?:Alloc|Free) \S* ?bytes\b|\b(?:Alloc|Free) \d+/;
 const shownMalformed = 5;
 
 /**
- * Reads a log line by line, of any length, keeping only the addresses that are alive. Throws DataError
+ * Reads a log of any length, line by line, keeping only the addresses that are alive. Throws DataError
  * when a mark is not found: the figures would be those of another window.
  */
-export async function analyzeLog(
-  lines: AsyncIterable<string> | Iterable<string>,
+export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): LogSummary {
+  const analysis = new LogAnalysis(window);
+  for (const line of lines) if (analysis.add(line) === 'after') break;
+  return analysis.summary();
+}
+
+/** The same of a text that arrives in pieces, which may end anywhere in a line. */
+export async function analyzeLogText(
+  pieces: AsyncIterable<string>,
   window: LogWindow = {},
 ): Promise<LogSummary> {
-  const fold = new LogFold();
-  let place: 'before' | 'inside' | 'after' = window.from === undefined ? 'inside' : 'before';
-  for await (const line of lines) {
-    fold.line++;
-    if (place === 'before') {
-      if (line.includes(window.from!)) place = 'inside';
-      continue;
+  const analysis = new LogAnalysis(window);
+  let rest = '';
+  for await (const piece of pieces) {
+    const text = rest + piece;
+    let start = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      const line = text.slice(start, text.charAt(end - 1) === '\r' ? end - 1 : end);
+      start = end + 1;
+      if (analysis.add(line) === 'after') return analysis.summary();
     }
-    if (window.to !== undefined && line.includes(window.to)) {
-      place = 'after';
-      break;
-    }
-    fold.add(line);
+    rest = text.slice(start);
   }
-  if (place === 'before') throw missingMark('--from', window.from!, fold.line);
-  if (place === 'inside' && window.to !== undefined)
-    throw missingMark('--to', window.to, fold.line);
-  return fold.summary();
+  if (rest !== '') analysis.add(rest);
+  return analysis.summary();
+}
+
+/** The window's place in the log, and the fold over what is inside. */
+class LogAnalysis {
+  readonly #window: LogWindow;
+  readonly #fold = new LogFold();
+  #place: 'before' | 'inside' | 'after';
+
+  constructor(window: LogWindow) {
+    this.#window = window;
+    this.#place = window.from === undefined ? 'inside' : 'before';
+  }
+
+  /** Answers where the line stands; what comes after the window needn't be read. */
+  add(line: string): 'before' | 'inside' | 'after' {
+    const { from, to } = this.#window;
+    this.#fold.line++;
+    if (this.#place === 'before') {
+      if (holds(line, from!)) this.#place = 'inside';
+    } else if (to !== undefined && holds(line, to)) this.#place = 'after';
+    else this.#fold.add(line);
+    return this.#place;
+  }
+
+  summary(): LogSummary {
+    const { from, to } = this.#window;
+    const { line } = this.#fold;
+    if (this.#place === 'before') throw missingMark('--from', from!, line);
+    if (this.#place === 'inside' && to !== undefined) throw missingMark('--to', to, line);
+    return this.#fold.summary();
+  }
+}
+
+/** A mark that ends in a number is not the beginning of a longer number: CALL_1 is not in CALL_12. */
+function holds(line: string, mark: string): boolean {
+  for (let at = line.indexOf(mark); at >= 0; at = line.indexOf(mark, at + 1)) {
+    const end = at + mark.length;
+    if (!isDigit(line, end - 1) || !isDigit(line, end)) return true;
+  }
+  return false;
+}
+
+function isDigit(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= 48 && code <= 57;
 }
 
 function missingMark(option: string, mark: string, lines: number): DataError {
@@ -67,6 +117,12 @@ function missingMark(option: string, mark: string, lines: number): DataError {
     expected: 'a text that some line contains (the line of --to after that of --from)',
     remedy: 'look for the marks with grep, or leave the option out',
   });
+}
+
+/** As a number, where it is exact: a piece of text would keep the whole of its surroundings alive. */
+function address(hexadecimal: string): number | string {
+  const value = Number(hexadecimal);
+  return Number.isSafeInteger(value) ? value : hexadecimal;
 }
 
 class LogFold {
@@ -80,9 +136,10 @@ class LogFold {
   #foreignFrees = 0;
   #malformed = 0;
   readonly #malformedLines: { line: number; text: string }[] = [];
-  readonly #alive = new Set<string>();
+  readonly #alive = new Set<number | string>();
 
   add(line: string): void {
+    if (!eventWords.some((word) => line.includes(word))) return;
     const match = event.exec(line);
     if (!match) {
       if (beginsLikeEvent.test(line)) this.#addMalformed(line);
@@ -93,8 +150,9 @@ class LogFold {
       this.#addMalformed(line);
       return;
     }
-    if (match[1] === 'Alloc') this.#alloc(bytes, match[3]!);
-    else this.#free(bytes, match[3]!);
+    const ptr = address(match[3]!);
+    if (match[1] === 'Alloc') this.#alloc(bytes, ptr);
+    else this.#free(bytes, ptr);
   }
 
   summary(): LogSummary {
@@ -111,7 +169,7 @@ class LogFold {
     };
   }
 
-  #alloc(bytes: number, ptr: string): void {
+  #alloc(bytes: number, ptr: number | string): void {
     this.#alive.add(ptr);
     this.#live += bytes;
     this.#max = Math.max(this.#max, this.#live);
@@ -119,7 +177,7 @@ class LogFold {
     this.#allocations++;
   }
 
-  #free(bytes: number, ptr: string): void {
+  #free(bytes: number, ptr: number | string): void {
     if (!this.#alive.delete(ptr)) this.#foreignFrees++;
     this.#live -= bytes;
     this.#freedBytes += bytes;

@@ -12,7 +12,7 @@ import { settingsOf } from '../../src/cli/compare/settings.ts';
 import { measureWay, type WayResult } from '../../src/lab/compare/measure.ts';
 import { renderComparison } from '../../src/lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../src/lab/compare/tables.ts';
-import { ablations, ways } from '../../src/lab/compare/ways.ts';
+import { ablations, settingWay, ways } from '../../src/lab/compare/ways.ts';
 
 function measured(names: readonly string[], deviceName = 'cpu'): WayResult[] {
   const device = deviceNamed(deviceName);
@@ -93,6 +93,22 @@ describe('lab/compare', () => {
       'fallback=error dynamic=false',
     ]);
     expect(() => settingsOf({ dynamic: 'perhaps' })).toThrow('auto, true, false');
+    expect(() => settingsOf({ minGraphSize: '5,few' })).toThrow('few');
+  });
+
+  it('sweeps over the size from which graphs are compiled', () => {
+    const device = deviceNamed('cpu');
+    const [all, none] = settingsOf({ minGraphSize: '0,1000' }).map(({ title, options }) =>
+      measureWay(workload, settingWay(title, options), { device, size: 'reduced', steps: 1 }),
+    ) as [WayResult, WayResult];
+    expect([all.title, none.title]).toEqual(['minGraphSize=0', 'minGraphSize=1000']);
+    expect(none.losses).toEqual(all.losses);
+    expect(none.subgraphs).toEqual([]);
+    expect(all.subgraphs.length).toBeGreaterThan(1);
+    expect(none.staticKernels).toBe(0);
+    expect(all.staticKernels).toBeGreaterThan(0);
+    // Few ops run eagerly with every graph compiled: what the step does outside of the function.
+    expect(all.eagerKernels).toBeLessThan(none.eagerKernels);
   });
 
   it('the command measures in its own process and writes JSON and a page', () => {

@@ -6,6 +6,7 @@ import type { Setting } from './own-process.ts';
 export interface SweepOptions {
   readonly fallback?: string;
   readonly dynamic?: string;
+  readonly minGraphSize?: string;
 }
 
 /** How a value of each option is written on the command line. */
@@ -17,6 +18,7 @@ const parsers = {
     const value = oneOf('dynamic', text, ['auto', 'true', 'false']);
     return { dynamic: value === 'auto' ? value : value === 'true' };
   },
+  minGraphSize: (text: string): ToStaticOptions => ({ minGraphSize: opCount(text) }),
 } as const satisfies Record<keyof SweepOptions, (text: string) => ToStaticOptions>;
 
 /** Every combination of the values that are given; none when no option is swept. */
@@ -34,6 +36,17 @@ export function settingsOf(options: SweepOptions): Setting[] {
     );
   }
   return settings;
+}
+
+function opCount(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isInteger(value) && value >= 0) return value;
+  throw new ArgumentError({
+    what: 'compare: a value of --min-graph-size is not a count',
+    given: `--min-graph-size ${text}`,
+    expected: 'numbers of ops, integers from 0',
+    remedy: 'list values separated by commas, such as 0,5,20',
+  });
 }
 
 function oneOf<const T extends string>(name: string, text: string, allowed: readonly T[]): T {

@@ -43,6 +43,9 @@ export interface WayResult {
   readonly graphs: number;
   readonly breaks: number;
   readonly translations: number;
+  /** Kernels of all calls so far that ran in subgraphs, and those that the captured function ran beside them. */
+  readonly staticKernels: number;
+  readonly eagerKernels: number;
   /** Parts that ran as ordinary JavaScript, with the reason. */
   readonly fallbacks: readonly string[];
   /** Of every step; empty on a device that computes nothing. */
@@ -95,7 +98,8 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
   const { timeline } = recordTimeline(device, run, phases);
   const { attribution } = recordPeak(device, run);
   const keptAfterForward = prepared.forward && keptBy(prepared.forward, batch, device);
-  const parts = captured?.parts ?? [];
+  // What is too small runs eagerly: its plan describes no run.
+  const parts = captured?.parts.filter(({ tooSmall }) => !tooSmall) ?? [];
   const whole = wholeStep(prepared, parts);
   const stats = captured?.stats();
   const result = {
@@ -115,6 +119,8 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
     graphs: stats?.graphs ?? 0,
     breaks: stats?.breaks.length ?? 0,
     translations: stats?.translations ?? 0,
+    staticKernels: stats?.kernels.static ?? 0,
+    eagerKernels: stats?.kernels.eager ?? 0,
     fallbacks: stats?.fallbacks.map(({ why }) => why) ?? [],
     losses,
     subgraphs: parts.flatMap(subgraphResult),

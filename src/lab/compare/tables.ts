@@ -13,6 +13,10 @@ function ratio(part: number | null, all: number | null): string {
   return part === null || !all ? '–' : (part / all).toFixed(3);
 }
 
+function percent(part: number, all: number): string {
+  return all === 0 ? '–' : `${((100 * part) / all).toFixed(0)} %`;
+}
+
 /** One row per way; peaks against those of eager execution with reference counting. */
 export function waysTable(
   results: readonly WayResult[],
@@ -32,6 +36,7 @@ export function waysTable(
       'allocs / frees',
       'graphs',
       'breaks',
+      'kernels in graphs',
       'first step ms',
       'step ms',
       'last loss',
@@ -49,6 +54,7 @@ export function waysTable(
       `${way.allocations} / ${way.frees}`,
       String(way.graphs),
       String(way.breaks),
+      percent(way.staticKernels, way.staticKernels + way.eagerKernels),
       way.firstStep.toFixed(0),
       way.step.toFixed(2),
       way.losses.length > 0 ? way.losses.at(-1)!.toFixed(6) : '–',
