@@ -19,7 +19,7 @@ export interface Checkpoint {
   readonly values: number;
   readonly ops: number;
   readonly inputs: number;
-  readonly versions: ReadonlyMap<ValueId, number>;
+  readonly writes: number;
 }
 
 /**
@@ -34,7 +34,9 @@ export class ProgramBuilder implements Interceptor {
   /** Of a view: the value whose memory it shows. */
   readonly #bases = new Map<ValueId, ValueId>();
   /** Writes in place so far, per root. */
-  #versions: ReadonlyMap<ValueId, number> = new Map();
+  readonly #versions = new Map<ValueId, number>();
+  /** The roots that were written, in order: what a rollback takes back. */
+  readonly #writes: ValueId[] = [];
   readonly #onForeign: (tensor: Tensor) => Tensor;
   /** The user's position that the next ops belong to. */
   at: UserPosition | undefined;
@@ -99,7 +101,8 @@ export class ProgramBuilder implements Interceptor {
       );
       this.#append(op, ids, [], attrs);
       const root = this.#root(ids[0]!);
-      this.#versions = new Map(this.#versions).set(root, this.#versionOf(root) + 1);
+      this.#versions.set(root, this.#versionOf(root) + 1);
+      this.#writes.push(root);
       return [inputs[0]!];
     }
     const metas = ids.map((id) => this.#values[id]!);
@@ -149,7 +152,7 @@ export class ProgramBuilder implements Interceptor {
       values: this.#values.length,
       ops: this.#ops.length,
       inputs: this.#inputs.length,
-      versions: this.#versions,
+      writes: this.#writes.length,
     };
   }
 
@@ -158,7 +161,10 @@ export class ProgramBuilder implements Interceptor {
     for (const id of this.#bases.keys()) if (id >= to.values) this.#bases.delete(id);
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
-    this.#versions = to.versions;
+    while (this.#writes.length > to.writes) {
+      const root = this.#writes.pop()!;
+      this.#versions.set(root, this.#versionOf(root) - 1);
+    }
   }
 
   finish(outputs: readonly ValueId[]): Program {

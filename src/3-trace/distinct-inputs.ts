@@ -3,12 +3,9 @@ import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { Source } from '../guards/source.ts';
-
-/** An input of a trace: where it comes from, and its value in the program. */
-export interface TraceInput {
-  readonly source: Source;
-  readonly tensor: Tensor;
-}
+import { sourceKey } from '../guards/source-key.ts';
+import type { TensorInput, TraceInput } from './tensor-inputs.ts';
+import type { TensorVariable } from './variable.ts';
 
 /**
  * Of an input that several ops read, gradients come in several parts. Were it the same tensor as another
@@ -27,8 +24,28 @@ export function distinctInputs(
   const multiple = differentiable.filter(({ id }) => {
     return differentiable.length > 1 && (uses.get(id) ?? 0) > 1;
   });
-  return multiple.map(({ source, id }) => {
-    const others = differentiable.filter((other) => other.id !== id);
-    return { kind: 'distinct', source, others: others.map((other) => other.source) };
-  });
+  if (multiple.length === 0) return [];
+  const apart = new Set(multiple.map(({ id }) => id));
+  const others = differentiable.filter(({ id }) => !apart.has(id));
+  const sourcesOf = (each: typeof multiple) => each.map(({ source }) => source);
+  return [{ kind: 'distinct', sources: sourcesOf(multiple), others: sourcesOf(others) }];
+}
+
+/** What is given back is none of the tensors that are used, or exactly those that it was here. */
+export function disposedInputs(
+  inputs: readonly TensorInput[],
+  disposed: ReadonlyMap<Tensor, TensorVariable>,
+): Guard[] {
+  const sources = [...disposed.values()].flatMap(({ source }) => source ?? []);
+  if (sources.length === 0) return [];
+  const others: Source[] = [];
+  const guards: Guard[] = [];
+  for (const { source: other, actual } of inputs) {
+    const source = disposed.get(actual)?.source;
+    if (!source) others.push(other);
+    else if (sourceKey(source) !== sourceKey(other)) {
+      guards.push({ kind: 'same', source, other, same: true });
+    }
+  }
+  return [...guards, { kind: 'distinct', sources, others }];
 }

@@ -49,12 +49,11 @@ export class ObjectsMet {
       for (const other of paths) {
         guards.push({ kind: 'same', source: source!, other, same: true });
       }
-      // Of two that are changed, one tells them apart.
-      const done = [...changed].slice(0, [...changed].indexOf(object));
-      const others = [...touched.keys()].filter((each) => each !== object && !done.includes(each));
-      if (others.length > 0) {
-        guards.push({ kind: 'distinct', source: source!, others: others.map(firstPath) });
-      }
+    }
+    if (touched.size > 1) {
+      const others = [...touched.keys()].filter((object) => !changed.has(object));
+      const sources = [...changed].map(firstPath);
+      guards.push({ kind: 'distinct', sources, others: others.map(firstPath) });
     }
     return guards;
   }

@@ -7,9 +7,10 @@ import type { Guard } from '../guards/guard.ts';
 import { hasResultSize } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
-import { distinctInputs, type TraceInput } from './distinct-inputs.ts';
+import { distinctInputs } from './distinct-inputs.ts';
 import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './sizes.ts';
 import { DoesNotFit, play, type TapeCall } from './tape.ts';
+import type { TraceInput } from './tensor-inputs.ts';
 
 /** What is kept of a trace to do it again for other sizes; nothing of the user's is held. */
 interface Recorded {

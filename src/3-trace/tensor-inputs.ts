@@ -12,9 +12,13 @@ import { dimSource } from './sizes.ts';
 import type { Tracer } from './tracer.ts';
 import { type TensorVariable, tracedTensor } from './variable.ts';
 
-export interface TensorInput {
+/** An input of a trace: where it comes from, and its value in the program. */
+export interface TraceInput {
   readonly source: Source;
   readonly tensor: Tensor;
+}
+
+export interface TensorInput extends TraceInput {
   /** The user's. */
   readonly actual: Tensor;
 }

@@ -4,13 +4,11 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
-import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
-import { sourceKey } from '../guards/source-key.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { CodeOf } from './code-of.ts';
-import { distinctInputs } from './distinct-inputs.ts';
+import { disposedInputs, distinctInputs } from './distinct-inputs.ts';
 import { execute, executionOf } from './execute.ts';
 import {
   type ControlPolicy,
@@ -95,7 +93,7 @@ function traceOnce(
       ...tracer.guards.values(),
       ...distinctInputs(inputs, program),
       ...tracer.effects.met.guards(),
-      ...disposedInputs(tracer),
+      ...disposedInputs(inputs, tracer.effects.disposed),
     ],
     inputs: inputs.map(({ source }) => source),
     numbers: numbers.sources,
@@ -118,16 +116,6 @@ function traceOnce(
   const places = inputs.map(({ source, tensor }) => ({ source, tensor }));
   const resized = resizedOf({ result, inputs: places, outputs: outputTensors, tape, sizes });
   return { ...result, resized };
-}
-
-/** What is given back is none of the tensors that are used, or exactly those that it was here. */
-function disposedInputs({ effects, inputs }: Tracer): Guard[] {
-  return [...effects.disposed].flatMap(([tensor, { source }]) =>
-    inputs.flatMap(({ source: other, actual }): Guard[] => {
-      if (!source || sourceKey(source) === sourceKey(other)) return [];
-      return [{ kind: 'same', source, other, same: actual === tensor }];
-    }),
-  );
 }
 
 function appendRegions(

@@ -28,8 +28,12 @@ export type Guard =
       readonly other: Source;
       readonly same: boolean;
     }
-  /** A tensor that is used several times is none of the others: its gradients are summed apart. */
-  | { readonly kind: 'distinct'; readonly source: Source; readonly others: readonly Source[] }
+  /** Each of the sources leads to an object of its own, which is none of the others. */
+  | {
+      readonly kind: 'distinct';
+      readonly sources: readonly Source[];
+      readonly others: readonly Source[];
+    }
   /** A function that bytecode made: its code and names; its cells are read through it. */
   | {
       readonly kind: 'closure';

@@ -3,7 +3,7 @@ import { dtypes } from '../../runtime/tensor/dtype.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import type { Guard } from './guard.ts';
 import { printNumber } from './number-expr.ts';
-import { printSource, type SourceNames } from './source.ts';
+import { printSource, type Source, type SourceNames } from './source.ts';
 
 /** The guard as a line of JavaScript or, where there is none, of English. */
 export function printGuard(guard: Guard, names: SourceNames): string {
@@ -14,6 +14,8 @@ export function printGuard(guard: Guard, names: SourceNames): string {
       return `the current device is ${guard.device.name}`;
     case 'number':
       return printNumberGuard(guard, names);
+    case 'distinct':
+      return printDistinct(guard, names);
     default:
       return printAbout(guard, printSource(guard.source, names), names);
   }
@@ -25,8 +27,18 @@ function printNumberGuard({ expr, value }: Guard & { kind: 'number' }, names: So
   return value ? text : `!(${text})`;
 }
 
+function printDistinct(
+  { sources, others }: Guard & { kind: 'distinct' },
+  names: SourceNames,
+): string {
+  const list = (each: readonly Source[]) => each.map((source) => printSource(source, names));
+  const none = others.length > 0 ? `none of ${list(others).join(', ')}` : '';
+  if (sources.length === 1) return `${list(sources)[0]} is ${none}`;
+  return `${list(sources).join(', ')} are different objects${none && `, ${none}`}`;
+}
+
 function printAbout(
-  guard: Exclude<Guard, { kind: 'gradMode' | 'device' | 'number' }>,
+  guard: Exclude<Guard, { kind: 'gradMode' | 'device' | 'number' | 'distinct' }>,
   source: string,
   names: SourceNames,
 ): string {
@@ -45,10 +57,6 @@ function printAbout(
       return `${source} is the same ${typeof guard.value}`;
     case 'same':
       return `${source} ${guard.same ? '===' : '!=='} ${printSource(guard.other, names)}`;
-    case 'distinct': {
-      const others = guard.others.map((other) => printSource(other, names));
-      return `${source} is none of ${others.join(', ')}`;
-    }
     case 'closure':
       return `${source} is made by ${guard.code.name || 'the same function expression'}`;
     case 'isArray':
