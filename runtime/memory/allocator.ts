@@ -15,11 +15,20 @@ export interface Allocator {
   /** Address of at least `bytes` bytes. Throws OutOfMemoryError and leaves everything as before. */
   alloc(bytes: number): number;
   free(ptr: number, bytes: number): void;
+  /** What is reserved and not handed out. Walks over all blocks. */
+  freeMemory(): FreeMemory;
   /**
    * A block to lay out by a plan; counts as reserved alone. Undefined on devices whose memory is not
    * addressed by offsets. Throws OutOfMemoryError and leaves everything as before.
    */
   openRegion?(bytes: number): Region;
+}
+
+/** Memory of a device that is reserved and not in use, in bytes. */
+export interface FreeMemory {
+  readonly free: number;
+  /** The most that one tensor can get of it: what lies in one piece. */
+  readonly largest: number;
 }
 
 /** Where an allocator gets its chunks. */
@@ -37,6 +46,11 @@ interface Block {
   kept: boolean;
   before: Block | undefined;
   after: Block | undefined;
+}
+
+/** Kept blocks count: they join their neighbours when nothing else fits. */
+function isFree(block: Block | undefined): block is Block {
+  return block !== undefined && (block.free || block.kept);
 }
 
 /** Blocks of so many bytes, and smaller ones, are kept at their size. */
@@ -110,6 +124,20 @@ export class BestFitAllocator implements Allocator {
     }
     this.counter.free(ptr, block.bytes);
     this.#giveBack(block);
+  }
+
+  freeMemory(): FreeMemory {
+    let free = 0;
+    let largest = 0;
+    for (const block of [...this.#free, ...this.#kept.flat()]) {
+      free += block.bytes;
+      // Each run of free neighbours is measured from its first one.
+      if (isFree(block.before)) continue;
+      let run = 0;
+      for (let next: Block | undefined = block; isFree(next); next = next.after) run += next.bytes;
+      largest = Math.max(largest, run);
+    }
+    return { free, largest };
   }
 
   #giveBack(block: Block): void {

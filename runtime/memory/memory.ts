@@ -2,6 +2,7 @@
 
 import { currentDevice, deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
+import type { FreeMemory } from './allocator.ts';
 import { events } from './events.ts';
 import type { MemoryStats } from './stats.ts';
 
@@ -16,6 +17,21 @@ function resolve(device: Device | string | undefined): Device {
 /** Bytes in use, reserved, their peaks, and counts since the last `reset`. */
 export function stats(device?: Device | string): MemoryStats {
   return resolve(device).allocator.counter.snapshot();
+}
+
+/** How much of a device's free memory is of no use for one large tensor. */
+export interface Fragmentation extends FreeMemory {
+  /** 1 − largest / free: 0 when all of it lies in one piece, or nothing is free. */
+  readonly share: number;
+}
+
+/**
+ * What is reserved on a device and not in use, in bytes, and how scattered it is. Walks over all blocks.
+ * The measure is that of Wilson and others, "Dynamic Storage Allocation" (1995).
+ */
+export function fragmentation(device?: Device | string): Fragmentation {
+  const { free, largest } = resolve(device).allocator.freeMemory();
+  return { free, largest, share: free === 0 ? 0 : 1 - largest / free };
 }
 
 /** Peaks start again from what is in use now; counts start at 0. */

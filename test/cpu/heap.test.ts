@@ -51,6 +51,24 @@ describe('allocator over the heap', () => {
     expect(allocator.alloc(4)).toBeGreaterThanOrEqual(fixedBytes);
   });
 
+  it('says how much is free, and how much of it in one piece', () => {
+    const { allocator } = allocatorOf(4);
+    expect(allocator.freeMemory()).toEqual({ free: 0, largest: 0 });
+    const blocks = [8192, 1024, 8192, 64, 4096].map((bytes) => ({
+      bytes,
+      ptr: allocator.alloc(bytes),
+    }));
+    const rest = mebi - (8192 + 1024 + 8192 + 64 + 4096);
+    expect(allocator.freeMemory()).toEqual({ free: rest, largest: rest });
+    // The first three are neighbours; the small one among them is kept at its size, and counts.
+    for (const { bytes, ptr } of blocks.slice(0, 3)) allocator.free(ptr, bytes);
+    expect(allocator.freeMemory()).toEqual({ free: rest + 17_408, largest: rest });
+    const all = allocator.alloc(rest);
+    expect(allocator.freeMemory()).toEqual({ free: 17_408, largest: 17_408 });
+    expect(allocator.alloc(17_408)).toBe(blocks[0]!.ptr);
+    allocator.free(all, rest);
+  });
+
   it('chooses the smallest free block that fits', () => {
     const { allocator } = allocatorOf(4);
     const big = allocator.alloc(16_384);

@@ -99,6 +99,9 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
     const { counter, idleBytes } = gpu().allocator;
     const { reserved } = counter;
     expect(idleBytes).toBeGreaterThan(0);
+    const { free, largest } = gpu().allocator.freeMemory();
+    expect(free).toBe(idleBytes);
+    expect(largest).toBeLessThanOrEqual(free);
     gpu().emptyCache();
     expect(gpu().allocator.idleBytes).toBe(0);
     expect(counter.reserved).toBe(reserved - idleBytes);

@@ -37,6 +37,11 @@ describe('lab/compare', () => {
     }
     expect([full!.graphs, sot!.graphs]).toEqual([1, 1]);
     expect(breaks!.graphs).toBeGreaterThan(1);
+    for (const { freeAtPeak, fragmentation, peakReserved, peakAllocated } of results) {
+      expect(freeAtPeak).toBeLessThanOrEqual(peakReserved - peakAllocated);
+      expect(fragmentation).toBeGreaterThanOrEqual(0);
+      expect(fragmentation).toBeLessThan(1);
+    }
     // Gradients of the parameters hold the peak of eager execution.
     expect(eager!.peakByLine.length).toBeGreaterThan(1);
     const attributed = eager!.peakByLine.reduce((sum, { bytes }) => sum + bytes, 0);

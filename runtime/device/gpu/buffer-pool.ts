@@ -1,6 +1,11 @@
 import { OutOfMemoryError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
-import { type Allocator, alignedBytes, alignment } from '../../memory/allocator.ts';
+import {
+  type Allocator,
+  alignedBytes,
+  alignment,
+  type FreeMemory,
+} from '../../memory/allocator.ts';
 import { MemoryCounter } from '../../memory/stats.ts';
 import type { BufferHandle } from './gpujs.ts';
 
@@ -73,6 +78,10 @@ export class BufferPool implements Allocator {
     this.#idle.delete(buffer.bytes);
     this.#idle.set(buffer.bytes, same);
     this.#idleBytes += buffer.bytes;
+  }
+
+  freeMemory(): FreeMemory {
+    return { free: this.#idleBytes, largest: Math.max(0, ...this.#idle.keys()) };
   }
 
   /** The buffer of an allocated address. */

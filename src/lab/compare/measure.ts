@@ -2,6 +2,7 @@ import type { Device } from '../../../runtime/device/device.ts';
 import { seed } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
+import { freeAtPeak } from '../free-at-peak.ts';
 import { byLine, type LineShare, recordPeak } from '../peak-attribution.ts';
 import { recordTimeline, type Timeline } from '../timeline.ts';
 import { type SavedShare, savedBySource } from './saved-values.ts';
@@ -30,6 +31,9 @@ export interface WayResult {
   /** In a step, everything included. */
   readonly peakAllocated: number;
   readonly peakReserved: number;
+  /** At the peak: bytes reserved and free, and the share of them outside of the largest piece. */
+  readonly freeAtPeak: number;
+  readonly fragmentation: number;
   /** What forward leaves for backward, with the loss; null where forward is no call of its own. */
   readonly keptAfterForward: number | null;
   /** Peak that the plan predicts, and a bound for any order; null where several programs run. */
@@ -96,6 +100,7 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
   run();
   const { peakAllocated, peakReserved, allocations, frees } = counter.snapshot();
   const { timeline } = recordTimeline(device, run, phases);
+  const free = freeAtPeak(device, peakAllocated, run);
   const { attribution } = recordPeak(device, run);
   const keptAfterForward = prepared.forward && keptBy(prepared.forward, batch, device);
   // What is too small runs eagerly: its plan describes no run.
@@ -109,6 +114,8 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
     held,
     peakAllocated,
     peakReserved,
+    freeAtPeak: free?.free ?? 0,
+    fragmentation: free?.free ? 1 - free.largest / free.free : 0,
     keptAfterForward,
     predictedPeak: whole && held + whole.peakBytes,
     lowerBound: whole && held + whole.lowerBoundBytes,
