@@ -3,7 +3,7 @@ import { childrenOf } from '../syntax/children.ts';
 import { analyzeClass } from './analyze-class.ts';
 import type { Analysis, Binding, LexicalScope, Range } from './bindings.ts';
 import { hoistedFunctions } from './block-functions.ts';
-import { boundNames, varNames } from './declarations.ts';
+import { boundNames, scriptLexicals, varNames } from './declarations.ts';
 import {
   clause,
   declaredFunction,
@@ -75,7 +75,8 @@ export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
     const body = builder.openScope(node.body, owner, parameters);
     const statements = node.body.body;
     const globals = place.script && node === root;
-    declareLexical(statements, body, globals);
+    if (globals) for (const { name } of scriptLexicals(statements)) builder.scriptNames.add(name);
+    else declareLexical(statements, body);
     if (!globals) declareVars(node, statements, parameters, body);
     if (!strict) declareBlockFunctions(node, statements, body, globals);
     for (const statement of statements) visit(statement, body);
@@ -147,7 +148,7 @@ export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
   }
 
   function visitBody(statements: readonly Statement[], scope: LexicalScope): void {
-    declareLexical(statements, scope, false);
+    declareLexical(statements, scope);
     for (const bound of varNames(statements)) {
       if (scope.bindings.has(bound.identifier.name)) continue;
       builder.declare(scope, 'var', bound.identifier.name, Number.POSITIVE_INFINITY);
@@ -159,13 +160,12 @@ export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
   function declareLexical(
     statements: readonly AnyNode[],
     scope: LexicalScope,
-    globals: boolean,
     except: readonly Range[] = [],
   ): void {
     for (const statement of statements) {
       const fn = declaredFunction(statement);
       if (fn) {
-        if (!globals && !scope.bindings.has(fn.id.name)) {
+        if (!scope.bindings.has(fn.id.name)) {
           builder.declare(scope, 'function', fn.id.name, 0);
         }
       } else if (statement.type === 'ClassDeclaration' && statement.id) {
@@ -268,7 +268,7 @@ export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
         return;
       case 'BlockStatement': {
         const inner = builder.openScope(node, scope.owner, scope);
-        declareLexical(node.body, inner, false);
+        declareLexical(node.body, inner);
         visitAll(node.body, inner);
         return;
       }
@@ -283,14 +283,14 @@ export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
       }
       case 'ForStatement': {
         const inner = builder.openScope(node, scope.owner, scope);
-        if (node.init) declareLexical([node.init], inner, false);
+        if (node.init) declareLexical([node.init], inner);
         visitAll([node.init, node.test, node.update, node.body], inner);
         return;
       }
       case 'ForInStatement':
       case 'ForOfStatement': {
         const inner = builder.openScope(node, scope.owner, scope);
-        declareLexical([node.left], inner, false, [spanOf(node.right)]);
+        declareLexical([node.left], inner, [spanOf(node.right)]);
         if (node.left.type === 'VariableDeclaration') visit(node.left, inner);
         else visitTarget(node.left, inner, 'assign');
         visitAll([node.right, node.body], inner);
@@ -302,7 +302,7 @@ export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
         for (const branch of node.cases) {
           // A jump into a later case passes by the declarations of the earlier ones.
           const later = { start: branch.end, end: node.end };
-          declareLexical(branch.consequent, inner, false, [later]);
+          declareLexical(branch.consequent, inner, [later]);
         }
         visitAll(node.cases, inner);
         return;

@@ -135,5 +135,7 @@ export interface Analysis {
   readonly privateUses: ReadonlyMap<PrivateIdentifier, Binding>;
   readonly fieldKeys: ReadonlyMap<PropertyDefinition, Binding>;
   readonly blockFunctions: ReadonlyMap<FunctionDeclaration, BlockFunction>;
+  /** What a script declares with `let`, `const` and `class`: names that all scripts of its realm see. */
+  readonly scriptNames: ReadonlySet<string>;
   readonly refusal: LowerRefusal | undefined;
 }

@@ -52,3 +52,21 @@ export function varNames(body: readonly AnyNode[]): VarName[] {
   for (const statement of body) visit(statement, true);
   return names;
 }
+
+/** A name that a script declares for all scripts of its realm. */
+export interface ScriptLexical {
+  readonly kind: 'let' | 'const';
+  readonly name: string;
+}
+
+/** What a script declares with `let`, `const` and `class`, in the order in which the names get their values. */
+export function scriptLexicals(body: readonly AnyNode[]): ScriptLexical[] {
+  return body.flatMap((node): ScriptLexical[] => {
+    if (node.type === 'ClassDeclaration')
+      return node.id ? [{ kind: 'let', name: node.id.name }] : [];
+    if (node.type !== 'VariableDeclaration' || node.kind === 'var') return [];
+    const kind = node.kind === 'let' ? 'let' : 'const';
+    const names = node.declarations.flatMap(({ id }) => boundNames(id));
+    return names.map(({ identifier }) => ({ kind, name: identifier.name }));
+  });
+}

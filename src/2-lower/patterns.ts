@@ -26,7 +26,7 @@ export function lowerTarget(
 ): Store {
   switch (node.type) {
     case 'Identifier':
-      if (how === 'assign' || l.variables.isFree(node)) {
+      if (how === 'assign') {
         return (value, span) => l.variables.assign(node, value, span);
       }
       return (value, span) => l.variables.initialize(node, value, span);

@@ -30,6 +30,7 @@ export class ScopeBuilder implements Analysis {
   readonly privateUses = new Map<PrivateIdentifier, Binding>();
   readonly fieldKeys = new Map<PropertyDefinition, Binding>();
   readonly blockFunctions = new Map<FunctionDeclaration, BlockFunction>();
+  readonly scriptNames = new Set<string>();
   refusal: LowerRefusal | undefined;
 
   openFunction(

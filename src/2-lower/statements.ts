@@ -145,9 +145,7 @@ function hoistFunctions(l: Lowering, nodes: readonly Statement[]): void {
     const mark = l.code.mark();
     const dst = l.variables.destination(node.id, node.id, true);
     const value = l.closure({ node, kind: 'function', name: node.id.name }, dst);
-    if (l.variables.isFree(node.id)) {
-      l.code.emit({ op: 'storeFree', name: node.id.name, src: value }, spanOf(node));
-    } else l.variables.initialize(node.id, value, spanOf(node));
+    l.variables.initialize(node.id, value, spanOf(node));
     l.code.release(mark);
   }
 }
@@ -164,8 +162,7 @@ function lowerVariables(l: Lowering, node: VariableDeclaration): void {
     } else if (init) {
       const dst = l.variables.destination(id, init, writesOnce(init));
       const value = l.named(init, id.name, dst);
-      if (l.variables.isFree(id)) l.variables.assign(id, value, span);
-      else l.variables.initialize(id, value, span);
+      l.variables.initialize(id, value, span);
     } else if (node.kind !== 'var') {
       const dst = l.variables.destination(id, id, true) ?? l.code.temp();
       l.code.emit({ op: 'const', dst, value: undefined }, span);

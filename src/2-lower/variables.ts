@@ -128,11 +128,21 @@ export class Variables {
     this.code.release(mark);
   }
 
-  /** The first value of a declared variable. */
+  /** The first value of a declared variable; what a script declares with `var` may have one already. */
   initialize(node: Identifier, src: Reg, span: Span): void {
     const { binding } = this.useOf(node);
-    invariant(binding, `${node.name} is declared in the function`);
-    this.store(binding, src, span);
+    if (binding) this.store(binding, src, span);
+    else if (this.analysis.scriptNames.has(node.name)) this.handOver(src, span);
+    else this.assign(node, src, span);
+  }
+
+  /** The engine gives a name of the script its value: the code stops until that is done. */
+  private handOver(src: Reg, span: Span): void {
+    const mark = this.code.mark();
+    const next = this.code.label();
+    this.code.yield('yield', this.code.temp(), src, next, span);
+    this.code.bind(next);
+    this.code.release(mark);
   }
 
   /** Sets a variable that no identifier of the source stands for. */

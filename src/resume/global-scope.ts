@@ -1,44 +1,54 @@
 import type { Scope } from '../bytecode/frame.ts';
-import { apply, create } from './primordials.ts';
+import { create } from './primordials.ts';
 
-interface Accessors {
+/** One global name, as the engine reads and writes it. */
+export interface GlobalName {
   readonly get: () => unknown;
   readonly typeOf: () => string;
+  readonly set: (value: unknown) => void;
+  readonly setStrict: (value: unknown) => void;
 }
 
 const FunctionConstructor = Function;
 
-const compile = (text: string): (() => never) => new FunctionConstructor(text) as () => never;
+const compile = (text: string, ...parameters: string[]): (() => never) =>
+  new FunctionConstructor(...parameters, text) as () => never;
 
-const assignable = (text: string): ((value: unknown) => void) =>
-  new FunctionConstructor('$$value', text) as (value: unknown) => void;
+const texts: Readonly<Record<keyof GlobalName, (name: string) => () => never>> = {
+  get: (name) => compile(`return ${name}`),
+  typeOf: (name) => compile(`return typeof ${name}`),
+  set: (name) => compile(`${name} = $$value`, '$$value'),
+  setStrict: (name) => compile(`"use strict"; ${name} = $$value`, '$$value'),
+};
 
 /**
  * The global names of the realm that this file is loaded in, with the engine's own accesses: properties of
- * the global object, and what scripts declare with `let`, `const` and `class`.
+ * the global object, and what scripts declare with `let`, `const` and `class`. `declared`: those that a script
+ * has brought itself.
  */
-export function globalScope(): Scope {
-  const readers: Record<string, Accessors> = create(null);
-  const writers: Record<string, (value: unknown) => void> = create(null);
-  const strictWriters: Record<string, (value: unknown) => void> = create(null);
-  const accessors = (name: string): Accessors => {
-    readers[name] ??= {
-      get: compile(`return ${name}`),
-      typeOf: compile(`return typeof ${name}`),
-    };
-    return readers[name];
+export function globalScope(declared: Readonly<Record<string, GlobalName>>): Scope {
+  const known: { readonly [A in keyof GlobalName]: Record<string, GlobalName[A]> } = {
+    get: create(null),
+    typeOf: create(null),
+    set: create(null),
+    setStrict: create(null),
   };
+  const access = <A extends keyof GlobalName>(way: A, name: string): GlobalName[A] => {
+    const names: Record<string, GlobalName[A]> = known[way];
+    const found = names[name] ?? declared[name]?.[way] ?? texts[way](name);
+    names[name] = found;
+    return found;
+  };
+  const writer = (name: string, strict: boolean): ((value: unknown) => void) =>
+    access(strict ? 'setStrict' : 'set', name);
   return {
-    has: (name) => accessors(name).typeOf() !== 'undefined',
-    get: (name) => accessors(name).get(),
-    set(name, value, strict = false) {
-      const known = strict ? strictWriters : writers;
-      known[name] ??= assignable(`${strict ? '"use strict"; ' : ''}${name} = $$value`);
-      apply(known[name], undefined, [value]);
-    },
-    reader: (name) => accessors(name).get,
+    has: (name) => access('typeOf', name)() !== 'undefined',
+    get: (name) => access('get', name)(),
+    set: (name, value, strict = false) => writer(name, strict)(value),
+    reader: (name) => access('get', name),
+    writer,
     isConstant: () => false,
-    typeOf: (name) => accessors(name).typeOf(),
+    typeOf: (name) => access('typeOf', name)(),
     delete: (name) => compile(`return delete ${name}`)(),
   };
 }

@@ -19,9 +19,7 @@ import {
   run,
   throws,
 } from './estree.ts';
-import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
-
-type ReaderOf = Place['readerOf'];
+import { type FreeNames, saveFrame, statementsOf } from './machine-statements.ts';
 
 /**
  * Any graph: `for (;;) switch (pc) { case 0: … case 7: if (!r3) { pc = 12; continue; } … }`, with a
@@ -31,7 +29,7 @@ type ReaderOf = Place['readerOf'];
 export function switchBody(
   code: Code,
   graph: ControlGraph,
-  readerOf: ReaderOf,
+  names: FreeNames,
   go: (target: Pc) => Statement[] = goThroughSwitch,
 ): Statement[] {
   const falls = go === goThroughSwitch;
@@ -40,7 +38,7 @@ export function switchBody(
     (each): SwitchCase => ({
       type: 'SwitchCase',
       test: literal(each.start),
-      consequent: blockStatements(code, each, readerOf, go, (target) => {
+      consequent: blockStatements(code, each, names, go, (target) => {
         // The next case follows.
         const way = go(target);
         return falls ? way.slice(0, 1) : way;
@@ -57,9 +55,9 @@ const goThroughSwitch = (target: Pc): Statement[] => [
 ];
 
 /** The machine that stops after every instruction, with the frame as data. */
-export function stopBody(code: Code, graph: ControlGraph, readerOf: ReaderOf): Statement[] {
+export function stopBody(code: Code, graph: ControlGraph, names: FreeNames): Statement[] {
   const live = liveBefore(code);
-  return switchBody(code, graph, readerOf, (target) => [
+  return switchBody(code, graph, names, (target) => [
     ...saveFrame(live[target]!, target),
     returns(property(id('H'), 'stopped')),
   ]);
@@ -117,7 +115,7 @@ export function closeIterators(code: Code, above: number): Statement[] {
  * the user wrote. A loop's header becomes `L: for (;;)`; a block that several ways lead to stands
  * after a labelled block that those ways break out of (Ramsey, *Beyond Relooper*, 2022).
  */
-export function structuredBody(code: Code, graph: ControlGraph, readerOf: ReaderOf): Statement[] {
+export function structuredBody(code: Code, graph: ControlGraph, names: FreeNames): Statement[] {
   return tree(graph.entry);
 
   /** A block with everything that it dominates. */
@@ -130,7 +128,7 @@ export function structuredBody(code: Code, graph: ControlGraph, readerOf: Reader
   /** The block, then the merges it dominates: the first in order stands in the innermost block. */
   function around(at: Block, merges: readonly Block[]): Statement[] {
     const last = merges[merges.length - 1];
-    if (!last) return blockStatements(code, at, readerOf, (target) => edge(at, target));
+    if (!last) return blockStatements(code, at, names, (target) => edge(at, target));
     const inner = around(at, merges.slice(0, -1));
     return [labelled(`B${last.start}`, block(inner)), ...tree(last)];
   }
@@ -146,14 +144,14 @@ export function structuredBody(code: Code, graph: ControlGraph, readerOf: Reader
 function blockStatements(
   code: Code,
   at: Block,
-  readerOf: ReaderOf,
+  names: FreeNames,
   go: (target: Pc) => Statement[],
   /** To the block that stands next in the code. */
   fall = go,
 ): Statement[] {
   const statements: Statement[] = [];
   for (let pc = at.start; pc <= at.last; pc++) {
-    statements.push(...statementsOf({ code, pc, readerOf, go }));
+    statements.push(...statementsOf({ code, pc, names, go }));
   }
   const { flow } = effectOf(code.instructions[at.last]!);
   if (flow === 'next' || flow === 'branch') statements.push(...fall(at.last + 1));

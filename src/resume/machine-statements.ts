@@ -23,15 +23,20 @@ import {
  * The statements of one instruction in the state machine. Names in scope there:
  *
  *   F frame   A arguments   T this   S scope   K outer cells   C code   H `machineHelpers`
- *   r0, r1 … registers   g0, g1 … readers of free names
+ *   r0, r1 … registers   g0, g1 … readers of free names   w0, w1 … writers of them
  */
 export interface Place {
   readonly code: Code;
   readonly pc: Pc;
-  /** The number of a free name's reader. */
-  readerOf(name: string): number;
+  readonly names: FreeNames;
   /** Leaves for another instruction. */
   go(target: Pc): readonly Statement[];
+}
+
+/** The numbers of the variables that hold what accesses a free name. */
+export interface FreeNames {
+  reader(name: string): number;
+  writer(name: string): number;
 }
 
 type Generator<O extends Opcode> = (
@@ -43,6 +48,13 @@ const registers = (all: readonly Reg[]): Expression => array(all.map(register));
 const set = (dst: Reg, value: Expression): Statement[] => [assign(register(dst), value)];
 const help = (name: string, ...args: Expression[]): Expression =>
   call(property(id('H'), name), args);
+/** A variable, and how it gets its value when it is first used. */
+const once = (variable: string, made: Expression): Expression => ({
+  type: 'AssignmentExpression',
+  operator: '??=',
+  left: id(variable),
+  right: made,
+});
 const self = (place: Place): [Expression, Expression] => [id('C'), literal(place.pc)];
 
 /** The position of the call, for whoever asks while it runs. */
@@ -94,25 +106,19 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   newTarget: (i) => set(i.dst, property(id('F'), 'newTarget')),
   arguments: (i) => set(i.dst, help('argumentsObject', id('F'), literal(i.mapped))),
   parameterCell: (i) => set(i.dst, help('parameterCell', register(i.arguments), literal(i.index))),
-  loadFree(i, place) {
-    const reader = id(`g${place.readerOf(i.name)}`);
+  loadFree(i, { names }) {
     const made = call(property(id('S'), 'reader'), [literal(i.name)]);
-    return set(
-      i.dst,
-      call(
-        {
-          type: 'AssignmentExpression',
-          operator: '??=',
-          left: reader,
-          right: made,
-        },
-        [],
-      ),
-    );
+    return set(i.dst, call(once(`g${names.reader(i.name)}`, made), []));
   },
-  storeFree: (i, { code }) => [
-    run(call(property(id('S'), 'set'), [literal(i.name), register(i.src), literal(code.strict)])),
-  ],
+  storeFree(i, { code, names }) {
+    const [name, src, strict] = [literal(i.name), register(i.src), literal(code.strict)];
+    const writer = property(id('S'), 'writer');
+    const resolved = once(`w${names.writer(i.name)}`, call(writer, [name, strict]));
+    const consequent = call(property(id('S'), 'set'), [name, src, strict]);
+    const test = binary('===', writer, unary('void', literal(0)));
+    const alternate = call(resolved, [src]);
+    return [run({ type: 'ConditionalExpression', test, consequent, alternate })];
+  },
   typeofFree: (i) => set(i.dst, help('typeofFree', id('S'), literal(i.name))),
   newCell: (i) => set(i.dst, help('newCell')),
   loadCell: (i) => set(i.dst, property(register(i.cell), 'value')),

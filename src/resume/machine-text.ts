@@ -7,6 +7,7 @@ import { reg } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
 import { block, declare, element, id, literal, property, register, run, throws } from './estree.ts';
 import { closeIterators, stopBody, structuredBody, switchBody } from './machine-bodies.ts';
+import type { FreeNames } from './machine-statements.ts';
 
 /** `stops`: it stops after every instruction, with the frame as data. */
 export type MachineShape = 'structured' | 'switch' | 'stops';
@@ -28,17 +29,18 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
   // The list may come from a realm whose arrays are no longer what they were.
   const entries: Pc[] = [];
   for (let i = 0; i < at.length; i++) entries.push(at[i]!);
-  const names: string[] = [];
-  const readerOf = (name: string): number => {
-    if (!names.includes(name)) names.push(name);
-    return names.indexOf(name);
+  const readers: string[] = [];
+  const writers: string[] = [];
+  const names: FreeNames = {
+    reader: (name) => numberIn(readers, name),
+    writer: (name) => numberIn(writers, name),
   };
   const graph = controlGraph(code, entries);
   const canNest = graph.isReducible && graph.blocks.size <= maxNestedBlocks;
   // A handler is entered from everywhere in its region: through the switch.
   const structured = canNest && !graph.catches && (shape ?? 'structured') === 'structured';
   const write = shape === 'stops' ? stopBody : structured ? structuredBody : switchBody;
-  const body = write(code, graph, readerOf);
+  const body = write(code, graph, names);
   const program: Program = {
     type: 'Program',
     sourceType: 'script',
@@ -52,7 +54,12 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
           id: null,
           params: [id('F')],
           body: block([
-            ...prologue(code, entries, names, structured),
+            ...prologue(
+              code,
+              entries,
+              [...variables('g', readers), ...variables('w', writers)],
+              structured,
+            ),
             ...guardIterators(code, body),
           ]),
         },
@@ -62,10 +69,18 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
   return generate(program);
 }
 
+function numberIn(names: string[], name: string): number {
+  if (!names.includes(name)) names.push(name);
+  return names.indexOf(name);
+}
+
+const variables = (letter: string, names: readonly string[]): string[] =>
+  names.map((_, index) => `${letter}${index}`);
+
 function prologue(
   code: Code,
   entries: readonly Pc[],
-  names: readonly string[],
+  accessors: readonly string[],
   structured: boolean,
 ): Statement[] {
   const frame = id('F');
@@ -76,7 +91,6 @@ function prologue(
     const init = held ? element(property(frame, 'registers'), literal(index)) : undefined;
     return [register(reg(index)), init] as const;
   });
-  const readers = names.map((_, index) => [id(`g${index}`), undefined] as const);
   return [
     declare('const', [
       [id('A'), property(frame, 'args')],
@@ -86,7 +100,7 @@ function prologue(
     ]),
     declare('let', [
       ...registers,
-      ...readers,
+      ...accessors.map((name) => [id(name), undefined] as const),
       ...(structured ? [] : [[id('pc'), property(frame, 'pc')] as const]),
     ]),
   ];

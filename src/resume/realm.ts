@@ -5,15 +5,29 @@
 
 import type { Code } from '../bytecode/code.ts';
 import { activate, closureOf } from './function-of.ts';
-import { globalScope } from './global-scope.ts';
+import { type GlobalName, globalScope } from './global-scope.ts';
 import { type Execution, machines } from './machine.ts';
 import { apply, defineProperty, descriptor } from './primordials.ts';
+import { Suspended } from './suspended.ts';
 
-/** Runs a script's code; its global names are declared already. */
-export function runScript(code: Code, execution: Execution): unknown {
+/**
+ * A script's code, made ready; `declared`: the names that it declares with `let`, `const` or `class`. Each call of
+ * the answer runs it up to the next value for one of them, and returns that; the last call runs the rest.
+ */
+export function scriptSteps(
+  code: Code,
+  execution: Execution,
+  declared: Readonly<Record<string, GlobalName>>,
+): () => unknown {
   showSources();
-  const closure = { code, scope: globalScope(), cells: [] };
-  return machines(execution)(code)(activate(closure, globalThis, []));
+  const frame = activate({ code, scope: globalScope(declared), cells: [] }, globalThis, []);
+  const machine = machines(execution)(code);
+  return () => {
+    const result = machine(frame);
+    if (!(result instanceof Suspended)) return result;
+    frame.pc++;
+    return result.value;
+  };
 }
 
 /** Functions show the text that they were written with, as native ones do. */

@@ -1,10 +1,11 @@
 import { type Context, constants, createContext, Script } from 'node:vm';
+import type { ScriptLexical } from '../../2-lower/declarations.ts';
 import type { Code } from '../../bytecode/code.ts';
 import * as liveness from '../../bytecode/liveness.ts';
 import * as callSiteText from '../../resume/call-site-text.ts';
 import type { Execution } from '../../resume/machine.ts';
 import * as machineText from '../../resume/machine-text.ts';
-import type { runScript } from '../../resume/realm.ts';
+import type { scriptSteps } from '../../resume/realm.ts';
 import * as resumePcs from '../../resume/resume-pcs.ts';
 import type { outside } from './realm-runtime.ts';
 
@@ -31,19 +32,33 @@ const printing = `(print) => {
   }
 }`;
 
+/** What the declaring script calls: a name that no property of the global object shows. */
+const stepName = '$$tostatic';
+const starting = `let ${stepName}; (begin) => { ${stepName} = (names) => { ${stepName} = begin(names); } }`;
+
+/** What a script declares for its realm, each name once. */
+export interface ScriptNames {
+  readonly functions: readonly string[];
+  readonly variables: readonly string[];
+  /** In the order in which they get their values. */
+  readonly lexicals: readonly ScriptLexical[];
+}
+
 /** A fresh global object with everything that belongs to it, and the runtime of bytecode. */
 export class Realm {
   readonly #context: Context;
-  readonly #run: typeof runScript;
+  readonly #steps: typeof scriptSteps;
+  readonly #onBegin: OnBegin;
 
   constructor(runtime: Script, print: (text: string) => void) {
     this.#context = createContext(constants.DONT_CONTEXTIFY as unknown as Context);
     (this.evaluate(printing) as (print: unknown) => void)(print);
-    const exports: { runScript?: typeof runScript } = {};
+    this.#onBegin = this.evaluate(starting) as OnBegin;
+    const exports: { scriptSteps?: typeof scriptSteps } = {};
     const module = { exports };
     const load = runtime.runInContext(this.#context) as (...args: unknown[]) => void;
     load((name: keyof Outside) => modules[name], exports, module);
-    this.#run = module.exports.runScript!;
+    this.#steps = module.exports.scriptSteps!;
   }
 
   /** By the engine itself. */
@@ -51,7 +66,31 @@ export class Realm {
     return new Script(text, { filename }).runInContext(this.#context);
   }
 
-  runScript(code: Code, execution: Execution): void {
-    this.#run(code, execution);
+  /**
+   * Through bytecode. The engine declares the script's names, by a script of declarations alone, and gives
+   * them their values when the code has them: other scripts, and indirect `eval`, see them as the language says.
+   */
+  runScript(code: Code, execution: Execution, names: ScriptNames): void {
+    this.#onBegin((declared) => this.#steps(code, execution, declared));
+    const step = `${stepName}()`;
+    this.evaluate(
+      [
+        ...names.functions.map((name) => `function ${name}() {}`),
+        ...names.variables.map((name) => `var ${name};`),
+        `${stepName}({ __proto__: null, ${names.lexicals.map(({ name }) => accesses(name)).join(', ')} });`,
+        ...names.lexicals.map(({ kind, name }) => `${kind} ${name} = ${step};`),
+        `${step};`,
+      ].join('\n'),
+      code.source.file,
+    );
   }
+}
+
+type Declared = Parameters<typeof scriptSteps>[2];
+type OnBegin = (begin: (declared: Declared) => () => unknown) => void;
+
+/** The script's own accesses are the fastest, and have the engine's messages. */
+function accesses(name: string): string {
+  const set = `($$value) => { ${name} = $$value; }`;
+  return `[${JSON.stringify(name)}]: { get: () => ${name}, typeOf: () => typeof ${name}, set: ${set}, setStrict: ${set} }`;
 }

@@ -1,13 +1,13 @@
 import { Script } from 'node:vm';
 import { type Options, type Program, parse } from 'acorn';
 import { hoistedFunctions } from '../../2-lower/block-functions.ts';
-import { varNames } from '../../2-lower/declarations.ts';
+import { scriptLexicals, varNames } from '../../2-lower/declarations.ts';
 import { isLowerRefusal, type LowerRefusal, lowerScript } from '../../2-lower/lower.ts';
 import { declaredFunction } from '../../2-lower/nodes.ts';
 import type { Code, SourceText } from '../../bytecode/code.ts';
 import { verify } from '../../bytecode/verify.ts';
 import type { Execution } from '../../resume/machine.ts';
-import type { Realm } from './realm.ts';
+import type { Realm, ScriptNames } from './realm.ts';
 
 /** Why the engine itself runs a script. */
 export interface NativeRun {
@@ -36,8 +36,7 @@ export function runText(
     return nativeRun(code, source);
   }
   verify(code);
-  declareGlobals(realm, program, code);
-  realm.runScript(code, execution);
+  realm.runScript(code, execution, namesOf(program, code));
   return undefined;
 }
 
@@ -60,15 +59,15 @@ function nativeRun({ reason, explanation, span }: LowerRefusal, source: SourceTe
   return { reason, explanation, line: source.position(span.start).line };
 }
 
-/** Variables and functions of a script are there before its first statement, as the engine makes them. */
-function declareGlobals(realm: Realm, program: Program, { strict }: Code): void {
+/** Its names are there before its first statement, as the engine makes them. */
+function namesOf(program: Program, { strict }: Code): ScriptNames {
   const body = program.body as Parameters<typeof hoistedFunctions>[0];
   const functions = body.flatMap((node) => declaredFunction(node)?.id.name ?? []);
   const variables = varNames(body).map(({ identifier }) => identifier.name);
   const hoisted = strict ? [] : hoistedFunctions(body, new Set()).map(({ id }) => id.name);
-  const texts = [
-    ...functions.map((name) => `function ${name}() {}`),
-    ...[...variables, ...hoisted].map((name) => `var ${name};`),
-  ];
-  if (texts.length > 0) realm.evaluate([...new Set(texts)].join('\n'));
+  return {
+    functions: [...new Set(functions)],
+    variables: [...new Set([...variables, ...hoisted])],
+    lexicals: scriptLexicals(body),
+  };
 }
