@@ -14,6 +14,7 @@ import type { CompiledPart } from './programs/compiled-part.ts';
 import { awaitedBy, resumeWith } from './resume/async-frame.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';
 import { activate } from './resume/function-of.ts';
+import { generatorOver, putDown, suspensionOf } from './resume/generator-frame.ts';
 import { finishNatively, stepNatively, stepTo } from './resume/native.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
@@ -69,18 +70,23 @@ export class Captured {
     this.#stats.calls++;
     const { inputSpec } = this.options;
     if (inputSpec) checkInputs(inputSpec, args);
-    if (!toStaticEnabled() || this.#skipped) return Reflect.apply(this.fn, thisValue, args);
+    if (this.#runsAsItIs) return Reflect.apply(this.fn, thisValue, args);
     this.#code ??= this.#capture();
     const code = this.#code && this.#withHomeObject(this.#code, thisValue);
-    // Inside another captured function's trace or without code the function is what it always was.
-    if (!code || intercepted()) return Reflect.apply(this.fn, thisValue, args);
+    if (!code) return Reflect.apply(this.fn, thisValue, args);
     const { closure, boundThis, boundArgs } = code;
     const self = boundThis ? boundThis.value : thisValue;
     const given = boundArgs.length > 0 ? [...boundArgs, ...args] : args;
     const frames = [activate(closure, self, given)];
+    if (closure.code.isGenerator) return this.#generate(frames[0]!);
     if (this.#start?.code !== code) this.#start = { code, point: this.#points.at(frames) };
     const { point } = this.#start;
     return closure.code.isAsync ? this.#runAsync(point, frames) : this.#run(point, frames);
+  }
+
+  /** Switched off, without graphs, or inside another captured function's trace it is what it always was. */
+  get #runsAsItIs(): boolean {
+    return !toStaticEnabled() || this.#skipped || intercepted();
   }
 
   /** The function's bytecode, for printing; null when it can't be captured. */
@@ -108,13 +114,6 @@ export class Captured {
       return null;
     }
     const found = codeOf(this.fn, this.options);
-    if (!isRefused(found) && found.closure.code.isGenerator) {
-      const { source, span } = found.closure.code;
-      const at = formatPosition(source.position(span.start));
-      const why = `a generator function keeps its own place between calls (at ${at})`;
-      this.#fallBack(`${this.fn.name || 'the function'} is not captured: ${why}`, undefined);
-      return null;
-    }
     if (!isRefused(found)) return found;
     const name = this.fn.name || 'the function';
     this.#fallBack(`${name} is not captured: ${found.why}`, undefined);
@@ -194,6 +193,45 @@ export class Captured {
       }
     } finally {
       owned.disposeAll();
+    }
+  }
+
+  /** The parameters are taken now, natively; the body runs when values are asked for. */
+  #generate(frame: Frame): unknown {
+    const owned = new OwnedTensors();
+    this.#finish([frame], owned);
+    frame.pc++;
+    const generator = generatorOver(frame, (each) => this.#advance(each, owned));
+    const { fn = this.fn } = frame.closure;
+    const { prototype } = fn as AnyFunction;
+    return prototype instanceof Object ? Object.setPrototypeOf(generator, prototype) : generator;
+  }
+
+  /** The frame of a generator, to its next `yield` or `await` or its return. */
+  #advance(frame: Frame, owned: OwnedTensors): unknown {
+    if (this.#runsAsItIs) return this.#finish([frame], owned).value;
+    let frames = [{ ...frame, registers: [...frame.registers] }];
+    try {
+      let point = this.#points.at(frames);
+      for (;;) {
+        const way = this.#walk(point, frames, owned);
+        if (way.kind === 'return') {
+          owned.disposeAll();
+          return way.value;
+        }
+        frames = way.frames;
+        const suspended = frames.length === 1 ? suspensionOf(frames[0]!) : undefined;
+        if (suspended) {
+          owned.escape(suspended.value);
+          putDown(frames[0]!, frame);
+          return suspended;
+        }
+        if (way.kind === 'break') this.#step(frames, owned);
+        point = this.#pointAfter(point, way, frames);
+      }
+    } catch (error) {
+      owned.disposeAll();
+      throw error;
     }
   }
 

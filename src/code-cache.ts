@@ -68,7 +68,7 @@ function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refu
   const unframed = refuseDriven(code);
   if (unframed) return unframed;
   return {
-    closure: { code, scope, cells: [], homeObject, lexicalThis: thisValue },
+    closure: { code, scope, cells: [], homeObject, lexicalThis: thisValue, fn: capture.fn },
     boundThis: bound && { value: bound.thisValue },
     boundArgs: bound?.args ?? [],
   };

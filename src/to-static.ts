@@ -4,6 +4,7 @@ import type { AnyFunction } from './1-capture/capture.ts';
 import { Captured, type ToStaticOptions } from './captured-function.ts';
 import { explain } from './explain/explain.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
+import { closureOf } from './resume/function-of.ts';
 import { registerStatic } from './static-functions.ts';
 import type { CapturedStats } from './stats.ts';
 
@@ -23,6 +24,9 @@ export type StaticFunction<F extends Callable> = F & {
  * Captures a function: its tensor ops run as planned programs, everything else as before. As an
  * argument: a function, or a module, whose `forward` is captured. As a decorator: `@toStatic` on a
  * method, by the language's decorators and by TypeScript's older ones.
+ *
+ * A generator function gives generators whose bodies run as programs from one `yield` to the next. A class is
+ * refused with an ArgumentError.
  *
  * Nothing is traced before the first call. What can't be captured runs as it is, and `explain()` says
  * what and why; with `fallback: 'error'` it throws CaptureError instead.
@@ -62,6 +66,8 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   };
   Object.defineProperty(run, 'name', { value: fn.name, configurable: true });
   Object.defineProperty(run, 'length', { value: fn.length, configurable: true });
+  // What the generators of a generator function inherit from.
+  if (isGeneratorFunction(fn)) run.prototype = fn.prototype as object;
   registerStatic(run, captured);
   return Object.assign(run, {
     explain: () => explain(captured.name, captured.stats(), captured.parts),
@@ -70,14 +76,38 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   });
 }
 
+const generatorKinds: readonly object[] = [function* () {}, async function* () {}].map(
+  (fn) => Object.getPrototypeOf(fn) as object,
+);
+
+function isGeneratorFunction(fn: AnyFunction): boolean {
+  return generatorKinds.includes(Object.getPrototypeOf(fn) as object);
+}
+
 function checkedFunction(target: unknown): AnyFunction {
-  if (typeof target === 'function') return target;
+  if (typeof target === 'function' && !isClass(target)) return target;
+  if (typeof target === 'function') {
+    throw new ArgumentError({
+      what: 'toStatic: a class is not captured, since `new` makes its objects',
+      given: `class ${target.name || '<anonymous>'}`,
+      expected: 'a function, a method or an nn.Module',
+      remedy:
+        'capture a method of it (@toStatic), an instance that is a module, or the function that makes the object',
+    });
+  }
   throw new ArgumentError({
     what: 'toStatic: nothing to capture',
     given: target === null ? 'null' : `a value of type ${typeof target}`,
     expected: 'a function, a method or an nn.Module',
     remedy: 'pass the function itself, not the result of calling it',
   });
+}
+
+/** Written as a class: what a function may not be called as. */
+function isClass(fn: AnyFunction): boolean {
+  const made = closureOf(fn);
+  if (made) return made.code.kind.endsWith('onstructor');
+  return Function.prototype.toString.call(fn).startsWith('class');
 }
 
 function isDecoratorContext(value: unknown): boolean {

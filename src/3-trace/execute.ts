@@ -62,6 +62,10 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   const { code } = frame.closure;
   const instruction = code.instructions[frame.pc]!;
   if (instruction.op === 'return') return { value: get(frame, instruction.src) };
+  const isCaptured = tracer.frames.length === 1;
+  if (instruction.op === 'yield' && isCaptured) {
+    throw new GraphBreak('yield', 'the generator hands out a value');
+  }
   if (instruction.op === 'generatorStart') return { value: startGenerator(frame) };
   if (instruction.op === 'yield' && instruction.mode === 'yield') {
     return { value: get(frame, instruction.src) };

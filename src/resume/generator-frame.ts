@@ -34,6 +34,16 @@ export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =
 export const asyncGeneratorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   asyncDriver((thisValue, args) => started(begin(thisValue, args), machine), machine);
 
+/** A new generator, of either kind, over a frame that stands at the start of its body. */
+export function generatorOver(frame: Frame, machine: Machine): Generator | AsyncGenerator {
+  const make = frame.closure.code.isAsync ? asyncDriver : driver;
+  return apply(
+    make(() => frame, machine),
+    undefined,
+    [],
+  ) as Generator | AsyncGenerator;
+}
+
 /** A generator over a frame that stands at the start of its body, at a `yield`, or has returned. */
 export function generatorAt(frame: Frame, machine: Machine, state: string): Generator {
   const standing = state === 'yield' ? new Suspended(undefined) : undefined;
@@ -154,6 +164,19 @@ function started(frame: Frame, machine: Machine): Frame {
   invariant(result instanceof Suspended, 'a generator stops before its body');
   frame.pc++;
   return frame;
+}
+
+/** What the frame of a generator hands out, or waits for, where it stands; undefined: it stands elsewhere. */
+export function suspensionOf(frame: Frame): Suspended | undefined {
+  const instruction = frame.closure.code.instructions[frame.pc]!;
+  if (instruction.op !== 'yield' && instruction.op !== 'await') return undefined;
+  return new Suspended(frame.registers[instruction.src]);
+}
+
+/** A frame goes on where another one of the same call stands. */
+export function putDown(from: Frame, to: Frame): void {
+  to.pc = from.pc;
+  to.registers.splice(0, to.registers.length, ...from.registers);
 }
 
 function yieldAt({ closure, pc }: Frame): {

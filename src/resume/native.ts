@@ -42,7 +42,7 @@ export function stepNatively(
 }
 
 /**
- * Runs the innermost frame natively until it stands at `pc`, at a return or at an `await`; calls are made
+ * Runs the innermost frame natively until it stands at `pc`, at a return, an `await` or a `yield`; calls are made
  * whole. A throw may have gone to a caller's handler: then execution stands there.
  */
 export function stepTo(
@@ -60,10 +60,10 @@ export function stepTo(
 
 function endsHere({ closure, pc }: Frame): boolean {
   const { op } = closure.code.instructions[pc]!;
-  return op === 'return' || op === 'await';
+  return op === 'return' || op === 'await' || op === 'yield';
 }
 
-/** Runs the frames to the outermost's return; or to its next `await`, then the result is `Suspended`. */
+/** Runs the frames to the outermost's return; or to its next `await` or `yield`, then the result is `Suspended`. */
 export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): unknown {
   for (const { registers, args, thisValue } of frames) {
     for (const value of registers) owned.escape(value);

@@ -86,6 +86,10 @@ export const breakReasons = {
     explanation: 'The function waits for a promise.',
     hint: 'None needed: the graph after it is traced when the promise is settled.',
   },
+  yield: {
+    explanation: 'A captured generator hands out a value, and whoever asked for it goes on.',
+    hint: 'None needed: the graph after it is traced when the next value is asked for.',
+  },
   'call-depth': {
     explanation: 'Calls are nested deeper than a trace follows.',
     hint: 'Turn the recursion into a loop.',

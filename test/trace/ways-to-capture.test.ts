@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
+  ArgumentError,
   CaptureError,
   memory,
   nn,
@@ -174,24 +175,29 @@ describe('options', () => {
   });
 
   it('a function that cannot be captured runs as it is, with a record that says why and where', () => {
-    function* generate(x: Tensor) {
-      yield x.mul(2);
-    }
-    const captured = toStatic(generate);
-    expect([...captured(values([2]))].map((t) => t.shape)).toEqual([[2]]);
+    // biome-ignore lint/security/noGlobalEval: it is what is refused
+    const evaluates = (x: Tensor): Tensor => x.mul(eval('2') as number);
+    const captured = toStatic(evaluates);
+    expect([...captured(values([2])).dataSync()]).toEqual([...evaluates(values([2])).dataSync()]);
     const [record] = captured.stats().fallbacks;
-    expect(record!.why).toMatch(
-      /generate is not captured: .*generator.*ways-to-capture\.test\.ts:\d+/,
-    );
+    expect(record!.why).toMatch(/evaluates is not captured: .*eval.*ways-to-capture\.test\.ts:\d+/);
     expect(captured.explain()).toContain('runs as ordinary JavaScript');
     expect(captured.stats().graphs).toBe(0);
   });
 
+  it('a class is refused at once', () => {
+    class Box {
+      constructor(readonly x: Tensor) {}
+    }
+    const capture = toStatic as (target: unknown) => unknown;
+    expect(() => capture(Box)).toThrow(/a class is not captured.*\n.*class Box/);
+    expect(() => capture(class extends Box {})).toThrow(ArgumentError);
+  });
+
   it("fallback: 'error' refuses what would run as ordinary JavaScript", () => {
     const captured = toStatic(
-      function* (x: Tensor): Generator<Tensor> {
-        yield x;
-      },
+      // biome-ignore lint/security/noGlobalEval: it is what is refused
+      (x: Tensor): Tensor => x.mul(eval('2') as number),
       { fallback: 'error' },
     );
     expect(() => captured(values([2]))).toThrow(CaptureError);
