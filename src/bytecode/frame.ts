@@ -79,7 +79,8 @@ export interface LexicalThis {
 export interface Frame {
   readonly closure: Closure;
   pc: Pc;
-  readonly registers: unknown[];
+  /** Empty in a frame that stands at its start: whoever needs registers lays them out. */
+  registers: unknown[];
   readonly thisValue: unknown;
   readonly args: readonly unknown[];
   readonly newTarget: unknown;
@@ -95,6 +96,27 @@ export function newFrame(
   args: readonly unknown[],
   returnTo?: Reg,
 ): Frame {
-  const registers = new Array<unknown>(closure.code.registerCount).fill(undefined);
+  const registers = blankRegisters(closure.code.registerCount);
   return { closure, pc: 0, registers, thisValue, args, newTarget: undefined, returnTo };
+}
+
+const blanks: unknown[][] = [];
+const { apply } = Reflect;
+const listed = (...values: unknown[]): unknown[] => values;
+
+/** Arguments lie on the engine's stack. */
+const mostListed = 500;
+
+/**
+ * Registers before anything is in them. The list of a call is a new array in which nothing that user
+ * code has put on prototypes is seen, and of one kind for the engine.
+ */
+export function blankRegisters(count: number): unknown[] {
+  const blank = blanks[count];
+  if (blank) return apply(listed, undefined, blank) as unknown[];
+  if (count > mostListed) return new Array<unknown>(count).fill(undefined);
+  const made: unknown[] = [];
+  blanks[count] = made;
+  for (let i = 0; i < count; i++) made[i] = undefined;
+  return blankRegisters(count);
 }

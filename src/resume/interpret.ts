@@ -1,8 +1,6 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Code } from '../bytecode/code.ts';
-import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
+import { blankRegisters, type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type {
-  BinaryOperator,
   Instruction,
   InstructionOf,
   Opcode,
@@ -15,7 +13,9 @@ import { argumentsObject, parameterCell } from './arguments-object.ts';
 import { classOf, functionOf, type MachineFor } from './function-of.ts';
 import { intrinsics } from './intrinsics.ts';
 import { keyIterator } from './iterator-record.ts';
-import { append, apply, weakGet, weakSet } from './primordials.ts';
+import { packedCode } from './packed-code.ts';
+import { append, apply } from './primordials.ts';
+import { pausing, runPacked } from './run-packed.ts';
 import * as semantics from './semantics.ts';
 import { stopped } from './stopped.ts';
 import { Suspended } from './suspended.ts';
@@ -259,31 +259,6 @@ const handlers: Handlers = {
   },
 };
 
-/** The operators of loops and indices, without the search for the operator. */
-const commonBinary: { readonly [O in BinaryOperator]?: Handler<'binary'> } = {
-  '+': ({ registers }, { dst, left, right }) => {
-    registers[dst] = (registers[left] as number) + (registers[right] as number);
-  },
-  '-': ({ registers }, { dst, left, right }) => {
-    registers[dst] = (registers[left] as number) - (registers[right] as number);
-  },
-  '*': ({ registers }, { dst, left, right }) => {
-    registers[dst] = (registers[left] as number) * (registers[right] as number);
-  },
-  '<': ({ registers }, { dst, left, right }) => {
-    registers[dst] = (registers[left] as number) < (registers[right] as number);
-  },
-  '===': ({ registers }, { dst, left, right }) => {
-    registers[dst] = registers[left] === registers[right];
-  },
-  '|': ({ registers }, { dst, left, right }) => {
-    registers[dst] = (registers[left] as number) | (registers[right] as number);
-  },
-  '&': ({ registers }, { dst, left, right }) => {
-    registers[dst] = (registers[left] as number) & (registers[right] as number);
-  },
-};
-
 const isStrict = (frame: Frame): boolean => frame.closure.code.strict;
 
 function calledFunction(frame: Frame, callee: Reg) {
@@ -316,29 +291,13 @@ export function perform(frame: Frame, instruction: Performed, machineFor: Machin
   frame.pc = handler(frame, instruction, machineFor) ?? frame.pc + 1;
 }
 
-type Step = Handler<Opcode>;
-
-const known = new WeakMap<Code, readonly (Step | undefined)[]>();
-
-/** What each instruction does, found once; nothing for those that end or suspend the run. */
-function stepsOf(code: Code): readonly (Step | undefined)[] {
-  let steps = weakGet(known, code);
-  if (!steps) {
-    const found: (Step | undefined)[] = [];
-    for (let pc = 0; pc < code.instructions.length; pc++) {
-      append(found, stepOf(code.instructions[pc]!));
-    }
-    steps = found;
-    weakSet(known, code, steps);
-  }
-  return steps;
-}
-
-function stepOf(instruction: Instruction): Step | undefined {
-  if (instruction.op === 'return' || pauses(instruction)) return undefined;
-  const common = instruction.op === 'binary' ? commonBinary[instruction.operator] : undefined;
-  return (common ?? handlers[instruction.op]) as Step;
-}
+/** What isn't packed. */
+const rare = (frame: Frame, pc: Pc, machineFor: MachineFor): Pc => {
+  const instruction = frame.closure.code.instructions[pc]!;
+  if (instruction.op === 'return' || pauses(instruction)) return pausing;
+  const handler = handlers[instruction.op] as Handler<Opcode>;
+  return handler(frame, instruction, machineFor) ?? pc + 1;
+};
 
 /**
  * Runs a frame by itself to its return or to where it is suspended, without hooks and without generated
@@ -346,21 +305,14 @@ function stepOf(instruction: Instruction): Step | undefined {
  */
 export function interpret(frame: Frame, machineFor: MachineFor): unknown {
   const { code } = frame.closure;
-  const { instructions } = code;
-  const steps = stepsOf(code);
+  const packed = packedCode(code);
+  if (frame.registers.length === 0) frame.registers = blankRegisters(code.registerCount);
   for (;;) {
     try {
-      for (;;) {
-        const { pc } = frame;
-        const step = steps[pc];
-        if (step) {
-          frame.pc = step(frame, instructions[pc]!, machineFor) ?? pc + 1;
-          continue;
-        }
-        const instruction = instructions[pc] as Extract<Instruction, { op: Pausing }>;
-        if (instruction.op === 'return') return get(frame, instruction.src);
-        return suspended(frame, instruction);
-      }
+      const value = runPacked(frame, packed, rare, machineFor);
+      const instruction = code.instructions[frame.pc]!;
+      if (instruction.op === 'return') return value;
+      return suspended(frame, instruction as Suspending);
     } catch (error) {
       if (!catchIn(frame, frame.pc, error)) throw error;
     }

@@ -1,0 +1,178 @@
+import type { Code } from '../bytecode/code.ts';
+import type { BinaryOperator, Instruction, Pc, Reg } from '../bytecode/instructions.ts';
+import { liveDuring } from '../bytecode/liveness.ts';
+import { append, weakGet, weakSet } from './primordials.ts';
+
+/**
+ * Instructions as four integers each, so that one `switch` over them is compiled as a whole: operation and
+ * three operands. At every pc stands the instruction of that pc, or one operation for it and those after
+ * it, where what lies between is read by nobody else. So a frame may be entered at any pc.
+ *
+ * Numbers, not names: an engine makes a table of jumps only of literal cases. `run-packed.ts` has the
+ * same numbers, with what they do.
+ */
+export interface PackedCode {
+  readonly words: Int32Array;
+  /** Constants, property keys and argument lists, by operand. */
+  readonly values: readonly unknown[];
+}
+
+/** Not packed: done by the handler of its opcode. */
+export const rare = 0;
+
+const simple = { move: 1, const: 2, jump: 3, jumpIf: 4, jumpIfNot: 5, arg: 7 } as const;
+const increments = { up: 6, down: 8 } as const;
+const returns = 9;
+
+/** dst, left, right. With a constant on the right: 20 more. */
+const binaries: { readonly [O in BinaryOperator]?: number } = {
+  '+': 10,
+  '-': 11,
+  '*': 12,
+  '/': 13,
+  '%': 14,
+  '<': 15,
+  '<=': 16,
+  '>': 17,
+  '>=': 18,
+  '===': 19,
+  '!==': 20,
+  '|': 21,
+  '&': 22,
+  '^': 23,
+  '<<': 24,
+  '>>': 25,
+  '>>>': 26,
+};
+const withConstant = 20;
+
+/** left, right, where to go when it does not hold. With a constant on the right: 10 more. */
+const branches: { readonly [O in BinaryOperator]?: number } = {
+  '<': 50,
+  '<=': 51,
+  '>': 52,
+  '>=': 53,
+  '===': 54,
+  '!==': 55,
+  '&': 56,
+};
+const branchWithConstant = 10;
+
+const objects = { getProp: 70, setProp: 71, getElem: 72, setElem: 73, iteratorNext: 74 } as const;
+const cells = { newCell: 75, loadCell: 76, storeCell: 77, outerCell: 78 } as const;
+const calls = { plain: 80, withReceiver: 81 } as const;
+
+const known = new WeakMap<Code, PackedCode>();
+
+/** Made once per code. */
+export function packedCode(code: Code): PackedCode {
+  let packed = weakGet(known, code);
+  if (!packed) {
+    packed = pack(code);
+    weakSet(known, code, packed);
+  }
+  return packed;
+}
+
+function pack(code: Code): PackedCode {
+  const words = new Int32Array(code.instructions.length * 4);
+  const values: unknown[] = [];
+  const value = (each: unknown): number => {
+    append(values, each);
+    return values.length - 1;
+  };
+  for (let pc = 0; pc < code.instructions.length; pc++) {
+    const packer = new Packer(words, pc * 4);
+    packFused(code, pc, packer, value) || packOne(code, code.instructions[pc]!, packer, value);
+  }
+  return { words, values };
+}
+
+class Packer {
+  constructor(
+    private readonly words: Int32Array,
+    private readonly at: number,
+  ) {}
+
+  put(operation: number, a = 0, b = 0, c = 0): true {
+    this.words[this.at] = operation;
+    this.words[this.at + 1] = a;
+    this.words[this.at + 2] = b;
+    this.words[this.at + 3] = c;
+    return true;
+  }
+}
+
+type Value = (each: unknown) => number;
+
+/** A constant, the operator that reads it, and the jump that reads the result: as far as they follow. */
+function packFused(code: Code, pc: Pc, packer: Packer, value: Value): boolean {
+  const first = code.instructions[pc]!;
+  const isConstant = first.op === 'const' && typeof first.value === 'number';
+  const at = isConstant ? pc + 1 : pc;
+  const binary = code.instructions[at];
+  if (binary?.op !== 'binary') return false;
+  const { operator, dst, left, right } = binary;
+  if (isConstant && (right !== first.dst || left === first.dst || isNeeded(code, at, first.dst))) {
+    return false;
+  }
+  const operand = isConstant ? value(first.value) : right;
+  const jump = code.instructions[at + 1];
+  const branch = branches[operator];
+  if (branch !== undefined && jump?.op === 'jumpIfNot' && jump.test === dst) {
+    if (!isNeeded(code, at + 1, dst)) {
+      return packer.put(branch + (isConstant ? branchWithConstant : 0), left, operand, jump.target);
+    }
+  }
+  const operation = binaries[operator];
+  if (operation === undefined) return false;
+  return packer.put(operation + (isConstant ? withConstant : 0), dst, left, operand);
+}
+
+/** Whether what a register holds before the instruction at `pc` is read after it. */
+const isNeeded = (code: Code, pc: Pc, register: Reg): boolean => liveDuring(code, pc).has(register);
+
+function packOne(code: Code, i: Instruction, packer: Packer, value: Value): boolean {
+  switch (i.op) {
+    case 'move':
+      return packer.put(simple.move, i.dst, i.src);
+    case 'const':
+      return packer.put(simple.const, i.dst, value(i.value));
+    case 'jump':
+      return packer.put(simple.jump, i.target);
+    case 'jumpIf':
+    case 'jumpIfNot':
+      return packer.put(simple[i.op], i.test, i.target);
+    case 'arg':
+      return packer.put(simple.arg, i.dst, i.index);
+    case 'increment':
+      return packer.put(i.by === 1 ? increments.up : increments.down, i.dst, i.src);
+    case 'return':
+      return packer.put(returns, i.src);
+    case 'getProp':
+      return packer.put(objects.getProp, i.dst, i.object, value(i.key));
+    case 'setProp':
+      // Sloppy code ignores a write that fails; the loop is strict.
+      return code.strict && packer.put(objects.setProp, i.object, value(i.key), i.src);
+    case 'getElem':
+      return packer.put(objects.getElem, i.dst, i.object, i.key);
+    case 'setElem':
+      return code.strict && packer.put(objects.setElem, i.object, i.key, i.src);
+    case 'iteratorNext':
+      return packer.put(objects.iteratorNext, i.dst, i.iterator, i.done);
+    case 'newCell':
+      return packer.put(cells.newCell, i.dst);
+    case 'loadCell':
+      return packer.put(cells.loadCell, i.dst, i.cell);
+    case 'storeCell':
+      return packer.put(cells.storeCell, i.cell, i.src);
+    case 'outerCell':
+      return packer.put(cells.outerCell, i.dst, i.index);
+    case 'call':
+      return i.receiver === null
+        ? packer.put(calls.plain, i.dst, i.callee, value(i.args))
+        : packer.put(calls.withReceiver, i.dst, i.callee, value([i.receiver, ...i.args]));
+    default:
+      return packer.put(rare);
+  }
+}
