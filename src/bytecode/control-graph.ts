@@ -1,9 +1,11 @@
 import type { Code } from './code.ts';
-import { effectOf, handlerOf, successors } from './effects.ts';
+import { addDispatchers, functionEntry, type Route } from './dispatchers.ts';
+import { effectOf, handlerOf, successors, suspends } from './effects.ts';
 import type { Pc } from './instructions.ts';
 
-/** Instructions that always run one after the other. */
+/** Instructions that always run one after the other; or a dispatcher, which has none. */
 export interface Block {
+  /** Dispatchers have negative ones. */
   readonly start: Pc;
   /** The last instruction. */
   readonly last: Pc;
@@ -12,59 +14,99 @@ export interface Block {
    * is the handler's when something in the block may throw into one.
    */
   readonly next: readonly Pc[];
+  /** Where a throw in the block goes. */
+  readonly handler: Pc | undefined;
   /** Position in reverse postorder: an edge to a block with the same or a lower one goes back. */
   readonly order: number;
   /** The blocks that this one, and no other, dominates directly; in reverse postorder. */
   readonly dominates: readonly Block[];
   /** Some edge goes back to it. */
   readonly isLoop: boolean;
-  /** More than one forward edge comes in. */
+  /** More than one forward edge comes in, or a throw. */
   readonly isMerge: boolean;
+  /** A dispatcher's ways to the entries; all else goes on at `next[0]`. */
+  readonly routes?: readonly Route[];
 }
 
 /** The part of a code that can be reached from the instructions at which it is entered. */
 export interface ControlGraph {
   readonly entry: Block;
   readonly blocks: ReadonlyMap<Pc, Block>;
-  /** Every cycle is entered at one block only, so the graph can be written as nested loops. */
+  /**
+   * Every cycle is entered at one block only, and throws go forward, so the graph can be written as nested
+   * loops and blocks.
+   */
   readonly isReducible: boolean;
   /** Some block throws into a handler. */
   readonly catches: boolean;
+  /** The block that stands before another one, where all ways to it go. */
+  readonly dispatchers: ReadonlyMap<Pc, Pc>;
 }
 
 interface Draft {
   start: Pc;
   last: Pc;
   next: readonly Pc[];
+  handler: Pc | undefined;
   order: number;
   dominator: Draft | undefined;
   dominates: Draft[];
   isLoop: boolean;
   isMerge: boolean;
+  routes?: readonly Route[];
 }
 
-/** With several entries, the graph is told as irreducible: none of them dominates the others. */
-export function controlGraph(code: Code, entries: readonly Pc[]): ControlGraph {
-  const order = reversePostorder(code, entries);
-  const drafts = new Map(order.map((draft) => [draft.start, draft]));
-  const before = new Map<Draft, Draft[]>(order.map((draft) => [draft, []]));
-  for (const draft of order) for (const pc of draft.next) before.get(drafts.get(pc)!)!.push(draft);
+/**
+ * With several entries the graph is irreducible: none of them dominates the others. Unless it `dispatches`:
+ * then it is entered at a block that sends on to the entry asked for, and so does one before each loop
+ * around entries, so that every loop is still entered at one block.
+ */
+export function controlGraph(code: Code, entries: readonly Pc[], dispatches = false): ControlGraph {
+  const plain = draftsOf(code, entries);
+  if (!dispatches || entries.length === 1) return finish(plain, entries, new Map());
+  const loops = naturalLoops(plain, entries[0]!);
+  if (!loops) return finish(plain, entries, new Map());
+  const drafts = draftsOf(code, entries, false);
+  const dispatchers = addDispatchers(drafts, entries, loops, (start, next, routes) => ({
+    ...draft(start, start, next, undefined),
+    routes,
+  }));
+  return finish(drafts, [functionEntry], dispatchers);
+}
+
+type Drafts = Map<Pc, Draft>;
+
+function finish(
+  drafts: Drafts,
+  entries: readonly Pc[],
+  dispatchers: ReadonlyMap<Pc, Pc>,
+): ControlGraph {
+  const order = reversePostorder(drafts, entries);
+  const before = predecessors(drafts, order);
   let isReducible = entries.length === 1;
   if (isReducible) findDominators(order, before);
   for (const draft of order) {
     draft.dominator?.dominates.push(draft);
-    const back = before.get(draft)!.filter((from) => from.order >= draft.order);
+    const from = before.get(draft)!;
+    const back = from.filter((each) => each.order >= draft.order);
+    const thrown = from.filter((each) => each.handler === draft.start);
     draft.isLoop = back.length > 0;
-    draft.isMerge = before.get(draft)!.length - back.length > 1;
-    if (!back.every((from) => isDominated(from, draft))) isReducible = false;
+    draft.isMerge = from.length - back.length > 1 || thrown.length > 0;
+    if (!back.every((each) => isDominated(each, draft))) isReducible = false;
+    if (thrown.some((each) => each.order >= draft.order)) isReducible = false;
   }
-  const catches = order.some(({ start, last }) => handlerIn(code, start, last) !== undefined);
-  const entry = drafts.get(entries[0]!)!;
-  return { entry, blocks: drafts, isReducible, catches };
+  const catches = order.some(({ handler }) => handler !== undefined);
+  const blocks = new Map(order.map((draft) => [draft.start, draft]));
+  return { entry: drafts.get(entries[0]!)!, blocks, isReducible, catches, dispatchers };
 }
 
-function reversePostorder(code: Code, entries: readonly Pc[]): Draft[] {
-  const leaders = findLeaders(code, entries);
+function predecessors(drafts: Drafts, order: readonly Draft[]): Map<Draft, Draft[]> {
+  const before = new Map<Draft, Draft[]>(order.map((draft) => [draft, []]));
+  for (const draft of order) for (const pc of draft.next) before.get(drafts.get(pc)!)!.push(draft);
+  return before;
+}
+
+function reversePostorder(drafts: Drafts, entries: readonly Pc[]): Draft[] {
   const order: Draft[] = [];
   const seen = new Set<Pc>();
   // An explicit stack: the depth is the length of the code.
@@ -79,13 +121,50 @@ function reversePostorder(code: Code, entries: readonly Pc[]): Draft[] {
       stack.pop();
     } else if (!seen.has(pc)) {
       seen.add(pc);
-      const draft = draftAt(code, pc, leaders);
+      const draft = drafts.get(pc)!;
       stack.push({ draft, pending: [...draft.next] });
     }
   }
   order.reverse();
   for (const [index, draft] of order.entries()) draft.order = index;
   return order;
+}
+
+/** All that may be reached; `through`: also across suspensions, which leave the function. */
+function draftsOf(code: Code, entries: readonly Pc[], through = true): Drafts {
+  const leaders = findLeaders(code, entries);
+  const drafts: Drafts = new Map();
+  const pending = [...entries];
+  for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
+    if (drafts.has(pc)) continue;
+    const draft = draftAt(code, pc, leaders, through);
+    drafts.set(pc, draft);
+    pending.push(...draft.next);
+  }
+  return drafts;
+}
+
+/** The body of each loop by its header; undefined where an entry can't be reached, or loops have several. */
+function naturalLoops(drafts: Drafts, entry: Pc): Map<Pc, Set<Pc>> | undefined {
+  const order = reversePostorder(drafts, [entry]);
+  if (order.length < drafts.size) return undefined;
+  const before = predecessors(drafts, order);
+  findDominators(order, before);
+  const loops = new Map<Pc, Set<Pc>>();
+  for (const header of order) {
+    const back = before.get(header)!.filter((each) => each.order >= header.order);
+    if (!back.every((each) => isDominated(each, header))) return undefined;
+    if (back.length === 0) continue;
+    const body = new Set([header.start]);
+    const pending = [...back];
+    for (let each = pending.pop(); each; each = pending.pop()) {
+      if (body.has(each.start)) continue;
+      body.add(each.start);
+      pending.push(...before.get(each)!);
+    }
+    loops.set(header.start, body);
+  }
+  return loops;
 }
 
 function findLeaders(code: Code, entries: readonly Pc[]): ReadonlySet<Pc> {
@@ -99,13 +178,21 @@ function findLeaders(code: Code, entries: readonly Pc[]): ReadonlySet<Pc> {
   return leaders;
 }
 
-function draftAt(code: Code, start: Pc, leaders: ReadonlySet<Pc>): Draft {
+function draftAt(code: Code, start: Pc, leaders: ReadonlySet<Pc>, through: boolean): Draft {
   let last = start;
   while (goesOn(code, last) && !leaders.has(last + 1)) last++;
   const handler = handlerIn(code, start, last);
-  const next = [...successors(code, last), ...(handler === undefined ? [] : [handler])];
+  const leaves = !through && suspends(code.instructions[last]!);
+  const next = [
+    ...(leaves ? [] : successors(code, last)),
+    ...(handler === undefined ? [] : [handler]),
+  ];
+  return draft(start, last, next, handler);
+}
+
+function draft(start: Pc, last: Pc, next: readonly Pc[], handler: Pc | undefined): Draft {
   const flags = { isLoop: false, isMerge: false };
-  return { start, last, next, order: 0, dominator: undefined, dominates: [], ...flags };
+  return { start, last, next, handler, order: 0, dominator: undefined, dominates: [], ...flags };
 }
 
 function handlerIn(code: Code, start: Pc, last: Pc): Pc | undefined {

@@ -167,3 +167,7 @@ export function successors(code: Code, pc: Pc): readonly Pc[] {
       return [];
   }
 }
+
+/** The frame is put down at the instruction; whoever drives it goes on. */
+export const suspends = ({ op }: Instruction): boolean =>
+  op === 'await' || op === 'yield' || op === 'generatorStart';

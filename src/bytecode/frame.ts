@@ -105,7 +105,7 @@ const { apply } = Reflect;
 const listed = (...values: unknown[]): unknown[] => values;
 
 /** Arguments lie on the engine's stack. */
-const mostListed = 500;
+const mostListed = 5000;
 
 /**
  * Registers before anything is in them. The list of a call is a new array in which nothing that user

@@ -16,7 +16,13 @@ import {
 export type Machine = (frame: Frame) => unknown;
 
 /** What runs the functions that code makes. */
-export type MachineFor = (code: Code) => Machine;
+export interface MachineFor {
+  (code: Code): Machine;
+  /** What makes functions whose calls need no frame, where it can; undefined: they run by machines. */
+  functionsFor?: ((code: Code) => FunctionMaker | undefined) | undefined;
+}
+
+export type FunctionMaker = (closure: Closure) => AnyFunction;
 
 class Marked extends Itself {
   readonly #closure: Closure;
@@ -87,6 +93,8 @@ export function classOf(
 
 function callable(closure: Closure, machineFor: MachineFor, parent: unknown): AnyFunction {
   const { code, lexicalThis } = closure;
+  const make = machineFor.functionsFor?.(code);
+  if (make) return make(closure);
   const machine = machineFor(code);
   // No register lives at the entry, so none is laid out; frames that are suspended later are new ones.
   const execute = (thisValue: unknown, args: readonly unknown[], newTarget?: unknown): unknown =>

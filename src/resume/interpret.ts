@@ -1,12 +1,12 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
-import { blankRegisters, type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
-import type {
-  Instruction,
-  InstructionOf,
-  Opcode,
-  Pc,
-  Reg,
-} from '../bytecode/instructions.ts';
+import {
+  blankRegisters,
+  type Cell,
+  type Closure,
+  type Frame,
+  uninitialized,
+} from '../bytecode/frame.ts';
+import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
 import { binary, unary } from '../bytecode/operators.ts';
 import { templateObject } from '../bytecode/template-object.ts';
 import { argumentsObject, parameterCell } from './arguments-object.ts';

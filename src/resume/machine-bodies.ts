@@ -10,7 +10,6 @@ import {
   block,
   call,
   id,
-  labelled,
   literal,
   loop,
   property,
@@ -19,7 +18,10 @@ import {
   run,
   throws,
 } from './estree.ts';
-import { type FreeNames, saveFrame, statementsOf } from './machine-statements.ts';
+import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
+
+/** What all instructions of a body share. */
+export type Surroundings = Pick<Place, 'names' | 'marksPlace' | 'argument'>;
 
 /**
  * Any graph: `for (;;) switch (pc) { case 0: … case 7: if (!r3) { pc = 12; continue; } … }`, with a
@@ -29,7 +31,7 @@ import { type FreeNames, saveFrame, statementsOf } from './machine-statements.ts
 export function switchBody(
   code: Code,
   graph: ControlGraph,
-  names: FreeNames,
+  around: Surroundings,
   go: (target: Pc) => Statement[] = goThroughSwitch,
 ): Statement[] {
   const falls = go === goThroughSwitch;
@@ -38,7 +40,7 @@ export function switchBody(
     (each): SwitchCase => ({
       type: 'SwitchCase',
       test: literal(each.start),
-      consequent: blockStatements(code, each, names, go, (target) => {
+      consequent: blockStatements(code, each, around, go, (target) => {
         // The next case follows.
         const way = go(target);
         return falls ? way.slice(0, 1) : way;
@@ -55,9 +57,9 @@ const goThroughSwitch = (target: Pc): Statement[] => [
 ];
 
 /** The machine that stops after every instruction, with the frame as data. */
-export function stopBody(code: Code, graph: ControlGraph, names: FreeNames): Statement[] {
+export function stopBody(code: Code, graph: ControlGraph, around: Surroundings): Statement[] {
   const live = liveBefore(code);
-  return switchBody(code, graph, names, (target) => [
+  return switchBody(code, graph, around, (target) => [
     ...saveFrame(live[target]!, target),
     returns(property(id('H'), 'stopped')),
   ]);
@@ -110,48 +112,17 @@ export function closeIterators(code: Code, above: number): Statement[] {
   return [run(call(abandon, [array(inside.map(register))]))];
 }
 
-/**
- * Reducible graphs: nested labelled loops and blocks, which the engine compiles like the code that
- * the user wrote. A loop's header becomes `L: for (;;)`; a block that several ways lead to stands
- * after a labelled block that those ways break out of (Ramsey, *Beyond Relooper*, 2022).
- */
-export function structuredBody(code: Code, graph: ControlGraph, names: FreeNames): Statement[] {
-  return tree(graph.entry);
-
-  /** A block with everything that it dominates. */
-  function tree(at: Block): Statement[] {
-    const merges = at.dominates.filter((child) => child.isMerge);
-    const body = around(at, merges);
-    return at.isLoop ? [loop(`L${at.start}`, body)] : body;
-  }
-
-  /** The block, then the merges it dominates: the first in order stands in the innermost block. */
-  function around(at: Block, merges: readonly Block[]): Statement[] {
-    const last = merges[merges.length - 1];
-    if (!last) return blockStatements(code, at, names, (target) => edge(at, target));
-    const inner = around(at, merges.slice(0, -1));
-    return [labelled(`B${last.start}`, block(inner)), ...tree(last)];
-  }
-
-  function edge(from: Block, target: Pc): Statement[] {
-    const to = graph.blocks.get(target)!;
-    if (to.order <= from.order) return [{ type: 'ContinueStatement', label: id(`L${target}`) }];
-    if (to.isMerge) return [{ type: 'BreakStatement', label: id(`B${target}`) }];
-    return tree(to);
-  }
-}
-
-function blockStatements(
+export function blockStatements(
   code: Code,
   at: Block,
-  names: FreeNames,
+  around: Surroundings,
   go: (target: Pc) => Statement[],
   /** To the block that stands next in the code. */
   fall = go,
 ): Statement[] {
   const statements: Statement[] = [];
   for (let pc = at.start; pc <= at.last; pc++) {
-    statements.push(...statementsOf({ code, pc, names, go }));
+    statements.push(...statementsOf({ ...around, code, pc, go }));
   }
   const { flow } = effectOf(code.instructions[at.last]!);
   if (flow === 'next' || flow === 'branch') statements.push(...fall(at.last + 1));

@@ -29,6 +29,10 @@ export interface Place {
   readonly code: Code;
   readonly pc: Pc;
   readonly names: FreeNames;
+  /** The call's argument number `index`. */
+  argument(index: number): Expression;
+  /** Somebody may ask the frame for its place while other code runs. */
+  readonly marksPlace: boolean;
   /** Leaves for another instruction. */
   go(target: Pc): readonly Statement[];
 }
@@ -58,7 +62,8 @@ const once = (variable: string, made: Expression): Expression => ({
 const self = (place: Place): [Expression, Expression] => [id('C'), literal(place.pc)];
 
 /** The position of the call, for whoever asks while it runs. */
-const markPlace = ({ pc }: Place): Statement => assign(property(id('F'), 'pc'), literal(pc));
+const markPlace = ({ pc, marksPlace }: Place): Statement[] =>
+  marksPlace ? [assign(property(id('F'), 'pc'), literal(pc))] : [];
 
 function calls(
   { dst, callee, receiver }: { dst: Reg; callee: Reg; receiver: Reg | null },
@@ -73,7 +78,7 @@ function calls(
       ? call(fn, direct)
       : call(id('apply'), [fn, receiver === null ? literal(undefined) : register(receiver), args]);
   return [
-    markPlace(place),
+    ...markPlace(place),
     when(isFunction, [throws(help('notCallable', ...self(place)))]),
     ...set(dst, result),
   ];
@@ -81,10 +86,13 @@ function calls(
 
 /** Puts the frame down as data, to go on at `pc`. */
 export function saveFrame(live: Iterable<Reg>, pc: Pc): Statement[] {
-  const held = property(id('F'), 'registers');
+  const held: Expression[] = [];
+  for (const each of live) {
+    while (held.length < each) held.push(literal(undefined));
+    held[each] = register(each);
+  }
   return [
-    assign(property(held, 'length'), literal(0)),
-    ...[...live].map((each) => assign(element(held, literal(each)), register(each))),
+    assign(property(id('F'), 'registers'), array(held)),
     assign(property(id('F'), 'pc'), literal(pc)),
   ];
 }
@@ -100,7 +108,7 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   move: (i) => set(i.dst, register(i.src)),
   uninitialized: (i) => set(i.dst, property(id('H'), 'uninitialized')),
   checkInitialized: (i) => [run(help('checkInitialized', register(i.src), literal(i.name)))],
-  arg: (i) => set(i.dst, element(id('A'), literal(i.index))),
+  arg: (i, { argument }) => set(i.dst, argument(i.index)),
   restArgs: (i) => set(i.dst, help('restOf', id('A'), literal(i.from))),
   this: (i) => set(i.dst, id('T')),
   newTarget: (i) => set(i.dst, property(id('F'), 'newTarget')),
@@ -135,12 +143,12 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
     const name = i.nameFrom === undefined ? [] : [register(i.nameFrom)];
     const cells = registers(i.cells);
     return [
-      markPlace(place),
+      ...markPlace(place),
       ...set(i.dst, help('class', id('F'), literal(i.code), cells, parent, ...name)),
     ];
   },
   intrinsic: (i, place) => [
-    markPlace(place),
+    ...markPlace(place),
     ...set(
       i.dst,
       call(property(property(id('H'), 'intrinsics'), i.name), [id('F'), ...i.args.map(register)]),
@@ -183,7 +191,7 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   newArray: (i) => set(i.dst, registers(i.elements)),
   arrayPush: (i) => [run(help('arrayPush', register(i.array), register(i.src)))],
   arraySpread: (i, place) => [
-    markPlace(place),
+    ...markPlace(place),
     run(help('arraySpread', ...self(place), register(i.array), register(i.iterable))),
   ],
   newObject: (i) => set(i.dst, { type: 'ObjectExpression', properties: [] }),
@@ -208,11 +216,11 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   call: (i, place) => calls(i, place, registers(i.args), i.args.map(register)),
   callSpread: (i, place) => calls(i, place, register(i.args), undefined),
   construct: (i, place) => [
-    markPlace(place),
+    ...markPlace(place),
     ...set(i.dst, help('constructNew', ...self(place), register(i.callee), registers(i.args))),
   ],
   constructSpread: (i, place) => [
-    markPlace(place),
+    ...markPlace(place),
     ...set(i.dst, help('constructNew', ...self(place), register(i.callee), register(i.args))),
   ],
   getSuper: (i) => set(i.dst, help('getSuper', id('F'), literal(i.key))),
@@ -221,20 +229,20 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   yield: (i, place) => suspend(place, register(i.src)),
   await: (i, place) => suspend(place, register(i.src)),
   getIterator: (i, place) => [
-    markPlace(place),
+    ...markPlace(place),
     ...set(i.dst, help('getIterator', ...self(place), register(i.iterable))),
   ],
   getKeyIterator: (i, place) => [
-    markPlace(place),
+    ...markPlace(place),
     ...set(i.dst, help('keyIterator', register(i.object))),
   ],
   iteratorNext: (i, place) => [
-    markPlace(place),
+    ...markPlace(place),
     when(unary('!', call(property(register(i.iterator), 'advance'), [])), place.go(i.done)),
     ...set(i.dst, property(register(i.iterator), 'current')),
   ],
   iteratorClose: (i, place) => [
-    markPlace(place),
+    ...markPlace(place),
     run(call(property(register(i.iterator), 'close'), [])),
   ],
   jump: (i, { go }) => go(i.target),

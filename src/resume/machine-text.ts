@@ -1,13 +1,25 @@
 import { generate } from 'astring';
-import type { Program, Statement } from 'estree';
+import type { Expression, Identifier, Program, Statement } from 'estree';
 import type { Code } from '../bytecode/code.ts';
-import { controlGraph } from '../bytecode/control-graph.ts';
-import type { Pc } from '../bytecode/instructions.ts';
+import { type ControlGraph, controlGraph } from '../bytecode/control-graph.ts';
+import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { reg } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
-import { block, declare, element, id, literal, property, register, run, throws } from './estree.ts';
-import { closeIterators, stopBody, structuredBody, switchBody } from './machine-bodies.ts';
-import type { FreeNames } from './machine-statements.ts';
+import {
+  block,
+  declare,
+  element,
+  id,
+  literal,
+  property,
+  register,
+  returns,
+  run,
+  throws,
+} from './estree.ts';
+import { closeIterators, stopBody, switchBody } from './machine-bodies.ts';
+import type { FreeNames, Place } from './machine-statements.ts';
+import { entryName, regionName, structuredBody } from './structured-body.ts';
 
 /** `stops`: it stops after every instruction, with the frame as data. */
 export type MachineShape = 'structured' | 'switch' | 'stops';
@@ -29,44 +41,80 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
   // The list may come from a realm whose arrays are no longer what they were.
   const entries: Pc[] = [];
   for (let i = 0; i < at.length; i++) entries.push(at[i]!);
+  const liveAt = liveBefore(code);
+  const held = (index: Reg) => entries.some((entry) => liveAt[entry]!.has(index));
+  const frame = id('F');
+  const closure = property(frame, 'closure');
+  const { variables, body } = bodyText(code, entries, {
+    shape,
+    marksPlace: true,
+    start: property(frame, 'pc'),
+    argument: (index) => element(id('A'), literal(index)),
+    held: (index) =>
+      held(index) ? element(property(frame, 'registers'), literal(index)) : undefined,
+  });
+  const machine: Expression = {
+    type: 'FunctionExpression',
+    id: null,
+    params: [frame],
+    body: block([
+      declare('const', [
+        [id('A'), property(frame, 'args')],
+        [id('T'), property(frame, 'thisValue')],
+        [id('S'), property(closure, 'scope')],
+        [id('K'), property(closure, 'cells')],
+      ]),
+      variables,
+      ...body,
+    ]),
+  };
+  return programText(code, machine);
+}
+
+/** A program that returns what `made` says, in the mode of the code. */
+export function programText(code: Code, made: Expression): string {
+  const program: Program = {
+    type: 'Program',
+    sourceType: 'script',
+    body: [
+      ...(code.strict ? [run(literal('use strict'))] : []),
+      declare('const', [[id('apply'), property(id('H'), 'apply')]]),
+      returns(made),
+    ],
+  };
+  return generate(program);
+}
+
+export interface BodyOptions extends Pick<Place, 'marksPlace' | 'argument'> {
+  readonly shape?: MachineShape | undefined;
+  /** The pc at which it is entered. */
+  readonly start: Expression;
+  /** What a register holds then. */
+  held(register: Reg): Expression | undefined;
+}
+
+/** What the code does, with its variables. */
+export function bodyText(
+  code: Code,
+  entries: readonly Pc[],
+  { shape, start, held, marksPlace, argument }: BodyOptions,
+): { readonly variables: Statement; readonly body: Statement[] } {
   const readers: string[] = [];
   const writers: string[] = [];
   const names: FreeNames = {
     reader: (name) => numberIn(readers, name),
     writer: (name) => numberIn(writers, name),
   };
-  const graph = controlGraph(code, entries);
-  const canNest = graph.isReducible && graph.blocks.size <= maxNestedBlocks;
-  // A handler is entered from everywhere in its region: through the switch.
-  const structured = canNest && !graph.catches && (shape ?? 'structured') === 'structured';
-  const write = shape === 'stops' ? stopBody : structured ? structuredBody : switchBody;
-  const body = write(code, graph, names);
-  const program: Program = {
-    type: 'Program',
-    sourceType: 'script',
-    body: [
-      ...(code.strict ? [run(literal('use strict'))] : []),
-      declare('const', [[id('apply'), property(id('Reflect'), 'apply')]]),
-      {
-        type: 'ReturnStatement',
-        argument: {
-          type: 'FunctionExpression',
-          id: null,
-          params: [id('F')],
-          body: block([
-            ...prologue(
-              code,
-              entries,
-              [...variables('g', readers), ...variables('w', writers)],
-              structured,
-            ),
-            ...guardIterators(code, body),
-          ]),
-        },
-      },
-    ],
-  };
-  return generate(program);
+  const nested = nestedGraph(code, entries, shape);
+  const graph = nested ?? controlGraph(code, entries);
+  const write = shape === 'stops' ? stopBody : nested ? structuredBody : switchBody;
+  const body = write(code, graph, { names, marksPlace, argument });
+  const registers = code.registerNames.map(
+    (_, index) => [register(reg(index)), held(reg(index))] as const,
+  );
+  const accessors = [...named('g', readers), ...named('w', writers)];
+  const variables = declare('let', [...registers, ...accessors, ...ownVariables(nested, start)]);
+  return { variables, body: guardIterators(code, body) };
 }
 
 function numberIn(names: string[], name: string): number {
@@ -74,35 +122,28 @@ function numberIn(names: string[], name: string): number {
   return names.indexOf(name);
 }
 
-const variables = (letter: string, names: readonly string[]): string[] =>
-  names.map((_, index) => `${letter}${index}`);
+const named = (letter: string, names: readonly string[]) =>
+  names.map((_, index) => [id(`${letter}${index}`), undefined] as const);
 
-function prologue(
+/** Undefined: it can't be nested, or shall not. */
+function nestedGraph(
   code: Code,
   entries: readonly Pc[],
-  accessors: readonly string[],
-  structured: boolean,
-): Statement[] {
-  const frame = id('F');
-  const closure = property(frame, 'closure');
-  const liveAt = liveBefore(code);
-  const registers = code.registerNames.map((_, index) => {
-    const held = entries.some((entry) => liveAt[entry]!.has(reg(index)));
-    const init = held ? element(property(frame, 'registers'), literal(index)) : undefined;
-    return [register(reg(index)), init] as const;
-  });
+  shape: MachineShape = 'structured',
+): ControlGraph | undefined {
+  if (shape !== 'structured') return undefined;
+  const graph = controlGraph(code, entries, true);
+  return graph.isReducible && graph.blocks.size <= maxNestedBlocks ? graph : undefined;
+}
+
+function ownVariables(
+  graph: ControlGraph | undefined,
+  start: Expression,
+): (readonly [Identifier, Expression])[] {
+  if (!graph) return [[id('pc'), start]];
   return [
-    declare('const', [
-      [id('A'), property(frame, 'args')],
-      [id('T'), property(frame, 'thisValue')],
-      [id('S'), property(closure, 'scope')],
-      [id('K'), property(closure, 'cells')],
-    ]),
-    declare('let', [
-      ...registers,
-      ...accessors.map((name) => [id(name), undefined] as const),
-      ...(structured ? [] : [[id('pc'), property(frame, 'pc')] as const]),
-    ]),
+    ...(graph.entry.routes ? [[id(entryName), start] as const] : []),
+    ...(graph.catches ? [[id(regionName), literal(0)] as const] : []),
   ];
 }
 

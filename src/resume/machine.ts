@@ -1,15 +1,22 @@
 import type { Code } from '../bytecode/code.ts';
-import { type Cell, type Frame, uninitialized } from '../bytecode/frame.ts';
+import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { templateObject } from '../bytecode/template-object.ts';
 import { argumentsObject, parameterCell } from './arguments-object.ts';
-import { classOf, functionOf, type Machine, type MachineFor } from './function-of.ts';
+import {
+  classOf,
+  type FunctionMaker,
+  functionOf,
+  type Machine,
+  type MachineFor,
+} from './function-of.ts';
+import { functionText, runsWithoutFrame } from './function-text.ts';
 import { innerClosure, interpret } from './interpret.ts';
 import { intrinsics } from './intrinsics.ts';
 import { abandonIterators, keyIterator } from './iterator-record.ts';
 import { type MachineShape, machineText } from './machine-text.ts';
 import { notCallable } from './native-errors.ts';
-import { weakGet, weakSet } from './primordials.ts';
+import { apply, weakGet, weakSet } from './primordials.ts';
 import { resumePoints } from './resume-pcs.ts';
 import * as semantics from './semantics.ts';
 import { stopped } from './stopped.ts';
@@ -36,6 +43,8 @@ export function machines(execution: Execution = {}): MachineFor {
     }
     return machine;
   };
+  const generatesFunctions = execution.executor !== 'interpreter' && !execution.suspendEverywhere;
+  if (generatesFunctions) machineFor.functionsFor = functionMakers(machineFor);
   return machineFor;
 }
 
@@ -53,6 +62,21 @@ function makeMachine(
   const interprets = executor === 'interpreter' || !canGenerate();
   if (suspendEverywhere) return stopsEverywhere(code, machineFor, interprets ? undefined : compile);
   return interprets ? (frame) => interpret(frame, machineFor) : generated(code, machineFor);
+}
+
+/** Functions with a body of their own, for codes that never put a frame down. */
+function functionMakers(machineFor: MachineFor): (code: Code) => FunctionMaker | undefined {
+  const known = new WeakMap<Code, FunctionMaker>();
+  return (code) => {
+    if (!runsWithoutFrame(code) || !canGenerate()) return undefined;
+    let make = weakGet(known, code);
+    if (make === undefined) {
+      const program = new FunctionConstructor('C', 'H', functionText(code));
+      make = program(code, helpersFor(machineFor)) as FunctionMaker;
+      weakSet(known, code, make);
+    }
+    return make;
+  };
 }
 
 function generated(code: Code, machineFor: MachineFor): Machine {
@@ -119,6 +143,13 @@ function helpersFor(machineFor: MachineFor): Helpers {
 /** What generated code calls; `machineFor` runs the functions that it makes. */
 const makeHelpers = (machineFor: MachineFor) => ({
   ...semantics,
+  apply,
+  frame: (
+    closure: Closure,
+    thisValue: unknown,
+    args: readonly unknown[],
+    newTarget: unknown,
+  ): Frame => ({ closure, pc: 0, registers: [], thisValue, args, newTarget, returnTo: undefined }),
   uninitialized,
   stopped,
   suspend: (value: unknown) => new Suspended(value),

@@ -3,6 +3,7 @@ import { controlGraph } from '../../src/bytecode/control-graph.ts';
 import { activate } from '../../src/resume/interpreter.ts';
 import { compile } from '../../src/resume/machine.ts';
 import { machineText } from '../../src/resume/machine-text.ts';
+import { resumePoints } from '../../src/resume/resume-pcs.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 import { bytecodeOutcome, type Example, nativeOutcome } from './world.ts';
 
@@ -22,6 +23,22 @@ describe('the generated machine', () => {
     );
     expect(text).toContain('L2: for (; ; )');
     expect(text).not.toContain('switch');
+  });
+
+  it('has a try of its own for one in the code, and no switch', () => {
+    const fn = '(f) => { for (let i = 0; i < 9; i++) try { f(i); } catch (e) { if (e) break; } }';
+    const text = machineText(lowerChecked(fn), [0]);
+    expect(text).toContain('try {');
+    expect(text).not.toContain('switch');
+  });
+
+  it('goes on inside nested loops and handlers without a switch around them', () => {
+    const fn =
+      'function* (xs) { for (const x of xs) try { while (yield x) yield 1; } finally { yield 2; } }';
+    const code = lowerChecked(fn);
+    const text = machineText(code, resumePoints(code));
+    expect(text).toContain('for (; ; )');
+    expect(text).not.toContain('switch (pc)');
   });
 
   it('is a switch where an entry makes a loop with two entrances', () => {

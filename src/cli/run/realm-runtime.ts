@@ -3,7 +3,14 @@ import { fileURLToPath } from 'node:url';
 import type { BuildOptions } from 'esbuild';
 
 /** Modules that a realm's runtime takes from outside: they hand out texts and numbers only. */
-export const outside = ['machine-text', 'call-site-text', 'liveness', 'resume-pcs'] as const;
+export const outside = [
+  'machine-text',
+  'function-text',
+  'packed-code',
+  'call-site-text',
+  'liveness',
+  'resume-pcs',
+] as const;
 
 /** The text of `src/resume/realm.ts` with what it imports, as the body of a function of `require` and `exports`. */
 export async function realmRuntime(): Promise<string> {

@@ -3,8 +3,10 @@ import type { ScriptLexical } from '../../2-lower/declarations.ts';
 import type { Code } from '../../bytecode/code.ts';
 import * as liveness from '../../bytecode/liveness.ts';
 import * as callSiteText from '../../resume/call-site-text.ts';
+import * as functionText from '../../resume/function-text.ts';
 import type { Execution } from '../../resume/machine.ts';
 import * as machineText from '../../resume/machine-text.ts';
+import * as packedCode from '../../resume/packed-code.ts';
 import type { scriptSteps } from '../../resume/realm.ts';
 import * as resumePcs from '../../resume/resume-pcs.ts';
 import type { outside } from './realm-runtime.ts';
@@ -13,6 +15,8 @@ type Outside = { readonly [M in (typeof outside)[number]]: object };
 
 const modules: Outside = {
   'machine-text': machineText,
+  'function-text': functionText,
+  'packed-code': packedCode,
   'call-site-text': callSiteText,
   liveness,
   'resume-pcs': resumePcs,

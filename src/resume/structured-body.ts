@@ -1,0 +1,138 @@
+import type { Statement } from 'estree';
+import type { Code } from '../bytecode/code.ts';
+import type { Block, ControlGraph } from '../bytecode/control-graph.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+import { type ProtectedRegion, protectionAt } from '../bytecode/protection.ts';
+import {
+  assign,
+  binary,
+  block,
+  id,
+  labelled,
+  literal,
+  loop,
+  register,
+  throws,
+  when,
+} from './estree.ts';
+import { blockStatements, closeIterators, type Surroundings } from './machine-bodies.ts';
+
+/** Names in scope beside those of the statements: where the machine is entered, and the region it is in. */
+export const entryName = 'q';
+export const regionName = 'h';
+
+/**
+ * Reducible graphs: nested labelled loops and blocks, which the engine compiles like the code that
+ * the user wrote. A loop's header becomes `L: for (;;)`; a block that several ways lead to stands
+ * after a labelled block that those ways break out of (Ramsey, *Beyond Relooper*, 2022).
+ *
+ * A handler is such a block too; inside its labelled block a `try` catches, and a variable tells in
+ * which region the throw was: what else stands inside may lie in another one, or in none.
+ */
+export function structuredBody(
+  code: Code,
+  graph: ControlGraph,
+  surroundings: Surroundings,
+): Statement[] {
+  const entersRegion = regionChanges(code, graph);
+  return tree(graph.entry);
+
+  /** A block with everything that it dominates. */
+  function tree(at: Block): Statement[] {
+    const merges = at.dominates.filter((child) => child.isMerge);
+    const body = around(at, merges);
+    return at.isLoop ? [loop(labelOf('L', at), body)] : body;
+  }
+
+  /** The block, then the merges it dominates: the first in order stands in the innermost block. */
+  function around(at: Block, merges: readonly Block[]): Statement[] {
+    const last = merges[merges.length - 1];
+    if (!last) return at.routes ? dispatch(at) : ordinary(at);
+    const inner = around(at, merges.slice(0, -1));
+    return [labelled(labelOf('B', last), block(catching(last, inner))), ...tree(last)];
+  }
+
+  function ordinary(at: Block): Statement[] {
+    const statements = blockStatements(code, at, surroundings, (target) =>
+      edge(at, graph.dispatchers.get(target) ?? target),
+    );
+    return entersRegion.has(at) ? [enter(regionOf(code, at)), ...statements] : statements;
+  }
+
+  /** To the entry that was asked for: `q` is 0 again once it is reached. */
+  function dispatch(at: Block): Statement[] {
+    const cases = at.routes!.map(({ entry, next, arrives }) => ({
+      type: 'SwitchCase' as const,
+      test: literal(entry),
+      consequent: [...(arrives ? [assign(id(entryName), literal(0))] : []), ...edge(at, next)],
+    }));
+    const switched: Statement = { type: 'SwitchStatement', discriminant: id(entryName), cases };
+    const asked = when(binary('!==', id(entryName), literal(0)), [switched]);
+    return [asked, ...edge(at, at.next[0]!)];
+  }
+
+  function edge(from: Block, target: Pc): Statement[] {
+    const to = graph.blocks.get(target)!;
+    if (to.order <= from.order) return [{ type: 'ContinueStatement', label: id(labelOf('L', to)) }];
+    if (to.isMerge) return [{ type: 'BreakStatement', label: id(labelOf('B', to)) }];
+    return tree(to);
+  }
+
+  /** Throws of the regions whose handler comes next are caught; others go on. */
+  function catching(handler: Block, body: Statement[]): Statement[] {
+    const regions = [...code.regions.entries()].filter(
+      ([, { target }]) => (graph.dispatchers.get(target) ?? target) === handler.start,
+    );
+    const thrown = regions.filter(([, { start, end }]) =>
+      [...graph.blocks.values()].some(
+        (each) => each.handler === handler.start && start <= each.start && each.start < end,
+      ),
+    );
+    if (thrown.length === 0) return body;
+    const ways = thrown.map(([index, { error }]) =>
+      when(binary('===', id(regionName), literal(index + 1)), [
+        ...closeIterators(code, error),
+        assign(register(error), id('error')),
+        { type: 'BreakStatement', label: id(labelOf('B', handler)) },
+      ]),
+    );
+    return [
+      {
+        type: 'TryStatement',
+        block: block(body),
+        handler: {
+          type: 'CatchClause',
+          param: id('error'),
+          body: block([...ways, throws(id('error'))]),
+        },
+      },
+    ];
+  }
+}
+
+const labelOf = (kind: 'B' | 'L', { start }: Block): string =>
+  start < 0 ? `${kind}D${-start}` : `${kind}${start}`;
+
+const enter = (region: number): Statement => assign(id(regionName), literal(region));
+
+/** Blocks that may be come to from another region than their own. */
+function regionChanges(code: Code, graph: ControlGraph): ReadonlySet<Block> {
+  const changes = new Set<Block>();
+  if (!graph.catches) return changes;
+  for (const from of [undefined, ...graph.blocks.values()]) {
+    const left = from && !from.routes ? regionOf(code, from) : 0;
+    for (const pc of from?.next ?? [graph.entry.start]) {
+      const to = graph.blocks.get(pc)!;
+      if (!to.routes && (from?.routes || from?.handler === pc || regionOf(code, to) !== left)) {
+        changes.add(to);
+      }
+    }
+  }
+  return changes;
+}
+
+/** 1 for the first; 0: a throw leaves the function. */
+function regionOf(code: Code, { start }: Block): number {
+  const region: ProtectedRegion | undefined = protectionAt(code, start);
+  return region ? code.regions.indexOf(region) + 1 : 0;
+}
