@@ -394,6 +394,7 @@ export {
 } from './ops/views.ts';
 export { col2im, im2col, type UnfoldOptions, unfold } from './ops/windows.ts';
 export * as optim from './optim/index.ts';
+export * as profiler from './profiler/profiler.ts';
 export { printProgram } from './program/print.ts';
 export type { Program } from './program/program.ts';
 export { type RandomState, randomState, seed, setRandomState } from './random/seed.ts';

@@ -2,6 +2,7 @@ import { ArgumentError, CaptureError, DataError } from '../runtime/errors/errors
 import { formatPosition, type UserPosition } from '../runtime/errors/position.ts';
 import { events } from '../runtime/memory/events.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
+import { spans } from '../runtime/profiler/spans.ts';
 import { type AnyFunction, findHomeObject } from './1-capture/capture.ts';
 import { isTensorFunction } from './3-trace/api.ts';
 import { type CapturedCode, isRefused } from './3-trace/code-of.ts';
@@ -67,6 +68,12 @@ export class Captured {
   }
 
   call(thisValue: unknown, args: readonly unknown[]): unknown {
+    if (!spans.active) return this.#call(thisValue, args);
+    const span = { kind: 'program', name: `call ${this.fn.name}`, device: 'host' } as const;
+    return spans.around(span, () => this.#call(thisValue, args));
+  }
+
+  #call(thisValue: unknown, args: readonly unknown[]): unknown {
     this.#stats.calls++;
     const { inputSpec } = this.options;
     if (inputSpec) checkInputs(inputSpec, args);

@@ -1,4 +1,5 @@
 import { AutogradError, TostaticError } from '../runtime/errors/errors.ts';
+import { type SpanStart, spans } from '../runtime/profiler/spans.ts';
 import { Subgraph } from '../runtime/run-program/run-program.ts';
 import { withCaptureSession } from './1-capture/capture.ts';
 import { type RegionPhases, trace } from './3-trace/trace.ts';
@@ -55,7 +56,8 @@ export class Translator {
       return { why: `${why}; what the guards rely on changes with every call` };
     }
     try {
-      return this.#compile(point, frames, this.#trace(point, frames));
+      const result = spans.around(spanOf('trace', frames), () => this.#trace(point, frames));
+      return spans.around(spanOf('compile', frames), () => this.#compile(point, frames, result));
     } catch (error) {
       const { strict, fullGraph } = this.#settings;
       if (strict || fullGraph || error instanceof TostaticError) throw error;
@@ -144,6 +146,11 @@ export class Translator {
       return new Subgraph(stages.planned);
     });
   }
+}
+
+function spanOf(phase: 'trace' | 'compile', frames: readonly Frame[]): SpanStart {
+  const { name } = frames[0]!.closure.code;
+  return { kind: 'compile', name: `${phase} ${name || 'a function'}`, device: 'host' };
 }
 
 /**

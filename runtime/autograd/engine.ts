@@ -1,5 +1,6 @@
 import { AutogradError } from '../errors/errors.ts';
 import { add } from '../ops/pointwise.ts';
+import { type SpanStart, spans } from '../profiler/spans.ts';
 import { keep } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, noGrad } from './grad-mode.ts';
@@ -144,7 +145,9 @@ class BackwardPass {
       if (!this.#runs(node)) return;
       onNode?.(node);
       const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
-      results = node.apply(inbox.gradients, retainGraph, wanted);
+      results = spans.active
+        ? spans.around(spanOf(node), () => node.apply(inbox.gradients, retainGraph, wanted))
+        : node.apply(inbox.gradients, retainGraph, wanted);
     } finally {
       for (const gradient of inbox.gradients) gradient?.dispose();
     }
@@ -202,6 +205,10 @@ class BackwardPass {
     while (i > 0 && this.#ready[i - 1]!.sequence > node.sequence) i--;
     this.#ready.splice(i, 0, node);
   }
+}
+
+function spanOf({ name }: GradNode): SpanStart {
+  return { kind: 'backward', name: `${name} backward`, device: 'host' };
 }
 
 function byKey(places: readonly Place[]): Map<Key, Set<number>> {

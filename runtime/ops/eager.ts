@@ -2,6 +2,7 @@ import { joinViews } from '../autograd/view-family.ts';
 import type { Device } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
+import { spans } from '../profiler/spans.ts';
 import { isContiguousMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -16,6 +17,12 @@ export function executeEagerly(
   attrs: Attrs,
   device: Device,
 ): Tensor[] {
+  if (!spans.active) return execute(op, inputs, attrs, device);
+  const span = { kind: 'op', name: userName(op), device: device.name } as const;
+  return spans.around(span, () => execute(op, inputs, attrs, device));
+}
+
+function execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[] {
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i]!;
     if (!input.holder && operandUse(op, i) === 'data') input.holderFor(userName(op));
@@ -65,7 +72,11 @@ function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Devi
       outputs.push(new Tensor(metas[i]!, new Holder(device, bytes[i]!)));
     }
     if (op.inPlace) outputs.push(inputs[0]!);
-    launch(inputs, outputs, varies ? attrs : undefined);
+    const now = varies ? attrs : undefined;
+    if (spans.active) {
+      const span = { kind: 'kernel', name: op.name, device: device.name } as const;
+      spans.around(span, () => launch(inputs, outputs, now));
+    } else launch(inputs, outputs, now);
     events.kernel(device.name, op.name);
     if (op.inPlace) inputs[0]!.holder!.version++;
     return outputs;

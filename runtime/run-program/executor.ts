@@ -2,8 +2,9 @@ import type { Device, Launch } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
 import type { Region } from '../memory/region.ts';
-import type { Attrs, AttrValue } from '../ops/define-op.ts';
+import { type Attrs, type AttrValue, userName } from '../ops/define-op.ts';
 import { isSymbolic } from '../ops/symbolic-number.ts';
+import { spans } from '../profiler/spans.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ValueTable } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
@@ -61,10 +62,13 @@ function compileStep(step: Step, values: ValueTable, arena: Arena): Action {
   const { op, at } = step.op;
   const run = compileOp(step, values, arena);
   const { frees } = step;
+  const device = values[step.op.outputs[0] ?? step.op.inputs[0]!]?.device.name ?? 'host';
+  const span = { kind: 'op', name: userName(op), device, at } as const;
   return (slots, scalars) => {
     events.op = op.name;
     events.at = at;
-    run(slots, scalars);
+    if (spans.active) spans.around(span, () => run(slots, scalars));
+    else run(slots, scalars);
     for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
   };
 }
@@ -103,12 +107,14 @@ function compileKernel({ op, reuses, places }: Step, values: ValueTable, arena: 
   // The operand lists are made once per step and filled per run: a launch keeps neither.
   const inputs = new Array<Slot>(op.inputs.length);
   const outputs = new Array<Slot>(written.length);
+  const span = { kind: 'kernel', name: op.op.name, device: device.name } as const;
   return (slots, scalars) => {
     for (let i = 0; i < inputs.length; i++) inputs[i] = slots[op.inputs[i]!]!;
     for (let i = 0; i < outputs.length; i++) outputs[i] = slots[written[i]!]!;
     for (let i = 0; i < place.length; i++) place[i]!(slots);
     update?.(scalars);
-    launch(inputs, outputs, now);
+    if (spans.active) spans.around(span, () => launch(inputs, outputs, now));
+    else launch(inputs, outputs, now);
     if (op.op.inPlace) outputs[0]!.holder!.version++;
     events.kernel(device.name, op.op.name);
   };

@@ -1,5 +1,6 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { targetOf } from '../autograd/node.ts';
+import { type SpanStart, spans } from '../profiler/spans.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ProgramOp, ValueId } from '../program/program.ts';
 import { ScalarProgram, scalarTableOf } from '../program/scalars.ts';
@@ -21,12 +22,15 @@ export class Subgraph {
   readonly #enters: readonly boolean[];
   /** Outputs that lead to the node. */
   readonly #differentiable: number;
+  readonly #span: SpanStart;
 
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
     this.#scalars = new ScalarProgram(scalarTableOf(opsOf(planned)));
     this.scopes = new ScopePool(planned.values.length, this.#scalars.size);
     this.#forward = new Executable(planned.forward, planned.values);
+    const [first] = planned.forward.steps;
+    this.#span = { kind: 'program', name: 'run_program', device: 'host', at: first?.op.at };
     const unused = new Set(planned.forward.unusedInputs);
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
     this.#differentiable = planned.backward?.gradOutputs.filter((id) => id !== null).length ?? 0;
@@ -41,6 +45,11 @@ export class Subgraph {
    * After an exception everything is as before, but for writes in place that were made already.
    */
   run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = noNumbers): Tensor[] {
+    if (!spans.active) return this.#run(inputs, donated, numbers);
+    return spans.around(this.#span, () => this.#run(inputs, donated, numbers));
+  }
+
+  #run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
     const { forward, backward } = this.planned;
     const scope = this.scopes.take();
     try {

@@ -6,6 +6,7 @@ import { TostaticError } from '../../runtime/errors/errors.ts';
 import { compareFile } from './compare/compare-file.ts';
 import { explainFile } from './explain-file.ts';
 import { memoryLog } from './memory-log.ts';
+import { profileFile } from './profile-file.ts';
 import { runFiles } from './run/run-files.ts';
 import { traceFile } from './trace-file.ts';
 
@@ -31,6 +32,20 @@ program
   .option('-f, --function <name>', 'the export to capture, when there are several')
   .option('-n, --calls <count>', 'how often it is called', '2')
   .action(explainFile);
+
+program
+  .command('profile')
+  .description('runs an exported function and prints where its time goes, op by op')
+  .argument('<file>', 'a module that exports the function and `inputs()`, its arguments')
+  .option('-f, --function <name>', 'the export to run, when there are several')
+  .option('-n, --calls <count>', 'how many calls are recorded', '10')
+  .option('--warmup <count>', 'how many run before, which trace and compile', '2')
+  .option('--eager', 'run it as it is, not captured')
+  .option('--sort <key>', 'total, self, calls, max, min, average, allocated or name', 'total')
+  .option('--limit <count>', 'rows to print', '30')
+  .option('--trace <file>', 'write a timeline for chrome://tracing or ui.perfetto.dev')
+  .option('--json <file>', 'write totals and rows')
+  .action(profileFile);
 
 program
   .command('compare')

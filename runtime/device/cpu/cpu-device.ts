@@ -3,6 +3,7 @@ import { BestFitAllocator } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import type { Attrs, OpRecord } from '../../ops/define-op.ts';
 import type { KernelName } from '../../ops/kernel-names.ts';
+import { copying } from '../../profiler/copying.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
@@ -66,7 +67,8 @@ class CpuDevice implements Device {
 
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
     events.copy('host', this.name, data.byteLength);
-    if (data.length > 0) heap.view(meta.dtype).set(data, indexOf(target, meta.dtype));
+    const write = () => heap.view(meta.dtype).set(data, indexOf(target, meta.dtype));
+    if (data.length > 0) copying('host', this.name, data.byteLength, write);
   }
 
   async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {
@@ -76,7 +78,12 @@ class CpuDevice implements Device {
   downloadSync(meta: TensorMeta, source: Operand): TypedArray {
     const size = sizeOf(meta.shape);
     if (size === 0) return newTypedArray(meta.dtype, 0);
-    events.copy(this.name, 'host', size * this.elementBytes(meta.dtype));
+    const bytes = size * this.elementBytes(meta.dtype);
+    events.copy(this.name, 'host', bytes);
+    return copying(this.name, 'host', bytes, () => this.#read(meta, source, size));
+  }
+
+  #read(meta: TensorMeta, source: Operand, size: number): TypedArray {
     const view = heap.view(meta.dtype);
     const from = indexOf(source, meta.dtype);
     if (isContiguousMeta(meta)) return view.slice(from, from + size);

@@ -1,6 +1,7 @@
 import { DeviceError } from '../../errors/errors.ts';
 import type { UserPosition } from '../../errors/position.ts';
 import { events } from '../../memory/events.ts';
+import { copying, copyingAsync } from '../../profiler/copying.ts';
 import type { Operand } from '../device.ts';
 import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
 import type { CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
@@ -166,19 +167,23 @@ export class GpuCore {
       this.#backend.device.queue.writeBuffer(buffer.buffer, offset * elementBytes, values);
       if (values.byteLength === buffer.bytes) buffer.failure = null;
     };
-    const values = kept || !this.#queue.busy ? data : data.slice();
-    this.#queue.issueNow(() => write(values));
+    copying('host', this.name, data.byteLength, () => {
+      const values = kept || !this.#queue.busy ? data : data.slice();
+      this.#queue.issueNow(() => write(values));
+    });
   }
 
   /** Reads `count` elements, after everything issued before. */
   read({ buffer, offset }: Place, count: number, op: string): Promise<Float32Array> {
     this.#emitCopy(this.name, 'host', count * elementBytes);
-    const reading = new Promise<Float32Array>((resolve, reject) => {
-      this.#queue.issueNow(() => {
-        if (buffer.failure) reject(buffer.failure);
-        else this.#map(buffer, offset, count, op).then(resolve, reject);
+    const read = () =>
+      new Promise<Float32Array>((resolve, reject) => {
+        this.#queue.issueNow(() => {
+          if (buffer.failure) reject(buffer.failure);
+          else this.#map(buffer, offset, count, op).then(resolve, reject);
+        });
       });
-    });
+    const reading = copyingAsync(this.name, 'host', count * elementBytes, read);
     this.#reads.add(reading);
     const done = () => this.#reads.delete(reading);
     reading.then(done, done);

@@ -1,0 +1,20 @@
+import { type SpanStart, spans } from './spans.ts';
+
+/** Runs a copy that is waited for, as a span. */
+export function copying<T>(from: string, to: string, bytes: number, body: () => T): T {
+  return spans.active ? spans.around(copySpan(from, to, bytes, 'Sync'), body) : body();
+}
+
+/** A copy that answers later, as a span beside the others. */
+export function copyingAsync<T>(
+  from: string,
+  to: string,
+  bytes: number,
+  body: () => Promise<T>,
+): Promise<T> {
+  return spans.active ? spans.aroundAsync(copySpan(from, to, bytes, 'Async'), body) : body();
+}
+
+function copySpan(from: string, to: string, bytes: number, way: 'Sync' | 'Async'): SpanStart {
+  return { kind: 'copy', name: `Memcpy${way}:${from}->${to}`, device: 'host', bytes };
+}

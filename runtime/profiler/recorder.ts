@@ -1,0 +1,78 @@
+import type { UserPosition } from '../errors/position.ts';
+import { events } from '../memory/events.ts';
+import type { SpanKind, SpanSink, SpanStart } from './spans.ts';
+
+/** A stretch of time, in milliseconds since the recording began. */
+export interface Span {
+  readonly kind: SpanKind;
+  readonly name: string;
+  readonly device: string;
+  readonly at: UserPosition | undefined;
+  /** Bytes that travelled, of a copy. */
+  readonly bytes: number;
+  readonly start: number;
+  readonly end: number;
+  /** Index of the span that it lies in, −1 for none. */
+  readonly parent: number;
+  /** Nobody waited for it: a read from a device that answers later. */
+  readonly isAsync: boolean;
+  /** Bytes that were allocated in it and in no span inside it. */
+  readonly allocated: number;
+}
+
+type Open = { -readonly [K in keyof Span]: Span[K] };
+
+/** Collects spans, and what was allocated in them. */
+export class SpanRecorder implements SpanSink {
+  readonly #began = performance.now();
+  readonly #spans: Open[] = [];
+  /** Indices of the spans under way, the innermost last. */
+  readonly #stack: number[] = [];
+  readonly #unsubscribe: () => void;
+
+  constructor() {
+    this.#unsubscribe = events.subscribe((event) => {
+      if (event.kind !== 'alloc') return;
+      const inner = this.#spans[this.#stack.at(-1) ?? -1];
+      if (inner) inner.allocated += event.bytes;
+    });
+  }
+
+  begin(start: SpanStart): void {
+    this.#stack.push(this.#add(start, false));
+  }
+
+  end(): void {
+    this.#spans[this.#stack.pop()!]!.end = this.#now();
+  }
+
+  open(start: SpanStart): () => void {
+    const span = this.#spans[this.#add(start, true)]!;
+    return () => {
+      span.end = this.#now();
+    };
+  }
+
+  /** Everything so far. What is still under way ends now. */
+  stop(): { readonly spans: readonly Span[]; readonly duration: number } {
+    this.#unsubscribe();
+    const duration = this.#now();
+    for (const span of this.#spans) span.end = Math.min(span.end, duration);
+    return { spans: this.#spans, duration };
+  }
+
+  #add({ kind, name, device, at, bytes = 0 }: SpanStart, isAsync: boolean): number {
+    this.#spans.push({
+      ...{ kind, name, device, at, bytes, isAsync },
+      start: this.#now(),
+      end: Number.POSITIVE_INFINITY,
+      parent: this.#stack.at(-1) ?? -1,
+      allocated: 0,
+    });
+    return this.#spans.length - 1;
+  }
+
+  #now(): number {
+    return performance.now() - this.#began;
+  }
+}

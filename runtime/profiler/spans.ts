@@ -1,0 +1,66 @@
+import type { UserPosition } from '../errors/position.ts';
+
+/**
+ * What a stretch of time was spent on: an op with all that belongs to it, its kernel alone, a run of a
+ * program, a node of backward, bytes that travel, compiling, or what the user named.
+ */
+export type SpanKind = 'op' | 'kernel' | 'program' | 'backward' | 'copy' | 'compile' | 'user';
+
+export interface SpanStart {
+  readonly kind: SpanKind;
+  readonly name: string;
+  /** Where it ran: the name of a device, or `host`. */
+  readonly device: string;
+  readonly at?: UserPosition | undefined;
+  /** Of a copy: how many travel. */
+  readonly bytes?: number;
+}
+
+/** Gets every span while profiling is on. */
+export interface SpanSink {
+  /** Spans that begin before its `end` lie inside it. */
+  begin(start: SpanStart): void;
+  end(): void;
+  /** One that ends when others do not wait for it; nothing lies inside it. Answers what ends it. */
+  open(start: SpanStart): () => void;
+}
+
+/** Where time goes is told to at most one sink; nothing is built while there is none. */
+class Spans {
+  #sink: SpanSink | null = null;
+  /** True while somebody profiles. Ask before making a closure for `around`. */
+  active = false;
+
+  get sink(): SpanSink | null {
+    return this.#sink;
+  }
+
+  set sink(sink: SpanSink | null) {
+    this.#sink = sink;
+    this.active = sink !== null;
+  }
+
+  /** Runs `body` as one span. */
+  around<T>(start: SpanStart, body: () => T): T {
+    const sink = this.#sink;
+    if (!sink) return body();
+    sink.begin(start);
+    try {
+      return body();
+    } finally {
+      sink.end();
+    }
+  }
+
+  /** The same for what ends later. */
+  async aroundAsync<T>(start: SpanStart, body: () => Promise<T>): Promise<T> {
+    const end = this.#sink?.open(start);
+    try {
+      return await body();
+    } finally {
+      end?.();
+    }
+  }
+}
+
+export const spans = new Spans();

@@ -1,0 +1,47 @@
+import { writeFileSync } from 'node:fs';
+import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { profile } from '../../runtime/profiler/profiler.ts';
+import type { SortKey } from '../../runtime/profiler/rows.ts';
+import { Captured } from '../captured-function.ts';
+import { loadFunction } from './load-function.ts';
+
+interface ProfileOptions {
+  readonly function?: string;
+  readonly calls: string;
+  readonly warmup: string;
+  readonly sort: string;
+  readonly limit: string;
+  readonly eager?: boolean;
+  readonly trace?: string;
+  readonly json?: string;
+}
+
+/** `tostatic profile`: where the time of an exported function goes, captured or eagerly. */
+export async function profileFile(file: string, options: ProfileOptions): Promise<void> {
+  const calls = count('--calls', options.calls, 1);
+  const warmup = count('--warmup', options.warmup, 0);
+  const limit = count('--limit', options.limit, 1);
+  const { fn, inputs } = await loadFunction(file, options.function);
+  const captured = options.eager ? null : new Captured(fn, {});
+  const run = async (times: number) => {
+    for (let i = 0; i < times; i++) {
+      await (captured ? captured.call(undefined, inputs()) : fn(...inputs()));
+    }
+  };
+  await run(warmup);
+  const { profile: recorded } = await profile(() => run(calls));
+  process.stdout.write(`${recorded.report({ sort: options.sort as SortKey, limit })}\n`);
+  if (options.trace) writeFileSync(options.trace, JSON.stringify(recorded.trace()));
+  if (options.json) writeFileSync(options.json, `${JSON.stringify(recorded)}\n`);
+}
+
+function count(option: string, text: string, least: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= least) return value;
+  throw new ArgumentError({
+    what: `profile: ${option} is not a count`,
+    given: `${option} ${text}`,
+    expected: `an integer from ${least}`,
+    remedy: 'leave it out',
+  });
+}
