@@ -35,6 +35,13 @@ export {
 } from './errors/errors.ts';
 export { InvariantError } from './errors/invariant.ts';
 export type { UserPosition } from './errors/position.ts';
+export {
+  type Dim,
+  type DimSpec,
+  type InputSpec,
+  TensorSpec,
+  tensorSpec,
+} from './input-spec/spec.ts';
 export type { MemoryEvent } from './memory/events.ts';
 export * as memory from './memory/memory.ts';
 export type { MemoryStats } from './memory/stats.ts';

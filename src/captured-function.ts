@@ -1,5 +1,6 @@
 import { ArgumentError, CaptureError, DataError } from '../runtime/errors/errors.ts';
 import { formatPosition, type UserPosition } from '../runtime/errors/position.ts';
+import { checkInputs } from '../runtime/input-spec/check.ts';
 import { events } from '../runtime/memory/events.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
 import { spans } from '../runtime/profiler/spans.ts';
@@ -10,7 +11,6 @@ import type { Frame } from './bytecode/frame.ts';
 import { usesSuper } from './bytecode/uses-super.ts';
 import { codeOf } from './code-cache.ts';
 import { logBreak, logFallback, logMiss, logPart } from './explain/log-events.ts';
-import { checkInputs } from './input-spec/check.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { awaitedBy, resumeWith } from './resume/async-frame.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';

@@ -4,13 +4,6 @@ export * from '../runtime/index.ts';
 export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
 export type { ToStaticOptions } from './captured-function.ts';
 export { FullGraphError } from './full-graph/full-graph-error.ts';
-export {
-  type Dim,
-  type DimSpec,
-  type InputSpec,
-  TensorSpec,
-  tensorSpec,
-} from './input-spec/spec.ts';
 export { refcounted } from './lab/eager-refcount.ts';
 export {
   type MemoryChoice,

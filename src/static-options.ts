@@ -1,7 +1,7 @@
 import { ArgumentError } from '../runtime/errors/errors.ts';
+import type { InputSpec } from '../runtime/input-spec/spec.ts';
 import { fallbackFromEnvironment, minGraphSizeFromEnvironment } from './environment.ts';
 import type { Dynamic } from './guards/number-history.ts';
-import type { InputSpec } from './input-spec/spec.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 
 export interface ToStaticOptions {

@@ -1,6 +1,6 @@
-import { ArgumentError, DTypeError, ShapeError } from '../../runtime/errors/errors.ts';
-import { formatSpec } from '../../runtime/tensor/meta.ts';
-import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { type Dim, type InputSpec, printDims, TensorSpec } from './spec.ts';
 
 /** A size that a name stands for in this call, and where it was found. */
