@@ -21,6 +21,7 @@ import { OwnedTensors } from './resume/owned-tensors.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
 import { Suspended } from './resume/suspended.ts';
 import { catchIn } from './resume/unwind.ts';
+import type { CompiledFunction } from './save/program-to-save.ts';
 import { type StaticSettings, settingsOf, type ToStaticOptions } from './static-options.ts';
 import { type CapturedStats, StatsCounter } from './stats.ts';
 import { isNotToStatic, toStaticEnabled } from './traces/policy.ts';
@@ -109,6 +110,18 @@ export class Captured {
 
   get parts(): readonly CompiledPart[] {
     return this.#translator.parts;
+  }
+
+  /** What is compiled for calls on this receiver, and the frame of such a call, to save it. */
+  compiledFor(thisValue: unknown): CompiledFunction | null {
+    const code = this.code && this.#withHomeObject(this.code, thisValue);
+    if (!code) return null;
+    const { closure, boundThis, boundArgs } = code;
+    const frames = [activate(closure, boundThis ? boundThis.value : thisValue, boundArgs)];
+    const { name } = this;
+    const inputSpec = this.options.inputSpec ?? null;
+    const entries = this.#points.at(frames).entries.flatMap(({ compiled }) => compiled);
+    return { name, inputSpec, entries, frames, bound: boundArgs.length };
   }
 
   stats(): CapturedStats {

@@ -11,6 +11,7 @@ export {
   type MemoryPreset,
   memoryPresets,
 } from './programs/memory-options.ts';
+export { save } from './save/save.ts';
 export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';
 export { type StaticFunction, toStatic } from './to-static.ts';
 export type { BreakReason, BreakRecord } from './traces/graph-break.ts';

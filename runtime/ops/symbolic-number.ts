@@ -27,6 +27,16 @@ export class ScalarTable {
   readonly #known = new Map<string, ScalarId>();
   #inputs = 0;
 
+  /** A table with these nodes, and the values that they had. */
+  static of(nodes: Iterable<readonly [node: ScalarNode, value: number]>): ScalarTable {
+    const table = new ScalarTable();
+    for (const [node, value] of nodes) {
+      table.nodes.push(node);
+      table.values.push(value);
+    }
+    return table;
+  }
+
   /** The next scalar input, with its value at present. */
   input(value: number): SymbolicNumber {
     const index = this.#inputs++;

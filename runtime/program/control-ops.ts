@@ -73,3 +73,8 @@ interface EffectSite {
   readonly op: OpRecord;
   readonly regions?: readonly Region[];
 }
+
+/** All of them by name. */
+export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
+  [condOp, whileOp, condBackwardOp, whileBackwardOp, assertOp, printOp].map((op) => [op.name, op]),
+);

@@ -5,6 +5,7 @@ import {
   type ScalarNode,
   type ScalarTable,
 } from '../ops/symbolic-number.ts';
+import type { PlannedSubgraph } from './plan.ts';
 import type { ProgramOp } from './program.ts';
 
 /** The table that the symbolic attributes of a program's ops belong to; undefined when there are none. */
@@ -13,6 +14,16 @@ export function scalarTableOf(ops: Iterable<ProgramOp>): ScalarTable | undefined
     for (const value of Object.values(attrs)) if (isSymbolic(value)) return value.table;
   }
   return undefined;
+}
+
+/** The same for everything that a subgraph runs, branches and loop bodies included. */
+export function scalarTableIn(planned: PlannedSubgraph): ScalarTable | undefined {
+  return scalarTableOf(opsOf(planned));
+}
+
+function opsOf({ forward, backward }: PlannedSubgraph): ProgramOp[] {
+  const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
+  return steps.flatMap(({ op, regions = [] }) => [op, ...regions.flatMap(opsOf)]);
 }
 
 type Evaluate = (inputs: readonly number[], values: Float64Array) => void;

@@ -2,8 +2,8 @@ import { gradEnabled } from '../autograd/grad-mode.ts';
 import { targetOf } from '../autograd/node.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
-import type { ProgramOp, ValueId } from '../program/program.ts';
-import { ScalarProgram, scalarTableOf } from '../program/scalars.ts';
+import type { ValueId } from '../program/program.ts';
+import { ScalarProgram, scalarTableIn } from '../program/scalars.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
@@ -26,7 +26,7 @@ export class Subgraph {
 
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
-    this.#scalars = new ScalarProgram(scalarTableOf(opsOf(planned)));
+    this.#scalars = new ScalarProgram(scalarTableIn(planned));
     this.scopes = new ScopePool(planned.values.length, this.#scalars.size);
     this.#forward = new Executable(planned.forward, planned.values);
     const [first] = planned.forward.steps;
@@ -87,10 +87,4 @@ export class Subgraph {
       if (gradOutputs[index] !== null) output.setGradEdge({ node, index });
     });
   }
-}
-
-/** Also those of branches and loop bodies. */
-function opsOf({ forward, backward }: PlannedSubgraph): ProgramOp[] {
-  const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
-  return steps.flatMap(({ op, regions = [] }) => [op, ...regions.flatMap(opsOf)]);
 }

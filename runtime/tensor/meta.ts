@@ -1,6 +1,6 @@
 import type { Device } from '../device/device.ts';
 import { type DType, dtypes } from './dtype.ts';
-import { contiguousStrides, formatShape, isContiguous, type Shape } from './shape.ts';
+import { contiguousStrides, formatShape, isContiguous, type Shape, sameShape } from './shape.ts';
 
 /** Everything about a tensor but its data: enough to infer shapes and to choose a kernel. */
 export interface TensorMeta {
@@ -31,4 +31,8 @@ export function isContiguousMeta(meta: TensorMeta): boolean {
 /** `f32[2,4]` */
 export function formatSpec(spec: TensorSpec): string {
   return `${dtypes[spec.dtype].short}${formatShape(spec.shape)}`;
+}
+
+export function sameSpec(a: TensorSpec, b: TensorSpec): boolean {
+  return a.dtype === b.dtype && sameShape(a.shape, b.shape);
 }

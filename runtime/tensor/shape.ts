@@ -115,3 +115,9 @@ export function normalizeDim(dim: number, rank: number, op: string): number {
   }
   return result;
 }
+
+/** Elements that a tensor's place spans, from its first to its last. */
+export function extentOf(shape: Shape, strides: readonly number[]): number {
+  if (sizeOf(shape) === 0) return 0;
+  return shape.reduce((sum, size, d) => sum + (size - 1) * strides[d]!, 1);
+}

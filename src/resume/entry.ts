@@ -3,7 +3,7 @@ import type { Holder } from '../../runtime/memory/holder.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import { GuardSet } from '../guards/guard.ts';
+import { type Guard, GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
@@ -18,6 +18,12 @@ import type { SubgraphVariants } from './subgraph-variants.ts';
 export type EntryOutcome =
   | { readonly kind: 'return'; readonly value: unknown }
   | { readonly kind: 'break'; readonly frames: Frame[] };
+
+/** An entry with all that must hold for it. */
+export interface GuardedEntry {
+  readonly entry: Entry;
+  readonly guards: readonly Guard[];
+}
 
 /** One compiled way through the code from an entry point: what must hold, what runs, what follows. */
 export class Entry {
@@ -64,6 +70,10 @@ export class Entry {
   /** For printing. */
   get names(): SourceNames {
     return this.result;
+  }
+
+  get compiled(): GuardedEntry[] {
+    return [{ entry: this, guards: this.guards.guards }];
   }
 
   /** Itself when its guards hold. */

@@ -1,11 +1,17 @@
 import type { Frame } from '../bytecode/frame.ts';
-import { GuardSet } from '../guards/guard.ts';
+import { type Guard, GuardSet } from '../guards/guard.ts';
 import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
-import type { Entry } from './entry.ts';
+import type { Entry, GuardedEntry } from './entry.ts';
 
 /** More sets of sizes than this at one entry: the one used longest ago is compiled again when it returns. */
 const sizesLimit = 32;
+
+/** An entry and the sizes that it is for. */
+interface Sized {
+  readonly entry: Entry | null;
+  readonly values: readonly unknown[];
+}
 
 /** The entries of one trace, one for each set of sizes: kernels and plans know their sizes exactly. */
 export class SizedEntries {
@@ -14,7 +20,7 @@ export class SizedEntries {
   readonly #compile: (result: TraceResult) => Entry | null;
   readonly #keys: readonly Reader[];
   /** Null: the trace doesn't fit those sizes. In the order of last use. */
-  readonly #entries = new Map<string, Entry | null>();
+  readonly #entries = new Map<string, Sized>();
   /** The sizes of the last call. */
   readonly #last: unknown[];
   #lastEntry: Entry | null = null;
@@ -55,16 +61,28 @@ export class SizedEntries {
 
   #entryFor(frames: readonly Frame[]): Entry | null {
     const key = this.#last.map((size) => (Object.is(size, -0) ? '-0' : String(size))).join();
-    let entry = this.#entries.get(key);
-    if (entry === undefined) {
+    let sized = this.#entries.get(key);
+    if (sized === undefined) {
       const result = this.#resized.at(frames);
-      entry = result && this.#compile(result);
+      sized = { entry: result && this.#compile(result), values: [...this.#last] };
       if (this.#entries.size >= sizesLimit) {
         this.#entries.delete(this.#entries.keys().next().value!);
       }
     }
     this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    return entry;
+    this.#entries.set(key, sized);
+    return sized.entry;
+  }
+
+  /** What is compiled, with all guards of each: the sizes that it is for are among them. */
+  get compiled(): GuardedEntry[] {
+    const { keys, guards } = this.#resized;
+    return [...this.#entries.values()].flatMap(({ entry, values }) => {
+      if (!entry) return [];
+      const sizes = keys.map((source, i): Guard => {
+        return { kind: 'value', source, value: values[i] as number };
+      });
+      return [{ entry, guards: [...guards, ...sizes, ...entry.guards.guards] }];
+    });
   }
 }

@@ -44,6 +44,12 @@ export class SubgraphVariants {
     return subgraph.run(inputs, takes ? donated : 0, numbers);
   }
 
+  /** For callers that can't tell which inputs are one memory, and hand none over. */
+  get portable(): Subgraph {
+    const mayDiffer = this.written.length > 0 && this.usual.planned.forward.reordered;
+    return mayDiffer ? this.#sourceOrder() : this.usual;
+  }
+
   #choose(inputs: readonly Tensor[], donated: number): Subgraph {
     const mayDiffer = this.written.length > 0 && this.usual.planned.forward.reordered;
     if (mayDiffer && isAliased(inputs, this.written)) return this.#sourceOrder();

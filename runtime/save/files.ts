@@ -1,0 +1,49 @@
+import { DataError } from '../errors/errors.ts';
+
+/** Files of Node, found when they are asked for: a page has none. */
+function files(use: string): typeof import('node:fs/promises') {
+  const found = globalThis.process?.getBuiltinModule?.('node:fs/promises');
+  if (found) return found;
+  throw new DataError({
+    what: `${use}: there are no files here`,
+    given: 'a path outside of Node',
+    expected: 'the bytes themselves',
+    remedy: 'pass the bytes of a fetch() to load(), and offer those of save() as a download',
+  });
+}
+
+/** Throws DataError when it can't be read. */
+export async function readBytes(path: string | URL): Promise<Uint8Array> {
+  const { readFile } = files('load');
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new DataError({
+      what: 'load: the file cannot be read',
+      given: String(path),
+      expected: 'a file that save() has made',
+      remedy: 'check the path',
+      cause,
+    });
+  }
+}
+
+/** Whole or not at all: a reader never sees half a file. Throws DataError when it can't be written. */
+export async function writeBytes(path: string | URL, bytes: Uint8Array): Promise<void> {
+  const { rename, rm, writeFile } = files('save');
+  const unfinished =
+    path instanceof URL ? new URL(`${path.href}.unfinished`) : `${path}.unfinished`;
+  try {
+    await writeFile(unfinished, bytes);
+    await rename(unfinished, path);
+  } catch (cause) {
+    await rm(unfinished, { force: true }).catch(() => {});
+    throw new DataError({
+      what: 'save: the file cannot be written',
+      given: String(path),
+      expected: 'a path in a folder that can be written to',
+      remedy: 'check the path',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import type { UserPosition } from '../errors/position.ts';
+import type { Attrs, AttrValue } from '../ops/define-op.ts';
+import { isSymbolic, type ScalarTable } from '../ops/symbolic-number.ts';
+import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
+import { scalarTableIn } from '../program/scalars.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import { contiguousStrides, sameShape } from '../tensor/shape.ts';
+import { encodePrimitive } from './primitive.ts';
+
+/**
+ * Planned programs as JSON. A graph's regions come before it in the list, so that no graph can be inside
+ * itself; a forward op and the op that undoes it name the same ones.
+ */
+export class GraphWriter {
+  readonly graphs: unknown[] = [];
+  readonly #known = new Map<PlannedSubgraph, number>();
+
+  /** The graph's number in the list. */
+  add(planned: PlannedSubgraph): number {
+    const known = this.#known.get(planned);
+    if (known !== undefined) return known;
+    const { values, forward, backward } = planned;
+    const scalars = scalarTableIn(planned);
+    const graph = {
+      values: values.map(encodeMeta),
+      ...(scalars && { scalars: encodeScalars(scalars) }),
+      forward: this.#plan(forward),
+      ...(backward && { backward: this.#backward(backward) }),
+    };
+    const index = this.graphs.push(graph) - 1;
+    this.#known.set(planned, index);
+    return index;
+  }
+
+  #backward({ plan, retainingPlan, saved, gradOutputs, gradInputs }: BackwardPart): unknown {
+    return {
+      plan: this.#plan(plan),
+      retainingPlan: this.#plan(retainingPlan),
+      withData: saved.withData,
+      noNeedBuffer: saved.noNeedBuffer,
+      gradOutputs,
+      gradInputs,
+    };
+  }
+
+  #plan({ steps, predicted, ...rest }: Plan): unknown {
+    const { peakBytes, lowerBoundBytes, savedBytes, outputBytes } = predicted;
+    return {
+      inputs: rest.inputs,
+      steps: steps.map((step) => this.#step(step)),
+      outputs: rest.outputs,
+      unusedInputs: rest.unusedInputs,
+      freesAtEnd: rest.freesAtEnd,
+      arenaBytes: rest.arenaBytes,
+      reordered: rest.reordered,
+      predicted: [peakBytes, lowerBoundBytes, savedBytes, outputBytes],
+    };
+  }
+
+  #step({ op, reuses, frees, places, regions }: Step): unknown {
+    const attrs = Object.keys(op.attrs).length > 0 ? encodeAttrs(op.attrs) : undefined;
+    const has = (list: readonly (number | null)[] | undefined) => list?.some((id) => id !== null);
+    return {
+      op: op.op.name,
+      inputs: op.inputs,
+      outputs: op.outputs,
+      ...(attrs && { attrs }),
+      ...(op.at && { at: shortPosition(op.at) }),
+      ...(has(reuses) && { reuses }),
+      ...(frees.length > 0 && { frees }),
+      ...(has(places) && { places }),
+      ...(regions && { regions: regions.map((region) => this.add(region)) }),
+    };
+  }
+}
+
+function encodeMeta(meta: TensorMeta): unknown {
+  const isUsual = sameShape(meta.strides, contiguousStrides(meta.shape));
+  const strides = isUsual ? null : meta.strides;
+  return [meta.dtype, meta.shape, strides, meta.offset];
+}
+
+/** Nothing of the machine it was made on: the file's own name, without its folders. */
+function shortPosition({ file, line, column }: UserPosition): unknown {
+  return [file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1), line, column];
+}
+
+function encodeAttrs(attrs: Attrs): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(attrs).map(([name, value]) => [name, encodeAttr(value)]),
+  );
+}
+
+function encodeAttr(value: AttrValue): unknown {
+  if (isSymbolic(value)) return { scalar: value.id };
+  if (Array.isArray(value)) return value.map((item: number) => encodePrimitive(item));
+  return encodePrimitive(value as number | boolean | string);
+}
+
+function encodeScalars({ nodes, values }: ScalarTable): unknown {
+  return nodes.map((node, id) => {
+    const value = encodePrimitive(values[id]!);
+    if (node.kind === 'input') return { input: node.index, value };
+    return node.kind === 'constant' ? { constant: value } : { fn: node.fn, args: node.args, value };
+  });
+}

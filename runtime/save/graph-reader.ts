@@ -1,0 +1,221 @@
+import type { Device } from '../device/device.ts';
+import type { UserPosition } from '../errors/position.ts';
+import { type Attrs, type AttrValue, type OpRecord, opTable } from '../ops/define-op.ts';
+import { scalarFunctions } from '../ops/scalar-functions.ts';
+import {
+  type ScalarId,
+  type ScalarNode,
+  ScalarTable,
+  SymbolicNumber,
+} from '../ops/symbolic-number.ts';
+import { controlOps } from '../program/control-ops.ts';
+import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
+import type { ProgramOp, Region, ValueId } from '../program/program.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import { contiguousStrides } from '../tensor/shape.ts';
+import type { Field } from './field.ts';
+import { readNumber, readPrimitive } from './primitive.ts';
+import { dtypeNames, maxRank } from './tensors.ts';
+
+const safe = Number.MAX_SAFE_INTEGER;
+
+/** A graph of a file, and its scalar inputs. */
+export interface ReadGraph {
+  readonly planned: PlannedSubgraph;
+  /** How many numbers of the host a run takes. */
+  readonly scalarInputs: number;
+}
+
+/**
+ * Planned programs from JSON, on a device. Every name, number and reference is looked at; that they fit
+ * together is what `verifySubgraph` holds.
+ */
+export function readGraphs(field: Field, device: Device): ReadGraph[] {
+  const graphs: ReadGraph[] = [];
+  for (const each of field.items()) graphs.push(new GraphReader(each, device, graphs).read());
+  return graphs;
+}
+
+class GraphReader {
+  readonly #field: Field;
+  readonly #values: readonly TensorMeta[];
+  readonly #scalars: ScalarTable | null;
+  readonly #earlier: readonly ReadGraph[];
+
+  constructor(field: Field, device: Device, earlier: readonly ReadGraph[]) {
+    this.#field = field;
+    this.#earlier = earlier;
+    this.#values = field
+      .get('values')
+      .items()
+      .map((value) => readMeta(value, device));
+    this.#scalars = field.has('scalars') ? readScalars(field.get('scalars')) : null;
+  }
+
+  read(): ReadGraph {
+    const forward = this.#plan(this.#field.get('forward'));
+    const backward = this.#field.has('backward')
+      ? this.#backward(this.#field.get('backward'))
+      : null;
+    const inputs = this.#scalars?.nodes.filter(({ kind }) => kind === 'input').length ?? 0;
+    return { planned: { values: this.#values, forward, backward }, scalarInputs: inputs };
+  }
+
+  #backward(field: Field): BackwardPart {
+    return {
+      plan: this.#plan(field.get('plan')),
+      retainingPlan: this.#plan(field.get('retainingPlan')),
+      saved: {
+        withData: this.#ids(field.get('withData')),
+        noNeedBuffer: this.#ids(field.get('noNeedBuffer')),
+      },
+      gradOutputs: field
+        .get('gradOutputs')
+        .items()
+        .map((id) => this.#idOrNull(id)),
+      gradInputs: field
+        .get('gradInputs')
+        .items()
+        .map((id) => this.#idOrNull(id)),
+    };
+  }
+
+  #plan(field: Field): Plan {
+    const [peakBytes, lowerBoundBytes, savedBytes, outputBytes] = field
+      .get('predicted')
+      .tuple(4)
+      .map((bytes) => bytes.int(-safe, safe)) as [number, number, number, number];
+    return {
+      inputs: this.#ids(field.get('inputs')),
+      steps: field
+        .get('steps')
+        .items()
+        .map((step) => this.#step(step)),
+      outputs: this.#ids(field.get('outputs')),
+      unusedInputs: this.#ids(field.get('unusedInputs')),
+      freesAtEnd: this.#ids(field.get('freesAtEnd')),
+      arenaBytes: field.get('arenaBytes').int(0, safe),
+      reordered: field.get('reordered').boolean(),
+      predicted: { peakBytes, lowerBoundBytes, savedBytes, outputBytes },
+    };
+  }
+
+  #step(field: Field): Step {
+    const outputs = this.#ids(field.get('outputs'));
+    const perOutput = <T>(name: string, read: (item: Field) => T): (T | null)[] => {
+      const list = field.get(name);
+      if (list.isMissing) return outputs.map(() => null);
+      return list.tuple(outputs.length).map((item) => (item.isNull ? null : read(item)));
+    };
+    const regions = field
+      .get('regions')
+      .optionalItems()
+      .map((index) => this.#earlier[index.int(0, this.#earlier.length - 1)]!.planned);
+    const op: ProgramOp = {
+      op: readOp(field.get('op')),
+      inputs: this.#ids(field.get('inputs')),
+      outputs,
+      attrs: this.#attrs(field.get('attrs')),
+      recordsGrad: false,
+      at: readPosition(field.get('at')),
+      ...(regions.length > 0 && { regions: regions.map(regionOf) }),
+    };
+    return {
+      op,
+      reuses: perOutput('reuses', (item) => this.#id(item)),
+      frees: field
+        .get('frees')
+        .optionalItems()
+        .map((id) => this.#id(id)),
+      places: perOutput('places', (item) => item.int(0, safe)),
+      ...(regions.length > 0 && { regions }),
+    };
+  }
+
+  #attrs(field: Field): Attrs {
+    if (field.isMissing) return {};
+    return Object.fromEntries(field.entries().map(([name, value]) => [name, this.#attr(value)]));
+  }
+
+  #attr(field: Field): AttrValue {
+    if (Array.isArray(field.value)) return field.items().map(readNumber);
+    if (field.has('scalar')) {
+      const table = this.#scalars;
+      if (!table) return field.fail('a graph with numbers of the host');
+      const id = field.get('scalar').int(0, table.nodes.length - 1);
+      return new SymbolicNumber(table, id as ScalarId);
+    }
+    const value = readPrimitive(field);
+    if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') {
+      return value;
+    }
+    return field.fail('a number, a text, true or false');
+  }
+
+  #ids(field: Field): ValueId[] {
+    return field.items().map((id) => this.#id(id));
+  }
+
+  #id(field: Field): ValueId {
+    return field.int(0, this.#values.length - 1) as ValueId;
+  }
+
+  #idOrNull(field: Field): ValueId | null {
+    return field.isNull ? null : this.#id(field);
+  }
+}
+
+function readMeta(field: Field, device: Device): TensorMeta {
+  const [dtype, dims, strides, offset] = field.tuple(4) as [Field, Field, Field, Field];
+  if (dims.items().length > maxRank) dims.fail(`at most ${maxRank} dimensions`);
+  const shape = dims.items().map((dim) => dim.int(0, safe));
+  // A product of sizes that is no exact number any more could pass for a smaller one.
+  const elements = shape.reduce((product, size) => product * Math.max(size, 1), 8);
+  if (!Number.isSafeInteger(elements)) dims.fail('a shape that can be counted');
+  return {
+    dtype: dtype.oneOf(dtypeNames),
+    shape,
+    strides: strides.isNull
+      ? contiguousStrides(shape)
+      : strides.tuple(shape.length).map((stride) => stride.int(0, safe)),
+    offset: offset.int(0, safe),
+    device,
+  };
+}
+
+function readOp(field: Field): OpRecord {
+  const name = field.string();
+  return opTable.get(name) ?? controlOps.get(name) ?? field.fail('the name of an operator');
+}
+
+function readPosition(field: Field): UserPosition | undefined {
+  if (field.isMissing) return undefined;
+  const [file, line, column] = field.tuple(3) as [Field, Field, Field];
+  return { file: file.string(), line: line.int(0, safe), column: column.int(0, safe) };
+}
+
+/** For printing: the program that a planned region runs. */
+function regionOf({ values, forward }: PlannedSubgraph): Region {
+  const { inputs, outputs, steps } = forward;
+  return { program: { values, inputs, outputs, ops: steps.map(({ op }) => op) }, joint: null };
+}
+
+function readScalars(field: Field): ScalarTable {
+  const known = field.items().map((item, id): readonly [ScalarNode, number] => {
+    if (item.has('constant')) {
+      const value = readNumber(item.get('constant'));
+      return [{ kind: 'constant', value }, value];
+    }
+    const value = readNumber(item.get('value'));
+    if (item.has('input')) return [{ kind: 'input', index: item.get('input').int(0, id) }, value];
+    const fn = item.get('fn').oneOf([...scalarFunctions.keys()]);
+    const args = item
+      .get('args')
+      .items()
+      .map((arg) => arg.int(0, id - 1) as ScalarId);
+    return [{ kind: 'apply', fn, args }, value];
+  });
+  const inputs = known.flatMap(([node]) => (node.kind === 'input' ? [node.index] : []));
+  if (inputs.some((index, i) => index !== i)) field.fail('inputs in their order');
+  return ScalarTable.of(known);
+}

@@ -1,0 +1,61 @@
+import { currentDevice, deviceNamed } from '../device/current.ts';
+import type { Device } from '../device/device.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { parseFile } from './container.ts';
+import { readBytes } from './files.ts';
+import type { LoadedProgram } from './loaded-program.ts';
+import { readProgram } from './program-format.ts';
+import { readTensors } from './tensors.ts';
+import { readValue } from './values.ts';
+
+export interface LoadFileOptions {
+  /** Where tensors are put and programs run: a device or its name. The current device when left out. */
+  readonly device?: Device | string;
+}
+
+/**
+ * What `save` has written: a program that runs without its source, or tensors and plain data. From a
+ * path or URL of a file, or from the bytes.
+ *
+ * Nothing of the file is evaluated, and everything in it is looked at before it is used. Throws DataError
+ * that names what is damaged and where.
+ */
+export async function load(
+  source: string | URL | Uint8Array | ArrayBuffer,
+  options: LoadFileOptions = {},
+): Promise<unknown> {
+  const bytes = await bytesFrom(source);
+  const { device = currentDevice() } = options;
+  const { header, data } = parseFile(bytes);
+  const target = typeof device === 'string' ? deviceNamed(device) : device;
+  const tensors = readTensors(header.get('tensors'), data, target);
+  try {
+    return header.has('program')
+      ? readProgram(header.get('program'), tensors, target)
+      : readValue(header.get('value'), tensors);
+  } catch (error) {
+    for (const tensor of tensors) tensor.dispose();
+    throw error;
+  }
+}
+
+/** The same for a file that must hold a program. Throws ArgumentError when it holds something else. */
+export async function loadProgram(
+  source: string | URL | Uint8Array | ArrayBuffer,
+  options: LoadFileOptions = {},
+): Promise<LoadedProgram> {
+  const loaded = await load(source, options);
+  if (typeof loaded === 'function') return loaded as LoadedProgram;
+  throw new ArgumentError({
+    what: 'loadProgram: the file holds no program',
+    given: 'tensors or plain data',
+    expected: 'a file that save() has made of a captured function',
+    remedy: 'use load() for it',
+  });
+}
+
+async function bytesFrom(source: string | URL | Uint8Array | ArrayBuffer): Promise<Uint8Array> {
+  if (source instanceof Uint8Array) return source;
+  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  return readBytes(source);
+}

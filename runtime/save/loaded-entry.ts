@@ -1,0 +1,195 @@
+import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
+import type { Device } from '../device/device.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import type { PlannedSubgraph } from '../program/plan.ts';
+import { skipNumbers } from '../random/seed.ts';
+import { Subgraph } from '../run-program/run-program.ts';
+import { keep } from '../tensor/lifetime.ts';
+import { formatSpec, isContiguousMeta, sameSpec } from '../tensor/meta.ts';
+import { sameShape } from '../tensor/shape.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { type CallValues, type Place, type PlaceReader, placeReader, printPlace } from './place.ts';
+import { compileItems, compileMakes, define, type RunResults, recipeReader } from './recipe.ts';
+import type { SavedEffect, SavedEntry } from './saved-entry.ts';
+import { compileGuard, describe, type GuardCheck, type Misfit } from './saved-guard.ts';
+
+type Change = () => void;
+
+/** One entry of a loaded program, ready to run. */
+export class LoadedEntry {
+  readonly saved: SavedEntry;
+  readonly planned: PlannedSubgraph | null;
+  readonly #checks: readonly GuardCheck[];
+  readonly #inputs: readonly PlaceReader[];
+  readonly #numbers: readonly PlaceReader[];
+  readonly #makes: (results: RunResults) => void;
+  readonly #result: (results: RunResults) => unknown;
+  readonly #effects: readonly ((results: RunResults) => Change)[];
+  readonly #device: Device;
+  /** Bound to its kernels at the first run. */
+  #subgraph: Subgraph | null = null;
+
+  constructor(saved: SavedEntry, planned: PlannedSubgraph | null, device: Device) {
+    this.saved = saved;
+    this.planned = planned;
+    this.#device = device;
+    this.#checks = saved.guards.map(compileGuard);
+    this.#inputs = saved.inputs.map(({ place }) => placeReader(place));
+    this.#numbers = saved.numbers.map(placeReader);
+    this.#makes = compileMakes(saved.makes);
+    this.#result = recipeReader(saved.result);
+    this.#effects = saved.effects.map(compileEffect);
+  }
+
+  /** Why this entry doesn't serve the call; undefined when it does. */
+  misfit(values: CallValues): Misfit | undefined {
+    let needsGrad = false;
+    for (let i = 0; i < this.#inputs.length; i++) {
+      const value = this.#inputs[i]!(values);
+      const wrong = this.#misfitOf(value, i, values);
+      if (wrong) return wrong;
+      needsGrad ||= (value as Tensor).requiresGrad;
+    }
+    if (needsGrad && gradEnabled() && !this.saved.gradMode) {
+      const given = 'a call that records gradients';
+      return { kind: 'other', given, expected: 'one inside noGrad, as when the program was made' };
+    }
+    for (const check of this.#checks) {
+      const wrong = check(values);
+      if (wrong) return wrong;
+    }
+    return undefined;
+  }
+
+  #misfitOf(value: unknown, i: number, { state }: CallValues): Misfit | undefined {
+    const { place, requiresGrad } = this.saved.inputs[i]!;
+    const meta = this.planned!.values[this.planned!.forward.inputs[i]!]!;
+    const name = () => printPlace(place, state);
+    const expected = `a ${formatSpec(meta)} tensor`;
+    if (!(value instanceof Tensor)) {
+      return { kind: 'other', given: `${name()} is ${describe(value)}`, expected };
+    }
+    if (!sameSpec(value, meta)) {
+      const kind = value.dtype === meta.dtype ? 'shape' : 'dtype';
+      return { kind, given: `${name()} is ${describe(value)}`, expected };
+    }
+    if (value.device !== this.#device) {
+      const given = `${name()} is on ${value.device.name}`;
+      return { kind: 'device', given, expected: `a tensor on ${this.#device.name}` };
+    }
+    if (!isContiguousMeta(meta) && !sameShape(value.strides, meta.strides)) {
+      const given = `${name()} has strides [${value.strides.join()}]`;
+      return { kind: 'shape', given, expected: `strides [${meta.strides.join()}]` };
+    }
+    if (value.requiresGrad && !requiresGrad && gradEnabled()) {
+      const given = `${name()} requires a gradient`;
+      return { kind: 'other', given, expected: 'none: the saved program gives no gradient to it' };
+    }
+    return undefined;
+  }
+
+  run(values: CallValues): unknown {
+    const inputs = this.#inputs.map((read) => read(values) as Tensor);
+    const numbers = this.#numbers.map((read) => read(values) as number);
+    if (numbers.some((number) => typeof number !== 'number')) throw notANumber(this.saved, values);
+    const outputs = this.planned ? this.#runProgram(this.planned, inputs, numbers) : [];
+    const { randomNumbers, reads } = this.saved;
+    if (randomNumbers > 0) skipNumbers(randomNumbers);
+    const results: RunResults = { ...values, outputs, made: [] };
+    this.#makes(results);
+    // Everything is read before anything changes.
+    const changes = this.#effects.map((read) => read(results));
+    const result = this.#result(results);
+    for (const change of changes) change();
+    for (const index of reads) outputs[index]!.dispose();
+    return result;
+  }
+
+  #runProgram(planned: PlannedSubgraph, inputs: Tensor[], numbers: number[]): readonly Tensor[] {
+    this.#subgraph ??= new Subgraph(planned);
+    const subgraph = this.#subgraph;
+    if (!gradEnabled() || inputs.some((input) => input.requiresGrad)) {
+      return subgraph.run(inputs, 0, numbers);
+    }
+    // Nobody asks for a gradient, so nothing is kept for one.
+    return noGrad(() => subgraph.run(inputs, 0, numbers));
+  }
+}
+
+function notANumber({ numbers }: SavedEntry, values: CallValues): ArgumentError {
+  const place = numbers.find((each) => typeof placeReader(each)(values) !== 'number')!;
+  const given = describe(placeReader(place)(values));
+  return new ArgumentError({
+    what: `${printPlace(place, values.state)} is no number`,
+    given,
+    expected: 'a number, as when the program was made',
+    remedy: 'pass what the function takes',
+  });
+}
+
+function compileEffect(effect: SavedEffect): (results: RunResults) => Change {
+  switch (effect.kind) {
+    case 'disposeOutput':
+      return ({ outputs }) => {
+        const tensor = outputs[effect.output]!;
+        return () => tensor.dispose();
+      };
+    case 'dispose': {
+      const read = placeReader(effect.place);
+      return (results) => {
+        const tensor = read(results);
+        return () => (tensor as Tensor).dispose();
+      };
+    }
+    case 'fill': {
+      const read = placeReader(effect.place);
+      const append = compileItems(effect.items);
+      return (results) => {
+        const array = read(results) as unknown[];
+        const items: unknown[] = [];
+        append(items, results);
+        return () => {
+          if (effect.from === 'start') array.length = 0;
+          const start = array.length;
+          array.length = start + items.length;
+          items.forEach((item, i) => {
+            array[start + i] = item;
+          });
+        };
+      };
+    }
+    case 'delete':
+      return changeProperty(effect.place, (object, key) => {
+        Reflect.deleteProperty(object, key);
+      });
+    case 'set': {
+      const read = recipeReader(effect.value);
+      const { place } = effect;
+      if (place.kind === 'state') {
+        return (results) => {
+          const value = read(results);
+          if (value instanceof Tensor) keep(value);
+          return () => results.state.set(place.index, value);
+        };
+      }
+      return (results) => {
+        const value = read(results);
+        return changeProperty(place, (object, key) => define(object, key, value))(results);
+      };
+    }
+  }
+}
+
+/** A property of what an argument holds. */
+function changeProperty(
+  place: Place,
+  change: (object: object, key: string) => void,
+): (results: RunResults) => Change {
+  if (place.kind !== 'argument') return () => () => {};
+  const key = place.path.at(-1)!;
+  const objectOf = placeReader({ ...place, path: place.path.slice(0, -1) });
+  return (results) => {
+    const object = objectOf(results) as object;
+    return () => change(object, key);
+  };
+}

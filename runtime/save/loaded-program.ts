@@ -1,0 +1,114 @@
+import type { Device } from '../device/device.ts';
+import {
+  ArgumentError,
+  DeviceError,
+  DTypeError,
+  type ErrorFacts,
+  ShapeError,
+} from '../errors/errors.ts';
+import { checkInputs } from '../input-spec/check.ts';
+import type { InputSpec } from '../input-spec/spec.ts';
+import { printProgram } from '../program/print.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { LoadedEntry } from './loaded-entry.ts';
+import type { CallValues } from './place.ts';
+import type { Primitive } from './primitive.ts';
+import type { ProgramState } from './program-state.ts';
+import type { Misfit } from './saved-guard.ts';
+
+/** A saved function that runs without its source and without the compiler. */
+export interface LoadedProgram {
+  /**
+   * Runs the program that was saved for such arguments. Throws ArgumentError, ShapeError, DTypeError or
+   * DeviceError when there is none, which names the argument, what was given and what is expected.
+   */
+  (...args: readonly unknown[]): unknown;
+  /** The function's name. */
+  readonly name: string;
+  /** What the arguments must be; null where the function was captured without one. */
+  readonly inputSpec: readonly InputSpec[] | null;
+  /** Parameters, buffers and other tensors from outside of the arguments, by name: the program's own. */
+  state(): Readonly<Record<string, Tensor>>;
+  /** What else a run reads from outside and changes: counters, flags. */
+  variables(): Readonly<Record<string, Primitive>>;
+  /** The tensors of the state that require a gradient, for an optimizer. */
+  parameters(): Tensor[];
+  /** The programs as text, one for each set of sizes and other facts that was saved. */
+  programs(): readonly string[];
+  /** Gives the state's memory back; the program can't run afterwards. */
+  dispose(): void;
+}
+
+/** What a file says of a program. */
+export interface ProgramParts {
+  readonly name: string;
+  readonly inputSpec: readonly InputSpec[] | null;
+  readonly state: ProgramState;
+  readonly entries: readonly LoadedEntry[];
+  readonly device: Device;
+}
+
+const partsOf = new WeakMap<object, ProgramParts>();
+
+/** What is behind a loaded program; undefined for anything else. */
+export function programParts(value: unknown): ProgramParts | undefined {
+  return typeof value === 'function' ? partsOf.get(value) : undefined;
+}
+
+export function loadedProgram(parts: ProgramParts): LoadedProgram {
+  const { name, inputSpec, state, entries } = parts;
+  let last = entries[0];
+  const run = (...args: readonly unknown[]): unknown => {
+    if (inputSpec) checkInputs(inputSpec, args);
+    const values: CallValues = { args, state };
+    if (last?.misfit(values)) {
+      const other = entries.find((entry) => !entry.misfit(values));
+      if (!other) throw noProgram(parts, values);
+      last = other;
+    }
+    if (!last) throw noProgram(parts, values);
+    return last.run(values);
+  };
+  Object.defineProperty(run, 'name', { value: name, configurable: true });
+  const program = Object.assign(run, {
+    inputSpec,
+    state: () => state.tensors(),
+    variables: () => state.variables(),
+    parameters: () => Object.values(state.tensors()).filter((tensor) => tensor.requiresGrad),
+    programs: () =>
+      entries.flatMap(({ planned }) => (planned ? [printProgram(programOf(planned))] : [])),
+    dispose: () => {
+      for (const tensor of Object.values(state.tensors())) tensor.dispose();
+    },
+  });
+  partsOf.set(program, parts);
+  return program;
+}
+
+function programOf({ values, forward }: NonNullable<LoadedEntry['planned']>) {
+  const { inputs, outputs, steps } = forward;
+  return { values, inputs, outputs, ops: steps.map(({ op }) => op) };
+}
+
+const errors: { readonly [K in Misfit['kind']]: new (facts: ErrorFacts) => Error } = {
+  shape: ShapeError,
+  dtype: DTypeError,
+  device: DeviceError,
+  other: ArgumentError,
+};
+
+/** Names what keeps each of the saved programs from the call. */
+function noProgram({ name, entries }: ProgramParts, values: CallValues): Error {
+  const misfits = entries.flatMap((entry) => entry.misfit(values) ?? []);
+  const texts = misfits.map(({ given, expected }) => [given, expected] as const);
+  const different = [...new Map(texts.map((text) => [text.join(), text])).values()];
+  const [first] = misfits;
+  const ErrorType = errors[first?.kind ?? 'other'];
+  return new ErrorType({
+    what: `${name || 'the loaded program'}: no program was saved for these arguments`,
+    given: [...new Set(different.map(([given]) => given))].join('; '),
+    expected: different.map(([, expected]) => expected).join(', or '),
+    remedy:
+      'pass what it was saved for, or call the function with such arguments before it is saved',
+  });
+}

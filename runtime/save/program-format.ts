@@ -1,0 +1,85 @@
+import type { Device } from '../device/device.ts';
+import type { InputSpec } from '../input-spec/spec.ts';
+import { verifySubgraph } from '../program/verify-plan.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import type { Field } from './field.ts';
+import type { GraphWriter } from './graph-format.ts';
+import { type ReadGraph, readGraphs } from './graph-reader.ts';
+import { LoadedEntry } from './loaded-entry.ts';
+import { type LoadedProgram, loadedProgram } from './loaded-program.ts';
+import { encodePrimitive, readPrimitive } from './primitive.ts';
+import { ProgramState, type StateEntry } from './program-state.ts';
+import { encodeEntry, readEntry, type SavedEntry } from './saved-entry.ts';
+import { encodeSpec, readSpec } from './spec-format.ts';
+import type { TensorWriter } from './tensors.ts';
+
+/** A program that is to be saved. */
+export interface ProgramToSave {
+  readonly name: string;
+  readonly inputSpec: readonly InputSpec[] | null;
+  readonly state: readonly StateEntry[];
+  readonly entries: readonly SavedEntry[];
+  readonly graphs: GraphWriter;
+}
+
+export function encodeProgram(program: ProgramToSave, tensors: TensorWriter): unknown {
+  const { name, inputSpec, state, entries, graphs } = program;
+  return {
+    name,
+    inputSpec: inputSpec?.map(encodeSpec) ?? null,
+    state: state.map((entry) => encodeState(entry, tensors)),
+    graphs: graphs.graphs,
+    entries: entries.map(encodeEntry),
+  };
+}
+
+function encodeState(entry: StateEntry, tensors: TensorWriter): unknown {
+  if ('gradientOf' in entry) return entry;
+  const { name, value } = entry;
+  if (value instanceof Tensor) return { name, tensor: tensors.add(value) };
+  return { name, value: encodePrimitive(value) };
+}
+
+/** A program of a file on a device. Throws DataError for anything that could not run. */
+export function readProgram(
+  field: Field,
+  tensors: readonly Tensor[],
+  device: Device,
+): LoadedProgram {
+  const graphs = readGraphs(field.get('graphs'), device);
+  graphs.forEach(({ planned }, i) => {
+    verifySubgraph(planned, `graph ${i}`);
+  });
+  const stateFields = field.get('state').items();
+  const state = stateFields.map((entry) => readState(entry, stateFields, tensors));
+  const entries = field
+    .get('entries')
+    .items()
+    .map((entry) => {
+      const saved = readEntry(entry, state.length, graphs);
+      return new LoadedEntry(saved, plannedOf(saved, graphs), device);
+    });
+  const inputSpec = field.get('inputSpec');
+  return loadedProgram({
+    name: field.get('name').string(),
+    inputSpec: inputSpec.isNull ? null : inputSpec.items().map((spec) => readSpec(spec)),
+    state: new ProgramState(state),
+    entries,
+    device,
+  });
+}
+
+function plannedOf({ graph }: SavedEntry, graphs: readonly ReadGraph[]): LoadedEntry['planned'] {
+  return graph === null ? null : graphs[graph]!.planned;
+}
+
+function readState(field: Field, all: readonly Field[], tensors: readonly Tensor[]): StateEntry {
+  const name = field.get('name').string();
+  if (field.has('tensor')) {
+    return { name, value: tensors[field.get('tensor').int(0, tensors.length - 1)]! };
+  }
+  if (!field.has('gradientOf')) return { name, value: readPrimitive(field.get('value')) };
+  const gradientOf = field.get('gradientOf').int(0, all.length - 1);
+  if (!all[gradientOf]!.has('tensor')) field.fail('a gradient of a tensor');
+  return { name, gradientOf };
+}

@@ -1,0 +1,65 @@
+import { invariant } from '../errors/invariant.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import type { Primitive } from './primitive.ts';
+
+/** One value from outside of the arguments: its own, or the gradient of a tensor of the state. */
+export type StateEntry =
+  | { readonly name: string; readonly value: Tensor | Primitive }
+  | { readonly name: string; readonly gradientOf: number };
+
+/** What a loaded program keeps from call to call: parameters, buffers, counters. */
+export class ProgramState {
+  readonly #entries: readonly StateEntry[];
+  readonly #values: unknown[];
+
+  constructor(entries: readonly StateEntry[]) {
+    this.#entries = entries;
+    this.#values = entries.map((entry) => ('value' in entry ? entry.value : undefined));
+  }
+
+  get(index: number): unknown {
+    const entry = this.#entries[index]!;
+    return 'value' in entry ? this.#values[index] : this.#tensor(entry.gradientOf).grad;
+  }
+
+  set(index: number, value: unknown): void {
+    const entry = this.#entries[index]!;
+    if ('value' in entry) this.#values[index] = value;
+    else this.#tensor(entry.gradientOf).grad = value as Tensor | null;
+  }
+
+  #tensor(index: number): Tensor {
+    const value = this.#values[index];
+    invariant(value instanceof Tensor, 'a gradient of a tensor');
+    return value;
+  }
+
+  nameOf(index: number): string {
+    return this.#entries[index]!.name;
+  }
+
+  /** As they are now, in their order. */
+  entries(): StateEntry[] {
+    return this.#entries.map((entry, i) =>
+      'value' in entry ? { name: entry.name, value: this.#values[i] as Tensor | Primitive } : entry,
+    );
+  }
+
+  /** The tensors by name; they are the program's own. */
+  tensors(): Readonly<Record<string, Tensor>> {
+    const found = this.entries().flatMap((entry) =>
+      'value' in entry && entry.value instanceof Tensor ? [[entry.name, entry.value] as const] : [],
+    );
+    return Object.fromEntries(found);
+  }
+
+  /** Everything that is no tensor, by name. */
+  variables(): Readonly<Record<string, Primitive>> {
+    const found = this.entries().flatMap((entry) =>
+      'value' in entry && !(entry.value instanceof Tensor)
+        ? [[entry.name, entry.value] as const]
+        : [],
+    );
+    return Object.fromEntries(found);
+  }
+}

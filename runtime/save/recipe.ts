@@ -1,0 +1,229 @@
+import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { numbersOf } from '../tensor/stored-numbers.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { Field } from './field.ts';
+import { type CallValues, encodePlace, type Place, placeReader, readPlace } from './place.ts';
+import { encodePrimitive, type Primitive, readNumber, readPrimitive } from './primitive.ts';
+
+/** A number of the host as a function of what a call finds. */
+export type SavedNumber =
+  | { readonly kind: 'constant'; readonly value: number }
+  | { readonly kind: 'place'; readonly place: Place }
+  | { readonly kind: 'apply'; readonly fn: string; readonly args: readonly SavedNumber[] };
+
+/** How to have a value after a run. */
+export type SavedRecipe =
+  | { readonly kind: 'constant'; readonly value: Primitive }
+  | { readonly kind: 'place'; readonly place: Place }
+  | { readonly kind: 'number'; readonly number: SavedNumber }
+  | { readonly kind: 'output'; readonly index: number }
+  | { readonly kind: 'scalar'; readonly index: number; readonly type: 'number' | 'boolean' }
+  | { readonly kind: 'made'; readonly index: number };
+
+/** An object that each call makes anew; its parts may be made ones, in a circle even. */
+export type SavedMake =
+  | { readonly kind: 'array'; readonly items: readonly (SavedRecipe | null)[] }
+  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, SavedRecipe])[] }
+  | { readonly kind: 'map'; readonly entries: readonly (readonly [SavedRecipe, SavedRecipe])[] }
+  | { readonly kind: 'set'; readonly items: readonly SavedRecipe[] };
+
+/** What recipes may name. */
+export interface Limits {
+  readonly states: number;
+  readonly outputs: number;
+  readonly makes: number;
+}
+
+export interface RunResults extends CallValues {
+  readonly outputs: readonly Tensor[];
+  readonly made: unknown[];
+}
+
+/** Expressions inside one another: more than people write. */
+const maxDepth = 200;
+
+export function encodeNumber(number: SavedNumber): unknown {
+  if (number.kind === 'constant') return { constant: encodePrimitive(number.value) };
+  if (number.kind === 'place') return { place: encodePlace(number.place) };
+  return { fn: number.fn, args: number.args.map(encodeNumber) };
+}
+
+export function readSavedNumber(field: Field, states: number, depth = 0): SavedNumber {
+  if (depth > maxDepth) field.fail(`expressions at most ${maxDepth} deep`);
+  if (field.has('constant')) return { kind: 'constant', value: readNumber(field.get('constant')) };
+  if (field.has('place')) return { kind: 'place', place: readPlace(field.get('place'), states) };
+  const fn = field.get('fn').string();
+  if (!scalarFunctions.has(fn)) field.get('fn').fail('the name of a function of numbers');
+  const args = field
+    .get('args')
+    .items()
+    .map((arg) => readSavedNumber(arg, states, depth + 1));
+  return { kind: 'apply', fn, args };
+}
+
+export function numberReader(number: SavedNumber): (values: CallValues) => number | boolean {
+  if (number.kind === 'constant') return () => number.value;
+  if (number.kind === 'place') {
+    return placeReader(number.place) as (values: CallValues) => number;
+  }
+  const fn = scalarFunctions.get(number.fn) as (...args: unknown[]) => number | boolean;
+  const args = number.args.map(numberReader);
+  return (values) => fn(...args.map((read) => read(values)));
+}
+
+export function encodeRecipe(recipe: SavedRecipe): unknown {
+  switch (recipe.kind) {
+    case 'constant':
+      return { constant: encodePrimitive(recipe.value) };
+    case 'place':
+      return { place: encodePlace(recipe.place) };
+    case 'number':
+      return { number: encodeNumber(recipe.number) };
+    case 'output':
+    case 'made':
+      return { [recipe.kind]: recipe.index };
+    case 'scalar':
+      return { scalar: recipe.index, type: recipe.type };
+  }
+}
+
+export function readRecipe(field: Field, limits: Limits): SavedRecipe {
+  const { states, outputs, makes } = limits;
+  if (field.has('constant')) {
+    return { kind: 'constant', value: readPrimitive(field.get('constant')) };
+  }
+  if (field.has('place')) return { kind: 'place', place: readPlace(field.get('place'), states) };
+  if (field.has('number')) {
+    return { kind: 'number', number: readSavedNumber(field.get('number'), states) };
+  }
+  if (field.has('output')) {
+    return { kind: 'output', index: field.get('output').int(0, outputs - 1) };
+  }
+  if (field.has('made')) return { kind: 'made', index: field.get('made').int(0, makes - 1) };
+  const index = field.get('scalar').int(0, outputs - 1);
+  return { kind: 'scalar', index, type: field.get('type').oneOf(['number', 'boolean']) };
+}
+
+export function recipeReader(recipe: SavedRecipe): (results: RunResults) => unknown {
+  switch (recipe.kind) {
+    case 'constant':
+      return () => recipe.value;
+    case 'place':
+      return placeReader(recipe.place);
+    case 'number':
+      return numberReader(recipe.number);
+    case 'output': {
+      const { index } = recipe;
+      return ({ outputs }) => outputs[index];
+    }
+    case 'made': {
+      const { index } = recipe;
+      return ({ made }) => made[index];
+    }
+    case 'scalar': {
+      const { index, type } = recipe;
+      return ({ outputs }) => {
+        const tensor = outputs[index]!;
+        const [value] = numbersOf(tensor.dataSync(), tensor.dtype);
+        return type === 'boolean' ? Boolean(value) : Number(value);
+      };
+    }
+  }
+}
+
+export function encodeMake(make: SavedMake): unknown {
+  const encode = (recipe: SavedRecipe | null) => recipe && encodeRecipe(recipe);
+  switch (make.kind) {
+    case 'array':
+    case 'set':
+      return { [make.kind]: make.items.map(encode) };
+    case 'object':
+      return { object: make.entries.map(([key, recipe]) => [key, encode(recipe)]) };
+    case 'map':
+      return { map: make.entries.map((entry) => entry.map(encode)) };
+  }
+}
+
+export function readMake(field: Field, limits: Limits): SavedMake {
+  const recipe = (item: Field) => readRecipe(item, limits);
+  const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2) as [Field, Field]);
+  if (field.has('array')) {
+    const items = field.get('array').items();
+    return { kind: 'array', items: items.map((item) => (item.isNull ? null : recipe(item))) };
+  }
+  if (field.has('set')) return { kind: 'set', items: field.get('set').items().map(recipe) };
+  if (field.has('map')) {
+    const entries = pairs(field.get('map'));
+    return { kind: 'map', entries: entries.map(([key, item]) => [recipe(key), recipe(item)]) };
+  }
+  const entries = pairs(field.get('object'));
+  return { kind: 'object', entries: entries.map(([key, item]) => [key.string(), recipe(item)]) };
+}
+
+/** Makes all objects of a call: empty first, then what is in them, so that circles close. */
+export function compileMakes(makes: readonly SavedMake[]): (results: RunResults) => void {
+  const fills = makes.map(compileFill);
+  return (results) => {
+    const { made } = results;
+    for (const { kind } of makes) made.push(emptyOf(kind));
+    for (let i = 0; i < fills.length; i++) fills[i]!(made[i], results);
+  };
+}
+
+function emptyOf(kind: SavedMake['kind']): unknown {
+  if (kind === 'array') return [];
+  if (kind === 'object') return {};
+  return kind === 'map' ? new Map() : new Set();
+}
+
+function compileFill(make: SavedMake): (made: unknown, results: RunResults) => void {
+  switch (make.kind) {
+    case 'array': {
+      const append = compileItems(make.items);
+      return (made, results) => append(made as unknown[], results);
+    }
+    case 'set': {
+      const readers = make.items.map(recipeReader);
+      return (made, results) => {
+        for (const read of readers) (made as Set<unknown>).add(read(results));
+      };
+    }
+    case 'map': {
+      const readers = make.entries.map((entry) => entry.map(recipeReader));
+      return (made, results) => {
+        for (const [key, item] of readers) {
+          (made as Map<unknown, unknown>).set(key!(results), item!(results));
+        }
+      };
+    }
+    case 'object': {
+      const readers = make.entries.map(([key, recipe]) => [key, recipeReader(recipe)] as const);
+      return (made, results) => {
+        for (const [key, read] of readers) define(made as object, key, read(results));
+      };
+    }
+  }
+}
+
+/** Appends elements; a missing one leaves a hole. */
+export function compileItems(
+  items: readonly (SavedRecipe | null)[],
+): (array: unknown[], results: RunResults) => void {
+  const readers = items.map((item) => item && recipeReader(item));
+  return (array, results) => {
+    for (const read of readers) {
+      if (read) array.push(read(results));
+      else array.length++;
+    }
+  };
+}
+
+/** Also for a key such as `__proto__`, which an assignment would take for something else. */
+export function define(object: object, key: string, value: unknown): void {
+  Object.defineProperty(object, key, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
+}

@@ -1,0 +1,49 @@
+import { DataWriter } from './container.ts';
+import { writeBytes } from './files.ts';
+import { GraphWriter } from './graph-format.ts';
+import { type LoadedProgram, type ProgramParts, programParts } from './loaded-program.ts';
+import { encodeProgram, type ProgramToSave } from './program-format.ts';
+import { TensorWriter } from './tensors.ts';
+import { encodeValue, type Savable } from './values.ts';
+
+/**
+ * The bytes of a file with a loaded program as it is now, or with tensors and plain data, such as
+ * `{ model: model.stateDict(), optimizer: optimizer.stateDict(), epoch }`. With a path they are written there, too.
+ */
+export async function save(
+  value: Savable | LoadedProgram,
+  path?: string | URL,
+): Promise<Uint8Array> {
+  const parts = programParts(value);
+  if (parts) return saveProgram(programToSave(parts), path);
+  const tensors = new TensorWriter();
+  return finish({ value: encodeValue(value, tensors) }, tensors, path);
+}
+
+export async function saveProgram(
+  program: ProgramToSave,
+  path: string | URL | undefined,
+): Promise<Uint8Array> {
+  const tensors = new TensorWriter();
+  return finish({ program: encodeProgram(program, tensors) }, tensors, path);
+}
+
+async function finish(
+  contents: object,
+  tensors: TensorWriter,
+  path: string | URL | undefined,
+): Promise<Uint8Array> {
+  const data = new DataWriter();
+  const bytes = data.file({ ...contents, tensors: await tensors.write(data) });
+  if (path !== undefined) await writeBytes(path, bytes);
+  return bytes;
+}
+
+/** A loaded program with its state as it is now. */
+function programToSave({ name, inputSpec, state, entries }: ProgramParts): ProgramToSave {
+  const graphs = new GraphWriter();
+  const saved = entries.map(({ saved, planned }) => {
+    return { ...saved, graph: planned && graphs.add(planned) };
+  });
+  return { name, inputSpec, state: state.entries(), entries: saved, graphs };
+}

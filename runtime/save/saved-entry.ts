@@ -1,0 +1,136 @@
+import type { Field } from './field.ts';
+import type { ReadGraph } from './graph-reader.ts';
+import { encodePlace, type Place, readPlace } from './place.ts';
+import {
+  encodeMake,
+  encodeRecipe,
+  type Limits,
+  readMake,
+  readRecipe,
+  type SavedMake,
+  type SavedRecipe,
+} from './recipe.ts';
+import { encodeGuard, readGuard, type SavedGuard } from './saved-guard.ts';
+
+/** A change to something that was there before, made after the run. */
+export type SavedEffect =
+  | { readonly kind: 'set'; readonly place: Place; readonly value: SavedRecipe }
+  | { readonly kind: 'delete'; readonly place: Place }
+  /** The elements of an array from its start or its end on; null: a hole. */
+  | {
+      readonly kind: 'fill';
+      readonly place: Place;
+      readonly from: 'start' | 'end';
+      readonly items: readonly (SavedRecipe | null)[];
+    }
+  | { readonly kind: 'dispose'; readonly place: Place }
+  | { readonly kind: 'disposeOutput'; readonly output: number };
+
+const effectKinds = ['set', 'delete', 'fill', 'dispose', 'disposeOutput'] as const;
+
+/** One way through the function: what it relies on, the program, and what follows from its results. */
+export interface SavedEntry {
+  /** Gradients were recorded when it was traced. */
+  readonly gradMode: boolean;
+  readonly guards: readonly SavedGuard[];
+  /** Per input of the program. */
+  readonly inputs: readonly { readonly place: Place; readonly requiresGrad: boolean }[];
+  /** The host's numbers that the program takes. */
+  readonly numbers: readonly Place[];
+  /** Number of the program in the file; null where there is nothing to compute. */
+  readonly graph: number | null;
+  readonly makes: readonly SavedMake[];
+  readonly effects: readonly SavedEffect[];
+  readonly result: SavedRecipe;
+  /** Outputs that are read for a number and given back. */
+  readonly reads: readonly number[];
+  /** How many numbers of the random stream a run draws. */
+  readonly randomNumbers: number;
+}
+
+export function encodeEntry(entry: SavedEntry): unknown {
+  return {
+    ...entry,
+    guards: entry.guards.map(encodeGuard),
+    inputs: entry.inputs.map(({ place, requiresGrad }) => ({
+      place: encodePlace(place),
+      requiresGrad,
+    })),
+    numbers: entry.numbers.map(encodePlace),
+    makes: entry.makes.map(encodeMake),
+    effects: entry.effects.map(encodeEffect),
+    result: encodeRecipe(entry.result),
+  };
+}
+
+function encodeEffect(effect: SavedEffect): unknown {
+  if (effect.kind === 'disposeOutput') return effect;
+  const place = encodePlace(effect.place);
+  if (effect.kind === 'set') return { ...effect, place, value: encodeRecipe(effect.value) };
+  if (effect.kind !== 'fill') return { ...effect, place };
+  return { ...effect, place, items: effect.items.map((item) => item && encodeRecipe(item)) };
+}
+
+/** Everything that the entry names is there. */
+export function readEntry(field: Field, states: number, graphs: readonly ReadGraph[]): SavedEntry {
+  const graphField = field.get('graph');
+  const graph = graphField.isNull ? null : graphField.int(0, graphs.length - 1);
+  const { planned, scalarInputs = 0 } = graph === null ? {} : graphs[graph]!;
+  const makes = field.get('makes').items();
+  const outputs = planned?.forward.outputs.length ?? 0;
+  const limits: Limits = { states, outputs, makes: makes.length };
+  const place = (item: Field) => readPlace(item, states);
+  const inputs = field.get('inputs').tuple(planned?.forward.inputs.length ?? 0);
+  return {
+    gradMode: field.get('gradMode').boolean(),
+    guards: field
+      .get('guards')
+      .items()
+      .map((guard) => readGuard(guard, states)),
+    inputs: inputs.map((input) => ({
+      place: place(input.get('place')),
+      requiresGrad: input.get('requiresGrad').boolean(),
+    })),
+    numbers: field.get('numbers').tuple(scalarInputs).map(place),
+    graph,
+    makes: makes.map((make) => readMake(make, limits)),
+    effects: field
+      .get('effects')
+      .items()
+      .map((effect) => readEffect(effect, limits)),
+    result: readRecipe(field.get('result'), limits),
+    reads: field
+      .get('reads')
+      .items()
+      .map((index) => index.int(0, outputs - 1)),
+    randomNumbers: field.get('randomNumbers').int(0, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function readEffect(field: Field, limits: Limits): SavedEffect {
+  const kind = field.get('kind').oneOf(effectKinds);
+  if (kind === 'disposeOutput') {
+    return { kind, output: field.get('output').int(0, limits.outputs - 1) };
+  }
+  const at = field.get('place');
+  const place = readPlace(at, limits.states);
+  const isProperty = place.kind === 'argument' && place.path.length > 0;
+  const fits = {
+    set: isProperty || place.kind === 'state',
+    delete: isProperty,
+    fill: place.kind === 'argument',
+    dispose: place.kind === 'argument' || place.kind === 'state',
+  };
+  if (!fits[kind]) at.fail('a place that can be changed');
+  if (kind === 'delete' || kind === 'dispose') return { kind, place };
+  if (kind === 'set') return { kind, place, value: readRecipe(field.get('value'), limits) };
+  return {
+    kind,
+    place,
+    from: field.get('from').oneOf(['start', 'end']),
+    items: field
+      .get('items')
+      .items()
+      .map((item) => (item.isNull ? null : readRecipe(item, limits))),
+  };
+}

@@ -1,0 +1,57 @@
+import { type Dim, type InputSpec, TensorSpec } from '../input-spec/spec.ts';
+import type { Field } from './field.ts';
+import { dtypeNames } from './tensors.ts';
+
+/** A specification of arguments as JSON: tensors, lists and objects, named so. */
+export function encodeSpec(spec: InputSpec): unknown {
+  if (spec === null) return null;
+  if (spec instanceof TensorSpec) {
+    const { shape, dtype, name } = spec;
+    return { tensor: { ...(shape && { shape }), ...(dtype && { dtype }), ...(name && { name }) } };
+  }
+  if (Array.isArray(spec)) return { list: (spec as readonly InputSpec[]).map(encodeSpec) };
+  return {
+    object: Object.entries(spec).map(([key, item]) => [key, encodeSpec(item as InputSpec)]),
+  };
+}
+
+const maxDepth = 100;
+
+export function readSpec(field: Field, depth = 0): InputSpec {
+  if (depth > maxDepth) field.fail(`a specification at most ${maxDepth} deep`);
+  if (field.isNull) return null;
+  if (field.has('list')) {
+    return field
+      .get('list')
+      .items()
+      .map((item) => readSpec(item, depth + 1));
+  }
+  if (field.has('object')) {
+    const entries = field
+      .get('object')
+      .items()
+      .map((entry) => {
+        const [key, item] = entry.tuple(2) as [Field, Field];
+        return [key.string(), readSpec(item, depth + 1)] as const;
+      });
+    return Object.fromEntries(entries);
+  }
+  const tensor = field.get('tensor');
+  const [shape, dtype, name] = [tensor.get('shape'), tensor.get('dtype'), tensor.get('name')];
+  return new TensorSpec(
+    shape.isMissing ? undefined : shape.items().map(readDim),
+    dtype.isMissing ? undefined : dtype.oneOf(dtypeNames),
+    name.isMissing ? undefined : name.string(),
+  );
+}
+
+function readDim(field: Field): Dim {
+  if (field.isNull || typeof field.value === 'string') return field.value as null | string;
+  if (typeof field.value === 'number') return field.int(0, Number.MAX_SAFE_INTEGER);
+  const [name, min, max] = [field.get('name'), field.get('min'), field.get('max')];
+  return {
+    ...(!name.isMissing && { name: name.string() }),
+    ...(!min.isMissing && { min: min.int(0, Number.MAX_SAFE_INTEGER) }),
+    ...(!max.isMissing && { max: max.int(0, Number.MAX_SAFE_INTEGER) }),
+  };
+}

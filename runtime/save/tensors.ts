@@ -1,0 +1,180 @@
+import type { Device } from '../device/device.ts';
+import { invariant } from '../errors/invariant.ts';
+import type { Holder } from '../memory/holder.ts';
+import { newHolder } from '../ops/eager.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray } from '../tensor/dtype.ts';
+import { keep } from '../tensor/lifetime.ts';
+import { contiguousMeta } from '../tensor/meta.ts';
+import { contiguousStrides } from '../tensor/shape.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import type { DataWriter } from './container.ts';
+import { badFile, type Field } from './field.ts';
+
+export const dtypeNames = Object.keys(dtypes) as readonly DType[];
+
+/** More dimensions than any tensor has. */
+export const maxRank = 64;
+
+/** One tensor of a file. Those of one storage show the same memory. */
+interface SavedTensor {
+  readonly storage: number;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  /** In elements of the storage. */
+  readonly offset: number;
+  readonly requiresGrad: boolean;
+}
+
+interface SavedStorage {
+  readonly dtype: DType;
+  readonly elements: number;
+  /** Where its bytes begin in the data of the file. */
+  readonly at: number;
+}
+
+export interface SavedTensors {
+  readonly storages: readonly SavedStorage[];
+  readonly tensors: readonly SavedTensor[];
+}
+
+/** The tensors of a file that is being written, each once; reading waits for the device. */
+export class TensorWriter {
+  readonly #tensors: Tensor[] = [];
+
+  /** The number under which the tensor is in the file. */
+  add(tensor: Tensor): number {
+    tensor.holderFor('save');
+    const known = this.#tensors.indexOf(tensor);
+    return known >= 0 ? known : this.#tensors.push(tensor) - 1;
+  }
+
+  async write(data: DataWriter): Promise<SavedTensors> {
+    const storages: SavedStorage[] = [];
+    const shared = sharedHolders(this.#tensors);
+    const known = new Map<Holder, number>();
+    const tensors: SavedTensor[] = [];
+    for (const tensor of this.#tensors) {
+      const { holder, shape, strides, offset, requiresGrad } = tensor;
+      const whole = holder && shared.has(holder) ? wholeOf(tensor) : null;
+      let storage = whole ? known.get(holder!) : undefined;
+      if (storage === undefined) {
+        const source = whole ?? tensor;
+        const values = await source.data();
+        storage = storages.length;
+        storages.push({
+          dtype: tensor.dtype,
+          elements: values.length,
+          at: data.add(bytesOf(values)),
+        });
+        if (whole) known.set(holder!, storage);
+      }
+      whole?.dispose();
+      const place = whole
+        ? { strides: [...strides], offset }
+        : { strides: contiguousStrides(shape), offset: 0 };
+      tensors.push({ storage, shape: [...shape], ...place, requiresGrad });
+    }
+    return { storages, tensors };
+  }
+}
+
+/** Memory that several of the tensors show. */
+function sharedHolders(tensors: readonly Tensor[]): ReadonlySet<Holder> {
+  const seen = new Set<Holder>();
+  const shared = new Set<Holder>();
+  for (const { holder } of tensors) {
+    if (!holder) continue;
+    if (seen.has(holder)) shared.add(holder);
+    seen.add(holder);
+  }
+  return shared;
+}
+
+/** All of the tensor's memory in a row. */
+function wholeOf({ holder, dtype, device }: Tensor): Tensor {
+  invariant(holder, 'a tensor with memory');
+  const elements = holder.bytes / device.elementBytes(dtype);
+  return new Tensor(contiguousMeta({ dtype, shape: [elements] }, device), holder.retain());
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/** The tensors of a file on a device. What they take is no more than the file has. */
+export function readTensors(field: Field, data: Uint8Array, device: Device): Tensor[] {
+  let end = 0;
+  const storages = field
+    .get('storages')
+    .items()
+    .map((storage) => {
+      const dtype = storage.get('dtype').oneOf(dtypeNames);
+      const elements = storage.get('elements').int(0, data.length);
+      const bytes = elements * dtypes[dtype].bytes;
+      const at = storage.get('at').int(end, data.length);
+      if (at + bytes > data.length) {
+        throw badFile(
+          storage.path,
+          `${bytes} bytes at ${at} of ${data.length}`,
+          'data in the file',
+        );
+      }
+      end = at + bytes;
+      return { dtype, elements, at };
+    });
+  const described = field
+    .get('tensors')
+    .items()
+    .map((tensor) => readTensor(tensor, storages));
+  const bases = new Map<number, Tensor>();
+  const made: Tensor[] = [];
+  try {
+    for (const { storage, requiresGrad, ...place } of described) {
+      const base = bases.get(storage) ?? upload(storages[storage]!, data, device);
+      bases.set(storage, base);
+      const { dtype, holder } = base;
+      const tensor = keep(new Tensor({ dtype, device, ...place }, holder!.retain()));
+      made.push(requiresGrad ? tensor.requiresGrad_() : tensor);
+    }
+    return made;
+  } catch (error) {
+    for (const tensor of made) tensor.dispose();
+    throw error;
+  } finally {
+    for (const base of bases.values()) base.dispose();
+  }
+}
+
+function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTensor {
+  const storage = field.get('storage').int(0, storages.length - 1);
+  const { elements, dtype } = storages[storage]!;
+  const dims = field.get('shape').items();
+  if (dims.length > maxRank) field.fail(`at most ${maxRank} dimensions`);
+  const shape = dims.map((dim) => dim.int(0, Number.MAX_SAFE_INTEGER));
+  const strides = field
+    .get('strides')
+    .tuple(shape.length)
+    .map((stride) => stride.int(0, Number.MAX_SAFE_INTEGER));
+  const offset = field.get('offset').int(0, elements);
+  const last = shape.reduce((sum, size, d) => sum + Math.max(size - 1, 0) * strides[d]!, offset);
+  const isEmpty = shape.includes(0);
+  if (!isEmpty && !(last < elements)) {
+    throw badFile(field.path, `element ${last} of ${elements}`, 'a tensor inside its storage');
+  }
+  const requiresGrad = field.get('requiresGrad').boolean();
+  if (requiresGrad && !dtypes[dtype].floating) field.fail('a gradient of floating numbers only');
+  return { storage, shape, strides, offset, requiresGrad };
+}
+
+function upload({ dtype, elements, at }: SavedStorage, data: Uint8Array, device: Device): Tensor {
+  const values = newTypedArray(dtype, elements);
+  bytesOf(values).set(data.subarray(at, at + values.byteLength));
+  // Truth values are 0 or 1 to every kernel.
+  if (dtype === 'bool' && values.some((value) => value > 1)) {
+    throw badFile('a storage of truth values', 'a byte above 1', '0 or 1');
+  }
+  const meta = contiguousMeta({ dtype, shape: [elements] }, device);
+  const tensor = new Tensor(meta, newHolder(device, dtype, [elements]));
+  device.upload(values, meta, tensor);
+  return tensor;
+}

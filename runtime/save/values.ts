@@ -1,0 +1,67 @@
+import { ArgumentError } from '../errors/errors.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import type { Field } from './field.ts';
+import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
+import { define } from './recipe.ts';
+import type { TensorWriter } from './tensors.ts';
+
+/** What `save` takes beside programs: tensors and plain data, in arrays, objects, Maps and Sets. */
+export type Savable =
+  | Tensor
+  | Primitive
+  | readonly Savable[]
+  | { readonly [key: string]: Savable }
+  | ReadonlyMap<Savable, Savable>
+  | ReadonlySet<Savable>;
+
+/** More levels than data has; a circle has infinitely many. */
+const maxDepth = 200;
+
+export function encodeValue(value: unknown, tensors: TensorWriter, path = 'the value'): unknown {
+  if (path.length > 100 * maxDepth || depthOf(path) > maxDepth) {
+    throw notSavable(path, 'data in a circle, or deeper than it can be');
+  }
+  const encode = (item: unknown, key: string | number) =>
+    encodeValue(item, tensors, `${path}/${key}`);
+  if (value instanceof Tensor) return { tensor: tensors.add(value) };
+  if (isPrimitiveValue(value)) return encodePrimitive(value);
+  if (Array.isArray(value)) return { list: Array.from(value, encode) };
+  if (value instanceof Map) {
+    return { map: [...value].map(([key, item], i) => [encode(key, i), encode(item, i)]) };
+  }
+  if (value instanceof Set) return { set: [...value].map(encode) };
+  const prototype: unknown = typeof value === 'object' && Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) {
+    const entries = Object.entries(value as object);
+    return { object: entries.map(([key, item]) => [key, encode(item, key)]) };
+  }
+  throw notSavable(path, typeof value === 'function' ? 'a function' : 'an object of a class');
+}
+
+const depthOf = (path: string) => path.split('/').length;
+
+function notSavable(path: string, given: string): ArgumentError {
+  return new ArgumentError({
+    what: `save: ${path.length > 200 ? `${path.slice(0, 200)}…` : path} can't be saved`,
+    given,
+    expected: 'tensors, numbers, texts and other plain values in arrays, objects, Maps and Sets',
+    remedy:
+      'save stateDict() of modules and optimizers; functions are saved when they are captured',
+  });
+}
+
+export function readValue(field: Field, tensors: readonly Tensor[], depth = 0): unknown {
+  if (depth > maxDepth) field.fail(`data at most ${maxDepth} deep`);
+  const read = (item: Field) => readValue(item, tensors, depth + 1);
+  const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2) as [Field, Field]);
+  if (field.has('tensor')) return tensors[field.get('tensor').int(0, tensors.length - 1)]!;
+  if (field.has('list')) return field.get('list').items().map(read);
+  if (field.has('set')) return new Set(field.get('set').items().map(read));
+  if (field.has('map')) {
+    return new Map(pairs(field.get('map')).map(([key, item]) => [read(key), read(item)]));
+  }
+  if (!field.has('object')) return readPrimitive(field);
+  const object = {};
+  for (const [key, item] of pairs(field.get('object'))) define(object, key.string(), read(item));
+  return object;
+}

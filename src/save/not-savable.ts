@@ -1,0 +1,12 @@
+import { CaptureError } from '../../runtime/errors/errors.ts';
+
+/** What a captured function relies on or does, and a file can't hold. */
+export function notSavable(name: string, given: string): CaptureError {
+  return new CaptureError({
+    what: `save: ${name || 'the function'} can't be saved as it was captured`,
+    given,
+    expected:
+      'arguments, results and state of tensors, numbers, texts and other plain values, in arrays and objects',
+    remedy: 'pass and return plain data, and keep what is no data outside of the function',
+  });
+}

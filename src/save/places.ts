@@ -1,0 +1,120 @@
+import type { Place } from '../../runtime/save/place.ts';
+import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
+import type { StateEntry } from '../../runtime/save/program-state.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import { compileReader, printSource, type Source, type SourceNames } from '../guards/source.ts';
+import { rootOf, sourceKey } from '../guards/source-key.ts';
+import { notSavable } from './not-savable.ts';
+
+/** How many arguments a bound function has before those of a call. */
+export interface SavedFunction {
+  readonly name: string;
+  /** The frame of a call, for what is around the arguments. */
+  readonly frames: readonly Frame[];
+  readonly names: SourceNames;
+  /** Arguments that are bound already. */
+  readonly bound: number;
+}
+
+/**
+ * Places of a saved program for the sources of a trace. What doesn't come from the arguments becomes the
+ * program's state, with the value that it has now; two sources that lead to one tensor are one entry.
+ */
+export class Places {
+  readonly state: StateEntry[] = [];
+  readonly #fn: SavedFunction;
+  readonly #known = new Map<string, number>();
+  readonly #tensors = new Map<Tensor, number>();
+  readonly #used = new Set<string>();
+
+  constructor(fn: SavedFunction) {
+    this.#fn = fn;
+  }
+
+  isArgument(source: Source): boolean {
+    const root = rootOf(source);
+    if (root.kind === 'argumentCount') return true;
+    return root.kind === 'argument' && root.index >= this.#fn.bound;
+  }
+
+  of(source: Source): Place {
+    if (source.kind === 'random') return { kind: 'random', field: source.field };
+    if (!this.isArgument(source)) return { kind: 'state', index: this.#stateOf(source) };
+    if (source.kind === 'argumentCount') {
+      return this.#fn.bound === 0 ? { kind: 'count' } : this.#refuse(source);
+    }
+    const isTest = source.kind === 'hasProperty';
+    const path = this.#path(isTest ? source.base : source);
+    const { index, path: keys } = path;
+    if (isTest) return { kind: 'has', index, path: [...keys, source.key] };
+    return { kind: 'argument', ...path };
+  }
+
+  /** The place of a property that the function writes. */
+  ofProperty(object: Source, key: string): Place {
+    return this.of({ kind: 'property', base: object, key });
+  }
+
+  /** The value of a source outside of the arguments. */
+  valueOf(source: Source): unknown {
+    return compileReader(source)(this.#fn.frames);
+  }
+
+  #path(source: Source): { readonly index: number; readonly path: readonly string[] } {
+    if (source.kind === 'argument') return { index: source.index - this.#fn.bound, path: [] };
+    if (source.kind !== 'property' || typeof source.key === 'symbol') return this.#refuse(source);
+    const { index, path } = this.#path(source.base);
+    return { index, path: [...path, source.key] };
+  }
+
+  #refuse(source: Source): never {
+    const text = printSource(source, this.#fn.names);
+    throw notSavable(this.#fn.name, `it reads ${text}, which is no plain property of an argument`);
+  }
+
+  #stateOf(source: Source): number {
+    const key = sourceKey(source);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const index = this.#gradientOf(source) ?? this.#valueEntry(source);
+    this.#known.set(key, index);
+    return index;
+  }
+
+  /** `weight.grad` is whatever the loaded tensor has. */
+  #gradientOf(source: Source): number | undefined {
+    if (source.kind !== 'property' || source.key !== 'grad') return undefined;
+    if (!(this.valueOf(source.base) instanceof Tensor)) return undefined;
+    const gradientOf = this.#stateOf(source.base);
+    return this.state.push({ name: this.#nameOf(source), gradientOf }) - 1;
+  }
+
+  #valueEntry(source: Source): number {
+    const value = this.valueOf(source);
+    if (value instanceof Tensor) {
+      const same = this.#tensors.get(value);
+      if (same !== undefined) return same;
+      const index = this.state.push({ name: this.#nameOf(source), value }) - 1;
+      this.#tensors.set(value, index);
+      return index;
+    }
+    if (isPrimitiveValue(value)) {
+      return this.state.push({ name: this.#nameOf(source), value }) - 1;
+    }
+    const kind = typeof value === 'function' ? 'a function' : 'an object';
+    const text = printSource(source, this.#fn.names);
+    throw notSavable(this.#fn.name, `it needs ${text}, which is ${kind}`);
+  }
+
+  /** `layers.0.weight`, as in a state dict; with a number where a name is there already. */
+  #nameOf(source: Source): string {
+    const text = printSource(source, this.#fn.names)
+      .replace(/\[(\d+)\]/g, '.$1')
+      .replace(/^this\./, '');
+    let name = text;
+    for (let n = 2; this.#used.has(name); n++) name = `${text} ${n}`;
+    this.#used.add(name);
+    return name;
+  }
+}

@@ -1,0 +1,133 @@
+import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import { scalarTableIn } from '../../runtime/program/scalars.ts';
+import type { GraphWriter } from '../../runtime/save/graph-format.ts';
+import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
+import type { SavedMake, SavedRecipe } from '../../runtime/save/recipe.ts';
+import type { SavedEffect, SavedEntry } from '../../runtime/save/saved-entry.ts';
+import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Effect, Make, Recipe, TraceResult } from '../traces/trace-result.ts';
+import { notSavable } from './not-savable.ts';
+import type { Places } from './places.ts';
+import { savedNumber } from './save-guards.ts';
+
+/** What a file can hold of one trace. Throws CaptureError for anything that is no data. */
+export class EntryWriter {
+  readonly #name: string;
+  readonly #trace: TraceResult;
+  readonly #places: Places;
+
+  constructor(name: string, trace: TraceResult, places: Places) {
+    this.#name = name;
+    this.#trace = trace;
+    this.#places = places;
+  }
+
+  entry(
+    guards: readonly SavedGuard[],
+    planned: PlannedSubgraph | null,
+    graphs: GraphWriter,
+  ): SavedEntry {
+    const { outcome, inputs, needsGrad, numbers, makes, effects, reads, randomNumbers } =
+      this.#trace;
+    if (outcome.kind !== 'return')
+      throw notSavable(this.#name, `its graph ends: ${outcome.record.detail}`);
+    const mode = this.#trace.guards.find((guard) => guard.kind === 'gradMode');
+    const takesNumbers = planned !== null && scalarTableIn(planned) !== undefined;
+    return {
+      gradMode: mode?.kind === 'gradMode' ? mode.enabled : true,
+      guards,
+      inputs: (planned ? inputs : []).map((source, i) => ({
+        place: this.#places.of(source),
+        requiresGrad: needsGrad[i]!,
+      })),
+      numbers: takesNumbers ? numbers.map((source) => this.#places.of(source)) : [],
+      graph: planned && graphs.add(planned),
+      makes: makes.map((make) => this.#make(make)),
+      effects: effects.map((effect) => this.#effect(effect)),
+      result: this.#recipe(outcome.value),
+      reads,
+      randomNumbers,
+    };
+  }
+
+  #refuse(what: string): never {
+    throw notSavable(this.#name, what);
+  }
+
+  readonly #recipe = (recipe: Recipe): SavedRecipe => {
+    switch (recipe.kind) {
+      case 'constant':
+        if (!isPrimitiveValue(recipe.value)) return this.#refuse('a symbol is among its results');
+        return { kind: 'constant', value: recipe.value };
+      case 'held': {
+        if (!(recipe.value instanceof Tensor))
+          return this.#refuse('its result holds an object from outside');
+        const place = this.#places.of({ kind: 'held', value: recipe.value, name: 'constant' });
+        return { kind: 'place', place };
+      }
+      case 'source':
+        return { kind: 'place', place: this.#places.of(recipe.source) };
+      case 'number':
+        return {
+          kind: 'number',
+          number: savedNumber(recipe.expr, this.#places, this.#trace.sizes),
+        };
+      case 'output':
+      case 'scalar':
+      case 'made':
+        return recipe;
+    }
+  };
+
+  readonly #item = (recipe: Recipe | null): SavedRecipe | null => recipe && this.#recipe(recipe);
+
+  #make(make: Make): SavedMake {
+    switch (make.kind) {
+      case 'array':
+        return { kind: 'array', items: make.elements.map(this.#item) };
+      case 'object': {
+        const isPlain = make.prototype === undefined && !make.errorType;
+        if (!isPlain) return this.#refuse('its result holds an object of a class');
+        const entries = make.entries.map(([key, recipe]) => [key, this.#recipe(recipe)] as const);
+        return { kind: 'object', entries };
+      }
+      case 'collection': {
+        const entries = make.entries.map(
+          ([key, value]) => [this.#recipe(key), this.#recipe(value)] as const,
+        );
+        if (make.type === 'Map') return { kind: 'map', entries };
+        return { kind: 'set', items: entries.map(([key]) => key) };
+      }
+      default:
+        return this.#refuse(`its result holds a ${make.kind}`);
+    }
+  }
+
+  #effect(effect: Effect): SavedEffect {
+    switch (effect.kind) {
+      case 'setProperty': {
+        const place = this.#places.ofProperty(effect.object, effect.key);
+        return { kind: 'set', place, value: this.#recipe(effect.value) };
+      }
+      case 'deleteProperty':
+        if (!this.#places.isArgument(effect.object))
+          return this.#refuse(`it deletes ${effect.key}`);
+        return { kind: 'delete', place: this.#places.ofProperty(effect.object, effect.key) };
+      case 'fillArray': {
+        if (!this.#places.isArgument(effect.array)) {
+          return this.#refuse('it changes the elements of an array outside');
+        }
+        const from = effect.from === 0 ? 'start' : 'end';
+        const place = this.#places.of(effect.array);
+        return { kind: 'fill', place, from, items: effect.items.map(this.#item) };
+      }
+      case 'changeCollection':
+        return this.#refuse('it changes a Map or a Set from outside');
+      case 'dispose':
+        return { kind: 'dispose', place: this.#places.of(effect.tensor) };
+      case 'disposeOutput':
+        return { kind: 'disposeOutput', output: effect.output };
+    }
+  }
+}

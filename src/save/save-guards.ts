@@ -1,0 +1,136 @@
+import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
+import type { SavedNumber } from '../../runtime/save/recipe.ts';
+import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import { type Guard, GuardSet } from '../guards/guard.ts';
+import { type NumberExpr, numberSources } from '../guards/number-expr.ts';
+import { printGuard } from '../guards/print-guard.ts';
+import type { Source, SourceNames } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import { notSavable } from './not-savable.ts';
+import type { Places } from './places.ts';
+
+/** What a guard asks about. */
+function sourcesOf(guard: Guard): readonly Source[] {
+  switch (guard.kind) {
+    case 'gradMode':
+    case 'device':
+      return [];
+    case 'number':
+      return [...numberSources(guard.expr)];
+    case 'same':
+      return [guard.source, guard.other];
+    case 'distinct':
+      return [guard.source, ...guard.others];
+    default:
+      return [guard.source];
+  }
+}
+
+export function savedNumber(
+  expr: NumberExpr,
+  places: Places,
+  sizes: readonly number[],
+): SavedNumber {
+  switch (expr.kind) {
+    case 'constant':
+      return expr;
+    case 'size':
+      return { kind: 'constant', value: sizes[expr.index]! };
+    case 'source':
+      return { kind: 'place', place: places.of(expr.source) };
+    case 'apply':
+      return { ...expr, args: expr.args.map((arg) => savedNumber(arg, places, sizes)) };
+  }
+}
+
+interface GuardedTrace {
+  readonly name: string;
+  readonly guards: readonly Guard[];
+  readonly sizes: readonly number[];
+  readonly inputs: readonly Source[];
+  readonly names: SourceNames;
+}
+
+/**
+ * The guards that a loaded program must ask: those on arguments, and those on state that some entry
+ * writes. The others hold once and for all, if they hold now: null when one doesn't.
+ */
+export function savedGuards(
+  trace: GuardedTrace,
+  places: Places,
+  written: ReadonlySet<string>,
+  frames: readonly Frame[],
+): SavedGuard[] | null {
+  const isAsked = (guard: Guard) =>
+    sourcesOf(guard).some((source) => {
+      return places.isArgument(source) || written.has(sourceKey(source));
+    });
+  const settled = trace.guards.filter((guard) => guard.kind !== 'gradMode' && !isAsked(guard));
+  if (!new GuardSet(settled, trace.sizes).holds(frames)) return null;
+  return trace.guards.filter(isAsked).flatMap((guard) => savedGuard(guard, trace, places));
+}
+
+function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGuard[] {
+  switch (guard.kind) {
+    case 'gradMode':
+    case 'device':
+    // An argument is past its declaration.
+    case 'initialized':
+      return [];
+    case 'value': {
+      const { value } = guard;
+      if (!isPrimitiveValue(value)) return refuse(guard, trace);
+      return [{ kind: 'value', place: places.of(guard.source), value }];
+    }
+    case 'number': {
+      const number = savedNumber(guard.expr, places, trace.sizes);
+      return [{ kind: 'number', number, value: guard.value }];
+    }
+    case 'truthy':
+      return [{ kind: 'truthy', place: places.of(guard.source), truthy: guard.truthy }];
+    case 'defined':
+      return [{ kind: 'defined', place: places.of(guard.source) }];
+    case 'typeof':
+      return [{ kind: 'typeof', place: places.of(guard.source), type: guard.type }];
+    case 'isArray':
+      return [{ kind: 'isArray', place: places.of(guard.source), isArray: guard.isArray }];
+    case 'plainArray':
+      return [{ kind: 'isArray', place: places.of(guard.source), isArray: true }];
+    case 'keys':
+      return [{ kind: 'keys', place: places.of(guard.source), keys: guard.keys }];
+    case 'same': {
+      const [place, other] = [places.of(guard.source), places.of(guard.other)];
+      return [{ kind: 'same', place, other, same: guard.same }];
+    }
+    case 'distinct': {
+      const place = places.of(guard.source);
+      return guard.others.map((other) => {
+        return { kind: 'same', place, other: places.of(other), same: false };
+      });
+    }
+    case 'tensor': {
+      // Of inputs the program's own values say it.
+      const key = sourceKey(guard.source);
+      if (trace.inputs.some((source) => sourceKey(source) === key)) return [];
+      const { dtype, shape, source } = guard;
+      return [{ kind: 'tensor', place: places.of(source), dtype, shape: shape as number[] }];
+    }
+    case 'identity': {
+      const { source, value } = guard;
+      const isMethod =
+        source.kind === 'property' && value === Reflect.get(Array.prototype, source.key);
+      if (!isMethod) return refuse(guard, trace);
+      // An array's own method is that of every array.
+      return [{ kind: 'isArray', place: places.of(source.base), isArray: true }];
+    }
+    case 'closure':
+    case 'collection':
+    case 'members':
+      return refuse(guard, trace);
+  }
+}
+
+function refuse(guard: Guard, { name, names }: GuardedTrace): never {
+  throw notSavable(name, `it relies on this: ${printGuard(guard, names)}`);
+}

@@ -1,0 +1,46 @@
+import { CaptureError } from '../../runtime/errors/errors.ts';
+import { Module } from '../../runtime/nn/module.ts';
+import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
+import { saveProgram, save as saveValue } from '../../runtime/save/save.ts';
+import type { Savable } from '../../runtime/save/values.ts';
+import { capturedBehind } from '../static-functions.ts';
+import { programToSave } from './program-to-save.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
+type Callable = (this: any, ...args: any[]) => unknown;
+
+/**
+ * The bytes of a file; with a path they are written there, too. What is saved is
+ *
+ * - a captured function (`toStatic(fn)`) or a module whose `forward` is captured: the programs that its calls
+ *   so far have compiled, backward included, and the tensors and numbers that they read from outside. `load`
+ *   of `tostatic/runtime` runs it without its source and without the compiler;
+ * - tensors and plain data: `{ model: model.stateDict(), epoch: 3 }`;
+ * - a loaded program, with its state as it is now.
+ *
+ * Throws CaptureError for a function that was not called yet, that is no single graph, or that relies on what a
+ * file can't hold, and ArgumentError for a value that is no data.
+ */
+export async function save(
+  value: Savable | Callable | Module | LoadedProgram,
+  path?: string | URL,
+): Promise<Uint8Array> {
+  const [fn, receiver] = value instanceof Module ? [value.forward, value] : [value, undefined];
+  const captured = typeof fn === 'function' ? capturedBehind(fn) : undefined;
+  if (captured) {
+    const compiled = captured.compiledFor(receiver);
+    if (!compiled) throw notCaptured(captured.name);
+    return saveProgram(programToSave(compiled), path);
+  }
+  if (value instanceof Module) throw notCaptured(value.constructor.name);
+  return saveValue(value as Savable | LoadedProgram, path);
+}
+
+function notCaptured(name: string): CaptureError {
+  return new CaptureError({
+    what: `save: ${name || 'the function'} is not captured`,
+    given: 'a function that runs as ordinary JavaScript',
+    expected: 'a function that toStatic has captured',
+    remedy: 'wrap it in toStatic, or save stateDict() and load that into the same code',
+  });
+}
