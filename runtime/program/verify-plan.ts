@@ -212,6 +212,8 @@ class Follow {
     }
     inferred.forEach((spec, i) => {
       const meta = this.#meta(outputs[i]!);
+      // An operator may hand on what an attribute says, whatever that is.
+      if (!Array.isArray(spec.shape)) this.#fail('a shape that is none', 'a list of sizes');
       if (!sameSpec(spec, meta)) this.#fail(`result ${formatSpec(meta)}`, formatSpec(spec));
       const view = kernel.kind === 'view' ? (spec as TensorMeta) : null;
       const fits = view

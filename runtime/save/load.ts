@@ -5,7 +5,7 @@ import { parseFile } from './container.ts';
 import { readBytes } from './files.ts';
 import type { LoadedProgram } from './loaded-program.ts';
 import { readProgram } from './program-format.ts';
-import { readTensors } from './tensors.ts';
+import { TensorReader } from './tensors.ts';
 import { readValue } from './values.ts';
 
 export interface LoadFileOptions {
@@ -28,14 +28,16 @@ export async function load(
   const { device = currentDevice() } = options;
   const { header, data } = parseFile(bytes);
   const target = typeof device === 'string' ? deviceNamed(device) : device;
-  const tensors = readTensors(header.get('tensors'), data, target);
+  const tensors = new TensorReader(header.get('tensors'), data, target);
   try {
     return header.has('program')
       ? readProgram(header.get('program'), tensors, target)
       : readValue(header.get('value'), tensors);
   } catch (error) {
-    for (const tensor of tensors) tensor.dispose();
+    tensors.disposeAll();
     throw error;
+  } finally {
+    tensors.close();
   }
 }
 

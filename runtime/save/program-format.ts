@@ -11,7 +11,7 @@ import { encodePrimitive, readPrimitive } from './primitive.ts';
 import { ProgramState, type StateEntry } from './program-state.ts';
 import { encodeEntry, readEntry, type SavedEntry } from './saved-entry.ts';
 import { encodeSpec, readSpec } from './spec-format.ts';
-import type { TensorWriter } from './tensors.ts';
+import type { TensorReader, TensorWriter } from './tensors.ts';
 
 /** A program that is to be saved. */
 export interface ProgramToSave {
@@ -41,11 +41,7 @@ function encodeState(entry: StateEntry, tensors: TensorWriter): unknown {
 }
 
 /** A program of a file on a device. Throws DataError for anything that could not run. */
-export function readProgram(
-  field: Field,
-  tensors: readonly Tensor[],
-  device: Device,
-): LoadedProgram {
+export function readProgram(field: Field, tensors: TensorReader, device: Device): LoadedProgram {
   const graphs = readGraphs(field.get('graphs'), device);
   graphs.forEach(({ planned }, i) => {
     verifySubgraph(planned, `graph ${i}`);
@@ -73,10 +69,10 @@ function plannedOf({ graph }: SavedEntry, graphs: readonly ReadGraph[]): LoadedE
   return graph === null ? null : graphs[graph]!.planned;
 }
 
-function readState(field: Field, all: readonly Field[], tensors: readonly Tensor[]): StateEntry {
+function readState(field: Field, all: readonly Field[], tensors: TensorReader): StateEntry {
   const name = field.get('name').string();
   if (field.has('tensor')) {
-    return { name, value: tensors[field.get('tensor').int(0, tensors.length - 1)]! };
+    return { name, value: tensors.read(field.get('tensor')) };
   }
   if (!field.has('gradientOf')) return { name, value: readPrimitive(field.get('value')) };
   const gradientOf = field.get('gradientOf').int(0, all.length - 1);

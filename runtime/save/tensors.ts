@@ -101,48 +101,64 @@ function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** The tensors of a file on a device. What they take is no more than the file has. */
-export function readTensors(field: Field, data: Uint8Array, device: Device): Tensor[] {
-  let end = 0;
-  const storages = field
-    .get('storages')
-    .items()
-    .map((storage) => {
-      const dtype = storage.get('dtype').oneOf(dtypeNames);
-      const elements = storage.get('elements').int(0, data.length);
-      const bytes = elements * dtypes[dtype].bytes;
-      const at = storage.get('at').int(end, data.length);
-      if (at + bytes > data.length) {
-        throw badFile(
-          storage.path,
-          `${bytes} bytes at ${at} of ${data.length}`,
-          'data in the file',
-        );
-      }
-      end = at + bytes;
-      return { dtype, elements, at };
-    });
-  const described = field
-    .get('tensors')
-    .items()
-    .map((tensor) => readTensor(tensor, storages));
-  const bases = new Map<number, Tensor>();
-  const made: Tensor[] = [];
-  try {
-    for (const { storage, requiresGrad, ...place } of described) {
-      const base = bases.get(storage) ?? upload(storages[storage]!, data, device);
-      bases.set(storage, base);
-      const { dtype, holder } = base;
-      const tensor = keep(new Tensor({ dtype, device, ...place }, holder!.retain()));
-      made.push(requiresGrad ? tensor.requiresGrad_() : tensor);
-    }
-    return made;
-  } catch (error) {
-    for (const tensor of made) tensor.dispose();
-    throw error;
-  } finally {
-    for (const base of bases.values()) base.dispose();
+/** The tensors of a file on a device, each made when it is asked for; they take no more than the file has. */
+export class TensorReader {
+  readonly #data: Uint8Array;
+  readonly #device: Device;
+  readonly #storages: readonly SavedStorage[];
+  readonly #tensors: readonly SavedTensor[];
+  readonly #bases = new Map<number, Tensor>();
+  readonly #made = new Map<number, Tensor>();
+
+  constructor(field: Field, data: Uint8Array, device: Device) {
+    this.#data = data;
+    this.#device = device;
+    this.#storages = readStorages(field.get('storages'), data);
+    const tensors = field.get('tensors').items();
+    this.#tensors = tensors.map((tensor) => readTensor(tensor, this.#storages));
   }
+
+  /** The tensor whose number the field is. */
+  read(field: Field): Tensor {
+    const index = field.int(0, this.#tensors.length - 1);
+    const tensor = this.#made.get(index) ?? this.#make(this.#tensors[index]!);
+    this.#made.set(index, tensor);
+    return tensor;
+  }
+
+  #make({ storage, requiresGrad, ...place }: SavedTensor): Tensor {
+    const base =
+      this.#bases.get(storage) ?? upload(this.#storages[storage]!, this.#data, this.#device);
+    this.#bases.set(storage, base);
+    const { dtype, holder, device } = base;
+    const tensor = keep(new Tensor({ dtype, device, ...place }, holder!.retain()));
+    return requiresGrad ? tensor.requiresGrad_() : tensor;
+  }
+
+  /** Nothing more is read. */
+  close(): void {
+    for (const base of this.#bases.values()) base.dispose();
+  }
+
+  /** What was made is given back. */
+  disposeAll(): void {
+    for (const tensor of this.#made.values()) tensor.dispose();
+  }
+}
+
+function readStorages(field: Field, data: Uint8Array): SavedStorage[] {
+  let end = 0;
+  return field.items().map((storage) => {
+    const dtype = storage.get('dtype').oneOf(dtypeNames);
+    const elements = storage.get('elements').int(0, data.length);
+    const bytes = elements * dtypes[dtype].bytes;
+    const at = storage.get('at').int(end, data.length);
+    if (at + bytes > data.length) {
+      throw badFile(storage.path, `${bytes} bytes at ${at} of ${data.length}`, 'data in the file');
+    }
+    end = at + bytes;
+    return { dtype, elements, at };
+  });
 }
 
 function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTensor {

@@ -3,7 +3,7 @@ import { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
 import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
 import { define } from './recipe.ts';
-import type { TensorWriter } from './tensors.ts';
+import type { TensorReader, TensorWriter } from './tensors.ts';
 
 /** What `save` takes beside programs: tensors and plain data, in arrays, objects, Maps and Sets. */
 export type Savable =
@@ -50,11 +50,11 @@ function notSavable(path: string, given: string): ArgumentError {
   });
 }
 
-export function readValue(field: Field, tensors: readonly Tensor[], depth = 0): unknown {
+export function readValue(field: Field, tensors: TensorReader, depth = 0): unknown {
   if (depth > maxDepth) field.fail(`data at most ${maxDepth} deep`);
   const read = (item: Field) => readValue(item, tensors, depth + 1);
   const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2) as [Field, Field]);
-  if (field.has('tensor')) return tensors[field.get('tensor').int(0, tensors.length - 1)]!;
+  if (field.has('tensor')) return tensors.read(field.get('tensor'));
   if (field.has('list')) return field.get('list').items().map(read);
   if (field.has('set')) return new Set(field.get('set').items().map(read));
   if (field.has('map')) {

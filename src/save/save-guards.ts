@@ -21,7 +21,7 @@ function sourcesOf(guard: Guard): readonly Source[] {
     case 'same':
       return [guard.source, guard.other];
     case 'distinct':
-      return [guard.source, ...guard.others];
+      return [...guard.sources, ...guard.others];
     default:
       return [guard.source];
   }
@@ -103,12 +103,10 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
       const [place, other] = [places.of(guard.source), places.of(guard.other)];
       return [{ kind: 'same', place, other, same: guard.same }];
     }
-    case 'distinct': {
-      const place = places.of(guard.source);
-      return guard.others.map((other) => {
-        return { kind: 'same', place, other: places.of(other), same: false };
+    case 'distinct':
+      return differentPairs(guard, places).map(([source, other]) => {
+        return { kind: 'same', place: places.of(source), other: places.of(other), same: false };
       });
-    }
     case 'tensor': {
       // Of inputs the program's own values say it.
       const key = sourceKey(guard.source);
@@ -129,6 +127,18 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'members':
       return refuse(guard, trace);
   }
+}
+
+/** What is no argument stays as different as it is. */
+function differentPairs(
+  { sources, others }: Guard & { kind: 'distinct' },
+  places: Places,
+): (readonly [Source, Source])[] {
+  return sources.flatMap((source, i) =>
+    [...sources.slice(i + 1), ...others]
+      .filter((other) => places.isArgument(source) || places.isArgument(other))
+      .map((other) => [source, other] as const),
+  );
 }
 
 function refuse(guard: Guard, { name, names }: GuardedTrace): never {
