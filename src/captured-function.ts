@@ -4,7 +4,7 @@ import { checkInputs } from '../runtime/input-spec/check.ts';
 import { events } from '../runtime/memory/events.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
 import { spans } from '../runtime/profiler/spans.ts';
-import { type AnyFunction, findHomeObject } from './1-capture/capture.ts';
+import { type AnyFunction, endLongCaptureSession, findHomeObject } from './1-capture/capture.ts';
 import { isTensorFunction } from './3-trace/api.ts';
 import { type CapturedCode, isRefused } from './3-trace/code-of.ts';
 import type { Frame } from './bytecode/frame.ts';
@@ -257,7 +257,9 @@ export class Captured {
 
   /** From a resume point to the return, or to an instruction that isn't traced. */
   #walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Way {
-    const entry = point.find(frames) ?? this.#translate(point, frames);
+    const known = point.find(frames);
+    if (known) endLongCaptureSession();
+    const entry = known ?? this.#translate(point, frames);
     if (!entry) return this.#natively(frames, owned);
     if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
     const before = events.kernels;

@@ -6,6 +6,7 @@ import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { givenScope } from './given-scope.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { liveScope, privateAccess } from './live-scope.ts';
+import { moduleEvaluator, rememberEvaluator } from './module-evaluator.ts';
 import { privateKind } from './private-kind.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
 import { findFunction, loadScript, type Script } from './script.ts';
@@ -62,10 +63,13 @@ export function captureLive(
     facts.privateNames.size === 0 &&
     !facts.usesSuper &&
     !(facts.kind === 'arrow' && facts.usesThis);
-  const evaluate = alone ? undefined : probeEntry(session, fn, objectId, at, script, facts);
+  const evaluate = alone
+    ? undefined
+    : (moduleEvaluator(script, facts) ?? probeEntry(session, fn, objectId, at, script, facts));
   if (evaluate && isRefusal(evaluate)) {
     return captureSnapshot(session, fn, { script, facts, internal }) ?? evaluate;
   }
+  if (evaluate) rememberEvaluator(script, facts, evaluate);
 
   const homeObject = facts.usesSuper ? homeObjectOf(fn, facts, script, evaluate) : undefined;
   return {

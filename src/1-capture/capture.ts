@@ -13,7 +13,11 @@ export type {
   ClassNode,
   FunctionNode,
 } from './captured-function.ts';
-export { withCaptureSession } from './debugger-session.ts';
+export {
+  endCaptureSession,
+  endLongCaptureSession,
+  withCaptureSession,
+} from './debugger-session.ts';
 export { findHomeObject } from './home-object.ts';
 export {
   type CaptureRefusal,

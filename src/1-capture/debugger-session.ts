@@ -76,6 +76,7 @@ export class DebuggerSession {
   readonly scripts = new Map<string, ScriptInfo>();
   readonly handover: Handover = {};
   readonly #realms = new Set<object>();
+  #isResting = false;
 
   private constructor(readonly session: Session) {}
 
@@ -117,6 +118,20 @@ export class DebuggerSession {
     this.#realms.add(realm);
   }
 
+  /** Takes the table off the global objects until `wake`. */
+  rest(): void {
+    for (const realm of this.#realms) Reflect.deleteProperty(realm, handoverName);
+    this.#isResting = true;
+  }
+
+  wake(): void {
+    if (!this.#isResting) return;
+    this.#isResting = false;
+    const realms = [...this.#realms];
+    this.#realms.clear();
+    for (const realm of realms) this.reachFrom(realm);
+  }
+
   remote(value: object): string {
     this.handover.value = value;
     const expression = `${handoverName}.value`;
@@ -152,7 +167,7 @@ export class DebuggerSession {
   }
 
   close(): void {
-    for (const realm of this.#realms) Reflect.deleteProperty(realm, handoverName);
+    this.rest();
     this.scripts.clear();
     try {
       this.release();
@@ -182,28 +197,51 @@ export function realmOf(fn: object): object | undefined {
 
 let depth = 0;
 let current: DebuggerSession | undefined;
+/** When the last capture ended, where the session rests for others of the same turn; milliseconds. */
+let resting: number | undefined;
+
+/** A turn that lasts longer ends the session at its next call that captures nothing. */
+const longestRest = 50;
 
 /**
  * Keeps one debugger session for all captures inside `run` (which must be synchronous: enabling the
- * debugger costs milliseconds and slows other code down while it lasts). It opens at the first need.
+ * debugger costs milliseconds and slows other code down while it lasts). It opens at the first need. A
+ * function is traced piece by piece, and others are captured beside it: the session rests till the
+ * turn ends, with nothing to be seen of it.
  */
 export function withCaptureSession<T>(run: () => T): T {
   depth++;
+  resting = undefined;
   try {
     return run();
   } finally {
     depth--;
-    if (depth === 0) {
-      const open = current;
-      current = undefined;
-      open?.close();
+    if (depth === 0 && current) {
+      current.rest();
+      resting = performance.now();
+      queueMicrotask(() => endCaptureSession());
     }
   }
+}
+
+/** Switches the debugger off, if it rests. `after`: and has done so for that many milliseconds. */
+export function endCaptureSession(after = 0): void {
+  if (resting === undefined || performance.now() - resting < after) return;
+  const open = current;
+  current = undefined;
+  resting = undefined;
+  open?.close();
+}
+
+/** For calls that capture nothing: a turn that goes on for long with them has captured what it needs. */
+export function endLongCaptureSession(): void {
+  if (resting !== undefined) endCaptureSession(longestRest);
 }
 
 /** The session of the surrounding `withCaptureSession`; undefined where there is no inspector. */
 export function currentSession(): DebuggerSession | undefined {
   if (depth === 0) throw new Error('invariant: currentSession outside withCaptureSession');
-  current ??= DebuggerSession.open();
+  if (current) current.wake();
+  else current = DebuggerSession.open();
   return current;
 }

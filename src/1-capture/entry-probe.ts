@@ -28,9 +28,10 @@ export function probeEntry(
   const { classNode, node } = facts;
   const last = classNode && isImplicit(classNode) ? classNode.end : node.end;
   const first = classNode ? Math.min(classNode.start, node.start) : node.start;
-  const possible = (restrictToFunction: boolean): readonly Place[] => {
+  // A long function has hundreds of places to stop: only those up to the end of the entry are asked for.
+  const possible = (to: number, restrictToFunction: boolean): readonly Place[] => {
     const start = restrictToFunction ? at : locate(script, at.scriptId, first);
-    const end = locate(script, at.scriptId, last + 1);
+    const end = locate(script, at.scriptId, Math.min(to, last) + 1);
     const found = session.post('Debugger.getPossibleBreakpoints', {
       start,
       end,
@@ -38,8 +39,9 @@ export function probeEntry(
     });
     return placesOf(script, found.locations);
   };
-  const own = possible(true);
-  const { ranges, unsafe } = entryRanges(facts, (range) => own.some(isIn(range)));
+  const { ranges, unsafe } = entryRanges(facts, (range) =>
+    possible(range.to, true).some(isIn(range)),
+  );
   if (unsafe) {
     const { file, line } = script.text.position(unsafe.start);
     return refuse('unsafe-entry', `A computed key in ${file}:${line} would run at the entry.`);
@@ -63,7 +65,8 @@ export function probeEntry(
       const set = session.post('Debugger.setBreakpointOnFunctionCall', { objectId, condition });
       breakpoints.push(set.breakpointId);
     }
-    for (const { location } of possible(false).filter((p) => ranges.some((r) => isIn(r)(p)))) {
+    const end = Math.max(...ranges.map(({ to }) => to));
+    for (const { location } of possible(end, false).filter((p) => ranges.some((r) => isIn(r)(p)))) {
       const set = session.post('Debugger.setBreakpoint', { location, condition });
       breakpoints.push(set.breakpointId);
     }

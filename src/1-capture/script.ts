@@ -15,6 +15,8 @@ export interface Script {
   /** Its top-level names may belong to somebody else: evaluated text has no file of its own. */
   readonly evaluated: boolean;
   readonly isModule: boolean;
+  /** Its statements, where the engine told of it. */
+  readonly body?: Program['body'];
 }
 
 /** What the engine knows of a function, with its place in a script. */
@@ -39,7 +41,7 @@ export function loadScript(session: DebuggerSession, info: ScriptInfo): Script |
   const ast = parseScript(scriptSource, isModule);
   if ('refused' in ast) return ast;
   const facts = analyzeScript(ast);
-  const script: Script = { text, facts, evaluated: info.url === '', isModule };
+  const script: Script = { text, facts, evaluated: info.url === '', isModule, body: ast.body };
   scripts.set(scriptId, new WeakRef(script));
   forgotten.register(script, scriptId);
   return script;

@@ -51,6 +51,18 @@ test('environments/plain ESM', () => {
   });
 });
 
+test('environments/functions of one module share a way into it, where they use nothing else', () => {
+  expect(node(fixture('module-functions.mjs'), bundle)).toEqual({
+    ran: 0,
+    probed: ['first', 'inner', 'self'],
+    counters: [42, 42, 42],
+    fixed: 'fixed',
+    hidden: 'changed',
+    local: 7,
+    self: true,
+  });
+});
+
 test('environments/CommonJS', () => {
   const file = fixture('common.cjs');
   expect(node(file, bundle)).toMatchObject({

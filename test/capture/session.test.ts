@@ -1,11 +1,17 @@
 import { Session } from 'node:inspector';
 import { expect, test, vi } from 'vitest';
-import { captureFunction, isRefusal, withCaptureSession } from '../../src/1-capture/capture.ts';
+import {
+  captureFunction,
+  endLongCaptureSession,
+  isRefusal,
+  withCaptureSession,
+} from '../../src/1-capture/capture.ts';
 
-/** How often the debugger is switched on and off while `body` runs. */
-function countSwitches(body: () => void): { on: number; off: number } {
+/** How often the debugger is switched on and off while `body` runs, and till its turn has ended. */
+async function countSwitches(body: () => void): Promise<{ on: number; off: number }> {
   const post = vi.spyOn(Session.prototype, 'post');
   body();
+  await Promise.resolve();
   const methods = post.mock.calls.map(([method]) => method as string);
   post.mockRestore();
   const count = (name: string) => methods.filter((method) => method === name).length;
@@ -16,9 +22,9 @@ function freshFunctions(): (() => unknown)[] {
   return [1, 2, 3].map((outer) => () => outer);
 }
 
-test('session/one session serves all captures made inside it', () => {
+test('session/one session serves all captures made inside it', async () => {
   const functions = freshFunctions();
-  const switches = countSwitches(() =>
+  const switches = await countSwitches(() =>
     withCaptureSession(() => {
       for (const fn of functions) expect(isRefusal(captureFunction(fn))).toBe(false);
     }),
@@ -26,9 +32,34 @@ test('session/one session serves all captures made inside it', () => {
   expect(switches).toEqual({ on: 1, off: 1 });
 });
 
-test('session/a capture by itself switches the debugger on and off again', () => {
+test('session/a capture by itself switches the debugger on and off again', async () => {
   const [fn] = freshFunctions();
-  expect(countSwitches(() => captureFunction(fn!))).toEqual({ on: 1, off: 1 });
+  expect(await countSwitches(() => captureFunction(fn!))).toEqual({ on: 1, off: 1 });
   // Captured before: nothing is asked again.
-  expect(countSwitches(() => captureFunction(fn!))).toEqual({ on: 0, off: 0 });
+  expect(await countSwitches(() => captureFunction(fn!))).toEqual({ on: 0, off: 0 });
+});
+
+test('session/captures of one turn share a session, of which code between them sees nothing', async () => {
+  const functions = freshFunctions();
+  const names = Object.getOwnPropertyNames(globalThis);
+  const switches = await countSwitches(() => {
+    for (const fn of functions) {
+      captureFunction(fn);
+      expect(Object.getOwnPropertyNames(globalThis)).toEqual(names);
+    }
+  });
+  expect(switches).toEqual({ on: 1, off: 1 });
+});
+
+test('session/a long turn of calls that capture nothing ends it', async () => {
+  const [first, second] = freshFunctions();
+  const switches = await countSwitches(() => {
+    captureFunction(first!);
+    endLongCaptureSession();
+    const start = performance.now();
+    while (performance.now() - start < 60);
+    endLongCaptureSession();
+    captureFunction(second!);
+  });
+  expect(switches).toEqual({ on: 2, off: 2 });
 });

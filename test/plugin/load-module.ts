@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformSync } from 'esbuild';
 import { afterAll, vi } from 'vitest';
+import { endCaptureSession } from '../../src/1-capture/capture.ts';
 import { probeFile } from '../../src/plugin/probe-file.ts';
 import { transform } from '../../src/plugin/transform.ts';
 
@@ -39,6 +40,7 @@ export function instrument(code: string, id = join(folder, 'user.mjs')): string 
 
 /** As under `--permission` and in a page: nothing can look into functions. */
 export function withoutInspector(): void {
+  endCaptureSession();
   const original = process.getBuiltinModule;
   vi.spyOn(process, 'getBuiltinModule').mockImplementation(((id: string) =>
     id === 'node:inspector' ? undefined : original(id)) as typeof original);
