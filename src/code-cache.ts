@@ -3,11 +3,19 @@
 import { formatPosition } from '../runtime/errors/position.ts';
 import { type AnyFunction, captureFunction, isRefusal, printRefusal } from './1-capture/capture.ts';
 import type { CapturedFunction } from './1-capture/captured-function.ts';
-import { isLowerRefusal, type LowerRefusal, lowerFunction } from './2-lower/lower.ts';
+import { findHomeObject } from './1-capture/home-object.ts';
+import {
+  type Construction,
+  isLowerRefusal,
+  type LowerRefusal,
+  lowerConstruction,
+  lowerFunction,
+} from './2-lower/lower.ts';
 import type { CapturedCode, RefusedCode } from './3-trace/code-of.ts';
 import type { Code } from './bytecode/code.ts';
-import type { PrivateAccess, Scope } from './bytecode/frame.ts';
+import type { Closure, PrivateAccess, Scope } from './bytecode/frame.ts';
 import { closureOf } from './resume/function-of.ts';
+import { instantiate } from './resume/interpreter.ts';
 import { capturedBehind } from './static-functions.ts';
 
 export interface CodeOptions {
@@ -17,7 +25,9 @@ export interface CodeOptions {
 
 /** Per place in the source: closures of one place share their code. */
 const lowered = new WeakMap<object, Code | LowerRefusal>();
+const loweredClasses = new WeakMap<object, Construction | LowerRefusal>();
 const captured = new WeakMap<AnyFunction, CapturedCode | RefusedCode>();
+const constructions = new WeakMap<AnyFunction, CapturedCode | RefusedCode>();
 
 /** Source, live scope and bytecode of a function, or why they can't be had. */
 export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode | RefusedCode {
@@ -37,6 +47,62 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refused
   // A captured function inside another one is part of its graphs.
   const inner = capturedBehind(fn);
   return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);
+}
+
+/** What a class of the user's runs for a new instance. */
+function constructionOf(type: AnyFunction): CapturedCode | RefusedCode {
+  let found = constructions.get(type);
+  if (!found) {
+    found = findConstruction(type);
+    constructions.set(type, found);
+  }
+  return found;
+}
+
+codeOf.construction = constructionOf;
+codeOf.homeObject = homeObjectOf;
+
+/** Found by its owner; a method that was copied there has another class in its source. */
+function homeObjectOf(method: AnyFunction, receiver: object): object | undefined {
+  const holder = findHomeObject(method, receiver);
+  if (!holder) return undefined;
+  const type: unknown =
+    typeof holder === 'function'
+      ? holder
+      : Object.getOwnPropertyDescriptor(holder, 'constructor')?.value;
+  if (typeof type !== 'function' || closureOf(type)) return undefined;
+  const [own, around] = [captureFunction(method, {}), captureFunction(type, {})];
+  if (isRefusal(own) || isRefusal(around)) return undefined;
+  const members = around.classNode?.body.body ?? [];
+  return members.some((member) => 'value' in member && member.value === own.node)
+    ? holder
+    : undefined;
+}
+
+function findConstruction(type: AnyFunction): CapturedCode | RefusedCode {
+  const refused = (why: string, native = false) => ({ refused: true, native, why }) as const;
+  if (closureOf(type)) return refused('Another run of the code makes another class.');
+  const capture = captureFunction(type, {});
+  if (isRefusal(capture)) return refused(printRefusal(capture), capture.reason === 'native');
+  const { classNode, name, source } = capture;
+  // The parent of a bound function is another one than that of its target.
+  if (!classNode || capture.bound) return refused('A function without `class` is constructed.');
+  const scope = scopeOf(capture);
+  let lowered = loweredClasses.get(classNode);
+  if (!lowered) {
+    lowered = lowerConstruction(classNode, source, name, scope.privateName !== undefined);
+    loweredClasses.set(classNode, lowered);
+  }
+  if (isLowerRefusal(lowered)) {
+    const at = formatPosition(source.position(lowered.span.start));
+    return refused(`${lowered.explanation} (${lowered.reason}, at ${at})`);
+  }
+  const homeObject = type.prototype as object;
+  const closure: Closure = { code: lowered.constructor, scope, cells: [], homeObject, fn: type };
+  if (lowered.fields) {
+    closure.fields = instantiate(lowered.fields, scope, [], undefined, homeObject);
+  }
+  return { closure, boundThis: undefined, boundArgs: [] };
 }
 
 /** Its frames are driven by the generators and objects that it makes, not by calls. */

@@ -50,6 +50,24 @@ export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): voi
   if (!hasConstructor) builder.openFunction(node, scope, node.end, true);
 }
 
+/** What a class from outside runs when an instance is made; all names around it stay free. */
+export function analyzeConstruction(walk: Walk, node: Class): void {
+  const { builder } = walk;
+  const fields = builder.openFunction(node.body, undefined, node.end, true);
+  const inFields = builder.openScope(fieldScopeKey(node), fields, undefined, true);
+  let hasConstructor = false;
+  for (const element of node.body.body) {
+    if (element.type === 'PropertyDefinition' && !element.static) {
+      walk.visit(element.value, inFields);
+    } else if (element.type === 'MethodDefinition' && element.kind === 'constructor') {
+      hasConstructor = true;
+      const derived = node.superClass !== null && node.superClass !== undefined;
+      walk.visitFunction(element.value, undefined, { callableFrom: node.end, derived });
+    }
+  }
+  if (!hasConstructor) builder.openFunction(node, undefined, node.end, true);
+}
+
 function analyzeField(
   { builder, visit }: Walk,
   node: PropertyDefinition,

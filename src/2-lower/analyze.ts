@@ -1,6 +1,6 @@
-import type { AnyNode, FunctionDeclaration, Statement, VariableDeclaration } from 'acorn';
+import type { AnyNode, Class, FunctionDeclaration, Statement, VariableDeclaration } from 'acorn';
 import { childrenOf } from '../syntax/children.ts';
-import { analyzeClass } from './analyze-class.ts';
+import { analyzeClass, analyzeConstruction } from './analyze-class.ts';
 import type { Analysis, Binding, LexicalScope, Range } from './bindings.ts';
 import { hoistedFunctions } from './block-functions.ts';
 import { boundNames, scriptLexicals, varNames } from './declarations.ts';
@@ -33,20 +33,22 @@ export interface FunctionEntry {
 export interface Walk {
   readonly builder: ScopeBuilder;
   visit(node: AnyNode | null | undefined, scope: LexicalScope): void;
-  visitFunction(node: FunctionNode, around: LexicalScope, entry: FunctionEntry): void;
+  visitFunction(node: FunctionNode, around: LexicalScope | undefined, entry: FunctionEntry): void;
   visitBody(statements: readonly Statement[], scope: LexicalScope): void;
 }
 
 /**
- * In: a function without refused constructs. Out: what every identifier in it means, which variables
- * inner functions share, and which uses may come before the variable's initialisation.
+ * In: a function without refused constructs, or a class of which only the making of instances is of
+ * interest. Out: what every identifier in it means, which variables inner functions share, and which uses
+ * may come before the variable's initialisation.
  */
-export function analyze(root: FunctionNode, place: AnalysisPlace): Analysis {
+export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analysis {
   const builder = new ScopeBuilder();
   /** Functions in blocks that are variables of their function, or global ones. */
   const hoisted = new Map<FunctionDeclaration, Binding | undefined>();
   const walk: Walk = { builder, visit, visitFunction, visitBody };
-  visitFunction(root, undefined, {});
+  if ('params' in root) visitFunction(root, undefined, {});
+  else analyzeConstruction(walk, root);
   return builder;
 
   function visitFunction(

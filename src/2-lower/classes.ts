@@ -67,22 +67,36 @@ function declarePrivateNames(l: Lowering, { body }: ClassBody, name: string): vo
 }
 
 function constructorOf(node: Class, name: string | Reg, parent: Reg | null): InnerFunction {
-  const kind = parent === null ? 'constructor' : 'derivedConstructor';
   const naming = typeof name === 'string' ? { name } : { name: '', nameFrom: name };
+  return { ...constructionBy(node), ...naming, parent };
+}
+
+/** What a class from outside runs for a new instance: its constructor, and what makes the fields. */
+export function partsOfConstruction(
+  node: Class,
+  name: string,
+): { readonly maker: InnerFunction; readonly fields: InnerFunction | undefined } {
+  const fields = hasInstanceElements(node.body) ? fieldsOf(node.body) : undefined;
+  return { maker: { ...constructionBy(node), name }, fields };
+}
+
+function constructionBy(node: Class): Omit<InnerFunction, 'name'> {
+  const isBase = !node.superClass;
+  const kind = isBase ? 'constructor' : 'derivedConstructor';
   const written = node.body.body.find(
     (element) => element.type === 'MethodDefinition' && element.kind === 'constructor',
   );
   // A new instance of a base class gets its fields before anything else happens.
   const prologue =
-    parent === null && hasInstanceElements(node.body)
+    isBase && hasInstanceElements(node.body)
       ? (inner: Lowering) => makeFields(inner, node)
       : undefined;
   if (written?.type === 'MethodDefinition') {
-    return { node: written.value, kind, ...naming, parent, prologue };
+    return { node: written.value, kind, prologue };
   }
   const body = (inner: Lowering): void => {
     const span = { start: node.start, end: node.start };
-    if (parent === null) {
+    if (isBase) {
       endOfBody(inner, node.end);
       return;
     }
@@ -93,7 +107,7 @@ function constructorOf(node: Class, name: string | Reg, parent: Reg | null): Inn
     inner.code.intrinsic('initializeFields', [instance], span);
     inner.code.emit({ op: 'return', src: instance }, span);
   };
-  return { node, kind, ...naming, parent, prologue, body };
+  return { node, kind, prologue, body };
 }
 
 function makeFields(l: Lowering, node: Class): void {
@@ -161,7 +175,7 @@ function keepFieldKey(l: Lowering, element: PropertyDefinition): void {
 }
 
 /** The function that gives a new instance, its `this`, its private methods and its fields. */
-function fieldsOf(node: ClassBody, home: Reg): InnerFunction {
+function fieldsOf(node: ClassBody, home?: Reg): InnerFunction {
   const body = (l: Lowering): void => {
     const self = l.code.temp();
     l.code.emit({ op: 'this', dst: self }, { start: node.start, end: node.start });
@@ -196,16 +210,14 @@ function defineField(l: Lowering, element: PropertyDefinition, object: Reg): voi
   const computed = l.analysis.fieldKeys.get(element);
   const privateName = key.type === 'PrivateIdentifier' ? privateKey(l, key) : undefined;
   const name = privateName ? `#${privateName.privateName}` : staticKey(key);
-  const register = privateName
-    ? privateName.register
-    : computed
-      ? l.variables.load(computed, span)
-      : l.code.constant(name, span);
-  invariant(register !== undefined, 'a class declares its private names');
+  const declared = privateName?.register;
+  // A private name of a class from outside is told by its text.
+  const register =
+    declared ?? (computed ? l.variables.load(computed, span) : l.code.constant(name, span));
   const naming = computed ? register : name;
   const value = init ? l.named(init, naming) : l.code.constant(undefined, span);
-  const define = privateName ? 'addPrivate' : 'defineField';
-  l.code.intrinsic(define, [object, register, value], span);
+  const addsPrivate = declared === undefined ? 'addOuterPrivate' : 'addPrivate';
+  l.code.intrinsic(privateName ? addsPrivate : 'defineField', [object, register, value], span);
   l.code.release(mark);
 }
 

@@ -31,6 +31,18 @@ export function findRefusal(
   return visitChildren(root, place);
 }
 
+/** The same for the text of a constructor, where `super()` has its class, or of a field's value. */
+export function findConstructionRefusal(
+  node: AnyNode,
+  privateNames: boolean,
+): LowerRefusal | undefined {
+  return visit(node, {
+    outside: false,
+    ownSuper: false,
+    privateNames: privateNames ? undefined : new Set<string>(),
+  });
+}
+
 function visit(node: AnyNode, place: Surroundings): LowerRefusal | undefined {
   const reason = reasonAgainst(node, place);
   if (reason) return refuse(reason, node);

@@ -142,15 +142,21 @@ function makeLowering(
   return l;
 }
 
-/** A derived constructor returns its `this`, whichever way it ends, outside of all handlers. */
+/** A constructor returns its `this`, whichever way it ends, outside of all handlers. */
 function leaveFunction(l: Lowering, value: Reg, span: Span): void {
   const { thisBinding } = l.variables.fn;
+  const result = (given: Reg): Reg => {
+    if (thisBinding) {
+      return l.code.intrinsic('constructed', [given, l.variables.load(thisBinding, span)], span);
+    }
+    if (l.kind !== 'constructor') return given;
+    const self = l.code.temp();
+    l.code.emit({ op: 'this', dst: self }, span);
+    return l.code.intrinsic('constructedBase', [given, self], span);
+  };
   l.code.within(undefined, () => {
     const mark = l.code.mark();
-    const src = thisBinding
-      ? l.code.intrinsic('constructed', [value, l.variables.load(thisBinding, span)], span)
-      : value;
-    l.code.emit({ op: 'return', src }, span);
+    l.code.emit({ op: 'return', src: result(value) }, span);
     l.code.release(mark);
   });
 }

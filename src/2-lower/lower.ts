@@ -1,7 +1,8 @@
-import type { Program, Statement } from 'acorn';
+import type { Class, Program, Statement } from 'acorn';
 import type { Code, SourceText } from '../bytecode/code.ts';
 import { analyze } from './analyze.ts';
-import { findRefusal } from './find-refusal.ts';
+import { partsOfConstruction } from './classes.ts';
+import { findConstructionRefusal, findRefusal } from './find-refusal.ts';
 import { lowerAnalysed } from './lower-function.ts';
 import type { FunctionNode } from './nodes.ts';
 import { type LowerRefusal, refuse } from './refusal.ts';
@@ -37,6 +38,42 @@ export function lowerFunction(
   if (refusal) return refusal;
   const analysis = analyze(node, { strict, script: false });
   return analysis.refusal ?? lowerAnalysed({ node, kind, name }, source, analysis);
+}
+
+/** What `new` runs of a class whose surroundings are native. */
+export interface Construction {
+  readonly constructor: Code;
+  /** Gives a new instance, its `this`, the fields. */
+  readonly fields: Code | null;
+}
+
+/**
+ * In: a class of a script; `privateNames` as for functions. Out: what it runs for a new instance; or a
+ * refusal, also of private methods and computed names of fields, which only the class itself can give.
+ */
+export function lowerConstruction(
+  node: Class,
+  source: SourceText,
+  name: string,
+  privateNames: boolean,
+): Construction | LowerRefusal {
+  for (const element of node.body.body) {
+    if (element.type === 'StaticBlock' || element.static) continue;
+    const isField = element.type === 'PropertyDefinition';
+    if (isField && element.computed) return refuse('class-constructor', element);
+    if (!isField && element.key.type === 'PrivateIdentifier')
+      return refuse('private-name', element);
+    const text = isField || element.kind === 'constructor' ? element.value : undefined;
+    const refusal = text && findConstructionRefusal(text, privateNames);
+    if (refusal) return refusal;
+  }
+  const analysis = analyze(node, { strict: true, script: false });
+  if (analysis.refusal) return analysis.refusal;
+  const { maker, fields } = partsOfConstruction(node, name);
+  return {
+    constructor: lowerAnalysed(maker, source, analysis),
+    fields: fields ? lowerAnalysed(fields, source, analysis) : null,
+  };
 }
 
 /**

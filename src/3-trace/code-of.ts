@@ -15,8 +15,16 @@ export interface RefusedCode {
 }
 
 /** Source, scope and bytecode of a function; the same answer for the same function. */
-// biome-ignore lint/complexity/noBannedTypes: whatever is called.
-export type CodeOf = (fn: Function) => CapturedCode | RefusedCode;
+export interface CodeOf {
+  // biome-ignore lint/complexity/noBannedTypes: whatever is called.
+  (fn: Function): CapturedCode | RefusedCode;
+  /** The constructor of a class, with the function that gives an instance its fields. */
+  // biome-ignore lint/complexity/noBannedTypes: whatever stands behind `new`.
+  construction(type: Function): CapturedCode | RefusedCode;
+  /** For `super`: the object on the receiver's chain of prototypes that the method was defined on. */
+  // biome-ignore lint/complexity/noBannedTypes: whatever is called.
+  homeObject(method: Function, receiver: object): object | undefined;
+}
 
 export function isRefused(found: CapturedCode | RefusedCode): found is RefusedCode {
   return 'refused' in found;

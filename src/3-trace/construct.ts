@@ -1,20 +1,26 @@
-/** `new`: the language's own containers are made inside, everything else natively. */
+/** `new`: the language's own containers and instances of the user's classes are made inside. */
 
 import type { Reg } from '../bytecode/instructions.ts';
+import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
 import { nameAt } from './callee-name.ts';
+import { isRefused } from './code-of.ts';
 import { setEntry } from './collections.ts';
 import { constantOf, guardIdentity, isNullish } from './facts.ts';
+import { isFrameworkFile } from './framework-files.ts';
 import { expand } from './iterators.ts';
 import { readProperty } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import { newTypedArray, typedArrayTypes } from './typed-arrays.ts';
 import {
+  type FunctionVariable,
   hole,
   known,
   type NewCollectionVariable,
   newArray,
   type ObjectVariable,
+  uninitializedVariable,
   type Variable,
 } from './variable.ts';
 
@@ -23,7 +29,7 @@ export function construct(
   t: Tracer,
   callee: Variable,
   args: readonly Variable[],
-  _returnTo: Reg | undefined,
+  returnTo: Reg | undefined,
 ): Variable | undefined {
   const made: unknown = callee.kind === 'function' ? callee.value : undefined;
   if (callee.kind === 'function') {
@@ -43,8 +49,60 @@ export function construct(
       guardIdentity(t, callee);
       return newElements(t, args);
     }
+    enterConstructor(t, callee, args, callee, returnTo);
+    return undefined;
   }
   throw new GraphBreak('constructor', `new ${nameAt(t.top)}()`);
+}
+
+/**
+ * Pushes the constructor of a class of the user's. The instance of a base class is there from its start;
+ * it inherits from `newTarget`, the class that stands behind `new`.
+ */
+export function enterConstructor(
+  t: Tracer,
+  type: FunctionVariable,
+  args: readonly Variable[],
+  newTarget: Variable,
+  returnTo: Reg | undefined,
+): void {
+  const refused = (why: string) =>
+    new GraphBreak('constructor', `new ${type.value.name || 'a class'}(): ${why}`);
+  if (isNotToStatic(type.value)) throw refused('it is not to be captured');
+  const found = t.codeOf.construction(type.value);
+  if (isRefused(found)) throw refused(found.native ? 'native code' : found.why);
+  guardIdentity(t, type);
+  const { closure } = found;
+  const { file } = closure.code.source;
+  if (isFrameworkFile(file)) throw refused('it is part of tostatic');
+  if (isIgnoredFile(file)) throw refused(`it is in ${file}`);
+  const isBase = closure.code.kind === 'constructor';
+  t.push({
+    closure,
+    cells: [],
+    thisVariable: isBase ? newInstance(t, newTarget) : uninitializedVariable,
+    args,
+    newTarget,
+    entry: null,
+    registers: new Array<Variable | undefined>(closure.code.registerCount),
+    returnTo,
+    gradMode: t.top.gradMode,
+    pc: 0,
+  });
+}
+
+/** Empty, and an heir of the class: its `prototype` is fixed. */
+function newInstance(t: Tracer, newTarget: Variable): Variable {
+  const type = newTarget.kind === 'function' ? newTarget : undefined;
+  const field = type && Object.getOwnPropertyDescriptor(type.value, 'prototype');
+  if (!type || !field || field.writable || isProxy(type.value)) {
+    throw new GraphBreak('constructor', `new ${nameAt(t.top)}()`);
+  }
+  guardIdentity(t, type);
+  const value = field.value as object;
+  const source = { kind: 'held', value, name: `${type.value.name}.prototype` } as const;
+  const prototype = t.read(source, value) as ObjectVariable;
+  return { kind: 'newObject', entries: new Map(), prototype };
 }
 
 const errorTypes: ReadonlySet<unknown> = new Set<unknown>([

@@ -9,6 +9,7 @@ import { endAt, endWith, type PathEnd } from './graph-control/path.ts';
 import { callHandlers } from './handlers/calls.ts';
 import { controlHandlers } from './handlers/control.ts';
 import { get, type Handler, type Handlers, set } from './handlers/handler.ts';
+import { intrinsicHandlers } from './handlers/intrinsics.ts';
 import { objectHandlers } from './handlers/objects.ts';
 import { operatorHandlers } from './handlers/operators.ts';
 import { valueHandlers } from './handlers/values.ts';
@@ -24,6 +25,7 @@ const handlers: Handlers<Exclude<Opcode, 'return'>> = {
   ...objectHandlers,
   ...controlHandlers,
   ...callHandlers,
+  ...intrinsicHandlers,
 };
 
 export type End =

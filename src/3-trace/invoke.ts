@@ -135,8 +135,12 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
     throw new GraphBreak('framework-call', `${name} is part of tostatic`);
   }
   if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name} is in ${file}`);
-  const { lexicalThis, homeObject } = closure;
-  if (!homeObject && usesSuper(closure.code)) {
+  const { lexicalThis } = closure;
+  if (!closure.homeObject && usesSuper(closure.code)) {
+    const above = chainOf(receiver);
+    closure.homeObject = above && t.codeOf.homeObject(callee.value, above);
+  }
+  if (!closure.homeObject && usesSuper(closure.code)) {
     throw new GraphBreak('not-captured', `${name} uses super in a class that cannot be found`);
   }
   // The function is the same one, so its cells and what it is bound to are.
@@ -149,6 +153,12 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
   ) as CellReference[];
   const bound = boundArgs.map((value) => heldVariable(t, value, 'a bound argument'));
   return enterCall(t, call, { closure, cells, thisVariable, args: [...bound, ...args] });
+}
+
+/** Where a method's own object is looked for. */
+function chainOf(receiver: Variable): object | undefined {
+  if (receiver.kind === 'newObject') return receiver.prototype?.value;
+  return receiver.kind === 'object' || receiver.kind === 'function' ? receiver.value : undefined;
 }
 
 /** `f.call(…)` and `f.apply(…)`. */

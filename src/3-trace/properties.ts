@@ -178,7 +178,7 @@ function readDeleted(object: object, key: string): Variable {
 }
 
 /** The getter is the same function, which is a guard; it is followed like any call. */
-function callGetter(
+export function callGetter(
   t: Tracer,
   holder: ObjectVariable | FunctionVariable,
   receiver: Variable,

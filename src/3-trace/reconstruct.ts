@@ -141,6 +141,7 @@ export class Reconstruction {
               cells: cells.map((cell) => this.recipe(cell)),
               thisValue: this.recipe(frame.thisVariable),
               args: args.map((arg) => this.recipe(arg)),
+              newTarget: frame.newTarget && this.recipe(frame.newTarget),
             },
       pc,
       gradMode: frame.gradMode,

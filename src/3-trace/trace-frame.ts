@@ -37,6 +37,9 @@ export function enteredFrame(
     })),
     entry,
     thisVariable: read({ kind: 'this', frame: entry }, frame.thisValue),
+    ...(frame.newTarget !== undefined && {
+      newTarget: read({ kind: 'newTarget', frame: entry }, frame.newTarget),
+    }),
     args: frame.args.map((value, index) => read({ kind: 'argument', frame: entry, index }, value)),
     registers: pc === 0 ? new Array(registers.length) : registers.map((v, r) => read(source(r), v)),
     returnTo,

@@ -4,10 +4,11 @@ import { accessorOf, isProxy, writesPlainly } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { asArray, isIndex, setElement, setLength } from './arrays.ts';
 import { constantOf } from './facts.ts';
+import { heldFunction } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
 import { writeTypedArray } from './typed-array-elements.ts';
-import type { ObjectVariable, Variable } from './variable.ts';
+import type { FunctionVariable, ObjectVariable, Variable } from './variable.ts';
 
 export function writeProperty(t: Tracer, object: Variable, key: string, value: Variable): void {
   switch (object.kind) {
@@ -38,6 +39,7 @@ export function writeProperty(t: Tracer, object: Variable, key: string, value: V
       writeTensorGrad(t, object, value);
       return;
     case 'object':
+    case 'function':
       writeOuterProperty(t, object, key, value);
       return;
     default:
@@ -45,7 +47,27 @@ export function writeProperty(t: Tracer, object: Variable, key: string, value: V
   throw new GraphBreak('object-write', `the property ${key} is assigned`);
 }
 
-function writeOuterProperty(t: Tracer, object: ObjectVariable, key: string, value: Variable): void {
+/** An own data property, past all setters: of literals and fields. */
+export function defineProperty(t: Tracer, object: Variable, key: string, value: Variable): void {
+  // A literal that was begun before a break.
+  const isOuter = object.kind === 'object' && !isProxy(object.value);
+  if (isOuter && !accessorOf(object.value, key)) {
+    writeProperty(t, object, key, value);
+    return;
+  }
+  if (object.kind !== 'newObject' || object.errorType || key === '__proto__') {
+    throw new GraphBreak('object-write', `the property ${key} is defined`);
+  }
+  t.journal.keepMap(object.entries);
+  object.entries.set(key, value);
+}
+
+function writeOuterProperty(
+  t: Tracer,
+  object: ObjectVariable | FunctionVariable,
+  key: string,
+  value: Variable,
+): void {
   if (isIndex(key) || key === 'length') {
     const array = asArray(t, object);
     if (array) {
@@ -58,19 +80,24 @@ function writeOuterProperty(t: Tracer, object: ObjectVariable, key: string, valu
   if (!writesPlainly(object.value, key)) {
     throw new GraphBreak('object-write', `the property ${key} is assigned`);
   }
-  t.effects.write(object.value, object.source, key, value);
+  t.effects.write(object.value, object.source ?? heldFunction(object), key, value);
 }
 
 function callsSetter(
   t: Tracer,
-  holder: ObjectVariable,
+  holder: ObjectVariable | FunctionVariable,
   receiver: Variable,
   key: string,
   value: Variable,
 ): boolean {
   const accessor = accessorOf(holder.value, key);
   if (!accessor?.set) return false;
-  const source = { kind: 'accessor', base: holder.source, key, which: 'set' } as const;
+  const source = {
+    kind: 'accessor',
+    base: holder.source ?? heldFunction(holder),
+    key,
+    which: 'set',
+  } as const;
   try {
     t.execution.callInside(t.read(source, accessor.set), receiver, [value]);
   } catch (error) {

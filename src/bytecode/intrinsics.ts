@@ -22,6 +22,8 @@ export const intrinsics = {
   setPrivate: 3, // object, name, value
   hasPrivate: 2, // object, name
   addPrivate: 3, // object, name, value
+  /** object, `#name` as text, value: of a class from outside; only followed, never run */
+  addOuterPrivate: 3,
   /** name, function: what every instance has */
   definePrivateMethod: 2,
   definePrivateGetter: 2,
@@ -38,6 +40,8 @@ export const intrinsics = {
   bindThis: 2,
   /** returned value, `this`: what a derived constructor returns */
   constructed: 2,
+  /** returned value, `this`: what a base constructor gives to `new` */
+  constructedBase: 2,
   // for await
   asyncIterator: 1, // iterable
   asyncNext: 1, // iterator

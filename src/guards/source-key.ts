@@ -21,6 +21,8 @@ export function sourceKey(source: Source): string {
       return `n${source.frame}`;
     case 'this':
       return `t${source.frame}`;
+    case 'newTarget':
+      return `w${source.frame}`;
     case 'register':
       return `r${source.frame}.${source.reg}`;
     case 'free':
@@ -33,6 +35,8 @@ export function sourceKey(source: Source): string {
       return `${sourceKey(source.base)}/${source.own ? 'o' : 'i'}${keyText(source.key)}`;
     case 'accessor':
       return `${sourceKey(source.base)}/${source.which}${keyText(source.key)}`;
+    case 'prototypeOf':
+      return `${sourceKey(source.base)}/p`;
     case 'private':
       return `${sourceKey(source.base)}/#${source.slot ? 's' : ''}${objectId(source.access)}`;
     case 'random':

@@ -16,6 +16,7 @@ export type Source =
   | { readonly kind: 'argument'; readonly frame: number; readonly index: number }
   | { readonly kind: 'argumentCount'; readonly frame: number }
   | { readonly kind: 'this'; readonly frame: number }
+  | { readonly kind: 'newTarget'; readonly frame: number }
   | { readonly kind: 'register'; readonly frame: number; readonly reg: Reg }
   /** A variable around a captured function. */
   | { readonly kind: 'free'; readonly scope: Scope; readonly name: string; readonly owner: string }
@@ -34,6 +35,8 @@ export type Source =
       readonly key: string | symbol;
       readonly which: 'get' | 'set';
     }
+  /** What a class extends, or an object inherits from. */
+  | { readonly kind: 'prototypeOf'; readonly base: Source }
   /** `base.#name`, with the rights of a captured function; `slot`: the place instead of the value. */
   | {
       readonly kind: 'private';
@@ -74,6 +77,10 @@ export function compileReader(source: Source): Reader {
       const { frame } = source;
       return (frames) => frames[frame]!.thisValue;
     }
+    case 'newTarget': {
+      const { frame } = source;
+      return (frames) => frames[frame]!.newTarget;
+    }
     case 'register': {
       const { frame, reg } = source;
       return (frames) => frames[frame]!.registers[reg];
@@ -99,6 +106,10 @@ export function compileReader(source: Source): Reader {
       const base = compileReader(source.base);
       const { key, which } = source;
       return (frames) => accessorOf(base(frames) as object, key)?.[which];
+    }
+    case 'prototypeOf': {
+      const base = compileReader(source.base);
+      return (frames) => Object.getPrototypeOf(base(frames)) as unknown;
     }
     case 'private': {
       const base = compileReader(source.base);
@@ -171,6 +182,8 @@ export function printSource(source: Source, names: SourceNames): string {
       return 'arguments.length';
     case 'this':
       return 'this';
+    case 'newTarget':
+      return 'new.target';
     case 'register':
       return registerName(source.frame, source.reg, names);
     case 'free':
@@ -191,6 +204,8 @@ export function printSource(source: Source, names: SourceNames): string {
     }
     case 'accessor':
       return `the ${source.which}ter ${String(source.key)} of ${printSource(source.base, names)}`;
+    case 'prototypeOf':
+      return `Object.getPrototypeOf(${printSource(source.base, names)})`;
     case 'private':
       return `${printSource(source.base, names)}.#${source.name}`;
     case 'random':

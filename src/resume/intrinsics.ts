@@ -1,3 +1,4 @@
+import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Intrinsic, intrinsics as operandCounts } from '../bytecode/intrinsics.ts';
@@ -62,6 +63,9 @@ export const intrinsics: Intrinsics = {
   setPrivate: (_frame, object, name, value) => privateNames.setPrivate(object, name, value),
   hasPrivate: (_frame, object, name) => privateNames.hasPrivate(object, name),
   addPrivate: (_frame, object, name, value) => privateNames.addPrivate(object, name, value),
+  addOuterPrivate() {
+    invariant(false, 'an instance with private fields is made by its own class');
+  },
   definePrivateMethod: (_frame, name, fn) => privateNames.definePrivateMethod(name, fn),
   definePrivateGetter: (_frame, name, fn) =>
     privateNames.definePrivateAccessor(name, 'getter', namedPrivate('get', name, fn)),
@@ -100,6 +104,7 @@ export const intrinsics: Intrinsics = {
     if (self === uninitialized) throw noThis();
     return self;
   },
+  constructedBase: (_frame, value, self) => (isObject(value) ? value : self),
   asyncIterator: (frame, iterable) => asyncIterator(frame, iterable),
   asyncNext: (_frame, iterator) => asyncNext(iterator),
   asyncReturn: (_frame, iterator) => asyncReturn(iterator),

@@ -22,7 +22,7 @@ export function compileMakes(makes: readonly Make[]): (values: RunValues) => voi
   });
   const settled = built.flatMap(({ i, make }) => (make.settle ? [{ i, settle: make.settle }] : []));
   return (values) => {
-    for (const { i, make } of shells) values.made[i] = make.empty();
+    for (const { i, make } of shells) values.made[i] = make.empty(values);
     for (const { i, make } of built) values.made[i] = make.build(values);
     for (const { i, make } of shells) make.fill(values.made[i], values);
     for (const { i, settle } of settled) settle(values.made[i]);
@@ -54,7 +54,10 @@ function partsOf(make: Make): readonly Recipe[] {
 }
 
 type CompiledMake =
-  | { readonly empty: () => unknown; readonly fill: (made: unknown, values: RunValues) => void }
+  | {
+      readonly empty: (values: RunValues) => unknown;
+      readonly fill: (made: unknown, values: RunValues) => void;
+    }
   | { readonly build: RecipeReader; readonly settle?: (made: unknown) => void };
 
 function compileMake(make: Make): CompiledMake {
@@ -183,9 +186,9 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
   if (prototype === null) return { empty: () => Object.create(null) as object, fill };
   const read = compileRecipe(prototype);
   return {
-    empty: () => ({}),
+    // Prototypes are never made by the trace: they are there before all that is.
+    empty: (values) => Object.create(read(values) as object) as object,
     fill: (made, values) => {
-      Object.setPrototypeOf(made, read(values) as object);
       for (const [key, value] of entries) {
         Object.defineProperty(made, key, {
           value: value(values),

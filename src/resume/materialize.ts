@@ -87,10 +87,11 @@ function compileCall(recipe: FrameRecipe['call']): (values: RunValues) => Call {
   const cells = recipe.cells.map(compileRecipe);
   const thisValue = compileRecipe(recipe.thisValue);
   const args = recipe.args.map(compileRecipe);
+  const newTarget = recipe.newTarget && compileRecipe(recipe.newTarget);
   return (values) => ({
     closure: { ...closure, cells: cells.map((read) => read(values) as Cell) },
     thisValue: thisValue(values),
     args: args.map((read) => read(values)),
-    newTarget: undefined,
+    newTarget: newTarget?.(values),
   });
 }

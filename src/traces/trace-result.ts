@@ -94,6 +94,8 @@ export interface FrameRecipe {
         readonly cells: readonly Recipe[];
         readonly thisValue: Recipe;
         readonly args: readonly Recipe[];
+        /** Of a call by `new`. */
+        readonly newTarget: Recipe | undefined;
       };
   readonly pc: Pc;
   /** Inside `noGrad` or `enableGrad`: what holds in this frame; undefined: what holds outside. */

@@ -153,6 +153,8 @@ function unifyStructure(
         way?.kind === 'newObject' ? [...way.entries.keys()].join(', ') : 'no object',
       );
       expectEqual(ways, keys, (text) => `{ ${text} }`);
+      const types = ways.map((way) => (way?.kind === 'newObject' ? way.prototype?.value : null));
+      expectEqual(ways, types, (type) => `an object made by ${type?.constructor.name ?? 'Object'}`);
       const parts = [...first.entries.keys()].map(
         (key) =>
           [

@@ -4,10 +4,10 @@ import { constantOf, isNullish } from '../facts.ts';
 import { expand } from '../iterators.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../private-names.ts';
 import { plainEntries, readProperty, readSymbol } from '../properties.ts';
-import type { TraceFrame } from '../trace-frame.ts';
+import { readAbove, superPrototype } from '../super.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, newArray, type Variable } from '../variable.ts';
-import { deleteProperty, writeProperty } from '../write-property.ts';
+import { defineProperty, deleteProperty, writeProperty } from '../write-property.ts';
 import { get, type Handlers, set } from './handler.ts';
 
 /** Objects: those made inside are changed at once, those from outside after the run. */
@@ -69,8 +69,7 @@ export const objectHandlers: Handlers<
 
   newObject: (_t, frame, { dst }) => set(frame, dst, { kind: 'newObject', entries: new Map() }),
   defineProp: (t, frame, { object, key, src }) => {
-    const name = propertyKey(t, get(frame, key));
-    writeProperty(t, get(frame, object), name, get(frame, src));
+    defineProperty(t, get(frame, object), propertyKey(t, get(frame, key)), get(frame, src));
   },
   defineAccessor: () => {
     throw new GraphBreak('unsupported-value', 'an object with a getter or setter is made');
@@ -85,7 +84,7 @@ export const objectHandlers: Handlers<
       return;
     }
     const entries = plainEntries(t, from);
-    for (const [key, value] of entries) writeProperty(t, get(frame, object), key, value);
+    for (const [key, value] of entries) defineProperty(t, get(frame, object), key, value);
   },
   objectRest: (t, frame, { dst, source, excluded }) => {
     const without = new Set(excluded.map((reg) => propertyKey(t, get(frame, reg))));
@@ -95,20 +94,15 @@ export const objectHandlers: Handlers<
   requireObject: (t, frame, { src, what }) => {
     if (isNullish(t, get(frame, src))) throw new GraphBreak('throw', `${what} is destructured`);
   },
-  getSuper: (t, frame, { dst, key }) => set(frame, dst, readSuper(t, frame, key)),
-  getSuperElem: (t, frame, { dst, key }) =>
-    set(frame, dst, readSuper(t, frame, propertyKey(t, get(frame, key)))),
+  getSuper: (t, frame, { dst, key }) =>
+    set(frame, dst, readAbove(t, superPrototype(t, frame), frame.thisVariable, key)),
+  getSuperElem: (t, frame, { dst, key }) => {
+    const name = propertyKey(t, get(frame, key));
+    set(frame, dst, readAbove(t, superPrototype(t, frame), frame.thisVariable, name));
+  },
 };
 
-function readSuper(t: Tracer, frame: TraceFrame, key: string): Variable {
-  const { homeObject } = frame.closure;
-  if (!homeObject) throw new GraphBreak('unsupported-value', `super.${key}`);
-  const prototype = Object.getPrototypeOf(homeObject) as object;
-  const source = { kind: 'held', value: prototype, name: 'super' } as const;
-  return readProperty(t, { kind: 'object', value: prototype, source }, key);
-}
-
-function propertyKey(t: Tracer, variable: Variable): string {
+export function propertyKey(t: Tracer, variable: Variable): string {
   const key = constantOf(t, variable);
   if (typeof key === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
   return String(key);

@@ -29,7 +29,6 @@ export const valueHandlers: Handlers<
   | 'arguments'
   | 'parameterCell'
   | 'class'
-  | 'intrinsic'
   | 'templateObject'
   | 'loadFree'
   | 'storeFree'
@@ -70,10 +69,6 @@ export const valueHandlers: Handlers<
   class: (_t, _frame, { name }) => {
     throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
   },
-  intrinsic: (_t, _frame, { name }) => {
-    throw new GraphBreak('unsupported-value', `a step that is not traced: ${name}`);
-  },
-
   templateObject: (t, frame, instruction) => {
     const value = templateObject(instruction);
     const source = { kind: 'held', value, name: 'the strings of a template' } as const;

@@ -1,0 +1,25 @@
+/** `super.key`: looked up above the object that the running method stands on. */
+
+import { accessorOf, isProxy } from '../guards/plain.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { callGetter, readProperty } from './properties.ts';
+import type { TraceFrame } from './trace-frame.ts';
+import type { Tracer } from './tracer.ts';
+import type { Variable } from './variable.ts';
+
+/** Where the search begins. */
+export function superPrototype(t: Tracer, { closure }: TraceFrame): Variable {
+  const { homeObject } = closure;
+  if (!homeObject) throw new GraphBreak('unsupported-value', 'super without its class');
+  const base = { kind: 'held', value: homeObject, name: 'the object of the method' } as const;
+  return t.read({ kind: 'prototypeOf', base }, Object.getPrototypeOf(homeObject));
+}
+
+/** A getter there sees the receiver as its `this`. */
+export function readAbove(t: Tracer, base: Variable, receiver: Variable, key: string): Variable {
+  if ((base.kind === 'object' || base.kind === 'function') && !isProxy(base.value)) {
+    const accessor = accessorOf(base.value, key);
+    if (accessor) return callGetter(t, base, receiver, key, accessor);
+  }
+  return readProperty(t, base, key);
+}
