@@ -15,9 +15,10 @@ import type { CompiledPart } from './programs/compiled-part.ts';
 import { awaitedBy, resumeWith } from './resume/async-frame.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';
 import { activate } from './resume/function-of.ts';
-import { generatorOver, putDown, suspensionOf } from './resume/generator-frame.ts';
+import { generatorOver, suspensionOf } from './resume/generator-frame.ts';
 import { finishNatively, stepNatively, stepTo } from './resume/native.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
+import { putDown } from './resume/put-down.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
 import { Suspended } from './resume/suspended.ts';
 import { catchIn } from './resume/unwind.ts';
@@ -341,7 +342,7 @@ export class Captured {
 
   #natively(frames: readonly Frame[], owned: OwnedTensors): Way {
     const { value } = this.#finish(frames, owned);
-    if (!(value instanceof Suspended)) return { kind: 'return', value };
+    if (!Suspended.is(value)) return { kind: 'return', value };
     // What an async function calls has returned: it is the outermost frame that waits.
     return { kind: 'break', entry: undefined, frames: [frames[0]!] };
   }

@@ -100,9 +100,17 @@ export function newFrame(
   return { closure, pc: 0, registers, thisValue, args, newTarget: undefined, returnTo };
 }
 
-const blanks: unknown[][] = [];
-const { apply } = Reflect;
+const blanks: Record<number, unknown[]> = Object.create(null);
+const { apply, defineProperty } = Reflect;
 const listed = (...values: unknown[]): unknown[] => values;
+
+const nothing = {
+  __proto__: null,
+  value: undefined,
+  writable: true,
+  enumerable: true,
+  configurable: true,
+} as PropertyDescriptor;
 
 /** Arguments lie on the engine's stack. */
 const mostListed = 5000;
@@ -117,6 +125,6 @@ export function blankRegisters(count: number): unknown[] {
   if (count > mostListed) return new Array<unknown>(count).fill(undefined);
   const made: unknown[] = [];
   blanks[count] = made;
-  for (let i = 0; i < count; i++) made[i] = undefined;
+  for (let i = 0; i < count; i++) defineProperty(made, i, nothing);
   return blankRegisters(count);
 }

@@ -1,17 +1,21 @@
 import type { InstructionOf } from './instructions.ts';
 
+// As they were when this file was loaded: user code may replace them.
+const { apply, defineProperty } = Reflect;
+const { freeze } = Object;
+const { get: getFrom, set: setIn } = WeakMap.prototype;
 const objects = new WeakMap<object, readonly (string | undefined)[]>();
 
 /** What a tagged template hands to its tag: one frozen object per place in the source. */
 export function templateObject(
   site: InstructionOf<'templateObject'>,
 ): readonly (string | undefined)[] {
-  let object = objects.get(site);
+  let object = apply(getFrom, objects, [site]) as ReturnType<typeof templateObject> | undefined;
   if (!object) {
     const strings = [...site.strings];
-    Object.defineProperty(strings, 'raw', { value: Object.freeze([...site.raw]) });
-    object = Object.freeze(strings);
-    objects.set(site, object);
+    defineProperty(strings, 'raw', { __proto__: null, value: freeze([...site.raw]) } as object);
+    object = freeze(strings);
+    apply(setIn, objects, [site, object]);
   }
   return object;
 }

@@ -10,7 +10,7 @@ import { catchIn } from './unwind.ts';
 export async function drive(frame: Frame, machine: Machine): Promise<unknown> {
   for (;;) {
     const result = machine(frame);
-    if (!(result instanceof Suspended)) return result;
+    if (!Suspended.is(result)) return result;
     let value: unknown;
     try {
       value = await result.value;

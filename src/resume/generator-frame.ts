@@ -66,7 +66,7 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
     ...{ [absent]: frame = begin(this, listOf(arguments)) }: Arguments
   ): Generator<unknown, unknown> {
     for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
-      if (!(result instanceof Suspended)) return result;
+      if (!Suspended.is(result)) return result;
       let way: Way = 'return';
       let value: unknown = placeholder;
       try {
@@ -82,14 +82,13 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
         if (way === 'return') {
           goOn(frame, way, value);
           const rest = machine(frame);
-          const last =
-            rest instanceof Suspended
-              ? yield* apply(
-                  driver(() => frame, machine, rest),
-                  undefined,
-                  [],
-                )
-              : rest;
+          const last = Suspended.is(rest)
+            ? yield* apply(
+                driver(() => frame, machine, rest),
+                undefined,
+                [],
+              )
+            : rest;
           // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
           if (last !== placeholder) return last;
         }
@@ -106,7 +105,7 @@ function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
     ...{ [absent]: frame = begin(this, listOf(arguments)) }: Arguments
   ): AsyncGenerator<unknown, unknown> {
     for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
-      if (!(result instanceof Suspended)) {
+      if (!Suspended.is(result)) {
         // Returning a value waits for it, which the body has done.
         if (result === undefined) return;
         return result;
@@ -128,7 +127,7 @@ function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
           goOn(frame, way, value);
           let last = machine(frame);
           // Waiting here costs no turn more than natively; a generator inside would.
-          while (last instanceof Suspended && yieldAt(frame).mode === 'await') {
+          while (Suspended.is(last) && yieldAt(frame).mode === 'await') {
             let way: Way = 'next';
             let waited: unknown;
             try {
@@ -140,7 +139,7 @@ function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
             goOn(frame, way, waited);
             last = machine(frame);
           }
-          if (last instanceof Suspended) {
+          if (Suspended.is(last)) {
             last = yield* apply(
               asyncDriver(() => frame, machine, last),
               undefined,
@@ -161,7 +160,7 @@ function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
 /** Runs the parameter list. */
 function started(frame: Frame, machine: Machine): Frame {
   const result = machine(frame);
-  invariant(result instanceof Suspended, 'a generator stops before its body');
+  invariant(Suspended.is(result), 'a generator stops before its body');
   frame.pc++;
   return frame;
 }
@@ -171,12 +170,6 @@ export function suspensionOf(frame: Frame): Suspended | undefined {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   if (instruction.op !== 'yield' && instruction.op !== 'await') return undefined;
   return new Suspended(frame.registers[instruction.src]);
-}
-
-/** A frame goes on where another one of the same call stands. */
-export function putDown(from: Frame, to: Frame): void {
-  to.pc = from.pc;
-  to.registers.splice(0, to.registers.length, ...from.registers);
 }
 
 function yieldAt({ closure, pc }: Frame): {

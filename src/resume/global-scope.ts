@@ -11,14 +11,16 @@ export interface GlobalName {
 
 const FunctionConstructor = Function;
 
-const compile = (text: string, ...parameters: string[]): (() => never) =>
-  new FunctionConstructor(...parameters, text) as () => never;
+const compile = (text: string): (() => never) => new FunctionConstructor(text) as () => never;
 
-const texts: Readonly<Record<keyof GlobalName, (name: string) => () => never>> = {
+const assignment = (text: string): ((value: unknown) => never) =>
+  new FunctionConstructor('$$value', text) as (value: unknown) => never;
+
+const texts: Readonly<Record<keyof GlobalName, (name: string) => (value?: unknown) => never>> = {
   get: (name) => compile(`return ${name}`),
   typeOf: (name) => compile(`return typeof ${name}`),
-  set: (name) => compile(`${name} = $$value`, '$$value'),
-  setStrict: (name) => compile(`"use strict"; ${name} = $$value`, '$$value'),
+  set: (name) => assignment(`${name} = $$value`),
+  setStrict: (name) => assignment(`"use strict"; ${name} = $$value`),
 };
 
 /**

@@ -3,10 +3,16 @@ import { apply, isArray, isObject } from './primordials.ts';
 
 /** An iteration under way: what an iterator register holds. */
 export abstract class IteratorRecord {
+  readonly #isOne = true;
   /** Exhausted, closed or failed: the iterator isn't asked or closed any more. */
   done = false;
   /** The element that the last `advance` arrived at. */
   current: unknown = undefined;
+
+  /** Not by `instanceof`, which asks a Proxy of the user's for its prototype. */
+  static is(value: unknown): value is IteratorRecord {
+    return typeof value === 'object' && value !== null && #isOne in value;
+  }
 
   /** False at the end. An iterator that throws is done, so it isn't closed afterwards. */
   abstract advance(): boolean;
@@ -179,6 +185,6 @@ export function arrayIteratorAt(array: readonly unknown[], next: number): Iterat
 export function abandonIterators(registers: readonly unknown[], from = 0): void {
   for (let i = registers.length - 1; i >= from; i--) {
     const value = registers[i];
-    if (value instanceof IteratorRecord) value.abandon();
+    if (IteratorRecord.is(value)) value.abandon();
   }
 }

@@ -60,7 +60,7 @@ const goThroughSwitch = (target: Pc): Statement[] => [
 export function stopBody(code: Code, graph: ControlGraph, around: Surroundings): Statement[] {
   const live = liveBefore(code);
   return switchBody(code, graph, around, (target) => [
-    ...saveFrame(live[target]!, target),
+    ...saveFrame(code, live[target]!, target),
     returns(property(id('H'), 'stopped')),
   ]);
 }

@@ -84,13 +84,13 @@ function calls(
   ];
 }
 
-/** Puts the frame down as data, to go on at `pc`. */
-export function saveFrame(live: Iterable<Reg>, pc: Pc): Statement[] {
-  const held: Expression[] = [];
-  for (const each of live) {
-    while (held.length < each) held.push(literal(undefined));
-    held[each] = register(each);
-  }
+/**
+ * Puts the frame down as data, to go on at `pc`. All registers are elements, also where nothing lives: who resumes
+ * may read them, and must not see what stands on the prototypes of arrays.
+ */
+export function saveFrame(code: Code, live: Iterable<Reg>, pc: Pc): Statement[] {
+  const held: Expression[] = Array.from({ length: code.registerCount }, () => literal(undefined));
+  for (const each of live) held[each] = register(each);
   return [
     assign(property(id('F'), 'registers'), array(held)),
     assign(property(id('F'), 'pc'), literal(pc)),
@@ -99,7 +99,7 @@ export function saveFrame(live: Iterable<Reg>, pc: Pc): Statement[] {
 
 /** Leaves the machine at the instruction; what goes on after it stands in the frame. */
 function suspend({ code, pc }: Place, value: Expression): Statement[] {
-  return [...saveFrame(liveDuring(code, pc), pc), returns(help('suspend', value))];
+  return [...saveFrame(code, liveDuring(code, pc), pc), returns(help('suspend', value))];
 }
 
 const generators: { readonly [O in Opcode]: Generator<O> } = {

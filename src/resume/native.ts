@@ -90,7 +90,7 @@ function runToEnd(stack: Frame[]): unknown {
   for (;;) {
     const frame = stack[stack.length - 1]!;
     const value = withGradMode(frame.gradMode, () => executeFrame(frame));
-    if (value instanceof Suspended) return value;
+    if (Suspended.is(value)) return value;
     stack.pop();
     const caller = stack[stack.length - 1];
     if (!caller) return value;

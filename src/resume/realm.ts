@@ -24,7 +24,7 @@ export function scriptSteps(
   const machine = machines(execution)(code);
   return () => {
     const result = machine(frame);
-    if (!(result instanceof Suspended)) return result;
+    if (!Suspended.is(result)) return result;
     frame.pc++;
     return result.value;
   };

@@ -1,10 +1,12 @@
 import type { Code } from '../bytecode/code.ts';
-import type { Frame } from '../bytecode/frame.ts';
+import { blankRegisters, type Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
 import type { Machine, MachineFor } from './function-of.ts';
 import { interpretOne } from './interpret.ts';
+import { putDown } from './put-down.ts';
 import { stopped } from './stopped.ts';
+import { Suspended } from './suspended.ts';
 
 type Compile = (
   code: Code,
@@ -30,11 +32,12 @@ export function stopsEverywhere(
     return machine(frame);
   };
   const copyOf = (frame: Frame): Frame => {
-    const registers: unknown[] = [];
+    const registers = blankRegisters(code.registerCount);
     for (const register of live[frame.pc]!) registers[register] = frame.registers[register];
     return { ...frame, registers };
   };
   return (frame) => {
+    if (frame.registers.length === 0) frame.registers = blankRegisters(code.registerCount);
     let current = frame;
     for (;;) {
       const result = step(current);
@@ -42,11 +45,7 @@ export function stopsEverywhere(
         current = copyOf(current);
         continue;
       }
-      if (current === frame) return result;
-      // Whoever drives the frame knows the first one.
-      frame.pc = current.pc;
-      frame.registers.length = 0;
-      for (let i = 0; i < current.registers.length; i++) frame.registers[i] = current.registers[i];
+      if (Suspended.is(result)) putDown(current, frame);
       return result;
     }
   };

@@ -22,11 +22,22 @@ const modules: Outside = {
   'resume-pcs': resumePcs,
 };
 
-/** Compiled once, run in every realm. */
+/**
+ * Compiled once, run in every realm. The language's own names are taken before any script runs: one that declares
+ * `let Array` doesn't change what instructions do.
+ */
 export const compileRuntime = (text: string): Script =>
-  new Script(`(function (require, exports, module) { ${text}\n})`, {
-    filename: 'tostatic-runtime.js',
-  });
+  new Script(
+    `(function (require, exports, module) { 'use strict'; const { ${standardNames().join(', ')} } = globalThis; ${text}\n})`,
+    { filename: 'tostatic-runtime.js' },
+  );
+
+/** Global names of the language that a function may declare for itself. */
+function standardNames(): string[] {
+  const all = new Script('Object.getOwnPropertyNames(globalThis)').runInContext(createContext());
+  const fixed = ['undefined', 'NaN', 'Infinity', 'eval', 'globalThis'];
+  return (all as string[]).filter((name) => /^\w+$/.test(name) && !fixed.includes(name));
+}
 
 /** What a script may write with; nothing else is there that the language doesn't name. */
 const printing = `(print) => {

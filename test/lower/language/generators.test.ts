@@ -118,3 +118,15 @@ sameAsNative(
   },
   { async: true },
 );
+
+sameAsNative(
+  'proxies of the user',
+  {
+    'no trap runs where they are returned, yielded or held over a throw': `
+      const p = watch('p', {}); function* g() { const q = watch('q', {}); const got = yield q; return got; } const it = g(); it.next(); log(typeof it.next(p).value);
+      const f = () => { const held = watch('held', {}); try { throw 1; } catch (e) { return held; } }; const h = () => { const held = p; for (const x of spy('s', [1])) { held.x; throw held; } };
+      log(typeof f()); try { h(); } catch (e) { log(e === p); }
+      const a = async () => { await null; return [p]; }; log((await a())[0] === p); async function* ag() { const q = p; yield [q]; return [q]; } for await (const [x] of ag()) log(x === p);`,
+  },
+  { async: true },
+);

@@ -78,3 +78,30 @@ sameAsNative('names that a script declares', {
   'loops and closures write them': `
     let sum = 0, fs = []; for (let i = 0; i < 3; i++) { sum += i; fs.push(() => sum + i); } const add = (n) => { sum += n; return sum; }; print(add(10), fs.map((f) => f()), (() => { 'use strict'; sum **= 2; return sum; })()); sum ??= 1; [sum] = [2]; ({ sum = 3 } = {}); print(sum--, sum);`,
 });
+
+sameAsNative('what a script does to the language does not change what instructions do', {
+  'elements on the prototypes of arrays and objects': `
+    let got = [], set = []; const define = (on, key, d) => Object.defineProperty(on, key, { configurable: true, ...d });
+    for (const on of [Array.prototype, Object.prototype]) {
+      for (const key of [0, 1, 2]) define(on, key, { get: () => { got.push(key); }, set: (v) => { set.push(v); } });
+      const f = (a, b, ...c) => { const [d, e = 1, ...g] = [a, ...c]; return [d, e, g.length, \`\${a}\${b}\`, { ...{ a } }.a, c.length]; };
+      function* g(x) { const y = yield x; return [x, y]; } const it = g(1); it.next();
+      const made = [f(1, 2, 3, 4), it.next(5).value, (function () { return arguments.length; })(1, 2), Math.max(...[1, 2])];
+      for (const key of [0, 1, 2]) delete on[key];
+      print(made.map(String), got.length, set.length);
+    }
+    define(Array.prototype, 0, { value: 1, writable: false }); const list = [7, 8]; class A { m(x) { return [x]; } } print(list.length, new A().m(5)[0]); delete Array.prototype[0];`,
+  'iterators of arrays': `
+    const own = Array.prototype[Symbol.iterator]; delete Array.prototype[Symbol.iterator]; const seen = [];
+    const fs = [([a]) => a, (...r) => r.length, () => new (class extends Array { constructor(...a) { super(...a); } })(1).length, () => { unknown = 1; return unknown; }, () => String.raw\`a\${1}b\`]; for (let i = 0; i < fs.length; i++) { const f = fs[i]; try { seen.push(f([1])); } catch (e) { seen.push(e.name); } }
+    Array.prototype[Symbol.iterator] = own; print(seen);`,
+  'global names': `
+    let Array = 1, Object = 2, Reflect = 3, TypeError = 4, WeakMap = 5, Symbol = 6, Proxy = 7; const Function = 8; class ReferenceError {}
+    const f = function (a, ...b) { const { c = a, ...d } = { c: 1, d: 2 }; return [a, b.length, c, d.d, typeof new.target, arguments.length]; };
+    function* g() { yield* [1, 2]; } print(f(1, 2), [...g()], new f().length); class C { #p = 1; static q = new C().#p; } print(C.q, Array + Object + Reflect);
+    try { null.x; } catch (e) { print(e instanceof ReferenceError, e.name); } try { later; } catch (e) { print(e.name); } let later;`,
+  'methods that the language itself uses': `
+    const kept = [WeakMap.prototype.get, Reflect.apply, Object.defineProperty]; WeakMap.prototype.get = WeakMap.prototype.set = () => { throw 'patched'; }; Reflect.apply = Reflect.construct = Object.defineProperty = Object.freeze = () => { throw 'patched'; };
+    Function.prototype.call = Function.prototype.apply = Array.prototype.push = () => { throw 'patched'; };
+    const tag = (s) => s.raw.length; const f = () => tag\`a\${1}b\`; class A { #x = 1; get x() { return this.#x; } static { this.y = 2; } } print(f(), new A().x, A.y, [...'ab'].length, (function () { return arguments[0]; })(3));`,
+});
