@@ -262,6 +262,10 @@ export class Captured {
     if (known) endLongCaptureSession();
     const entry = known ?? this.#translate(point, frames);
     if (!entry) return this.#natively(frames, owned);
+    if (entry.runsEagerly) {
+      this.#meetBreak(entry);
+      return this.#natively(frames, owned);
+    }
     if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
     const before = events.kernels;
     const outcome = runOrFail(entry, frames, owned);

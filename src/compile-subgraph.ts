@@ -10,7 +10,7 @@ import { verifyProgram } from '../runtime/program/verify.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
-import { eliminateDeadBackward } from './5-optimize/dead-code.ts';
+import { dropUnreadCopies, eliminateDeadBackward } from './5-optimize/dead-code.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
@@ -41,12 +41,11 @@ export function compileSubgraph(
   verifyProgram(traced);
   const planner = new SubgraphPlanner(memory);
   const owned: Ownership = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
-  if (!needsGrad.includes(true) || !differentiable.includes(true)) {
-    return planner.inference(traced, owned);
-  }
+  const alone = { ...traced, ops: dropUnreadCopies(traced.ops, traced.outputs) };
+  if (!differentiable.includes(true)) return planner.inference(alone, owned);
   const complete = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
   const joint = memory.chooseSaved ? chooseSaved(complete) : complete;
-  if (joint.gradOutputs.every((id) => id === null)) return planner.inference(traced, owned);
+  if (joint.gradOutputs.every((id) => id === null)) return planner.inference(alone, owned);
   return planner.training(traced, joint, owned);
 }
 
@@ -109,6 +108,7 @@ class SubgraphPlanner {
       retainingPlan: this.#plan(plannedBackward.program, { keep, ...after }, false).plan,
       saved: parts.saved,
       gradOutputs: joint.gradOutputs,
+      leafOutputs: joint.leafOutputs,
       gradInputs: joint.gradInputs,
     };
     const planned = { values, forward: plannedForward.plan, backward: part };

@@ -41,7 +41,18 @@ export interface CustomFunction<Inputs extends readonly unknown[], Result extend
 export function customFunction<Inputs extends readonly unknown[], Result extends Outputs>(
   rules: CustomFunction<Inputs, Result>,
 ): (...inputs: Inputs) => Result {
-  return (...inputs) => apply(rules, inputs);
+  const called = (...inputs: Inputs) => applyRules(rules, inputs);
+  functions.set(called, rules as unknown as AnyFunction);
+  return called;
+}
+
+type AnyFunction = CustomFunction<readonly unknown[], Outputs>;
+
+const functions = new WeakMap<object, AnyFunction>();
+
+/** The rules of what `customFunction` has answered; undefined for any other function. */
+export function rulesOf(fn: object): AnyFunction | undefined {
+  return functions.get(fn);
 }
 
 class Context implements FunctionContext {
@@ -56,7 +67,8 @@ class Context implements FunctionContext {
   }
 }
 
-function apply<Inputs extends readonly unknown[], Result extends Outputs>(
+/** One call of the function that has these rules. */
+export function applyRules<Inputs extends readonly unknown[], Result extends Outputs>(
   rules: CustomFunction<Inputs, Result>,
   inputs: Inputs,
 ): Result {

@@ -17,7 +17,7 @@ interface Root {
   readonly gradient: Tensor;
 }
 
-interface RunOptions {
+export interface RunOptions {
   /** Keeps what the nodes saved, for another backward. */
   readonly retainGraph: boolean;
   /** Records the backward ops, so that gradients can be differentiated. False when left out. */
@@ -27,6 +27,8 @@ interface RunOptions {
   readonly sink: GradientSink;
   /** Called before each node is undone. */
   readonly onNode?: (node: GradNode) => void;
+  /** Whether an earlier backward has used the node up; what the node says of itself when left out. */
+  readonly isConsumed?: (node: GradNode) => boolean;
 }
 
 /** Gradients that have arrived for one node or leaf, and how many more are to come. */
@@ -92,7 +94,7 @@ class BackwardPass {
       }
       this.#inboxes.set(key, { gradients: [], missing: 1 });
       if ('node' in place && this.#runs(place.node)) {
-        refuseConsumed(place.node);
+        this.#refuseConsumed(place.node);
         pending.push(place.node);
       }
     };
@@ -125,6 +127,17 @@ class BackwardPass {
   #isWanted(place: Place): boolean {
     if (!this.#wanted) return 'leaf' in place;
     return this.#wanted.get(keyOf(place))?.has(indexOf(place)) ?? false;
+  }
+
+  #refuseConsumed(node: GradNode): void {
+    const { isConsumed } = this.#options;
+    if (!(isConsumed ? isConsumed(node) : node.consumed)) return;
+    throw new AutogradError({
+      what: `backward through ${node.name} a second time`,
+      given: 'a graph whose saved values were given back by an earlier backward',
+      expected: 'a graph that was not yet differentiated',
+      remedy: 'pass { retainGraph: true } to the first backward, or run the forward pass again',
+    });
   }
 
   #runs(node: GradNode): boolean {
@@ -225,14 +238,4 @@ function sum(a: Tensor, b: Tensor): Tensor {
   a.dispose();
   b.dispose();
   return keep(total);
-}
-
-function refuseConsumed(node: GradNode): void {
-  if (!node.consumed) return;
-  throw new AutogradError({
-    what: `backward through ${node.name} a second time`,
-    given: 'a graph whose saved values were given back by an earlier backward',
-    expected: 'a graph that was not yet differentiated',
-    remedy: 'pass { retainGraph: true } to the first backward, or run the forward pass again',
-  });
 }

@@ -2,7 +2,7 @@ import { ArgumentError, AutogradError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { expectHistory } from './backward.ts';
-import { runBackward } from './engine.ts';
+import { type RunOptions, runBackward } from './engine.ts';
 import { enableGrad } from './grad-mode.ts';
 import { share } from './node.ts';
 import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
@@ -36,6 +36,16 @@ export function grad(
   inputs: OneOrMore,
   options: GradOptions = {},
 ): (Tensor | null)[] {
+  return gradWith(outputs, inputs, options, {});
+}
+
+/** The same, watched: by whoever builds a program from the ops of this backward. */
+export function gradWith(
+  outputs: OneOrMore,
+  inputs: OneOrMore,
+  options: GradOptions,
+  watch: Pick<RunOptions, 'onNode' | 'isConsumed'>,
+): (Tensor | null)[] {
   const { createGraph = false, retainGraph = createGraph } = options;
   const places = listOf(inputs).map(wantedPlace);
   const found = new Map<Key, Tensor[]>();
@@ -43,6 +53,7 @@ export function grad(
     runBackward(rootsFor(listOf(outputs), options.gradOutputs ?? null), {
       retainGraph,
       createGraph,
+      ...watch,
       wanted: places,
       sink: (place, gradient) => {
         const gradients = found.get(keyOf(place)) ?? [];

@@ -1,13 +1,18 @@
 import { AutogradError } from '../errors/errors.ts';
-import { copy } from '../ops/copy.ts';
 import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
-import { executeEagerly } from '../ops/eager.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { retainAt, targetOf } from './node.ts';
 import { OpNode, targetsOf } from './op-node.ts';
 import { RebasedNode } from './rebased-node.ts';
 import { isWritable, noteWrite, regionOf } from './view-family.ts';
+
+/** How a write is performed, eagerly or as part of a program. */
+export interface WriteInPlace {
+  /** A copy of the target as it is; asked for when backward needs it. */
+  readonly before: () => Tensor;
+  readonly write: (before: Tensor | null) => void;
+}
 
 /**
  * Runs a write in place and makes the target the result of it: its history goes on behind the write.
@@ -18,18 +23,18 @@ export function recordInPlace(
   op: OpRecord,
   attrs: Attrs,
   inputs: readonly Tensor[],
-  run: () => Tensor,
+  { before: copyTarget, write: run }: WriteInPlace,
 ): Tensor {
   const target = inputs[0]!;
-  const alone = target.holderFor(userName(op)).handles === 1;
+  const alone = handlesOn(target, op) === 1;
   const family = alone ? null : target.family;
   refuse(op, target, alone);
   const base = family?.base ?? target;
   const toBase = targetOf(base);
   const targets = targetsOf(op, inputs);
-  const before = readsTarget(op, inputs, targets) ? copyOf(target) : target;
+  const before = readsTarget(op, inputs, targets) ? copyTarget() : target;
   try {
-    run();
+    run(before === target ? null : before);
     const saved = inputs.map((input) => (input === target ? before : input));
     const write = new OpNode(op, attrs, targets, saved, [target]);
     const node = base === target ? write : new RebasedNode(toBase, write, regionOf(target, base));
@@ -55,8 +60,9 @@ function readsTarget(
   });
 }
 
-function copyOf(x: Tensor): Tensor {
-  return executeEagerly(copy, [x], {}, x.device)[0]!;
+/** How many handles show the target's memory. */
+function handlesOn(target: Tensor, op: OpRecord): number {
+  return target.traced?.sharing() ?? target.holderFor(userName(op)).handles;
 }
 
 function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
@@ -78,7 +84,7 @@ function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
       remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
     });
   }
-  if (alone || isWholeFamily(target)) return;
+  if (alone || isWholeFamily(target, op)) return;
   throw new AutogradError({
     what: `${name}: a write in place to memory that several tensors show`,
     given: `a ${formatSpec(target)} tensor whose memory also has detached handles, views made in noGrad, or views of a disposed tensor`,
@@ -88,8 +94,9 @@ function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
 }
 
 /** All handles on the memory are known, and the write has a gradient in the base. */
-function isWholeFamily(target: Tensor): boolean {
-  const { family, holder } = target;
-  if (!family || family.handles.live !== holder!.handles || !family.base.holder) return false;
+function isWholeFamily(target: Tensor, op: OpRecord): boolean {
+  const { family } = target;
+  if (!family || family.handles.live !== handlesOn(target, op) || family.base.disposed)
+    return false;
   return family.base === target || isWritable(target, family.base);
 }

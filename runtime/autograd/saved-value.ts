@@ -79,7 +79,7 @@ export class SavedValue {
       });
     }
     const value = new Tensor(this.#meta, holder?.retain() ?? null, this.#traced);
-    return holder && gradEnabled() ? attach(value, target) : value;
+    return this.#checked && gradEnabled() ? attach(value, target) : value;
   }
 
   #currentVersion(): number {

@@ -58,7 +58,7 @@ class Family implements ViewFamily {
 export function joinViews(x: Tensor, view: Tensor): void {
   if (!gradEnabled()) return;
   let { family } = x;
-  if (family === null || family.base.holder === null) {
+  if (family === null || family.base.disposed) {
     family = new Family(x);
     x.joinFamily(family);
   }

@@ -48,7 +48,7 @@ class ModuleHooks {
     const module = this.#module;
     let inputs = given;
     for (const { run } of [...this.before]) inputs = run(module, inputs) ?? inputs;
-    let output = Reflect.apply(forward, module, inputs);
+    let output = forward.apply(module, [...inputs]);
     for (const { run } of [...this.after]) output = run(module, inputs, output) ?? output;
     for (const { run } of [...this.backward]) {
       for (const tensor of tensorsIn(output)) {

@@ -6,12 +6,15 @@ import type { Device } from '../device/device.ts';
 import { DeviceError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { copy } from './copy.ts';
 import { type Attrs, type OpRecord, userName } from './define-op.ts';
 import { executeEagerly } from './eager.ts';
 
 /** Performs an op in another way than running its kernel: a program builder appends it. */
 export interface Interceptor {
   execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[];
+  /** The same for a write in place that gradients flow through: answers the target. */
+  recordWrite(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor;
 }
 
 let interceptor: Interceptor | null = null;
@@ -58,11 +61,15 @@ function bindInPlace(
   attrs: Attrs,
   device: Device,
 ): Tensor {
-  if (interceptor) return interceptor.execute(op, inputs, attrs, device)[0]!;
-  if (!gradEnabled() || !anyRequiresGrad(inputs)) {
-    return executeEagerly(op, inputs, attrs, device)[0]!;
+  const recorded = gradEnabled() && anyRequiresGrad(inputs);
+  if (interceptor) {
+    if (recorded) return interceptor.recordWrite(op, inputs, attrs);
+    return interceptor.execute(op, inputs, attrs, device)[0]!;
   }
-  return recordInPlace(op, attrs, inputs, () => executeEagerly(op, inputs, attrs, device)[0]!);
+  if (!recorded) return executeEagerly(op, inputs, attrs, device)[0]!;
+  const before = () => executeEagerly(copy, inputs.slice(0, 1), {}, device)[0]!;
+  const write = () => executeEagerly(op, inputs, attrs, device)[0]!;
+  return recordInPlace(op, attrs, inputs, { before, write });
 }
 
 function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {

@@ -1,14 +1,19 @@
-import { gradEnabled } from '../autograd/grad-mode.ts';
+import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
+import { recordInPlace } from '../autograd/in-place-node.ts';
+import type { GradNode } from '../autograd/node.ts';
+import { joinViews } from '../autograd/view-family.ts';
 import type { Device } from '../device/device.ts';
 import { AutogradError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { UserPosition } from '../errors/position.ts';
-import type { Interceptor } from '../ops/bind.ts';
+import { bind1, type Interceptor } from '../ops/bind.ts';
+import { copy } from '../ops/copy.ts';
 import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
 import { settledAttrs, symbolicAttrs } from '../ops/symbolic-attrs.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { aliasOp } from './alias-op.ts';
 import { hasEffect } from './control-ops.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
 
@@ -20,6 +25,7 @@ export interface Checkpoint {
   readonly ops: number;
   readonly inputs: number;
   readonly writes: number;
+  readonly spent: ReadonlySet<GradNode>;
 }
 
 /**
@@ -37,9 +43,15 @@ export class ProgramBuilder implements Interceptor {
   readonly #versions = new Map<ValueId, number>();
   /** The roots that were written, in order: what a rollback takes back. */
   readonly #writes: ValueId[] = [];
+  /** Leaves that were made in the program. */
+  readonly #ownLeaves = new Set<ValueId>();
+  /** Nodes that a backward inside the program has used up. */
+  #spent: ReadonlySet<GradNode> = new Set();
   readonly #onForeign: (tensor: Tensor) => Tensor;
   /** The user's position that the next ops belong to. */
   at: UserPosition | undefined;
+  /** While a program is replayed: the copy that the next write finds made already. */
+  copyBefore: Tensor | null = null;
 
   readonly #isRegion: boolean;
 
@@ -56,6 +68,11 @@ export class ProgramBuilder implements Interceptor {
     return this.#ops.length;
   }
 
+  /** The next value to be made. */
+  get nextValue(): ValueId {
+    return this.#values.length as ValueId;
+  }
+
   get inputs(): readonly ValueId[] {
     return this.#inputs;
   }
@@ -69,6 +86,11 @@ export class ProgramBuilder implements Interceptor {
 
   isInput(id: ValueId): boolean {
     return this.#inputs.includes(id);
+  }
+
+  /** Gradients that come to it are its own, and the program has made it. */
+  isOwnLeaf(tensor: Tensor): boolean {
+    return this.#ownLeaves.has(this.valueOf(tensor)) && tensor.isLeaf;
   }
 
   /** Number of elements. */
@@ -88,21 +110,10 @@ export class ProgramBuilder implements Interceptor {
     const attrs = settledAttrs(given, this.#isRegion ? none : symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     if (op.inPlace) {
-      if (gradEnabled() && inputs.some((input) => input.requiresGrad)) {
-        throw new RecordedWriteInPlace(userName(op));
-      }
       if (this.#isRegion && this.isInput(this.#root(ids[0]!))) {
         throw new WriteOutOfRegion(userName(op));
       }
-      // Eager execution infers first: it refuses operands that are larger than the target.
-      op.infer(
-        ids.map((id) => this.#values[id]!),
-        attrs,
-      );
-      this.#append(op, ids, [], attrs);
-      const root = this.#root(ids[0]!);
-      this.#versions.set(root, this.#versionOf(root) + 1);
-      this.#writes.push(root);
+      this.#write(op, ids, attrs, null);
       return [inputs[0]!];
     }
     const metas = ids.map((id) => this.#values[id]!);
@@ -114,8 +125,41 @@ export class ProgramBuilder implements Interceptor {
     const outputs = specs.map((meta) => this.#newValue(meta));
     const made = outputs.map((output) => this.valueOf(output));
     if (kernel.kind === 'view') this.#bases.set(made[0]!, ids[0]!);
+    if (op === aliasOp && attrs.leaf === 'own') this.#ownLeaves.add(made[0]!);
     this.#append(op, ids, made, attrs);
+    if (kernel.kind === 'view') joinViews(inputs[0]!, outputs[0]!);
     return outputs;
+  }
+
+  recordWrite(op: OpRecord, inputs: readonly Tensor[], given: Attrs): Tensor {
+    const target = inputs[0]!;
+    // What existed before has handles that the program knows nothing of.
+    if (this.#isRegion || this.isInput(this.#root(this.valueOf(target)))) {
+      throw new RecordedWriteInPlace(userName(op));
+    }
+    const attrs = settledAttrs(given, symbolicAttrs(op));
+    const ids = inputs.map((input) => this.valueOf(input));
+    this.#expectFit(op, ids, attrs);
+    return recordInPlace(op, attrs, inputs, {
+      before: () => this.copyBefore ?? noGrad(() => bind1(copy, [target])),
+      write: (before) => this.#write(op, ids, attrs, before && this.valueOf(before)),
+    });
+  }
+
+  #write(op: OpRecord, ids: readonly ValueId[], attrs: Attrs, before: ValueId | null): void {
+    this.#expectFit(op, ids, attrs);
+    this.#append(op, ids, [], attrs, before === null ? {} : { before });
+    const root = this.#root(ids[0]!);
+    this.#versions.set(root, this.#versionOf(root) + 1);
+    this.#writes.push(root);
+  }
+
+  /** Eager execution infers first: it refuses operands that are larger than the target. */
+  #expectFit(op: OpRecord, ids: readonly ValueId[], attrs: Attrs): void {
+    op.infer(
+      ids.map((id) => this.#values[id]!),
+      attrs,
+    );
   }
 
   /** Appends a control op; its results are contiguous, and follow from the regions. */
@@ -129,7 +173,7 @@ export class ProgramBuilder implements Interceptor {
     const ids = inputs.map((input) => this.valueOf(input));
     const outputs = results.map((meta) => this.#newValue(contiguousMeta(meta, meta.device)));
     const made = outputs.map((output) => this.valueOf(output));
-    this.#append(op, ids, made, attrs, regions);
+    this.#append(op, ids, made, attrs, { regions });
     return outputs;
   }
 
@@ -153,6 +197,7 @@ export class ProgramBuilder implements Interceptor {
       ops: this.#ops.length,
       inputs: this.#inputs.length,
       writes: this.#writes.length,
+      spent: this.#spent,
     };
   }
 
@@ -165,6 +210,20 @@ export class ProgramBuilder implements Interceptor {
       const root = this.#writes.pop()!;
       this.#versions.set(root, this.#versionOf(root) - 1);
     }
+    this.#spent = to.spent;
+  }
+
+  /** A backward inside the program has given back what these nodes saved: nobody runs them again. */
+  spend(nodes: readonly GradNode[]): void {
+    this.#spent = new Set([...this.#spent, ...nodes]);
+  }
+
+  get hasSpent(): boolean {
+    return this.#spent.size > 0;
+  }
+
+  isSpent(node: GradNode): boolean {
+    return this.#spent.has(node);
   }
 
   finish(outputs: readonly ValueId[]): Program {
@@ -177,11 +236,10 @@ export class ProgramBuilder implements Interceptor {
     inputs: readonly ValueId[],
     outputs: readonly ValueId[],
     attrs: Attrs,
-    regions?: readonly Region[],
+    more: Pick<ProgramOp, 'regions' | 'before'> = {},
   ): void {
     const { at } = this;
-    const appended = { op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at };
-    this.#ops.push(regions ? { ...appended, regions } : appended);
+    this.#ops.push({ op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at, ...more });
   }
 
   #root(id: ValueId): ValueId {
@@ -192,6 +250,13 @@ export class ProgramBuilder implements Interceptor {
     return root;
   }
 
+  #sharing(id: ValueId): number {
+    const root = this.#root(id);
+    let count = 1;
+    for (const view of this.#bases.keys()) if (this.#root(view) === root) count++;
+    return count;
+  }
+
   #versionOf(id: ValueId): number {
     return this.#versions.get(this.#root(id)) ?? 0;
   }
@@ -199,7 +264,8 @@ export class ProgramBuilder implements Interceptor {
   #newValue(meta: TensorMeta): Tensor {
     const value = (this.#values.push(meta) - 1) as ValueId;
     const version = () => this.#versionOf(value);
-    return new Tensor(meta, null, { builder: this, value, version });
+    const sharing = () => this.#sharing(value);
+    return new Tensor(meta, null, { builder: this, value, version, sharing });
   }
 }
 

@@ -70,6 +70,8 @@ export interface BackwardPart {
   readonly saved: SavedValues;
   /** Per forward output: the backward input that takes its gradient, or null. */
   readonly gradOutputs: readonly (ValueId | null)[];
-  /** Per forward input: the backward output with its gradient, or null. */
+  /** Forward outputs that are leaves which the program has made. */
+  readonly leafOutputs: readonly number[];
+  /** Per forward input, then per leaf: the backward output with its gradient, or null. */
   readonly gradInputs: readonly (ValueId | null)[];
 }

@@ -16,6 +16,8 @@ export interface ProgramOp {
   readonly recordsGrad: boolean;
   /** The user's line that asked for it; backward ops have the position of the op that they undo. */
   readonly at: UserPosition | undefined;
+  /** Of a write in place that gradients flow through: a copy of the target as it was, for backward. */
+  readonly before?: ValueId;
   /** Of a control op: the programs in it. What they read of the outside are inputs of the op. */
   readonly regions?: readonly Region[];
 }
@@ -48,6 +50,8 @@ export interface JointProgram {
   readonly forwardOutputs: readonly ValueId[];
   /** Per forward output: the input that takes its gradient; null when it is not differentiable. */
   readonly gradOutputs: readonly (ValueId | null)[];
-  /** Per forward input: its gradient; null when none is needed or none flows there. */
+  /** Forward outputs that are leaves which the program has made, and to which its gradients flow. */
+  readonly leafOutputs: readonly number[];
+  /** Per forward input, then per leaf: its gradient; null when none is needed or none flows there. */
   readonly gradInputs: readonly (ValueId | null)[];
 }

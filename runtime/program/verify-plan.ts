@@ -33,10 +33,11 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { values, forward, backward } = planned;
   const alive = new Follow(planned, `${where}, forward`).run(forward, forward.inputs, new Map());
   if (!backward) return;
-  const { gradInputs, gradOutputs, saved, plan, retainingPlan } = backward;
+  const { gradInputs, gradOutputs, leafOutputs, saved, plan, retainingPlan } = backward;
   const fail = failureAt(`${where}, backward`);
   if (
-    gradInputs.length !== forward.inputs.length ||
+    gradInputs.length !== forward.inputs.length + leafOutputs.length ||
+    leafOutputs.some((index) => index >= forward.outputs.length) ||
     gradOutputs.length !== forward.outputs.length
   ) {
     fail(`${gradInputs.length} and ${gradOutputs.length} gradients`, 'one per input and output');
@@ -52,7 +53,8 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     }
   });
   gradInputs.forEach((id, i) => {
-    const value = values[forward.inputs[i]!]!;
+    const leaf = leafOutputs[i - forward.inputs.length];
+    const value = values[leaf === undefined ? forward.inputs[i]! : forward.outputs[leaf]!]!;
     if (id === null || sameSpec(values[id]!, value)) return;
     fail(`gradient ${formatSpec(values[id]!)} of an input ${formatSpec(value)}`, 'the same');
   });

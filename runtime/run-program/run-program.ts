@@ -1,5 +1,5 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { targetOf } from '../autograd/node.ts';
+import { type Target, targetOf } from '../autograd/node.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
@@ -80,8 +80,13 @@ export class Subgraph {
   }
 
   #record(scope: Scope, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
-    const { gradInputs, gradOutputs } = this.planned.backward!;
-    const targets = inputs.map((input, i) => (gradInputs[i] === null ? null : targetOf(input)));
+    const { gradInputs, gradOutputs, leafOutputs } = this.planned.backward!;
+    const targets = inputs.map(
+      (input, i): Target =>
+        // That an input has become a leaf is said of it after the run.
+        gradInputs[i] === null ? null : (targetOf(input) ?? { leaf: input }),
+    );
+    for (const index of leafOutputs) targets.push({ leaf: outputs[index]! });
     const node = new RunProgramNode(this, scope, targets, this.#differentiable);
     outputs.forEach((output, index) => {
       if (gradOutputs[index] !== null) output.setGradEdge({ node, index });

@@ -32,13 +32,21 @@ export class GraphWriter {
     return index;
   }
 
-  #backward({ plan, retainingPlan, saved, gradOutputs, gradInputs }: BackwardPart): unknown {
+  #backward({
+    plan,
+    retainingPlan,
+    saved,
+    gradOutputs,
+    leafOutputs,
+    gradInputs,
+  }: BackwardPart): unknown {
     return {
       plan: this.#plan(plan),
       retainingPlan: this.#plan(retainingPlan),
       withData: saved.withData,
       noNeedBuffer: saved.noNeedBuffer,
       gradOutputs,
+      leafOutputs,
       gradInputs,
     };
   }

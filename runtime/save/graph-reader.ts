@@ -8,6 +8,7 @@ import {
   ScalarTable,
   SymbolicNumber,
 } from '../ops/symbolic-number.ts';
+import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { ProgramOp, Region, ValueId } from '../program/program.ts';
@@ -73,6 +74,10 @@ class GraphReader {
         .get('gradOutputs')
         .items()
         .map((id) => this.#idOrNull(id)),
+      leafOutputs: field
+        .get('leafOutputs')
+        .items()
+        .map((index) => index.int(0, safe)),
       gradInputs: field
         .get('gradInputs')
         .items()
@@ -185,7 +190,12 @@ function readMeta(field: Field, device: Device): TensorMeta {
 
 function readOp(field: Field): OpRecord {
   const name = field.string();
-  return opTable.get(name) ?? controlOps.get(name) ?? field.fail('the name of an operator');
+  return (
+    opTable.get(name) ??
+    controlOps.get(name) ??
+    (name === aliasOp.name ? aliasOp : null) ??
+    field.fail('the name of an operator')
+  );
 }
 
 function readPosition(field: Field): UserPosition | undefined {

@@ -53,6 +53,8 @@ export interface TracedValue {
   readonly value: number;
   /** Number of writes in place to its memory so far. */
   readonly version: () => number;
+  /** How many values of the program show its memory. */
+  readonly sharing: () => number;
 }
 
 /**

@@ -5,7 +5,6 @@ import type { Guard } from '../guards/guard.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { TensorInput, TraceInput } from './tensor-inputs.ts';
-import type { TensorVariable } from './variable.ts';
 
 /**
  * Of an input that several ops read, gradients come in several parts. Were it the same tensor as another
@@ -31,10 +30,10 @@ export function distinctInputs(
   return [{ kind: 'distinct', sources: sourcesOf(multiple), others: sourcesOf(others) }];
 }
 
-/** What is given back is none of the tensors that are used, or exactly those that it was here. */
+/** What is given back, or switched, is none of the tensors that are used, or exactly those that it was here. */
 export function disposedInputs(
   inputs: readonly TensorInput[],
-  disposed: ReadonlyMap<Tensor, TensorVariable>,
+  disposed: ReadonlyMap<Tensor, { readonly source: Source | null }>,
 ): Guard[] {
   const sources = [...disposed.values()].flatMap(({ source }) => source ?? []);
   if (sources.length === 0) return [];

@@ -48,6 +48,9 @@ export class EffectLog {
   /** Tensors that are given back at the end: the user's own, and values of the program. */
   readonly disposed = new Map<Tensor, TensorVariable>();
 
+  /** Outer tensors that gradients flow to from now on, or no more. */
+  readonly switched = new Map<Tensor, { readonly source: Source; readonly value: boolean }>();
+
   constructor(journal: Journal) {
     this.#journal = journal;
   }
@@ -146,6 +149,11 @@ export class EffectLog {
     if (this.disposed.has(tensor)) return;
     this.#journal.note(() => this.disposed.delete(tensor));
     this.disposed.set(tensor, variable);
+  }
+
+  setRequiresGrad(tensor: Tensor, source: Source, value: boolean): void {
+    this.#journal.keepMap(this.switched);
+    this.switched.set(tensor, { source, value });
   }
 
   #placesOf(object: object, source: Source, key: string): Map<string, Write> {

@@ -35,7 +35,8 @@ export type End =
 /** How the tracer goes on from inside an instruction; the ops with programs inside are given. */
 export function executionOf(tracer: Tracer, appendControl: Execution['appendControl']): Execution {
   return {
-    callInside: (callee, receiver, args) => callInside(tracer, callee, receiver, args),
+    callInside: (callee, receiver, args, gradMode) =>
+      callInside(tracer, callee, receiver, args, gradMode ?? null),
     runAbove: (depth) => runAbove(tracer, depth),
     runPath: (depth, stops) => runPath(tracer, depth, stops, false),
     runLoopBody: (frame, loop, from) => runLoopBody(tracer, frame, loop, from),

@@ -11,7 +11,12 @@ import type { Variable } from './variable.ts';
 /** How a trace goes on from inside an instruction. */
 export interface Execution {
   /** Follows a call to its return, in the middle of an instruction (`invoke.ts`). */
-  callInside(callee: Variable, receiver: Variable, args: readonly Variable[]): Variable;
+  callInside(
+    callee: Variable,
+    receiver: Variable,
+    args: readonly Variable[],
+    gradMode?: boolean,
+  ): Variable;
   /** Executes the frames above the given depth until the lowest of them returns. */
   runAbove(depth: number): Variable;
   /** Follows the frame at the given depth until it returns or comes to one of the stops. */

@@ -1,26 +1,33 @@
 /** Functions of tostatic that act on more than their arguments, as the tracer performs them. */
 
+import { backward } from '../../runtime/autograd/backward.ts';
 import { checkpoint } from '../../runtime/autograd/checkpoint.ts';
-import { runBackward } from '../../runtime/autograd/engine.ts';
+import { rulesOf } from '../../runtime/autograd/custom-function.ts';
+import { grad } from '../../runtime/autograd/grad.ts';
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { seedGradient } from '../../runtime/autograd/seed-gradient.ts';
 import { currentDevice, deviceGuard, deviceNamed } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { copy } from '../../runtime/ops/copy.ts';
-import { add_ } from '../../runtime/ops/in-place.ts';
-import { permute } from '../../runtime/ops/movement.ts';
 import { span } from '../../runtime/profiler/profiler.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
-import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { traceBackward, traceGrad } from './autograd/backward.ts';
+import {
+  saveForBackward,
+  traceCustomFunction,
+  traceSaveForBackward,
+} from './autograd/custom-function.ts';
+import {
+  removeHook,
+  traceRegisterHook,
+  traceRemoveHook,
+  traceRetainGrad,
+} from './autograd/hooks.ts';
+import { traceDetach, traceRequiresGrad } from './autograd/leaves.ts';
 import { constantOf } from './facts.ts';
-import { readProperty } from './properties.ts';
-import { readTensorProperty, writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
-import { type TensorVariable, undefinedVariable, type Variable } from './variable.ts';
+import { undefinedVariable, type Variable } from './variable.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -63,6 +70,23 @@ export function scopedMode(fn: Callable): boolean | null | undefined {
   return scoped.get(fn);
 }
 
+type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
+
+const performed = new Map<unknown, Performed>([
+  [keep, (_t, _receiver, [tensor = undefinedVariable]) => tensor],
+  [Tensor.prototype.backward, (t, receiver, args) => traceBackward(t, receiver, args)],
+  [backward, (t, _receiver, [loss, ...rest]) => traceBackward(t, loss, rest)],
+  [grad, (t, _receiver, args) => traceGrad(t, args)],
+  [checkpoint, (t, _receiver, args) => traceCheckpoint(t, args)],
+  [Tensor.prototype.dispose, (t, receiver) => traceDispose(t, receiver)],
+  [Tensor.prototype.detach, (t, receiver) => traceDetach(t, receiver)],
+  [Tensor.prototype.requiresGrad_, traceRequiresGrad],
+  [Tensor.prototype.retainGrad, (t, receiver) => traceRetainGrad(t, receiver)],
+  [Tensor.prototype.registerHook, traceRegisterHook],
+  [removeHook, (t, receiver) => traceRemoveHook(t, receiver)],
+  [saveForBackward, traceSaveForBackward],
+]);
+
 /** The result of a framework call that the tracer performs itself; undefined for any other function. */
 export function callFramework(
   t: Tracer,
@@ -70,23 +94,8 @@ export function callFramework(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable | undefined {
-  const called: unknown = fn;
-  if (called === keep) return args[0];
-  if (called === Tensor.prototype.backward) return traceBackward(t, receiver, args);
-  if (called === checkpoint) return traceCheckpoint(t, args);
-  if (called === Tensor.prototype.dispose) return traceDispose(t, receiver);
-  if (called === Tensor.prototype.detach) return traceDetach(t, receiver);
-  return undefined;
-}
-
-/** A handle of its own on the same memory: in a program that is a view of everything. */
-function traceDetach(t: Tracer, receiver: Variable): Variable {
-  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'detach() of no tensor');
-  const x = t.use(receiver);
-  const dims = x.shape.map((_, dim) => dim);
-  return t.result(
-    t.perform<Tensor>([x], ([operand]) => noGrad(() => permute(operand as Tensor, dims))),
-  );
+  if (rulesOf(fn)) return traceCustomFunction(t, fn, args);
+  return performed.get(fn)?.(t, receiver, args);
 }
 
 /**
@@ -126,78 +135,4 @@ function traceDispose(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
   t.effects.dispose(receiver);
   return undefinedVariable;
-}
-
-/**
- * `loss.backward()`: the engine runs over the traced graph, so the backward ops become part of the
- * program, and `.grad` of the leaves is written after the run.
- */
-function traceBackward(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
-  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'backward() of no tensor');
-  const [gradient, options] = args;
-  const retainGraph = options ? constantOf(t, readProperty(t, options, 'retainGraph')) : false;
-  if (options && constantOf(t, readProperty(t, options, 'createGraph'))) {
-    throw new GraphBreak('framework-call', 'backward() with createGraph');
-  }
-  refuseOuterGraph(t);
-  const output = t.use(receiver);
-  const given = gradient?.kind === 'tensor' ? t.use(gradient) : null;
-  if (!output.requiresGrad) throw new GraphBreak('op-error', 'backward() without a graph');
-  const found = t.perform<[Tensor, Tensor][]>([output, given], ([loss, seed]) => {
-    const tensor = loss as Tensor;
-    const gradients: [Tensor, Tensor][] = [];
-    runBackward([{ tensor, gradient: seedGradient('backward', tensor, seed as Tensor | null) }], {
-      retainGraph: Boolean(retainGraph),
-      sink: (place, sum) => {
-        if ('leaf' in place) gradients.push([place.leaf, sum]);
-      },
-    });
-    return gradients;
-  });
-  for (const [leaf, sum] of found) accumulate(t, t.result(leaf), sum);
-  return undefinedVariable;
-}
-
-/** Gradients would flow on into a graph that was recorded before, or call the user's hooks. */
-function refuseOuterGraph(t: Tracer): void {
-  for (const { tensor } of t.inputs) {
-    const { actual } = t.result(tensor);
-    if (!actual?.requiresGrad) continue;
-    if (!actual.isLeaf) {
-      throw new GraphBreak('framework-call', 'backward() into a graph from outside the function');
-    }
-    if (actual.hooks?.length || actual.retainsGrad)
-      throw new GraphBreak('framework-call', 'backward() with hooks');
-  }
-}
-
-function accumulate(t: Tracer, leaf: TensorVariable, gradient: Tensor): void {
-  const earlier = readTensorProperty(t, leaf, 'grad');
-  if (earlier.kind === 'tensor') {
-    const target = t.use(earlier);
-    t.perform([target, gradient], ([sum, part]) =>
-      noGrad(() => add_(sum as Tensor, part as Tensor)),
-    );
-    return;
-  }
-  constantOf(t, earlier);
-  writeTensorGrad(t, leaf, t.result(ownMemory(t, gradient)));
-}
-
-/** `.grad` is written in place later: its memory must be its own, as in eager execution. */
-function ownMemory(t: Tracer, gradient: Tensor): Tensor {
-  const root = t.builder.rootOf(gradient);
-  const whole = t.perform<boolean>([gradient], ([part], builder) => {
-    const tensor = part as Tensor;
-    return tensor.size === builder.sizeOf(builder.rootOf(tensor)) && isContiguousMeta(tensor);
-  });
-  if (whole && !t.builder.isInput(root) && !t.gradients.has(root)) {
-    t.gradients.add(root);
-    return gradient;
-  }
-  const copied = t.perform<Tensor>([gradient], ([part]) =>
-    noGrad(() => bind1(copy, [part as Tensor])),
-  );
-  t.gradients.add(t.builder.rootOf(copied));
-  return copied;
 }

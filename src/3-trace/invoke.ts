@@ -73,12 +73,13 @@ export function callInside(
   callee: Variable,
   receiver: Variable,
   args: readonly Variable[],
+  gradMode: boolean | null = null,
 ): Variable {
   return t.attempt(() => {
     const caller = t.top;
     const depth = t.frames.length;
     t.floor = depth;
-    const call = { receiver, args, gradMode: null, returnTo: undefined };
+    const call = { receiver, args, gradMode, returnTo: undefined };
     const result = invoke(t, callee, call);
     if (result) return result;
     // The call is under way: the frame stands behind it, as frames that wait do.

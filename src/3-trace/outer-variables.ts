@@ -5,7 +5,7 @@ import { isProxy } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { symbolicFrom } from './symbolic.ts';
-import { isPrimitive, type Variable } from './variable.ts';
+import { isPrimitive, tensorVariable, type Variable } from './variable.ts';
 
 /** The variables of what existed before, by the place where it is read. */
 export class OuterVariables {
@@ -34,7 +34,7 @@ export class OuterVariables {
       return { kind: 'function', value: value as (...args: never[]) => unknown, source };
     }
     if (!isProxy(value) && value instanceof Tensor) {
-      return { kind: 'tensor', source, actual: value, traced: null, shape: null };
+      return tensorVariable({ source, actual: value });
     }
     return { kind: 'object', value: value as object, source };
   }

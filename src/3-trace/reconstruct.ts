@@ -6,8 +6,8 @@ import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
+import { isDifferentiable, spentBelow } from './autograd/graph.ts';
 import type { Write } from './effects.ts';
-import { isDifferentiable } from './resize.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -28,7 +28,11 @@ export class Reconstruction {
   readonly outputTensors: Tensor[] = [];
   readonly #tracer: Tracer;
   readonly #made = new Map<Variable, number>();
+  /** Which output each tensor of the trace is. */
+  readonly #numbers = new Map<Tensor, number>();
   readonly #scalars = new Map<Tensor, number>();
+  /** What is to be said of outputs after the run. */
+  readonly #gradients: Effect[] = [];
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer;
@@ -60,7 +64,7 @@ export class Reconstruction {
         // An outer tensor is that very tensor again.
         return variable.source
           ? { kind: 'source', source: variable.source }
-          : { kind: 'output', index: this.#output(variable.traced!) };
+          : this.#tensorOutput(variable);
       case 'uninitialized':
         return variable.source
           ? { kind: 'source', source: variable.source }
@@ -96,14 +100,40 @@ export class Reconstruction {
         const operands = { key: keyRecipe ?? null, value: valueRecipe ?? null };
         return { kind: 'changeCollection', collection, operation, ...operands };
       }),
+      ...Array.from(effects.switched.values(), ({ source, value }): Effect => {
+        return { kind: 'requiresGrad', tensor: { kind: 'source', source }, value };
+      }),
+      ...this.#gradients,
       ...[...effects.disposed.values()].flatMap((tensor) => this.#disposal(tensor)),
     ];
+  }
+
+  /** The objects that are made after the run. */
+  get made(): Iterable<Variable> {
+    return this.#made.keys();
+  }
+
+  /** A handle of its own for each tensor of the trace, with what it knows of gradients. */
+  #tensorOutput(variable: TensorVariable): Recipe {
+    const tensor = variable.traced!;
+    const isNew = !this.#numbers.has(tensor);
+    const recipe: Recipe = { kind: 'output', index: this.#output(tensor) };
+    if (!isNew) return recipe;
+    if (this.#tracer.builder.isOwnLeaf(tensor)) {
+      this.#gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
+    }
+    if (variable.retainsGrad) this.#gradients.push({ kind: 'retainGrad', tensor: recipe });
+    if (variable.grad?.kind === 'tensor') {
+      const value = this.recipe(variable.grad);
+      this.#gradients.push({ kind: 'setGrad', tensor: recipe, value });
+    }
+    return recipe;
   }
 
   /** A value of the program that nobody sees has no handle to give back. */
   #disposal({ source, traced }: TensorVariable): Effect[] {
     if (source) return [{ kind: 'dispose', tensor: source }];
-    if (!this.outputTensors.includes(traced!)) return [];
+    if (!this.#numbers.has(traced!)) return [];
     return [{ kind: 'disposeOutput', output: this.#output(traced!) }];
   }
 
@@ -120,7 +150,13 @@ export class Reconstruction {
 
   /** Per output: its graph is there and no backward has used it up. */
   differentiable(): boolean[] {
-    return this.outputTensors.map(isDifferentiable);
+    const { builder } = this.#tracer;
+    return this.outputTensors.map((tensor) => isDifferentiable(tensor, builder));
+  }
+
+  /** Per output: the op at which a backward finds that its graph is used up. */
+  spent(): (string | null)[] {
+    return this.outputTensors.map((tensor) => spentBelow(tensor, this.#tracer.builder));
   }
 
   /** The frame at its present instruction, with the registers that are read from there on. */
@@ -162,11 +198,11 @@ export class Reconstruction {
   }
 
   #output(tensor: Tensor): number {
-    const id = this.#tracer.builder.valueOf(tensor);
-    const existing = this.outputs.indexOf(id);
-    if (existing >= 0) return existing;
+    const known = this.#numbers.get(tensor);
+    if (known !== undefined) return known;
+    this.#numbers.set(tensor, this.outputs.length);
     this.outputTensors.push(tensor);
-    return this.outputs.push(id) - 1;
+    return this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
   }
 
   /** Numbers of the outputs that are read and given back. */

@@ -7,6 +7,7 @@ import type { Guard } from '../guards/guard.ts';
 import { hasResultSize } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
+import { isDifferentiable, spentBelow } from './autograd/graph.ts';
 import { distinctInputs } from './distinct-inputs.ts';
 import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './sizes.ts';
 import { DoesNotFit, play, type TapeCall } from './tape.ts';
@@ -87,12 +88,8 @@ function playAt(frames: readonly Frame[], recorded: Recorded): TraceResult | nul
     resized: null,
     scalars: numbers.scalars,
     numbers: numbers.sources,
-    differentiable: tensors.map(isDifferentiable),
+    differentiable: tensors.map((tensor) => isDifferentiable(tensor, builder)),
+    spent: tensors.map((tensor) => spentBelow(tensor, builder)),
     program,
   };
-}
-
-/** Its graph is there and no backward has used it up. */
-export function isDifferentiable({ gradEdge }: Tensor): boolean {
-  return gradEdge !== null && !gradEdge.node.consumed;
 }

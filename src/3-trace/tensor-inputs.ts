@@ -29,6 +29,8 @@ export class TensorInputs {
   readonly #byTraced = new Map<Tensor, TensorVariable>();
   /** The user's tensors that are inputs already. */
   readonly #inputOf = new Map<Tensor, TensorVariable>();
+  /** All variables that lead to one tensor of the user's. */
+  readonly #variablesOf = new Map<Tensor, TensorVariable[]>();
   readonly #t: Tracer;
   readonly #builder: ProgramBuilder;
   readonly #history: NumberHistory;
@@ -59,6 +61,7 @@ export class TensorInputs {
         variable.traced = null;
       });
       variable.traced = known.traced;
+      this.#variablesOf.get(actual)!.push(variable);
       return known.traced!;
     }
     const { dtype, shape, device, requiresGrad, isContiguous } = actual;
@@ -76,7 +79,28 @@ export class TensorInputs {
     variable.traced = traced;
     this.#byTraced.set(traced, variable);
     this.#inputOf.set(actual, variable);
+    this.#variablesOf.set(actual, [variable]);
     return traced;
+  }
+
+  /** From here on the variable, and every other that leads to the same tensor, stands for `next`. */
+  replace(variable: TensorVariable, next: Tensor): void {
+    const { actual } = variable;
+    for (const each of actual ? this.#variablesOf.get(actual)! : [variable]) {
+      const { traced } = each;
+      this.#t.journal.note(() => {
+        each.traced = traced;
+      });
+      each.traced = next;
+    }
+    if (!this.#byTraced.has(next)) this.#byTraced.set(next, variable);
+  }
+
+  /** The value with which an outer tensor came in. */
+  of({ actual }: TensorVariable): Tensor {
+    const input = this.list.find((each) => each.actual === actual);
+    invariant(input, 'a tensor from outside is an input');
+    return input.tensor;
   }
 
   /** The variable for a result of an op; an op may return one of its operands. */
@@ -92,7 +116,7 @@ export class TensorInputs {
   keep(): void {
     for (const { tensor } of this.list) {
       const variable = this.#byTraced.get(tensor)!;
-      variable.traced = tensor;
+      variable.traced ??= tensor;
       this.#inputOf.set(variable.actual!, variable);
     }
   }

@@ -1,6 +1,7 @@
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { constantOf } from './facts.ts';
 import { dimSource, sizeIn } from './sizes.ts';
 import { symbolicFrom } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
@@ -42,6 +43,7 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.grad);
   }
+  if (key === 'grad') return variable.grad ?? known(null);
   const computed = tensorMethods.properties.get(key);
   if (computed && !isShadowed(variable, key)) {
     const x = t.use(variable);
@@ -76,10 +78,18 @@ function isShadowed({ actual }: TensorVariable, key: string): boolean {
   return actual !== null && Object.hasOwn(actual, key);
 }
 
-/** `x.grad = value` for a tensor from outside. */
+/** `x.grad = value`: of a tensor from outside after the run. */
 export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Variable): void {
   const { actual, source } = variable;
-  const isNull = value.kind === 'constant' && value.value === null;
+  const isNull = value.kind === 'constant' && constantOf(t, value) === null;
+  if (!source && (value.kind === 'tensor' || isNull) && t.control.depth === 0) {
+    const { grad } = variable;
+    t.journal.note(() => {
+      variable.grad = grad;
+    });
+    variable.grad = value;
+    return;
+  }
   if (!actual || !source || !(value.kind === 'tensor' || isNull)) {
     throw new GraphBreak('object-write', 'the gradient of a tensor is assigned');
   }

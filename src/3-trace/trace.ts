@@ -7,6 +7,8 @@ import type { Pc } from '../bytecode/instructions.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
+import { expectKnown } from './autograd/hooks.ts';
+import { EagerlyRefused } from './autograd/refused.ts';
 import type { CodeOf } from './code-of.ts';
 import { disposedInputs, distinctInputs } from './distinct-inputs.ts';
 import { execute, executionOf } from './execute.ts';
@@ -72,7 +74,13 @@ function traceOnce(
     appendRegions(tracer, regions, op, inputs, programs),
   );
   tracer.onInstruction = options.onInstruction;
-  const end = execute(tracer);
+  let end: ReturnType<typeof execute>;
+  try {
+    end = execute(tracer);
+  } catch (error) {
+    if (error instanceof EagerlyRefused) return refusedTrace(tracer, error);
+    throw error;
+  }
   const reconstruction = new Reconstruction(tracer);
   const outcome: Outcome =
     end.kind === 'return'
@@ -86,6 +94,7 @@ function traceOnce(
           ),
         };
   const effects = reconstruction.effects();
+  expectKnown(tracer, reconstruction.outputTensors, reconstruction.made);
   const program = tracer.builder.finish(reconstruction.outputs);
   const { inputs, numbers, tape, sizes } = tracer;
   const result: TraceResult = {
@@ -94,6 +103,7 @@ function traceOnce(
       ...distinctInputs(inputs, program),
       ...tracer.effects.met.guards(),
       ...disposedInputs(inputs, tracer.effects.disposed),
+      ...disposedInputs(inputs, tracer.effects.switched),
     ],
     inputs: inputs.map(({ source }) => source),
     numbers: numbers.sources,
@@ -102,6 +112,7 @@ function traceOnce(
     resized: null,
     needsGrad: inputs.map(({ tensor }) => tensor.requiresGrad),
     differentiable: reconstruction.differentiable(),
+    spent: reconstruction.spent(),
     program,
     makes: reconstruction.makes,
     effects,
@@ -116,6 +127,40 @@ function traceOnce(
   const places = inputs.map(({ source, tensor }) => ({ source, tensor }));
   const resized = resizedOf({ result, inputs: places, outputs: outputTensors, tape, sizes });
   return { ...result, resized };
+}
+
+/** Nothing is run: the guards lead to what eager execution refuses, and it says so itself. */
+function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
+  const { entryFrames } = tracer;
+  const at = tracer.position();
+  const [what = ''] = cause.message.split('\n');
+  const record = { reason: 'op-error', detail: what, at, line: at && tracer.lineAt(at) } as const;
+  const frames = new Reconstruction(tracer);
+  return {
+    guards: [...tracer.guards.values(), ...tracer.effects.met.guards()],
+    inputs: [],
+    numbers: [],
+    scalars: tracer.numbers.scalars,
+    sizes: tracer.sizes.reads.map(({ tensor, dim }) => sizeIn(tensor, dim)),
+    resized: null,
+    needsGrad: [],
+    differentiable: [],
+    spent: [],
+    program: { values: [], inputs: [], ops: [], outputs: [] },
+    makes: [],
+    effects: [],
+    randomNumbers: 0,
+    outcome: {
+      kind: 'break',
+      record,
+      cause,
+      frames: tracer.frames.map((frame) => frames.frame(frame, frame.pc, undefined)),
+      eagerly: true,
+    },
+    reads: [],
+    codes: entryFrames.map((frame) => frame.closure.code),
+    pcs: entryFrames.map((frame) => frame.pc),
+  };
 }
 
 function appendRegions(

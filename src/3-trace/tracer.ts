@@ -16,6 +16,7 @@ import type { NumberHistory } from '../guards/number-history.ts';
 import type { PrivateSlot } from '../guards/private-slot.ts';
 import type { Source } from '../guards/source.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { AutogradState } from './autograd/state.ts';
 import type { CodeOf } from './code-of.ts';
 import type { OuterCollection } from './collections.ts';
 import { EffectLog } from './effects.ts';
@@ -54,6 +55,7 @@ export class Tracer {
   /** Values whose memory is some tensor's `.grad`. */
   readonly gradients = new Set<ValueId>();
   readonly #inputs: TensorInputs;
+  readonly autograd = new AutogradState();
   readonly sizes = new Sizes();
   /** The host's arithmetic that ends in attributes of ops. */
   readonly numbers: ProgramNumbers;
@@ -215,6 +217,16 @@ export class Tracer {
   /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
   use(variable: TensorVariable): Tensor {
     return this.#inputs.use(variable);
+  }
+
+  /** From here on an outer tensor, or one made inside, is this value of the program. */
+  replace(variable: TensorVariable, next: Tensor): void {
+    this.#inputs.replace(variable, next);
+  }
+
+  /** The value with which an outer tensor came in. */
+  inputOf(variable: TensorVariable): Tensor {
+    return this.#inputs.of(variable);
   }
 
   /** The variable for a result of an op; an op may return one of its operands. */

@@ -41,6 +41,10 @@ export interface TensorVariable {
   traced: Tensor | null;
   /** `x.shape` is the same array each time. */
   shape: NewArrayVariable | null;
+  /** `x.grad` of a tensor made inside. Of one from outside it is a place like others. */
+  grad: Variable | null;
+  /** A result whose `.grad` backward fills too. */
+  retainsGrad: boolean;
 }
 
 export interface ConstantVariable {
@@ -209,9 +213,17 @@ export function newArray(elements: readonly Variable[]): NewArrayVariable {
   return { kind: 'newArray', elements: [...elements] };
 }
 
+/** An outer tensor, or a value of the program. */
+export function tensorVariable(
+  from: Partial<Pick<TensorVariable, 'source' | 'actual' | 'traced'>>,
+): TensorVariable {
+  const { source = null, actual = null, traced = null } = from;
+  return { kind: 'tensor', source, actual, traced, shape: null, grad: null, retainsGrad: false };
+}
+
 /** The result of an op. */
 export function tracedTensor(traced: Tensor): TensorVariable {
-  return { kind: 'tensor', source: null, actual: null, traced, shape: null };
+  return tensorVariable({ traced });
 }
 
 export function isPrimitive(value: unknown): value is Primitive | symbol {

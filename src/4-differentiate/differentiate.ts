@@ -5,6 +5,7 @@ import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { bind, bind1, withInterceptor } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
+import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
@@ -31,7 +32,7 @@ export function differentiate(
     throw new InvariantError('a tensor with data in a program that is being differentiated');
   });
   return withInterceptor(builder, () => {
-    const { tensors, positions } = replay(forward, needsGrad, builder);
+    const { tensors, positions, leaves } = replay(forward, needsGrad, builder);
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
     const gradients = outputs.map((output, i) =>
@@ -56,7 +57,15 @@ export function differentiate(
         builder.at = positions.get(node);
       },
     });
-    const gradInputs = forward.inputs.map((id) => found.get(tensors[id]!) ?? null);
+    const ofInput = (id: ValueId) => found.get(leaves.get(id) ?? tensors[id]!) ?? null;
+    // Leaves that the program itself has made: what comes to them is theirs.
+    const leafOutputs = outputs.flatMap((output, i) =>
+      found.has(output) && builder.isOwnLeaf(output) ? [i] : [],
+    );
+    const gradInputs = [
+      ...forward.inputs.map(ofInput),
+      ...leafOutputs.map((i) => found.get(outputs[i]!)!),
+    ];
     const gradOutputs = gradients.map((gradient) => (gradient ? builder.valueOf(gradient) : null));
     return {
       program: builder.finish(gradInputs.filter((id) => id !== null)),
@@ -65,6 +74,7 @@ export function differentiate(
       forwardOutputs: forward.outputs,
       gradOutputs,
       gradInputs,
+      leafOutputs,
     };
   });
 }
@@ -76,6 +86,8 @@ export const differentiateRegion: DifferentiateRegion = (program, needsGrad, dif
 function replay(forward: Program, needsGrad: readonly boolean[], builder: ProgramBuilder) {
   const tensors: Tensor[] = [];
   const positions = new Map<GradNode, UserPosition | undefined>();
+  /** Inputs to which gradients flow from a place in the program on. */
+  const leaves = new Map<ValueId, Tensor>();
   const define = (id: ValueId, tensor: Tensor) => {
     invariant(builder.valueOf(tensor) === id, 'replay gives every value its own id again');
     tensors[id] = tensor;
@@ -86,17 +98,21 @@ function replay(forward: Program, needsGrad: readonly boolean[], builder: Progra
   for (const op of forward.ops) {
     builder.at = op.at;
     const inputs = op.inputs.map((id) => tensors[id]!);
+    builder.copyBefore = op.before === undefined ? null : tensors[op.before]!;
     const mode = op.recordsGrad ? enableGrad : noGrad;
     const outputs = mode(() =>
       op.regions
         ? appendControl(builder, op.op, inputs, op.regions, differentiateRegion)
         : bind(op.op, inputs, op.attrs),
     );
+    if (op.op === aliasOp && op.attrs.leaf) outputs[0]!.requiresGrad_();
+    if (op.op === aliasOp && op.attrs.leaf === 'outer') leaves.set(op.inputs[0]!, outputs[0]!);
     op.outputs.forEach((id, i) => {
       const output = outputs[i]!;
       define(id, output);
       if (output.gradEdge) positions.set(output.gradEdge.node, op.at);
     });
   }
-  return { tensors, positions };
+  builder.copyBefore = null;
+  return { tensors, positions, leaves };
 }

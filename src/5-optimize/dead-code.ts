@@ -15,6 +15,7 @@ export function eliminateDeadCode(
     const op = ops[i]!;
     if (!hasEffect(op) && !op.outputs.some((id) => live.has(id))) continue;
     for (const id of op.inputs) live.add(id);
+    if (op.before !== undefined) live.add(op.before);
     kept.push(op);
   }
   return kept.reverse();
@@ -24,6 +25,25 @@ export function eliminateDeadCode(
 export function eliminateDeadBackward(joint: JointProgram): JointProgram {
   const { ops, outputs } = joint.program;
   const backward = eliminateDeadCode(ops.slice(joint.forwardOps), outputs);
-  const kept = [...ops.slice(0, joint.forwardOps), ...backward];
-  return { ...joint, program: { ...joint.program, ops: kept } };
+  const read = [...joint.forwardOutputs, ...outputs, ...backward.flatMap(({ inputs }) => inputs)];
+  const forward = dropUnreadCopies(ops.slice(0, joint.forwardOps), read);
+  const program = { ...joint.program, ops: [...forward, ...backward] };
+  return { ...joint, program, forwardOps: forward.length };
+}
+
+/**
+ * Now that the program is differentiated, copies of what was written over stay only where somebody reads
+ * them. `read`: values that are read elsewhere.
+ */
+export function dropUnreadCopies(
+  ops: readonly ProgramOp[],
+  read: Iterable<ValueId>,
+): readonly ProgramOp[] {
+  const copies = new Set(ops.flatMap(({ before }) => (before === undefined ? [] : [before])));
+  if (copies.size === 0) return ops;
+  for (const id of read) copies.delete(id);
+  for (const { inputs } of ops) for (const id of inputs) copies.delete(id);
+  return ops
+    .filter(({ outputs }) => !outputs.some((id) => copies.has(id)))
+    .map(({ before: _before, ...op }) => op);
 }

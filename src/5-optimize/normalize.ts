@@ -18,6 +18,7 @@ export function normalize(traced: Program): Program {
   const inputs = traced.inputs.map(define);
   const renumbered = ops.map((op) => ({
     ...op,
+    ...(op.before === undefined ? {} : { before: use(op.before) }),
     inputs: op.inputs.map(use),
     outputs: op.outputs.map(define),
   }));

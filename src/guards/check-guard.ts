@@ -107,6 +107,8 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
         // A disposed tensor must raise its error where eager execution raises it.
         value.holder !== null;
     }
+    case 'leaf':
+      return (value) => value instanceof Tensor && value.isLeaf && !value.hooks?.length;
     default:
       return assertNever(guard, 'guard');
   }

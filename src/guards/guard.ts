@@ -34,6 +34,8 @@ export type Guard =
       readonly sources: readonly Source[];
       readonly others: readonly Source[];
     }
+  /** A backward ends at the tensor, and calls nobody there. */
+  | { readonly kind: 'leaf'; readonly source: Source }
   /** A function that bytecode made: its code and names; its cells are read through it. */
   | {
       readonly kind: 'closure';
@@ -84,6 +86,7 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   closure: 5,
   collection: 5,
   tensor: 6,
+  leaf: 6,
   distinct: 7,
   keys: 8,
   members: 8,

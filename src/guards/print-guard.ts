@@ -59,6 +59,8 @@ function printAbout(
       return `${source} ${guard.same ? '===' : '!=='} ${printSource(guard.other, names)}`;
     case 'closure':
       return `${source} is made by ${guard.code.name || 'the same function expression'}`;
+    case 'leaf':
+      return `${source} is a leaf without hooks`;
     case 'isArray':
       return `${guard.isArray ? '' : '!'}Array.isArray(${source})`;
     case 'plainArray':

@@ -76,6 +76,31 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
     }
     case 'changeCollection':
       return compileCollectionChange(effect);
+    case 'requiresGrad':
+    case 'retainGrad': {
+      const read = compileRecipe(effect.tensor);
+      const change =
+        effect.kind === 'retainGrad'
+          ? (tensor: Tensor) => tensor.retainGrad()
+          : (tensor: Tensor) => tensor.requiresGrad_(effect.value);
+      return (values) => {
+        const tensor = read(values) as Tensor;
+        return () => {
+          change(tensor);
+        };
+      };
+    }
+    case 'setGrad': {
+      const [readTensor, readGrad] = [compileRecipe(effect.tensor), compileRecipe(effect.value)];
+      return (values, owned) => {
+        const [tensor, grad] = [readTensor(values) as Tensor, readGrad(values) as Tensor];
+        owned.escape(grad);
+        keep(grad);
+        return () => {
+          tensor.grad = grad;
+        };
+      };
+    }
     case 'dispose': {
       const tensorOf = compileReader(effect.tensor);
       return (values) => {

@@ -1,3 +1,4 @@
+import { markSpent } from '../../runtime/autograd/spent-node.ts';
 import { events } from '../../runtime/memory/events.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
@@ -43,6 +44,10 @@ export class Entry {
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   /** Outputs that an effect puts into an object: nobody's to give back. */
   readonly #stored: ReadonlySet<number>;
+  /** Outputs whose graph a backward inside has used up, and the op at which a second one finds out. */
+  readonly #spent: readonly { readonly name: string; readonly index: number }[];
+  /** Eager execution refuses something on this way: it is left to do so. */
+  readonly runsEagerly: boolean;
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
@@ -64,7 +69,10 @@ export class Entry {
     this.#stored = storedOutputs(result.effects);
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
-    this.#frames = outcome.kind === 'break' ? outcome.frames.map(compileFrame) : [];
+    this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
+    const goesOn = outcome.kind === 'break' && !this.runsEagerly;
+    this.#frames = goesOn ? outcome.frames.map(compileFrame) : [];
+    this.#spent = result.spent.flatMap((name, index) => (name === null ? [] : [{ name, index }]));
   }
 
   /** For printing. */
@@ -116,6 +124,7 @@ export class Entry {
     const outputs = this.subgraph
       ? this.#runMeasured(this.subgraph, inputs, this.#donated(inputs, frames, owned))
       : none;
+    for (const { name, index } of this.#spent) markSpent(outputs[index]!, name);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = { frames, outputs, sizes: this.result.sizes, made: [] };
     this.#make(values);

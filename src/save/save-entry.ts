@@ -122,6 +122,10 @@ export class EntryWriter {
         const place = this.#places.of(effect.array);
         return { kind: 'fill', place, from, items: effect.items.map(this.#item) };
       }
+      case 'requiresGrad':
+      case 'retainGrad':
+      case 'setGrad':
+        return this.#refuse('it changes which tensors gradients are kept for');
       case 'changeCollection':
         return this.#refuse('it changes a Map or a Set from outside');
       case 'dispose':

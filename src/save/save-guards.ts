@@ -125,6 +125,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'closure':
     case 'collection':
     case 'members':
+    case 'leaf':
       return refuse(guard, trace);
   }
 }

@@ -47,6 +47,7 @@ export function recipesOfFrame({ call, registers }: FrameRecipe): Recipe[] {
 export function storedBy(effect: Effect): readonly Recipe[] {
   switch (effect.kind) {
     case 'setProperty':
+    case 'setGrad':
       return [effect.value];
     case 'fillArray':
       return present(effect.items);
@@ -55,6 +56,8 @@ export function storedBy(effect: Effect): readonly Recipe[] {
     case 'deleteProperty':
     case 'dispose':
     case 'disposeOutput':
+    case 'requiresGrad':
+    case 'retainGrad':
       return [];
     default:
       return assertNever(effect, 'effect');
@@ -73,7 +76,11 @@ export function changedBy(effect: Effect): Source | null {
       return effect.collection;
     case 'dispose':
       return effect.tensor;
+    case 'requiresGrad':
+      return effect.tensor.kind === 'source' ? effect.tensor.source : null;
     case 'disposeOutput':
+    case 'retainGrad':
+    case 'setGrad':
       return null;
     default:
       return assertNever(effect, 'effect');

@@ -114,6 +114,8 @@ export type Outcome =
       /** What eager execution would throw there. */
       readonly cause?: unknown;
       readonly frames: readonly FrameRecipe[];
+      /** The call runs eagerly from the start of this trace: eager execution refuses something in it. */
+      readonly eagerly?: true;
     };
 
 /** A change to something that existed before, made after the run, in the order of the user's code. */
@@ -140,6 +142,12 @@ export type Effect =
       readonly key: Recipe | null;
       readonly value: Recipe | null;
     }
+  /** `tensor.requiresGrad_(value)` */
+  | { readonly kind: 'requiresGrad'; readonly tensor: Recipe; readonly value: boolean }
+  /** `tensor.retainGrad()` */
+  | { readonly kind: 'retainGrad'; readonly tensor: Recipe }
+  /** Of a tensor made inside: its `.grad`. */
+  | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
   | { readonly kind: 'dispose'; readonly tensor: Source }
   /** A result that the program's end has disposed of: somebody still has the handle. */
   | { readonly kind: 'disposeOutput'; readonly output: number };
@@ -172,6 +180,8 @@ export interface TraceResult {
   readonly needsGrad: readonly boolean[];
   /** Per output of the program: the caller may ask for its gradient. */
   readonly differentiable: readonly boolean[];
+  /** Per output: the op at which a backward finds that its graph is used up. */
+  readonly spent: readonly (string | null)[];
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];

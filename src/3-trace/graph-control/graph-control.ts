@@ -18,6 +18,7 @@ type LoopPlan = 'while' | 'unrolled';
 /** What earlier attempts to trace the same function have found out about its loops. */
 export class LoopPlans {
   readonly #plans = new Map<Code, Map<Pc, LoopPlan>>();
+  readonly #breaks = new Map<Code, Set<Pc>>();
 
   get isEmpty(): boolean {
     return this.#plans.size === 0;
@@ -31,6 +32,18 @@ export class LoopPlans {
   choose(code: Code, { header }: Loop, plan: LoopPlan): never {
     const plans = this.#plans.get(code) ?? new Map<Pc, LoopPlan>();
     this.#plans.set(code, plans.set(header, plan));
+    throw new TraceAgain();
+  }
+
+  /** The call there is to run natively. */
+  breaksAt(code: Code, pc: Pc): boolean {
+    return this.#breaks.get(code)?.has(pc) ?? false;
+  }
+
+  /** The function is traced again, up to this call. */
+  breakAt(code: Code, pc: Pc): never {
+    const places = this.#breaks.get(code) ?? new Set();
+    this.#breaks.set(code, places.add(pc));
     throw new TraceAgain();
   }
 }

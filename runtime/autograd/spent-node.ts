@@ -1,0 +1,32 @@
+import type { Tensor } from '../tensor/tensor.ts';
+import { GradNode } from './node.ts';
+
+/** Stands for a graph that was used up: a backward that comes to it fails as it would have in the graph. */
+class SpentNode extends GradNode {
+  override readonly name: string;
+
+  constructor(name: string) {
+    super([], 1);
+    this.name = name;
+    this.consume();
+  }
+
+  override apply(): (Tensor | null)[] {
+    return [];
+  }
+
+  protected override releaseSaved(): void {}
+}
+
+const nodes = new Map<string, SpentNode>();
+
+/** Gives the tensor a history that was used up; `name`: of the op at which a backward would find out. */
+export function markSpent(tensor: Tensor, name: string): void {
+  let node = nodes.get(name);
+  if (!node) {
+    node = new SpentNode(name);
+    nodes.set(name, node);
+  }
+  node.retain();
+  tensor.setGradEdge({ node, index: 0 });
+}

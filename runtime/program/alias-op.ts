@@ -1,0 +1,17 @@
+import type { OpRecord } from '../ops/define-op.ts';
+
+/**
+ * The same elements as a value of its own without gradient history. With attr `leaf` a new leaf: gradients
+ * that come to it are its own, or those of the program's input that it is an alias of.
+ */
+export const aliasOp: OpRecord = {
+  name: 'alias',
+  operands: [{ name: 'x', use: 'data' }],
+  variadic: false,
+  infer: ([x]) => [x!],
+  kernel: { kind: 'view', view: ([x]) => x! },
+  layout: 'any',
+  inPlace: false,
+  vjp: undefined,
+  flat: true,
+};

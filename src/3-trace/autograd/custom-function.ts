@@ -1,0 +1,123 @@
+import {
+  applyRules,
+  type FunctionContext,
+  rulesOf,
+} from '../../../runtime/autograd/custom-function.ts';
+import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
+import type { GradNode } from '../../../runtime/autograd/node.ts';
+import { InvariantError } from '../../../runtime/errors/invariant.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { arrayElements, asArray } from '../arrays.ts';
+import { constantOf } from '../facts.ts';
+import { readProperty } from '../properties.ts';
+import type { Tracer } from '../tracer.ts';
+import {
+  known,
+  type NewObjectVariable,
+  newArray,
+  type ObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variable.ts';
+import { siteOf } from './hooks.ts';
+import { asEagerly } from './refused.ts';
+
+/** `ctx.saveForBackward` inside a trace; only the tracer performs it. */
+export function saveForBackward(): void {
+  throw new InvariantError('the context of a custom function has left its graph');
+}
+
+export function traceSaveForBackward(
+  t: Tracer,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable {
+  const tensors = args.map((arg) => tensorOf(t, arg, 'saveForBackward() of no tensor'));
+  t.journal.keepMap(t.autograd.saved);
+  t.autograd.saved.set(receiver, tensors);
+  return undefinedVariable;
+}
+
+/**
+ * A call of what `customFunction` answers: the runtime's own, over a forward and a backward that the
+ * tracer follows. A gradient from outside the trace can't be followed: then the call runs natively.
+ */
+export function traceCustomFunction(
+  t: Tracer,
+  fn: (...args: never[]) => unknown,
+  args: readonly Variable[],
+): Variable {
+  const rules = rulesOf(fn)!;
+  const site = siteOf(t, 'a custom function whose gradient is asked for after the graph has ended');
+  const source = { kind: 'held', value: rules, name: 'a custom function' } as const;
+  const own: ObjectVariable = { kind: 'object', value: rules, source };
+  const [forward, backward] = [readProperty(t, own, 'forward'), readProperty(t, own, 'backward')];
+  const context = newContext();
+  const follow = (rule: Variable, given: readonly Variable[]) =>
+    t.execution.callInside(rule, own, [context, ...given], gradEnabled());
+
+  const traced = {
+    ...(rules.name === undefined ? {} : { name: rules.name }),
+    forward: (ctx: FunctionContext, ..._inputs: readonly unknown[]) => {
+      context.entries.set('needsInputGrad', newArray(ctx.needsInputGrad.map(known)));
+      const result = outputsOf(t, follow(forward, args));
+      ctx.saveForBackward(...(t.autograd.saved.get(context) ?? []));
+      return result;
+    },
+    backward: (ctx: FunctionContext, ...gradients: Tensor[]) => {
+      const saved = ctx.savedTensors.map((tensor) => t.result(tensor));
+      context.entries.set('savedTensors', newArray(saved));
+      const given = gradients.map((gradient) => t.result(gradient));
+      return gradientsOf(t, follow(backward, given));
+    },
+  };
+  // What is no tensor is known to `forward` alone.
+  const inputs = args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : arg));
+  const outputs = asEagerly(() => t.attempt(() => t.runApi(() => applyRules(traced, inputs))));
+  const tensors = outputs instanceof Tensor ? [outputs] : outputs;
+  for (const { gradEdge } of tensors) {
+    if (gradEdge) watch(t, gradEdge.node, site);
+  }
+  return outputs instanceof Tensor
+    ? t.result(outputs)
+    : newArray(outputs.map((output) => t.result(output)));
+}
+
+function watch(t: Tracer, node: GradNode, site: ReturnType<typeof siteOf>): void {
+  t.autograd.watched.set(node, site);
+  t.autograd.callsUser = true;
+}
+
+function newContext(): NewObjectVariable {
+  return {
+    kind: 'newObject',
+    entries: new Map<string, Variable>([
+      ['needsInputGrad', newArray([])],
+      ['savedTensors', newArray([])],
+      ['saveForBackward', { kind: 'function', value: saveForBackward, source: null }],
+    ]),
+  };
+}
+
+function outputsOf(t: Tracer, result: Variable): Tensor | Tensor[] {
+  const why = 'a custom function that answers no tensor';
+  const list = asArray(t, result);
+  if (!list) return tensorOf(t, result, why);
+  return arrayElements(t, list).map((each) => tensorOf(t, each, why));
+}
+
+function gradientsOf(t: Tracer, answer: Variable): Tensor | null | (Tensor | null)[] {
+  const one = (each: Variable): Tensor | null => {
+    if (each.kind === 'tensor') return t.use(each);
+    if (constantOf(t, each) === null) return null;
+    throw new GraphBreak('throw', 'a gradient of a custom function that is no tensor');
+  };
+  const list = asArray(t, answer);
+  return list ? arrayElements(t, list).map(one) : one(answer);
+}
+
+function tensorOf(t: Tracer, variable: Variable, why: string): Tensor {
+  if (variable.kind === 'tensor') return t.use(variable);
+  throw new GraphBreak('throw', why);
+}

@@ -1,0 +1,154 @@
+/** What backward does beside its ops: hooks of the user, and gradients of results that are kept. */
+
+import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
+import { registerHook, retainGrad } from '../../../runtime/autograd/hooks.ts';
+import type { GradNode, HookEntry } from '../../../runtime/autograd/node.ts';
+import { InvariantError } from '../../../runtime/errors/invariant.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { arrayElements, asArray } from '../arrays.ts';
+import { constantOf } from '../facts.ts';
+import { readProperty } from '../properties.ts';
+import type { Tracer } from '../tracer.ts';
+import {
+  type NewObjectVariable,
+  type TensorVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variable.ts';
+import { isDifferentiable, placesBelow } from './graph.ts';
+import { asEagerly } from './refused.ts';
+import type { Site } from './state.ts';
+
+/** `remove` of the handle of a hook that was registered inside; only the tracer performs it. */
+export function removeHook(): void {
+  throw new InvariantError('the handle of a hook has left its graph');
+}
+
+/** `x.registerHook(hook)` on a result: backward inside the trace follows the hook. */
+export function traceRegisterHook(
+  t: Tracer,
+  receiver: Variable,
+  [hook]: readonly Variable[],
+): Variable {
+  const { tensor } = inside(t, receiver, 'registerHook');
+  if (!hook) throw new GraphBreak('throw', 'registerHook() of nothing');
+  const site = siteOf(t, 'a hook is called after the graph has ended');
+  const handle = asEagerly(() =>
+    t.runApi(() => registerHook(tensor, (gradient) => callHook(t, hook, gradient))),
+  );
+  t.autograd.watched.set(placeOf(tensor), site);
+  t.autograd.callsUser = true;
+  const answer: NewObjectVariable = {
+    kind: 'newObject',
+    entries: new Map([['remove', { kind: 'function', value: removeHook, source: null }]]),
+  };
+  t.autograd.handles.set(answer, { handle, site });
+  return answer;
+}
+
+export function traceRemoveHook(t: Tracer, receiver: Variable): Variable {
+  const found = t.autograd.handles.get(receiver);
+  if (!found) throw new GraphBreak('framework-call', 'remove() of a hook');
+  found.handle.remove();
+  return undefinedVariable;
+}
+
+/** `x.retainGrad()` on a result. */
+export function traceRetainGrad(t: Tracer, receiver: Variable): Variable {
+  const { variable, tensor } = inside(t, receiver, 'retainGrad');
+  const site = siteOf(t, 'a gradient is kept after the graph has ended');
+  asEagerly(() =>
+    t.perform([tensor], ([handle]) => {
+      retainGrad(handle as Tensor);
+      return null;
+    }),
+  );
+  if (!tensor.retainsGrad || variable.retainsGrad) return undefinedVariable;
+  t.journal.keepList(t.autograd.retained);
+  t.journal.note(() => {
+    variable.retainsGrad = false;
+  });
+  variable.retainsGrad = true;
+  t.autograd.retained.push(variable);
+  t.autograd.watched.set(placeOf(tensor), site);
+  return undefinedVariable;
+}
+
+function placeOf(tensor: Tensor): GradNode | Tensor {
+  return tensor.gradEdge?.node ?? tensor.leaf;
+}
+
+function inside(t: Tracer, receiver: Variable, use: string) {
+  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', `${use}() of no tensor`);
+  if (receiver.source) {
+    throw new GraphBreak('framework-call', `${use}() on a tensor from outside`);
+  }
+  if (t.control.depth > 0) {
+    throw new GraphBreak('control-flow', `${use}() in a branch or loop`);
+  }
+  return { variable: receiver, tensor: t.use(receiver) };
+}
+
+/** The call under way; where an earlier trace has found out that it must run natively, the graph ends. */
+export function siteOf(t: Tracer, why: string): Site {
+  const { closure, pc } = t.top;
+  if (t.control.plans.breaksAt(closure.code, pc)) throw new GraphBreak('framework-call', why);
+  return { code: closure.code, pc };
+}
+
+/** A gradient that the caller may ask for must come through nothing that only this trace knows of. */
+export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterable<Variable>): void {
+  const { watched, handles } = t.autograd;
+  for (const variable of handles.size > 0 ? made : []) {
+    const handle = handles.get(variable);
+    if (handle) t.control.plans.breakAt(handle.site.code, handle.site.pc);
+  }
+  if (watched.size === 0) return;
+  for (const output of outputs) {
+    if (output.requiresGrad && output.isLeaf) breakAtSite(t, output);
+    if (!isDifferentiable(output, t.builder)) continue;
+    for (const place of placesBelow(output)) breakAtSite(t, place);
+  }
+}
+
+function breakAtSite(t: Tracer, place: GradNode | Tensor): void {
+  const site = t.autograd.watched.get(place);
+  if (site) t.control.plans.breakAt(site.code, site.pc);
+}
+
+function callHook(t: Tracer, hook: Variable, gradient: Tensor): Tensor | null {
+  const answer = t.execution.callInside(
+    hook,
+    undefinedVariable,
+    [t.result(gradient)],
+    gradEnabled(),
+  );
+  if (answer.kind === 'tensor') return t.use(answer);
+  const value = constantOf(t, answer);
+  if (value === undefined || value === null) return null;
+  throw new GraphBreak('throw', 'a gradient hook answers no tensor');
+}
+
+/** No gradient flows on from this outer tensor. */
+export function expectLeaf(t: Tracer, { source, actual }: TensorVariable): void {
+  if (!actual!.isLeaf) {
+    throw new GraphBreak('framework-call', 'backward() into a graph from outside the function');
+  }
+  if (actual!.hooks?.length) {
+    constantOf(t, t.read({ kind: 'property', base: source!, key: 'isLeaf' }, true));
+  } else t.guard(`leaf ${sourceKey(source!)}`, { kind: 'leaf', source: source! });
+}
+
+/** The hooks that an outer leaf has, as functions that are followed. */
+export function outerHooks(t: Tracer, { source, actual }: TensorVariable): HookEntry[] {
+  const { hooks } = actual!;
+  if (!hooks?.length) return [];
+  const list = asArray(t, t.read({ kind: 'property', base: source!, key: 'hooks' }, hooks));
+  if (!list) throw new GraphBreak('framework-call', 'backward() with hooks');
+  return arrayElements(t, list).map((entry) => {
+    const hook = readProperty(t, entry, 'run');
+    return { run: (gradient) => callHook(t, hook, gradient) };
+  });
+}

@@ -1,0 +1,64 @@
+/** Where graphs begin: `requiresGrad_()` and `detach()`. */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { bind1 } from '../../../runtime/ops/bind.ts';
+import { aliasOp } from '../../../runtime/program/alias-op.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { constantOf } from '../facts.ts';
+import type { Tracer } from '../tracer.ts';
+import type { TensorVariable, Variable } from '../variable.ts';
+import { expectLeaf } from './hooks.ts';
+import { asEagerly } from './refused.ts';
+
+/** A handle of its own on the same memory: in a program that is a view of everything. */
+export function traceDetach(t: Tracer, receiver: Variable): Variable {
+  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'detach() of no tensor');
+  return t.result(alias(t, t.use(receiver)));
+}
+
+/** `x.requiresGrad_(value)`: from here on the variable stands for another value of the program. */
+export function traceRequiresGrad(
+  t: Tracer,
+  receiver: Variable,
+  [given]: readonly Variable[],
+): Variable {
+  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'requiresGrad_() of no tensor');
+  if (t.control.depth > 0) {
+    throw new GraphBreak('control-flow', 'requiresGrad_() in a branch or loop');
+  }
+  const asked = given ? constantOf(t, given) : undefined;
+  const value = asked === undefined ? true : Boolean(asked);
+  const tensor = t.use(receiver);
+  if (receiver.source) expectLeaf(t, receiver);
+  if (tensor.requiresGrad === value) return receiver;
+  // Eager execution refuses to freeze a result.
+  if (!tensor.isLeaf) asEagerly(() => tensor.requiresGrad_(value));
+  if (receiver.source) switchOuter(t, receiver, value);
+  else t.replace(receiver, value ? alias(t, tensor, 'own') : alias(t, tensor));
+  return receiver;
+}
+
+/** A tensor from outside is as it was again, or the same memory with the other answer. */
+function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void {
+  const actual = variable.actual!;
+  const input = t.inputOf(variable);
+  const { switched } = t.autograd;
+  const known = switched.get(actual);
+  const other = known ?? alias(t, input, value ? 'outer' : null);
+  if (!known) {
+    t.journal.keepMap(switched);
+    switched.set(actual, other);
+  }
+  t.replace(variable, input.requiresGrad === value ? input : other);
+  t.effects.setRequiresGrad(actual, variable.source!, value);
+}
+
+function alias(t: Tracer, tensor: Tensor, leaf: 'own' | 'outer' | null = null): Tensor {
+  return asEagerly(() =>
+    t.perform<Tensor>([tensor], ([x]) => {
+      const view = noGrad(() => bind1(aliasOp, [x as Tensor], leaf ? { leaf } : {}));
+      return leaf ? view.requiresGrad_() : view;
+    }),
+  );
+}

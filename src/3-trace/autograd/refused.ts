@@ -1,0 +1,24 @@
+import { TostaticError } from '../../../runtime/errors/errors.ts';
+
+/**
+ * Eager execution throws this error in the middle of what was traced, where nothing of the graph is left to
+ * go on with natively: the call runs eagerly from the start of the trace.
+ */
+export class EagerlyRefused extends Error {
+  override readonly name = 'EagerlyRefused';
+  override readonly cause: TostaticError;
+
+  constructor(cause: TostaticError) {
+    super(cause.message);
+    this.cause = cause;
+  }
+}
+
+/** Runs a part of the framework over traced tensors; what it refuses, eager execution refuses. */
+export function asEagerly<T>(body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    throw error instanceof TostaticError ? new EagerlyRefused(error) : error;
+  }
+}

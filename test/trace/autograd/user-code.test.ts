@@ -1,0 +1,213 @@
+import { describe, it } from 'vitest';
+import { customFunction, keep, nn, type Tensor } from '../../../src/index.ts';
+import { values, weights } from '../same-as-eager.ts';
+import { expectInParts } from './in-parts.ts';
+
+const pair = () => [values([3]), weights([3], 1)];
+
+describe('trace/hooks', () => {
+  it('hooks of results are followed, in order, and removed', () =>
+    expectInParts(() => {
+      const log: string[] = [];
+      return {
+        fn: (x: Tensor, w: Tensor) => {
+          const h = x.mul(w);
+          h.registerHook((gradient) => {
+            log.push('first');
+            return gradient.mul(2);
+          });
+          const second = h.registerHook((gradient) => {
+            log.push('second');
+            return gradient.add(1);
+          });
+          h.pow(3).sum().backward(null, { retainGraph: true });
+          second.remove();
+          h.sum().backward();
+          return w.grad;
+        },
+        args: pair,
+        state: () => log,
+      };
+    }));
+
+  it('hooks of parameters that were registered before', () =>
+    expectInParts(
+      () => {
+        const w = weights([3], 1);
+        let seen: Tensor | undefined;
+        w.registerHook((gradient) => {
+          seen = keep(gradient.clone());
+        });
+        w.registerHook((gradient) => gradient.clamp(-0.1, 0.1));
+        return {
+          fn: (x: Tensor) => {
+            w.grad = null;
+            x.mul(w).pow(3).sum().backward();
+            return seen;
+          },
+          args: () => [values([3])],
+          state: () => w,
+        };
+      },
+      { garbage: true },
+    ));
+
+  it('a hook that comes later is another entry', () =>
+    expectInParts(
+      () => {
+        const w = weights([3], 1);
+        return {
+          fn: (x: Tensor) => {
+            x.mul(w).sum().backward();
+            const gradient = w.grad;
+            w.grad = null;
+            return gradient;
+          },
+          args: (call) => {
+            if (call === 1) w.registerHook((gradient) => gradient.mul(2));
+            return [values([3])];
+          },
+          state: () => w,
+        };
+      },
+      { graphs: 2 },
+    ));
+
+  it('a hook that a later backward calls ends the graph', () =>
+    expectInParts(
+      () => ({
+        fn: (x: Tensor, w: Tensor) => {
+          const h = x.mul(w);
+          h.registerHook((gradient) => gradient.mul(2));
+          return h.pow(3).sum();
+        },
+        args: pair,
+      }),
+      { graphs: 2, breaks: ['a hook is called after the graph has ended'], garbage: true },
+    ));
+
+  it('a handle that leaves the function ends the graph', () =>
+    expectInParts(
+      () => ({
+        fn: (x: Tensor, w: Tensor) => {
+          const h = x.mul(w);
+          const handle = h.registerHook((gradient) => gradient.mul(2));
+          h.sum().backward();
+          return { handle };
+        },
+        args: pair,
+      }),
+      {
+        graphs: 2,
+        breaks: [
+          'a hook is called after the graph has ended',
+          'backward() into a graph from outside the function',
+        ],
+        garbage: true,
+      },
+    ));
+
+  it('forward hooks of modules', () =>
+    expectInParts(
+      () => {
+        const layer = new nn.Linear(3, 2);
+        layer.registerForwardHook((_module, _inputs, output) => (output as Tensor).mul(2));
+        return {
+          fn: (x: Tensor) => {
+            const loss = layer.forward(x).sum();
+            loss.backward();
+            return loss;
+          },
+          args: () => [values([2, 3])],
+          state: () => [layer.weight, layer.bias],
+        };
+      },
+      { graphs: 2 },
+    ));
+});
+
+describe('trace/custom functions', () => {
+  const scaledSquare = () =>
+    customFunction({
+      name: 'scaledSquare',
+      forward: (ctx, x: Tensor, factor: number) => {
+        ctx.saveForBackward(x);
+        ctx.factor = factor;
+        return x.mul(x).mul(factor);
+      },
+      backward: (ctx, gradient) => {
+        const [x] = ctx.savedTensors;
+        return [x!.mul(gradient).mul(2 * (ctx.factor as number)), null];
+      },
+    });
+
+  it('forward and backward are part of the graph', () =>
+    expectInParts(() => {
+      const f = scaledSquare();
+      return {
+        fn: (x: Tensor, w: Tensor) => {
+          const loss = f(f(x.mul(w), 3), 0.5).sum();
+          loss.backward();
+          return [loss, w.grad];
+        },
+        args: pair,
+      };
+    }));
+
+  it('second gradients go through what backward computes', () =>
+    expectInParts(() => {
+      const f = scaledSquare();
+      return {
+        fn: (x: Tensor, w: Tensor) => {
+          f(x.mul(w), 3).sum().backward(null, { createGraph: true });
+          const penalty = w.grad!.pow(2).sum();
+          w.grad = null;
+          penalty.backward();
+          return w.grad;
+        },
+        args: pair,
+      };
+    }));
+
+  it('several outputs, needsInputGrad and an output that nobody uses', () =>
+    expectInParts(() => {
+      const needs: unknown[] = [];
+      const f = customFunction({
+        forward: (ctx, a: Tensor, b: Tensor) => {
+          needs.push([...ctx.needsInputGrad]);
+          ctx.saveForBackward(a, b);
+          return [a.mul(b), a.add(b)];
+        },
+        backward: (ctx, toProduct, toSum) => {
+          const [a, b] = ctx.savedTensors;
+          return [
+            toProduct!.mul(b!).add(toSum!),
+            ctx.needsInputGrad[1] ? toProduct!.mul(a!) : null,
+          ];
+        },
+      });
+      return {
+        fn: (x: Tensor, w: Tensor) => {
+          const [product] = f(w, x);
+          const [, total] = f(x, w);
+          product!.sum().add(total!.pow(2).sum()).backward();
+          return w.grad;
+        },
+        args: pair,
+        state: () => needs,
+      };
+    }));
+
+  it('a gradient that is asked for later is computed natively', () =>
+    expectInParts(
+      () => {
+        const f = scaledSquare();
+        return { fn: (x: Tensor, w: Tensor) => f(x.mul(w), 3).sum(), args: pair };
+      },
+      {
+        graphs: 2,
+        breaks: ['a custom function whose gradient is asked for after the graph has ended'],
+        garbage: true,
+      },
+    ));
+});

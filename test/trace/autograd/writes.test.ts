@@ -1,0 +1,148 @@
+import { describe, it } from 'vitest';
+import { noGrad, type Tensor, zeros } from '../../../src/index.ts';
+import { values, weights } from '../same-as-eager.ts';
+import { expectInParts } from './in-parts.ts';
+
+const log: unknown[] = [];
+const native = log.push.bind(log);
+
+describe('trace/writes that gradients flow through', () => {
+  it('over a result: copied, added, multiplied', () =>
+    expectInParts(() => ({
+      fn: (x: Tensor) => {
+        const y = x.mul(2);
+        y.copy_(x.mul(3));
+        const z = x.mul(2);
+        z.add_(y).mul_(x).sub_(1).clamp_(-1, 1);
+        return [y, z];
+      },
+      args: () => [weights([2])],
+    })));
+
+  it('over a tensor that had no history', () =>
+    expectInParts(() => ({
+      fn: (x: Tensor) => {
+        const y = zeros([2, 3]);
+        y.select(0, 1).copy_(x.select(0, 0));
+        y.select(0, 0).add_(x.select(0, 1));
+        return [y.pow(2), y.requiresGrad];
+      },
+      args: () => [weights([2, 3])],
+    })));
+
+  it('through views, and seen by other views', () =>
+    expectInParts(() => ({
+      fn: (x: Tensor) => {
+        const y = x.mul(2);
+        const [row, column] = [y.select(0, 1), y.select(1, 2)];
+        row.mul_(3);
+        y.narrow(1, 0, 2).mul_(x.narrow(1, 1, 2));
+        return [y.pow(2), row.exp(), column];
+      },
+      args: () => [weights([2, 3])],
+    })));
+
+  it('in a loop, differentiated inside', () =>
+    expectInParts(() => ({
+      fn: (x: Tensor) => {
+        const y = x.clone();
+        for (let i = 0; i < 3; i++) y.select(0, i % 2).mul_(x.select(0, 1 - (i % 2)));
+        y.pow(2).sum().backward();
+        return x.grad;
+      },
+      args: () => [weights([2, 3])],
+    })));
+
+  it('in branches of the host, with a break between them', () =>
+    expectInParts(
+      () => ({
+        fn: (x: Tensor, double: boolean) => {
+          const y = x.exp();
+          const z = y.mul(2);
+          if (double) z.mul_(2);
+          else z.add_(1);
+          native('between');
+          z.mul_(x);
+          return z;
+        },
+        args: (call) => [weights([3]), call !== 1],
+      }),
+      { graphs: 2, breaks: ['native() is native code', 'mul_'] },
+    ));
+
+  it('under noGrad and recorded, in turn', () =>
+    expectInParts(() => ({
+      fn: (x: Tensor) => {
+        const y = x.mul(2);
+        noGrad(() => {
+          y.add_(1);
+        });
+        y.mul_(x);
+        return y;
+      },
+      args: () => [weights([2, 3])],
+    })));
+
+  it('over a value that backward needs: the error of eager execution', () => {
+    expectInParts(
+      () => ({
+        fn: (x: Tensor) => {
+          const y = x.exp();
+          y.add_(x);
+          y.sum().backward();
+        },
+        args: () => [weights([2, 3])],
+      }),
+      {
+        graphs: 0,
+        breaks: ['backward of exp: a value that it needs was changed in place'],
+        garbage: true,
+      },
+    );
+  });
+
+  it('over the operand of the write itself', () =>
+    expectInParts(() => ({
+      fn: (x: Tensor, w: Tensor) => {
+        const y = x.mul(w);
+        y.mul_(w).mul_(w);
+        const z = y.div(2);
+        z.mul_(z);
+        return [y, z];
+      },
+      args: () => [values([3]), weights([3], 1)],
+    })));
+
+  it('to memory from outside: natively', () =>
+    expectInParts(
+      () => {
+        const buffer = values([3], 4);
+        return {
+          fn: (x: Tensor) => {
+            noGrad(() => {
+              buffer.mul_(2);
+            });
+            buffer.add_(x);
+            return buffer.sum();
+          },
+          args: () => [weights([3])],
+          state: () => buffer.detach(),
+        };
+      },
+      { graphs: 3, breaks: ['add_'], garbage: true },
+    ));
+
+  it('sizes that change', () =>
+    expectInParts(
+      () => ({
+        fn: (x: Tensor, w: Tensor) => {
+          const y = x.mul(w);
+          y.narrow(0, 1, 2).mul_(w);
+          y.add_(x).mul_(y);
+          return y.sum();
+        },
+        args: (call) => [values([3 + call, 2], call), weights([2], 1)],
+      }),
+      { graphs: 2 },
+    ));
+});
