@@ -29,7 +29,14 @@ export type Kernel =
   /** No kernel: run_program runs the programs inside the op. */
   | { readonly kind: 'control'; readonly form: ControlForm };
 
-export type ControlForm = 'cond' | 'while' | 'condBackward' | 'whileBackward' | 'assert' | 'print';
+export type ControlForm =
+  | 'cond'
+  | 'while'
+  | 'condBackward'
+  | 'whileBackward'
+  | 'assert'
+  | 'print'
+  | 'hostNumber';
 
 /** What backward keeps of a forward value: its data, or only dtype, shape and device. */
 export type SaveKind = 'value' | 'shape';

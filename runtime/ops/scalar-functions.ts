@@ -45,16 +45,33 @@ const numberTests = (['isFinite', 'isInteger', 'isNaN', 'isSafeInteger'] as cons
   (key) => [`Number.${key}`, Number[key] as ScalarFunction] as const,
 );
 
+/** Other functions of the language that take any value, as they treat numbers. */
+const conversions: readonly (readonly [string, ScalarFunction])[] = [
+  ['parseInt', Number.parseInt as unknown as ScalarFunction],
+  ['parseFloat', Number.parseFloat as unknown as ScalarFunction],
+  ['isNaN', (x) => Number.isNaN(x)],
+  ['isFinite', (x) => Number.isFinite(x)],
+  ['Object.is', (x, y) => Object.is(x, y)],
+];
+
 export const scalarFunctions: ReadonlyMap<string, ScalarFunction> = new Map([
   ...Object.entries(operators),
   ...mathFunctions,
   ...numberTests,
+  ...conversions,
 ]);
 
 /** The names of host functions, to find them when the user calls one. */
-export const hostScalarNames: ReadonlyMap<unknown, string> = new Map(
-  [...mathFunctions, ...numberTests].map(([name, fn]) => [fn, name]),
-);
+export const hostScalarNames: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  ...[...mathFunctions, ...numberTests].map(([name, fn]) => [fn, name] as const),
+  [Number.parseInt, 'parseInt'],
+  [Number.parseFloat, 'parseFloat'],
+  // biome-ignore lint/suspicious/noGlobalIsNan: the user's calls are meant.
+  [globalThis.isNaN, 'isNaN'],
+  // biome-ignore lint/suspicious/noGlobalIsFinite: the user's calls are meant.
+  [globalThis.isFinite, 'isFinite'],
+  [Object.is, 'Object.is'],
+]);
 
 /** `a + b * c` as the user would write it, from the printed operands. */
 export function printScalarCall(fn: string, args: readonly string[]): string {

@@ -1,5 +1,6 @@
 import { InvariantError } from '../errors/invariant.ts';
 import type { OpRecord } from '../ops/define-op.ts';
+import { scalarFunctions } from '../ops/scalar-functions.ts';
 import type { Region } from './program.ts';
 
 /**
@@ -62,6 +63,26 @@ export const assertOp = effectOp('assert');
  * list of its arguments as JSON, where `{"value": i}` stands for a tensor and `{"number": i}` for its element.
  */
 export const printOp = effectOp('print');
+
+/**
+ * (...numbers) → number or truth value: the host's function of that name (attr `fn`, of `scalarFunctions`)
+ * on numbers of the program, each one element, float64 or bool. What JavaScript computes of the same
+ * numbers, to the last bit.
+ */
+export const hostNumberOp: OpRecord = {
+  name: 'hostNumber',
+  operands: [{ name: 'numbers', use: 'data' }],
+  variadic: true,
+  infer: (inputs, attrs) => {
+    const fn = scalarFunctions.get(attrs.fn as string)!;
+    const dtype = typeof fn(...inputs.map(() => 1)) === 'boolean' ? 'bool' : 'float64';
+    return [{ dtype, shape: [] }];
+  },
+  kernel: { kind: 'control', form: 'hostNumber' },
+  layout: 'any',
+  inPlace: false,
+  vjp: undefined,
+};
 
 /** Whether running the op is seen from outside even if nobody reads its results. */
 export function hasEffect({ op, regions }: EffectSite): boolean {

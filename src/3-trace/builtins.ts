@@ -76,7 +76,7 @@ function computed(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable | undefined {
-  if (!args.every(isPrimitiveVariable)) return undefined;
+  if (!args.every(isPrimitiveVariable) || receiver.kind === 'scalar') return undefined;
   const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
   const values = args.map((arg) => constantOf(t, arg));
   try {

@@ -18,7 +18,7 @@ import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from './framework-files.ts';
 import { readInGraph } from './graph-control/decide.ts';
 import { printInGraph } from './graph-control/print.ts';
-import { scalarCall } from './graph-control/scalars.ts';
+import { scalarCall, scalarMethod } from './graph-control/scalars.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -103,7 +103,10 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
     if (scalar) return scalar;
     throw new GraphBreak('data-read', `${nameAt(t.top, callee)}() reads values`);
   }
-  const inGraph = scalarCall(t, value, call.args) ?? printInGraph(t, value, call.args);
+  const inGraph =
+    scalarCall(t, value, call.args) ??
+    scalarMethod(value, call.receiver) ??
+    printInGraph(t, value, call.args);
   if (inGraph) return inGraph;
   return (
     callFramework(t, value, call.receiver, call.args) ??

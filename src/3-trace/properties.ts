@@ -44,6 +44,8 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
     case 'symbolic':
       guardNumbers(t, base);
       return inherited(Object.getPrototypeOf(base.value) as object, key);
+    case 'scalar':
+      return inherited(base.type === 'number' ? Number.prototype : Boolean.prototype, key);
     case 'newCollection': {
       if (key === 'size') return sizeOf(t, base);
       return inherited(base.type === 'Map' ? Map.prototype : Set.prototype, key);

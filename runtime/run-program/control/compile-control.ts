@@ -5,7 +5,7 @@ import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../action.ts';
 import { compileAssert } from './assert.ts';
 import { compileCond, compileCondBackward } from './cond.ts';
-
+import { compileHostNumber } from './host-number.ts';
 import { compilePrint } from './print.ts';
 import { compileWhile, compileWhileBackward } from './while-loop.ts';
 
@@ -29,6 +29,8 @@ export function compileControl(
       return compileAssert(step, values);
     case 'print':
       return compilePrint(step, values);
+    case 'hostNumber':
+      return compileHostNumber(step, values);
     default:
       return assertNever(form, 'control op');
   }

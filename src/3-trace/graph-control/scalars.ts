@@ -3,10 +3,13 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
+import { bind1 } from '../../../runtime/ops/bind.ts';
 import { cast } from '../../../runtime/ops/cast.ts';
 import { full } from '../../../runtime/ops/create.ts';
 import { reshape } from '../../../runtime/ops/movement.ts';
 import * as ops from '../../../runtime/ops/pointwise.ts';
+import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/scalar-functions.ts';
+import { hostNumberOp } from '../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
@@ -57,12 +60,12 @@ export function constantTensor(t: Tracer, value: number | boolean, device: Devic
   return run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
 }
 
+/** Operators with a kernel of their own; others are the host's functions. */
 const arithmetic: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
   '+': ops.add,
   '-': ops.sub,
   '*': ops.mul,
   '/': ops.div,
-  '%': ops.fmod,
 };
 
 const comparisons: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
@@ -93,13 +96,27 @@ export function scalarBinary(
     const comparable = strict ? left === right : isNumeric(left) && isNumeric(right);
     if (!comparable) return known(operator.startsWith('!'));
   }
+  const compute = arithmetic[operator];
+  const compare = comparisons[operator];
+  if (!compute && !compare) return hostNumber(t, operator, [a, b]);
   const [x, y] = [operand(t, operator, a), operand(t, operator, b)];
   const left = typeof x === 'number' ? constantTensor(t, x, (y as Tensor).device) : x;
-  const compute = arithmetic[operator];
   if (compute) return numberScalar(run(t, () => compute(left, y)));
-  const compare = comparisons[operator];
-  if (compare) return truth(run(t, () => compare(left, y)));
-  throw new GraphBreak('unsupported-value', `a number of the graph with ${operator}`);
+  return truth(run(t, () => compare!(left, y)));
+}
+
+/** What the host's function of that name, or the operator, answers for numbers of the program. */
+function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): ScalarVariable {
+  if (!scalarFunctions.has(fn)) {
+    throw new GraphBreak('unsupported-value', `a number of the graph with ${fn}`);
+  }
+  const { device } = args.find((arg): arg is ScalarVariable => arg.kind === 'scalar')!.tensor;
+  const operands = args.map((arg) => {
+    const value = operand(t, fn, arg);
+    return typeof value === 'number' ? constantTensor(t, value, device) : value;
+  });
+  const tensor = run(t, () => bind1(hostNumberOp, operands, { fn }));
+  return { kind: 'scalar', type: tensor.dtype === 'bool' ? 'boolean' : 'number', tensor };
 }
 
 function typeOf(t: Tracer, variable: Variable): string {
@@ -110,7 +127,7 @@ function typeOf(t: Tracer, variable: Variable): string {
 
 const isNumeric = (type: string): boolean => type === 'number' || type === 'boolean';
 
-function operand(t: Tracer, operator: BinaryOperator, variable: Variable): Tensor | number {
+function operand(t: Tracer, operator: string, variable: Variable): Tensor | number {
   if (variable.kind === 'scalar') return asNumber(t, variable);
   if (variable.kind === 'symbolic' && typeof variable.value === 'number') {
     const symbol = t.numbers.attribute(variable.expr);
@@ -121,6 +138,8 @@ function operand(t: Tracer, operator: BinaryOperator, variable: Variable): Tenso
   }
   const value = constantOf(t, variable) as Primitive;
   if (typeof value === 'number' || typeof value === 'boolean') return Number(value);
+  if (value === null) return 0;
+  if (value === undefined) return Number.NaN;
   throw new GraphBreak('unsupported-value', `a number of the graph ${operator} a ${typeof value}`);
 }
 
@@ -135,6 +154,8 @@ export function scalarUnary(t: Tracer, operator: string, x: ScalarVariable): Var
       const value = asNumber(t, x);
       return numberScalar(run(t, () => ops.neg(value)));
     }
+    case '~':
+      return hostNumber(t, '~', [x]);
     case 'typeof':
       return known(x.type);
     case 'void':
@@ -144,37 +165,50 @@ export function scalarUnary(t: Tracer, operator: string, x: ScalarVariable): Var
   }
 }
 
-/** Host functions whose result on float64 is the host's to the last bit. */
-const exact = new Map<unknown, (...x: Tensor[]) => Tensor>([
-  [Math.abs, (x) => ops.abs(x!)],
-  [Math.floor, (x) => ops.floor(x!)],
-  [Math.ceil, (x) => ops.ceil(x!)],
-  [Math.trunc, (x) => ops.trunc(x!)],
-  [Math.sqrt, (x) => ops.sqrt(x!)],
-  [Math.sign, (x) => ops.sign(x!)],
-  [Number, (x) => x!],
+/** Host functions with a kernel whose result on float64 is the host's to the last bit. */
+const exact = new Map<unknown, (x: Tensor) => Tensor>([
+  [Math.abs, ops.abs],
+  [Math.floor, ops.floor],
+  [Math.ceil, ops.ceil],
+  [Math.trunc, ops.trunc],
+  [Math.sqrt, ops.sqrt],
 ]);
 
-/** Math of scalars; undefined for any other call. */
+/** Functions of numbers, where one is the program's; undefined for any other call. */
 export function scalarCall(
   t: Tracer,
   fn: unknown,
   args: readonly Variable[],
 ): Variable | undefined {
   if (!args.some((arg) => arg.kind === 'scalar')) return undefined;
-  const [first, second] = args;
-  if (fn === Boolean && first?.kind === 'scalar') return truth(asTruth(t, first));
-  if ((fn === Math.max || fn === Math.min) && first && second && args.length === 2) {
-    const values = [first, second].map((arg) => operand(t, '<', arg));
-    const { device } = values.find((x) => typeof x !== 'number') as Tensor;
-    const [a, b] = values.map((x) => (typeof x === 'number' ? constantTensor(t, x, device) : x));
-    const pick = fn === Math.max ? ops.maximum : ops.minimum;
-    return numberScalar(run(t, () => pick(a!, b!)));
+  const [first] = args;
+  if (first?.kind === 'scalar') {
+    if (fn === Boolean) return truth(asTruth(t, first));
+    if (fn === Number) return numberScalar(asNumber(t, first));
+    const compute = exact.get(fn);
+    if (compute && args.length === 1) {
+      const value = asNumber(t, first);
+      return numberScalar(run(t, () => compute(value)));
+    }
   }
-  const compute = exact.get(fn);
-  if (!compute || args.length !== 1 || first?.kind !== 'scalar') return undefined;
-  const value = asNumber(t, first);
-  return numberScalar(run(t, () => compute(value)));
+  const name = hostScalarNames.get(fn);
+  if (name === undefined) return undefined;
+  const isTest = name.startsWith('Number.is');
+  if (isTest && first && typeOf(t, first) !== 'number') return known(false);
+  if (fn === Object.is) {
+    const [left, right] = args.map((arg) => typeOf(t, arg));
+    if (left !== right) return known(false);
+  }
+  const isParsed = fn === Number.parseInt || fn === Number.parseFloat;
+  if (isParsed && first && typeOf(t, first) === 'boolean') return known(Number.NaN);
+  return hostNumber(t, name, args);
+}
+
+/** A method of numbers and truth values, called on one of the program. */
+export function scalarMethod(fn: unknown, receiver: Variable): ScalarVariable | undefined {
+  if (receiver.kind !== 'scalar') return undefined;
+  const isValue = fn === Number.prototype.valueOf || fn === Boolean.prototype.valueOf;
+  return isValue ? receiver : undefined;
 }
 
 /**

@@ -1,0 +1,27 @@
+import { Holder } from '../../memory/holder.ts';
+import { scalarFunctions } from '../../ops/scalar-functions.ts';
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { Action } from '../action.ts';
+
+/** Reads the numbers, which waits for the device, and puts what the host's function answers back there. */
+export function compileHostNumber({ op }: Step, values: ValueTable): Action {
+  const fn = scalarFunctions.get(op.attrs.fn as string)!;
+  const [result] = op.outputs;
+  const meta = values[result!]!;
+  const { device } = meta;
+  const bytes = device.elementBytes(meta.dtype);
+  const data = meta.dtype === 'bool' ? new Uint8Array(1) : new Float64Array(1);
+  const operands = op.inputs.map((id) => ({ id, meta: values[id]! }));
+  const numbers = operands.map(() => 0);
+  return (slots) => {
+    for (let i = 0; i < operands.length; i++) {
+      const { id, meta: from } = operands[i]!;
+      numbers[i] = Number(device.downloadSync(from, slots[id]!)[0]);
+    }
+    data[0] = Number(fn(...numbers));
+    const slot = slots[result!]!;
+    slot.put(new Holder(device, bytes), 0);
+    device.upload(data, meta, slot);
+  };
+}

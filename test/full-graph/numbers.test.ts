@@ -1,0 +1,84 @@
+/** Conformance 91: numbers of a program are JavaScript's own, to the last bit. */
+
+import { describe, expect, it } from 'vitest';
+import { FullGraphError, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
+import { sameAsEager } from './suite.ts';
+
+const pairs: readonly (readonly [number, number])[] = [
+  [1, 2],
+  [-3.7, 1.5],
+  [0, -0],
+  [-0, 5],
+  [2 ** 31, 3],
+  [-2147483649, 31],
+  [2 ** 53 + 2, -7.25],
+  [Number.NaN, 1],
+  [Number.POSITIVE_INFINITY, -2],
+  [2.5, -1],
+  [-2.5, 0.5],
+];
+
+const inputs = pairs.map((pair) => () => [tensor([...pair], { dtype: 'float64' })]);
+const read = (x: Tensor, i: number) => x.select(0, i).itemSync();
+
+describe('numbers of a program', () => {
+  it('operators', () => {
+    const f = (x: Tensor) => {
+      const [a, b] = [read(x, 0), read(x, 1)];
+      let c = a;
+      c **= 2;
+      c++;
+      const joined = [a & b, a | b, a ^ b, a << b, a >> b, a >>> b, ~a, -a, +a];
+      const compared = [a < b, a >= b, a === b, a !== b, !a, a > 0 === b > 0];
+      const truths = Number(a > 0) + Number(b > 0);
+      return [a + b, a - b, a * b, a / b, a % b, a ** b, c, truths, ...joined, ...compared];
+    };
+    sameAsEager(f, inputs);
+  });
+
+  it('functions of Math', () => {
+    const f = (x: Tensor) => {
+      const [a, b] = [read(x, 0), read(x, 1)];
+      return [
+        [Math.abs(a), Math.floor(a), Math.ceil(a), Math.trunc(a), Math.round(a), Math.sign(a)],
+        [Math.sqrt(a), Math.cbrt(a), Math.exp(a), Math.expm1(a), Math.log(a), Math.log1p(a)],
+        [Math.log2(a), Math.log10(a), Math.sin(a), Math.cos(a), Math.tan(a), Math.tanh(a)],
+        [Math.asin(a), Math.acos(a), Math.atan(a), Math.sinh(a), Math.cosh(a), Math.asinh(a)],
+        [Math.acosh(a), Math.atanh(a), Math.fround(a), Math.clz32(a), Math.imul(a, b)],
+        [Math.atan2(a, b), a ** b, Math.hypot(a, b, 3), Math.min(a), Math.max(a, b, 0.25)],
+        [Math.min(a, b, -1), Math.max(...[a, b, 1])],
+      ];
+    };
+    sameAsEager(f, inputs);
+  });
+
+  it('tests and conversions', () => {
+    const f = (x: Tensor) => {
+      const [a, b] = [read(x, 0), read(x, 1)];
+      const tests = [Number.isNaN(a), Number.isFinite(a), Number.isInteger(a), Object.is(a, b)];
+      // biome-ignore lint/suspicious/noGlobalIsNan: it is what is tested.
+      const loose = [isNaN(a), Number.isSafeInteger(a), Number.isNaN(a > 0)];
+      const read_ = [Number.parseInt(String(3), 10) + a, Number.parseFloat(a as never)];
+      return [tests, loose, read_, Number(a), Boolean(a), a.valueOf(), a ?? b, a || b, a && b];
+    };
+    sameAsEager(f, inputs);
+  });
+
+  it('an integer tensor gives and takes integers', () => {
+    const f = (x: Tensor) => {
+      const n = x.max().itemSync();
+      return [x.mul(n), (n << 2) | 1, x.add(n)];
+    };
+    sameAsEager(f, [() => [tensor([1, 7], { dtype: 'int32' })]]);
+  });
+
+  it('is refused where text is made of one', () => {
+    for (const f of [
+      (x: Tensor) => x.sum().itemSync().toFixed(2),
+      (x: Tensor) => `${read(x, 0)}`,
+    ]) {
+      const graph = toStatic(f, { fullGraph: true });
+      expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(FullGraphError);
+    }
+  });
+});
