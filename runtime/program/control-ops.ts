@@ -97,5 +97,8 @@ interface EffectSite {
 
 /** All of them by name. */
 export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
-  [condOp, whileOp, condBackwardOp, whileBackwardOp, assertOp, printOp].map((op) => [op.name, op]),
+  [condOp, whileOp, condBackwardOp, whileBackwardOp, assertOp, printOp, hostNumberOp].map((op) => [
+    op.name,
+    op,
+  ]),
 );

@@ -1,5 +1,12 @@
 import type { ControlForm } from '../ops/define-op.ts';
-import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
+import { scalarFunctions } from '../ops/scalar-functions.ts';
+import {
+  formatSpec,
+  isContiguousMeta,
+  sameSpec,
+  type TensorMeta,
+  type TensorSpec,
+} from '../tensor/meta.ts';
 import { sameShape, sizeOf } from '../tensor/shape.ts';
 import type { PlannedSubgraph, Step } from './plan.ts';
 import type { ValueId } from './program.ts';
@@ -24,6 +31,7 @@ const checks: { readonly [F in ControlForm]: (check: ControlCheck) => void } = {
   whileBackward: (check) => check.backward('while'),
   assert: (check) => check.assert(),
   print: (check) => check.print(),
+  hostNumber: (check) => check.hostNumber(),
 };
 
 class ControlCheck {
@@ -102,6 +110,16 @@ class ControlCheck {
     if (!test || this.#inputs.length !== 1) this.#fail('no condition', 'a truth value');
     this.#expectSingle(test);
     this.#expectNoResults();
+  }
+
+  hostNumber(): void {
+    const { op, inputs, outputs, attrs } = this.#step.op;
+    if (!scalarFunctions.has(String(attrs.fn)))
+      this.#fail(`${String(attrs.fn)}`, 'a function of numbers');
+    for (const input of this.#inputs) this.#expectSingle(input);
+    if (inputs.length === 0) this.#fail('no numbers', 'at least one');
+    this.#expectSame('results', this.#metas(outputs), op.infer(this.#inputs, attrs));
+    if (this.#step.regions) this.#fail('programs inside', 'none');
   }
 
   print(): void {
@@ -194,8 +212,8 @@ class ControlCheck {
     if (!outputs.every(isContiguousMeta)) this.#fail('a strided result', 'contiguous results');
   }
 
-  #expectSame(what: string, given: readonly TensorMeta[], expected: readonly TensorMeta[]): void {
-    const print = (metas: readonly TensorMeta[]) => metas.map(formatSpec).join(', ') || 'none';
+  #expectSame(what: string, given: readonly TensorMeta[], expected: readonly TensorSpec[]): void {
+    const print = (metas: readonly TensorSpec[]) => metas.map(formatSpec).join(', ') || 'none';
     const isSame =
       given.length === expected.length && given.every((meta, i) => sameSpec(meta, expected[i]!));
     if (!isSame) this.#fail(`${what}: ${print(given)}`, print(expected));

@@ -59,6 +59,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isPlainObject } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
+import { settled } from './choices.ts';
 import { constantOf } from './facts.ts';
 import { scalarOperand } from './graph-control/scalars.ts';
 import { numberOperand } from './numbers.ts';
@@ -240,7 +241,8 @@ function withScalars(t: Tracer, self: unknown, args: readonly Variable[]): reado
 }
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
-function apiValue(t: Tracer, variable: Variable, shapes: boolean): unknown {
+function apiValue(t: Tracer, given: Variable, shapes: boolean): unknown {
+  const variable = settled(given);
   if (variable.kind === 'tensor') return t.use(variable);
   if (variable.kind === 'symbolic') return numberOperand(t, variable, { symbols: false, shapes });
   if (variable.kind === 'constant') return constantOf(t, variable);

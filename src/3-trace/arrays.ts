@@ -6,10 +6,12 @@
 import { isPlainArray, isProxy, readsPlainly } from '../guards/plain.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { present, settled } from './choices.ts';
 import { constantOf, sourceOf } from './facts.ts';
 import { countedOn, putOffOperator } from './numbers.ts';
 import type { Tracer } from './tracer.ts';
 import {
+  absent,
   hole,
   known,
   type NewArrayVariable,
@@ -21,7 +23,8 @@ import {
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
 /** The variable as an array of the language's own kind, or undefined when it is none. */
-export function asArray(t: Tracer, variable: Variable): ArrayVariable | undefined {
+export function asArray(t: Tracer, given: Variable): ArrayVariable | undefined {
+  const variable = settled(given);
   if (variable.kind === 'newArray') return variable;
   if (variable.kind !== 'object') return undefined;
   const { value, source } = variable;
@@ -31,7 +34,8 @@ export function asArray(t: Tracer, variable: Variable): ArrayVariable | undefine
 }
 
 /** `Array.isArray(x)` */
-export function isArray(t: Tracer, variable: Variable): boolean {
+export function isArray(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
   if (variable.kind === 'newArray') return !variable.isArguments;
   const source = sourceOf(variable);
   const isArray = variable.kind === 'object' && Array.isArray(variable.value);
@@ -44,9 +48,16 @@ export function isIndex(key: string): boolean {
   return /^(?:0|[1-9]\d*)$/.test(key);
 }
 
+/** Those that are there. Throws ChoiceMet where only a run can tell. */
+function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
+  const isSure = elements.every((each) => each.kind !== 'choice' && each !== absent);
+  if (isSure) return elements;
+  return elements.filter((each) => present(each) !== undefined);
+}
+
 /** The length as a value, on which nothing depends yet. */
 export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
-  if (array.kind === 'newArray') return known(array.elements.length);
+  if (array.kind === 'newArray') return known(itemsOf(array).length);
   const changed = t.effects.array(array.value);
   if (changed?.elements) return known(changed.elements.length);
   const length = lengthBefore(t, array);
@@ -76,7 +87,7 @@ export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Va
 }
 
 function elementOrHole(t: Tracer, array: ArrayVariable, index: number): Variable {
-  if (array.kind === 'newArray') return array.elements[index] ?? undefinedVariable;
+  if (array.kind === 'newArray') return itemsOf(array)[index] ?? undefinedVariable;
   const { value, source } = array;
   const changed = t.effects.array(value);
   if (changed?.elements) {
@@ -131,7 +142,9 @@ export function solidElements(t: Tracer, array: ArrayVariable): Variable[] {
 /** The list to change: what is done to it is done to the array. */
 export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
   if (array.kind === 'newArray') {
+    const items = itemsOf(array);
     t.journal.keepList(array.elements);
+    if (items !== array.elements) array.elements.splice(0, array.elements.length, ...items);
     return array.elements;
   }
   const { value, source } = array;

@@ -3,10 +3,12 @@
 import { collectionType, isProxy } from '../guards/plain.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { present, resolved, settled } from './choices.ts';
 import type { CollectionChange } from './effects.ts';
 import { constantOf } from './facts.ts';
 import type { Tracer } from './tracer.ts';
 import {
+  absent,
   type CollectionEntry,
   isPrimitive,
   known,
@@ -29,9 +31,10 @@ export interface OuterCollection {
 /** The variable as a Map or Set of the language's own kind. */
 export function asCollection(
   t: Tracer,
-  variable: Variable,
+  given: Variable,
   ...types: readonly string[]
 ): CollectionVariable | undefined {
+  const variable = settled(given);
   if (variable.kind === 'newCollection') {
     return types.includes(variable.type) ? variable : undefined;
   }
@@ -67,7 +70,10 @@ function writtenEntry(
   collection: CollectionVariable,
   id: unknown,
 ): CollectionEntry | null | undefined {
-  if (collection.kind === 'newCollection') return collection.entries.get(id) ?? null;
+  if (collection.kind === 'newCollection') {
+    const entry = collection.entries.get(id);
+    return entry && present(entry.value) ? entry : null;
+  }
   t.effects.met.touchContent(collection.value, collection.source);
   const state = t.collections.get(collection.value);
   if (state?.all) return state.all.get(id) ?? null;
@@ -89,6 +95,9 @@ export function setEntry(
   const id = keyIdentity(t, entry.key);
   if (collection.kind === 'newCollection') {
     t.journal.keepMap(collection.entries);
+    const existing = collection.entries.get(id);
+    // What isn't there yet comes last.
+    if (existing && resolved(existing.value) === absent) collection.entries.delete(id);
     collection.entries.set(id, entry);
     return;
   }
@@ -125,7 +134,7 @@ export function clearEntries(t: Tracer, collection: CollectionVariable): void {
 }
 
 export function sizeOf(t: Tracer, collection: CollectionVariable): Variable {
-  if (collection.kind === 'newCollection') return known(collection.entries.size);
+  if (collection.kind === 'newCollection') return known(entriesOf(t, collection).length);
   const { value, source } = collection;
   t.effects.met.touchContent(value, source);
   if (t.collections.has(value)) return known(entriesOf(t, collection).length);
@@ -135,7 +144,9 @@ export function sizeOf(t: Tracer, collection: CollectionVariable): Variable {
 
 /** All entries in their order. */
 export function entriesOf(t: Tracer, collection: CollectionVariable): CollectionEntry[] {
-  if (collection.kind === 'newCollection') return [...collection.entries.values()];
+  if (collection.kind === 'newCollection') {
+    return [...collection.entries.values()].filter(({ value }) => present(value));
+  }
   const { value, source } = collection;
   t.effects.met.touchContent(value, source);
   const state = t.collections.get(value);
@@ -170,7 +181,8 @@ function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown):
 }
 
 /** What a Map compares keys by: the primitive, the object from outside, or the variable of one made inside. */
-export function keyIdentity(t: Tracer, key: Variable): unknown {
+export function keyIdentity(t: Tracer, given: Variable): unknown {
+  const key = settled(given);
   switch (key.kind) {
     case 'constant':
     case 'symbolic':
@@ -187,6 +199,8 @@ export function keyIdentity(t: Tracer, key: Variable): unknown {
       t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value: actual });
       return actual;
     }
+    case 'scalar':
+      throw new GraphBreak('unsupported-value', 'a number of the graph as key of a Map or Set');
     default:
       return inside(key);
   }

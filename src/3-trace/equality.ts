@@ -1,30 +1,32 @@
 /** When two variables are one value. */
 
 import { GraphBreak } from '../traces/graph-break.ts';
+import { settled } from './choices.ts';
 import { constantOf, isSame, truthiness, typeOf } from './facts.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type Variable } from './variable.ts';
 
 /** `a === b` */
 export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
-  const [a, b] = [settled(t, x), settled(t, y)];
+  const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') return constantOf(t, a) === constantOf(t, b);
   if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
   return mixed(t, a, b, true);
 }
 
 /** As Map keys and `includes` compare: NaN is itself. */
-export function sameValueZero(t: Tracer, a: Variable, b: Variable): boolean {
+export function sameValueZero(t: Tracer, x: Variable, y: Variable): boolean {
+  const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') {
-    const [x, y] = [constantOf(t, a), constantOf(t, b)];
-    return x === y || Object.is(x, y);
+    const [left, right] = [constantOf(t, a), constantOf(t, b)];
+    return left === right || Object.is(left, right);
   }
   return strictlyEqual(t, a, b);
 }
 
 /** `a == b` */
 export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
-  const [a, b] = [settled(t, x), settled(t, y)];
+  const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') {
     // biome-ignore lint/suspicious/noDoubleEquals: it is what is asked for.
     return constantOf(t, a) == constantOf(t, b);
@@ -47,6 +49,10 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): false {
   return false;
 }
 
-function settled(t: Tracer, variable: Variable): Variable {
+function comparable(t: Tracer, given: Variable): Variable {
+  const variable = settled(given);
+  if (variable.kind === 'scalar') {
+    throw new GraphBreak('control-flow', 'a host function compares a number of the graph');
+  }
   return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
 }

@@ -1,10 +1,12 @@
 import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
 import type { Loop } from '../bytecode/structure.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
+import { ChoiceMet } from './choices.ts';
 import type { Execution } from './execution.ts';
 import { startGenerator } from './generators.ts';
-import { settle } from './graph-control/decide.ts';
+import { followOptions, settle } from './graph-control/decide.ts';
 import { convertOrUnroll, loopToConvert } from './graph-control/loop.ts';
+import { expectOneStructure } from './graph-control/one-structure.ts';
 import { endAt, endWith, type PathEnd } from './graph-control/path.ts';
 import { callHandlers } from './handlers/calls.ts';
 import { controlHandlers } from './handlers/control.ts';
@@ -39,6 +41,7 @@ export function executionOf(tracer: Tracer, appendControl: Execution['appendCont
       callInside(tracer, callee, receiver, args, gradMode ?? null),
     runAbove: (depth) => runAbove(tracer, depth),
     runPath: (depth, stops) => runPath(tracer, depth, stops, false),
+    runFrom: (depth, stops) => runPath(tracer, depth, stops, true),
     runLoopBody: (frame, loop, from) => runLoopBody(tracer, frame, loop, from),
     runLoopHead: (frame, loop) => runLoopHead(tracer, frame, loop),
     appendControl,
@@ -48,7 +51,9 @@ export function executionOf(tracer: Tracer, appendControl: Execution['appendCont
 /** Executes the frames until the outermost one returns or the graph ends. */
 export function execute(tracer: Tracer): End {
   try {
-    return { kind: 'return', value: runAbove(tracer, 0) };
+    const value = runAbove(tracer, 0);
+    expectOneStructure(tracer, value);
+    return { kind: 'return', value };
   } catch (error) {
     if (!(error instanceof GraphBreak)) throw error;
     const { reason, detail, at = tracer.position() } = error;
@@ -77,14 +82,23 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   if (loop) {
     frame.pc = settle(tracer, frame, convertOrUnroll(tracer, frame, loop));
   } else {
-    const handler = handlers[instruction.op] as Handler<Opcode>;
-    const next = handler(tracer, frame, instruction as Instruction);
-    frame.pc = next ?? frame.pc + 1;
+    frame.pc = perform(tracer, frame, instruction as Instruction);
   }
   const { returning } = tracer.control;
   if (!returning) return undefined;
   tracer.control.returning = null;
   return { value: returning };
+}
+
+/** Answers the next pc. Where it matters which option of a choice a value is, each of them is followed. */
+function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): Pc {
+  const handler = handlers[instruction.op as Exclude<Opcode, 'return'>] as Handler<Opcode>;
+  try {
+    return handler(tracer, frame, instruction) ?? frame.pc + 1;
+  } catch (error) {
+    if (!(error instanceof ChoiceMet)) throw error;
+    return followOptions(tracer, frame, error.choice);
+  }
 }
 
 /** The frame above is done: its result is in the caller's register. */

@@ -21,6 +21,8 @@ export interface Execution {
   runAbove(depth: number): Variable;
   /** Follows the frame at the given depth until it returns or comes to one of the stops. */
   runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
+  /** The same, but the instruction where the frame stands is no stop yet. */
+  runFrom(depth: number, stops: ReadonlySet<Pc>): PathEnd;
   /** Follows one turn of a loop, from its header or from behind its head. */
   runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;
   /** Follows a loop from its header to the first decision that may leave it. */
@@ -37,6 +39,7 @@ export const notBegun: Execution = {
   callInside: refuse,
   runAbove: refuse,
   runPath: refuse,
+  runFrom: refuse,
   runLoopBody: refuse,
   runLoopHead: refuse,
   appendControl: refuse,

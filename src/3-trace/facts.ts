@@ -4,12 +4,14 @@ import type { Primitive } from '../bytecode/instructions.ts';
 import type { Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { settled } from './choices.ts';
 import { comesFromBreak, guardNumbers, guardValue } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, FunctionVariable, Variable } from './variable.ts';
 
 /** The value of a primitive. */
-export function constantOf(t: Tracer, variable: Variable): Primitive | symbol {
+export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
+  const variable = settled(given);
   if (variable.kind === 'symbolic') {
     if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
     return guardValue(t, variable);
@@ -31,11 +33,15 @@ function changingNumber(): GraphBreak {
 }
 
 /** Whether the value counts as true. */
-export function truthiness(t: Tracer, variable: Variable): boolean {
+export function truthiness(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
   if (variable.kind === 'symbolic' && !variable.source) {
     // Decided natively while the graph is empty: entries would multiply with every such decision.
     if (t.builder.opCount === 0 && comesFromBreak(variable)) throw changingNumber();
     return Boolean(guardValue(t, variable));
+  }
+  if (variable.kind === 'scalar') {
+    throw new GraphBreak('control-flow', 'a host function decides on a number of the graph');
   }
   const source = sourceOf(variable);
   const primitive = variable.kind === 'constant' || variable.kind === 'symbolic';
@@ -44,7 +50,8 @@ export function truthiness(t: Tracer, variable: Variable): boolean {
   return truthy;
 }
 
-export function typeOf(t: Tracer, variable: Variable): string {
+export function typeOf(t: Tracer, given: Variable): string {
+  const variable = settled(given);
   const type = typeName(variable);
   const source = sourceOf(variable);
   if (source) t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type });
@@ -56,6 +63,8 @@ function typeName(variable: Variable): string {
     case 'constant':
     case 'symbolic':
       return typeof variable.value;
+    case 'scalar':
+      return variable.type;
     case 'function':
     case 'closure':
     case 'bound':
@@ -66,7 +75,8 @@ function typeName(variable: Variable): string {
 }
 
 /** Null or undefined; when it is neither, which value it is doesn't matter yet. */
-export function isNullish(t: Tracer, variable: Variable): boolean {
+export function isNullish(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
   if (variable.kind === 'symbolic') {
     guardNumbers(t, variable);
     return false;
@@ -83,7 +93,8 @@ export function isNullish(t: Tracer, variable: Variable): boolean {
   return false;
 }
 
-export function isUndefined(t: Tracer, variable: Variable): boolean {
+export function isUndefined(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
   if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
   return isNullish(t, variable) && (variable as ConstantVariable).value === undefined;
 }
@@ -92,7 +103,8 @@ function guardDefined(t: Tracer, { source }: ConstantVariable): void {
   if (source) t.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
 }
 
-export function isInitialized(t: Tracer, variable: Variable): boolean {
+export function isInitialized(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
   if (variable.kind === 'uninitialized') return false;
   const source = sourceOf(variable);
   if (source && mayBeUninitialized(source)) {

@@ -1,5 +1,6 @@
 import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { settled } from './choices.ts';
 import { guardIdentity } from './facts.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type Variable } from './variable.ts';
@@ -7,7 +8,8 @@ import { known, type Variable } from './variable.ts';
 const ordinary = Function.prototype[Symbol.hasInstance];
 
 /** `value instanceof constructor` */
-export function isInstance(t: Tracer, value: Variable, type: Variable): Variable {
+export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
+  const [value, type] = [settled(given), settled(callee)];
   if (type.kind !== 'function') {
     throw new GraphBreak('unsupported-value', 'instanceof something made inside');
   }
@@ -20,6 +22,7 @@ export function isInstance(t: Tracer, value: Variable, type: Variable): Variable
   switch (value.kind) {
     case 'constant':
     case 'symbolic':
+    case 'scalar':
       return known(false);
     case 'object':
     case 'function':

@@ -11,6 +11,7 @@ import { callApi, isDataRead, isTracedApi } from './api.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { callBuiltin } from './builtins.ts';
 import { nameAt } from './callee-name.ts';
+import { resolved, settled } from './choices.ts';
 import { isRefused } from './code-of.ts';
 import { equivalentOf } from './equivalents.ts';
 import { guardIdentity, isNullish } from './facts.ts';
@@ -42,7 +43,8 @@ export interface Call {
 }
 
 /** The result; undefined when a frame was pushed whose return gives it. */
-export function invoke(t: Tracer, callee: Variable, call: Call): Variable | undefined {
+export function invoke(t: Tracer, called: Variable, call: Call): Variable | undefined {
+  const callee = settled(called);
   if (callee.kind === 'closure') return inlineClosure(t, callee, call);
   if (callee.kind === 'bound') {
     const { target, receiver, args } = callee;
@@ -61,7 +63,8 @@ export function invoke(t: Tracer, callee: Variable, call: Call): Variable | unde
   }
   const guarded = guardedBody(t, callee.value, call.args);
   if (guarded) return invoke(t, guarded, { ...call, receiver: undefinedVariable, args: [] });
-  return callKnown(t, callee, call) ?? inlineFunction(t, callee, call);
+  const receiver = settled(call.receiver);
+  return callKnown(t, callee, { ...call, receiver }) ?? inlineFunction(t, callee, call);
 }
 
 /**
@@ -103,6 +106,30 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
     if (scalar) return scalar;
     throw new GraphBreak('data-read', `${nameAt(t.top, callee)}() reads values`);
   }
+  return callHost(t, value, looksAtArguments(value) ? withSettled(call) : call);
+}
+
+function withSettled(call: Call): Call {
+  const isKnown = call.args.every((arg) => resolved(arg).kind !== 'choice');
+  return isKnown ? call : { ...call, args: call.args.map(settled) };
+}
+
+function looksAtArguments(fn: FunctionVariable['value']): boolean {
+  return (
+    !keepsArguments.has(fn) && Function.prototype.toString.call(fn).endsWith('[native code] }')
+  );
+}
+
+/** Functions that put their arguments somewhere as they are. */
+const keepsArguments: ReadonlySet<unknown> = new Set<unknown>([
+  Array.prototype.push,
+  Array.prototype.unshift,
+  Array.prototype.fill,
+  Array.of,
+  Map.prototype.set,
+]);
+
+function callHost(t: Tracer, value: FunctionVariable['value'], call: Call): Variable | undefined {
   const inGraph =
     scalarCall(t, value, call.args) ??
     scalarMethod(value, call.receiver) ??

@@ -3,6 +3,7 @@
 import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { type ArrayVariable, arrayElement, arrayElements, arrayLength, asArray } from './arrays.ts';
+import { settled } from './choices.ts';
 import { asCollection, type CollectionVariable, entriesOf } from './collections.ts';
 import { constantOf, isNullish, truthiness } from './facts.ts';
 import { nextOf, returnOf } from './generators.ts';
@@ -26,7 +27,8 @@ export function iteratorOver(
 }
 
 /** `for (… of iterable)` begins. */
-export function openIteration(t: Tracer, iterable: Variable): IteratorRecordVariable {
+export function openIteration(t: Tracer, given: Variable): IteratorRecordVariable {
+  const iterable = settled(given);
   const array = asArray(t, iterable);
   if (array) return record(iteratorOver(array, 'values'), null, true);
   if (iterable.kind === 'iterator' || iterable.kind === 'generator') {
@@ -46,7 +48,8 @@ export function openIteration(t: Tracer, iterable: Variable): IteratorRecordVari
 }
 
 /** `for (const key in object)`: of an object whose prototypes add no names. */
-export function openKeyIteration(t: Tracer, object: Variable): IteratorRecordVariable {
+export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
+  const object = settled(given);
   if (object.kind === 'constant' && isNullish(t, object)) return overNames([]);
   if (object.kind === 'object') {
     for (

@@ -11,6 +11,7 @@ import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElement, arrayLength, asArray, hasElement, isIndex, lengthOf } from './arrays.ts';
+import { present, settled } from './choices.ts';
 import { asCollection, sizeOf } from './collections.ts';
 import { constantOf } from './facts.ts';
 import { guardNumbers } from './symbolic.ts';
@@ -29,7 +30,8 @@ import {
 const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as object;
 const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as object;
 
-export function readProperty(t: Tracer, base: Variable, key: string): Variable {
+export function readProperty(t: Tracer, object: Variable, key: string): Variable {
+  const base = settled(object);
   switch (base.kind) {
     case 'tensor':
       return readTensorProperty(t, base, key);
@@ -40,7 +42,7 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
       return readArrayProperty(t, base, key);
     case 'newObject':
       if (base.errorType && key === 'stack') break;
-      return base.entries.get(key) ?? readInherited(t, base, key);
+      return present(base.entries.get(key)) ?? readInherited(t, base, key);
     case 'symbolic':
       guardNumbers(t, base);
       return inherited(Object.getPrototypeOf(base.value) as object, key);
@@ -77,7 +79,8 @@ export function readProperty(t: Tracer, base: Variable, key: string): Variable {
 }
 
 /** `base[symbol]` */
-export function readSymbol(t: Tracer, base: Variable, key: symbol): Variable {
+export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
+  const base = settled(object);
   switch (base.kind) {
     case 'object':
     case 'function':
@@ -204,10 +207,11 @@ export function heldFunction({ value }: ObjectVariable | FunctionVariable): Sour
 }
 
 /** `key in base`, or whether it is an own property. */
-export function hasProperty(t: Tracer, base: Variable, key: string, own: boolean): Variable {
+export function hasProperty(t: Tracer, object: Variable, key: string, own: boolean): Variable {
+  const base = settled(object);
   switch (base.kind) {
     case 'newObject':
-      if (base.entries.has(key)) return known(true);
+      if (present(base.entries.get(key))) return known(true);
       if (own) return known(false);
       return known(
         base.prototype === null ? false : key in (base.prototype?.value ?? Object.prototype),
@@ -250,12 +254,16 @@ function hasOuterProperty(
 }
 
 /** The own enumerable string keys. */
-export function plainKeys(t: Tracer, base: Variable): string[] {
+export function plainKeys(t: Tracer, object: Variable): string[] {
+  const base = settled(object);
   if (base.kind === 'newObject') {
-    const keys = Object.keys(Object.fromEntries(base.entries));
+    const there = [...base.entries].filter(([, value]) => present(value));
+    const keys = Object.keys(Object.fromEntries(there));
     return base.errorType ? keys.filter((key) => key !== 'message') : keys;
   }
-  if (base.kind === 'newArray') return base.elements.map((_, i) => String(i));
+  if (base.kind === 'newArray') {
+    return Array.from({ length: arrayLength(t, base) }, (_, i) => String(i));
+  }
   if (base.kind !== 'object' || !listsPlainly(base.value)) {
     throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);
   }

@@ -7,10 +7,12 @@ import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import { isDifferentiable, spentBelow } from './autograd/graph.ts';
+import { resolved } from './choices.ts';
 import type { Write } from './effects.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
+  absent,
   hole,
   type IteratorRecordVariable,
   type TensorVariable,
@@ -38,7 +40,9 @@ export class Reconstruction {
     this.#tracer = tracer;
   }
 
-  recipe(variable: Variable): Recipe {
+  recipe(given: Variable): Recipe {
+    const variable = resolved(given);
+    if (variable === absent) return { kind: 'absent' };
     switch (variable.kind) {
       case 'constant':
         return variable.source
@@ -53,6 +57,12 @@ export class Reconstruction {
           kind: 'scalar',
           index: this.#scalar(variable.tensor),
           type: variable.type,
+        };
+      case 'choice':
+        return {
+          kind: 'choice',
+          which: this.recipe(variable.selector.which),
+          options: variable.options.map((option) => this.recipe(option)),
         };
       case 'object':
         return { kind: 'source', source: variable.source };

@@ -6,6 +6,7 @@ import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
+import { optionalOutputs } from '../traces/optional-outputs.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import { expectKnown } from './autograd/hooks.ts';
 import { EagerlyRefused } from './autograd/refused.ts';
@@ -119,6 +120,7 @@ function traceOnce(
     randomNumbers: tracer.random.count,
     outcome,
     reads: reconstruction.reads(),
+    optional: optionalOutputs({ outcome, effects, makes: reconstruction.makes }),
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
@@ -145,6 +147,7 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
     resized: null,
     needsGrad: [],
     differentiable: [],
+    optional: [],
     spent: [],
     program: { values: [], inputs: [], ops: [], outputs: [] },
     makes: [],

@@ -16,6 +16,7 @@ export type Variable =
   | ConstantVariable
   | SymbolicVariable
   | ScalarVariable
+  | ChoiceVariable
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
@@ -70,6 +71,25 @@ export interface ScalarVariable {
   readonly type: 'number' | 'boolean';
   /** One element, no dimensions. */
   readonly tensor: Tensor;
+  /** Of a truth value that says which option was chosen: those for which it is true. */
+  readonly tells?: { readonly selector: Selector; readonly holds: readonly boolean[] };
+}
+
+/** Which of several values the program has chosen; those that were chosen together share one. */
+export interface Selector {
+  /** The number of the option. */
+  readonly which: ScalarVariable;
+  /** Where the trace follows what is done with one option: its number. */
+  chosen: number | null;
+}
+
+/** One of several values that are too different to be one: what is done with it is followed for each. */
+export interface ChoiceVariable {
+  readonly kind: 'choice';
+  readonly selector: Selector;
+  readonly options: readonly Variable[];
+  /** Where the options come from, for errors. */
+  readonly from: string;
 }
 
 /** An object that existed before: read through its source, never changed by the tracer. */
@@ -206,6 +226,13 @@ export function known(value: Primitive | symbol): ConstantVariable {
 
 /** An element that an array made inside lacks. */
 export const hole: ConstantVariable = { kind: 'constant', value: undefined, source: null };
+
+/** An element, property or entry that isn't there, where it may be. */
+export const absent: ConstantVariable = {
+  kind: 'constant',
+  value: Symbol('absent'),
+  source: null,
+};
 
 export const undefinedVariable: ConstantVariable = known(undefined);
 

@@ -2,15 +2,17 @@
 
 import { accessorOf, isProxy, writesPlainly } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { asArray, isIndex, setElement, setLength } from './arrays.ts';
+import { arrayLength, asArray, isIndex, setElement, setLength } from './arrays.ts';
+import { resolved, settled } from './choices.ts';
 import { constantOf } from './facts.ts';
 import { heldFunction } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
 import { writeTypedArray } from './typed-array-elements.ts';
-import type { FunctionVariable, ObjectVariable, Variable } from './variable.ts';
+import { absent, type FunctionVariable, type ObjectVariable, type Variable } from './variable.ts';
 
-export function writeProperty(t: Tracer, object: Variable, key: string, value: Variable): void {
+export function writeProperty(t: Tracer, target: Variable, key: string, value: Variable): void {
+  const object = settled(target);
   switch (object.kind) {
     case 'newObject':
       if (key === '__proto__') break;
@@ -19,13 +21,14 @@ export function writeProperty(t: Tracer, object: Variable, key: string, value: V
         if (!writesPlainly(object.prototype.value, key)) break;
       }
       t.journal.keepMap(object.entries);
+      // What isn't there yet comes last.
+      if (resolved(object.entries.get(key) ?? value) === absent) object.entries.delete(key);
       object.entries.set(key, value);
       return;
     case 'newArray':
       if (object.isArguments) break;
-      if (isIndex(key) && Number(key) <= object.elements.length) {
-        t.journal.keepList(object.elements);
-        object.elements[Number(key)] = value;
+      if (isIndex(key) && Number(key) <= arrayLength(t, object)) {
+        setElement(t, object, Number(key), value);
         return;
       }
       if (key !== 'length') break;
@@ -108,7 +111,8 @@ function callsSetter(
 }
 
 /** `delete object[key]` */
-export function deleteProperty(t: Tracer, object: Variable, key: string): void {
+export function deleteProperty(t: Tracer, target: Variable, key: string): void {
+  const object = settled(target);
   if (object.kind === 'newObject') {
     t.journal.keepMap(object.entries);
     object.entries.delete(key);

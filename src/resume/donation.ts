@@ -5,7 +5,7 @@ import type { Frame } from '../bytecode/frame.ts';
 import { compileReader, type Reader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { mayRefuse } from '../programs/may-refuse.ts';
-import { changedBy, contentsOf, storedBy } from '../traces/recipes.ts';
+import { changedBy, contentsOf, possibleOf, storedBy } from '../traces/recipes.ts';
 import type { Recipe, TraceResult } from '../traces/trace-result.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
@@ -75,7 +75,7 @@ function enteredFrames({ outcome }: TraceResult): Set<number> {
 function keptSources({ outcome, makes, effects }: TraceResult): Source[] {
   const recipes: Recipe[] = [...makes.flatMap(contentsOf), ...effects.flatMap(storedBy)];
   const sources: Source[] = effects.flatMap((effect) => changedBy(effect) ?? []);
-  if (outcome.kind === 'return') recipes.push(outcome.value);
+  if (outcome.kind === 'return') recipes.push(...possibleOf(outcome.value));
   else {
     for (const { call, registers } of outcome.frames) {
       recipes.push(...registers.map(([, recipe]) => recipe));

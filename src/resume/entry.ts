@@ -15,6 +15,7 @@ import { compileMakes } from './make.ts';
 import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 import type { SubgraphVariants } from './subgraph-variants.ts';
+import { compileUnchosen } from './unchosen.ts';
 
 export type EntryOutcome =
   | { readonly kind: 'return'; readonly value: unknown }
@@ -48,6 +49,7 @@ export class Entry {
   readonly #spent: readonly { readonly name: string; readonly index: number }[];
   /** Eager execution refuses something on this way: it is left to do so. */
   readonly runsEagerly: boolean;
+  readonly #giveBackUnchosen: ReturnType<typeof compileUnchosen>;
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
@@ -67,6 +69,7 @@ export class Entry {
     this.#make = compileMakes(result.makes);
     this.#effects = result.effects.length > 0 ? compileEffects(result.effects) : undefined;
     this.#stored = storedOutputs(result.effects);
+    this.#giveBackUnchosen = compileUnchosen(result);
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
@@ -132,16 +135,18 @@ export class Entry {
     const applyEffects = this.#effects?.(values, owned);
     if (this.#returns) {
       const value = this.#returns(values);
+      this.#giveBackUnchosen?.(values);
       applyEffects?.();
       for (const index of this.result.reads) outputs[index]!.dispose();
       owned.leave(value, values.made);
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));
+    this.#giveBackUnchosen?.(values);
     applyEffects?.();
     owned.moveTo(
       next,
-      outputs.filter((_, i) => !this.#stored.has(i)),
+      outputs.filter((output, i) => !this.#stored.has(i) && !output.disposed),
       values.made,
     );
     return { kind: 'break', frames: next };

@@ -7,7 +7,13 @@ import type { Make, Recipe } from '../traces/trace-result.ts';
 import { unmappedArguments } from './arguments-object.ts';
 import { arrayIteratorAt, instantiate, resumedGenerator } from './interpreter.ts';
 import { iterationOf } from './iterator-record.ts';
-import { compileFrame, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import {
+  absentValue,
+  compileFrame,
+  compileRecipe,
+  type RecipeReader,
+  type RunValues,
+} from './materialize.ts';
 
 /**
  * Makes the objects of one run: first empty containers, then what is made of others, then the
@@ -169,8 +175,11 @@ export function compileItems(
   const readers = items.map((item) => item && compileRecipe(item));
   return (array, values) => {
     for (const read of readers) {
-      if (read) array.push(read(values));
-      else array.length++;
+      if (!read) array.length++;
+      else {
+        const item = read(values);
+        if (item !== absentValue) array.push(item);
+      }
     }
   };
 }
@@ -178,7 +187,10 @@ export function compileItems(
 function compileObject(make: Make & { kind: 'object' }): CompiledMake {
   const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
   const fill = (made: unknown, values: RunValues) => {
-    for (const [key, read] of entries) (made as Record<string, unknown>)[key] = read(values);
+    for (const [key, read] of entries) {
+      const value = read(values);
+      if (value !== absentValue) (made as Record<string, unknown>)[key] = value;
+    }
   };
   const { prototype, errorType } = make;
   if (errorType) return compileError(errorType, entries);
@@ -189,9 +201,11 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
     // Prototypes are never made by the trace: they are there before all that is.
     empty: (values) => Object.create(read(values) as object) as object,
     fill: (made, values) => {
-      for (const [key, value] of entries) {
+      for (const [key, read] of entries) {
+        const value = read(values);
+        if (value === absentValue) continue;
         Object.defineProperty(made, key, {
-          value: value(values),
+          value,
           writable: true,
           enumerable: true,
           configurable: true,
@@ -227,14 +241,19 @@ function compileCollection(make: Make & { kind: 'collection' }): CompiledMake {
       empty: () => new Map(),
       fill: (made, values) => {
         const map = made as Map<unknown, unknown>;
-        for (const { key, value } of entries) map.set(key(values), value(values));
+        for (const { key, value } of entries) {
+          const content = value(values);
+          if (content !== absentValue) map.set(key(values), content);
+        }
       },
     };
   }
   return {
     empty: () => new Set(),
     fill: (made, values) => {
-      for (const { key } of entries) (made as Set<unknown>).add(key(values));
+      for (const { key, value } of entries) {
+        if (value(values) !== absentValue) (made as Set<unknown>).add(key(values));
+      }
     },
   };
 }

@@ -18,6 +18,9 @@ export interface RunValues {
 
 export type RecipeReader = (values: RunValues) => unknown;
 
+/** What a recipe answers for an element, property or entry that isn't there. */
+export const absentValue = Symbol('absent');
+
 /** Compiles a recipe once; reading it costs a closure call. */
 export function compileRecipe(recipe: Recipe): RecipeReader {
   switch (recipe.kind) {
@@ -49,6 +52,13 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
       const { index } = recipe;
       return ({ made }) => made[index];
     }
+    case 'choice': {
+      const which = compileRecipe(recipe.which);
+      const options = recipe.options.map(compileRecipe);
+      return (values) => options[which(values) as number]!(values);
+    }
+    case 'absent':
+      return () => absentValue;
     default:
       return assertNever(recipe, 'recipe');
   }

@@ -77,6 +77,9 @@ export class EntryWriter {
       case 'scalar':
       case 'made':
         return recipe;
+      case 'choice':
+      case 'absent':
+        return this.#refuse('a value of its result is of several kinds, or may be missing');
     }
   };
 

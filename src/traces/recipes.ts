@@ -4,8 +4,19 @@ import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Source } from '../guards/source.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from './trace-result.ts';
 
-/** Everything that the object made holds. */
+/** A recipe and, of a choice, all that it may be. */
+export function possibleOf(recipe: Recipe): readonly Recipe[] {
+  if (recipe.kind !== 'choice') return [recipe];
+  return [recipe.which, ...recipe.options].flatMap(possibleOf);
+}
+
+/** Everything that the object made may hold. */
 export function contentsOf(make: Make): readonly Recipe[] {
+  return partsOf(make).flatMap(possibleOf);
+}
+
+/** What the object made is composed of. */
+export function partsOf(make: Make): readonly Recipe[] {
   switch (make.kind) {
     case 'array':
     case 'arguments':
@@ -43,8 +54,13 @@ export function recipesOfFrame({ call, registers }: FrameRecipe): Recipe[] {
   return [...values, ...call.cells, call.thisValue, ...call.args];
 }
 
-/** What the effect puts somewhere. */
+/** What the effect may put somewhere. */
 export function storedBy(effect: Effect): readonly Recipe[] {
+  return placedBy(effect).flatMap(possibleOf);
+}
+
+/** What the effect puts somewhere. */
+export function placedBy(effect: Effect): readonly Recipe[] {
   switch (effect.kind) {
     case 'setProperty':
     case 'setGrad':

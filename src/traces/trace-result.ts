@@ -21,7 +21,11 @@ export type Recipe =
   /** The single element of output number `index`, which nobody else gets. */
   | { readonly kind: 'scalar'; readonly index: number; readonly type: 'number' | 'boolean' }
   /** Object number `index` of those made after the run. */
-  | { readonly kind: 'made'; readonly index: number };
+  | { readonly kind: 'made'; readonly index: number }
+  /** The option whose number the program answers. */
+  | { readonly kind: 'choice'; readonly which: Recipe; readonly options: readonly Recipe[] }
+  /** An element, property or entry that isn't there. */
+  | { readonly kind: 'absent' };
 
 /** An object that each run makes again; a later use of the same object names the same index. */
 export type Make =
@@ -190,6 +194,8 @@ export interface TraceResult {
   readonly outcome: Outcome;
   /** Numbers of the outputs that are read for a number and given back. */
   readonly reads: readonly number[];
+  /** Numbers of the outputs that only some options of a choice hold: given back when none is chosen. */
+  readonly optional: readonly number[];
   /** Code and place of each entry frame, for names. */
   readonly codes: readonly Code[];
   readonly pcs: readonly Pc[];

@@ -1,22 +1,20 @@
 /** Reads and decisions that stay in the program. */
 
-import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { bind } from '../../../runtime/ops/bind.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
-import { assertOp } from '../../../runtime/program/control-ops.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
-import { protectionAt } from '../../bytecode/protection.ts';
 import { type Structure, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { ChoiceMet } from '../choices.ts';
 import { isControlFlowFile } from '../framework-files.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ScalarVariable, Variable } from '../variable.ts';
+import { learn, narrow, toldBy } from './choice.ts';
 import { type Start, startAt, startWith } from './follow.ts';
-import { fork } from './fork.ts';
+import { check, fork, isProtected } from './fork.ts';
 import { numberOf, type PathEnd, type Target } from './path.ts';
-import { asTruth, readScalar, scalarUnary } from './scalars.ts';
+import { asTruth, readScalar } from './scalars.ts';
 
 /** More decisions than this inside one another: a loop is followed turn by turn and doesn't end. */
 const maxNesting = 64;
@@ -50,14 +48,12 @@ export function decide(
   const checked = checkInstead(t, frame, test, structure, whenTrue, whenFalse);
   if (checked !== undefined) return checked;
   planLoops(t, frame, structure, merge);
-  if (t.control.depth >= maxNesting) {
-    throw new GraphBreak('control-flow', `${maxNesting} decisions inside one another`);
-  }
+  expectShallow(t);
   const stops = new Set(t.control.stopsIn(frame));
   if (typeof merge === 'number') stops.add(merge);
   const end = fork(t, frame, test, [
-    startAt(t, frame, whenTrue, stops),
-    startAt(t, frame, whenFalse, stops),
+    startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
+    startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
   ]);
   return settle(t, frame, end);
 }
@@ -76,14 +72,9 @@ function checkInstead(
 ): Pc | undefined {
   const throws = [whenTrue, whenFalse].map((pc) => merges[pc] === undefined);
   if (throws[0] === throws[1] || t.frames.some(isProtected)) return undefined;
-  const truth = asTruth(t, throws[0] ? (scalarUnary(t, '!', test) as ScalarVariable) : test);
-  t.runApi(() => noGrad(() => bind(assertOp, [truth])));
+  check(t, asTruth(t, test), !throws[0]);
+  learn(t, test, !throws[0]);
   return throws[0] ? whenFalse : whenTrue;
-}
-
-/** A throw would be caught. */
-function isProtected({ closure, pc }: TraceFrame): boolean {
-  return protectionAt(closure.code, pc) !== undefined;
 }
 
 /** A decision that may leave a loop makes the loop's end the program's. */
@@ -99,6 +90,42 @@ function planLoops(
     if (typeof merge === 'number' && loop.body.has(merge)) continue;
     if (t.control.plans.of(code, loop) === undefined) t.control.plans.choose(code, loop, 'while');
   }
+}
+
+/**
+ * An instruction needs to know which option of a choice it has: it is followed with each. Answers where
+ * the trace goes on.
+ */
+export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: Met): Pc {
+  const { pc } = frame;
+  const structure = structureOf(frame.closure.code);
+  const merge = structure.merges[pc];
+  planLoops(t, frame, structure, merge);
+  expectShallow(t);
+  const stops = new Set(t.control.stopsIn(frame));
+  if (typeof merge === 'number') stops.add(merge);
+  const startWithOption =
+    (option: number): Start =>
+    () => {
+      narrow(t, selector, option);
+      frame.pc = pc;
+      return t.execution.runFrom(t.frames.length, stops);
+    };
+  const followFrom = (option: number): PathEnd => {
+    const holds = options.map((_, i) => i === option);
+    const test = toldBy(t, selector, holds) as ScalarVariable;
+    const isLast = option === options.length - 2;
+    const rest: Start = isLast ? startWithOption(option + 1) : () => followFrom(option + 1);
+    return fork(t, frame, test, [startWithOption(option), rest]);
+  };
+  return settle(t, frame, followFrom(0));
+}
+
+type Met = ChoiceMet['choice'];
+
+function expectShallow(t: Tracer): void {
+  if (t.control.depth < maxNesting) return;
+  throw new GraphBreak('control-flow', `${maxNesting} decisions inside one another`);
 }
 
 /** Brings the trace to the end of what was followed. Answers the pc; a return or a path's end is noted. */

@@ -18,8 +18,16 @@ export interface Way {
   readonly state: State;
 }
 
-export function startAt(t: Tracer, frame: TraceFrame, pc: Pc, stops: ReadonlySet<Pc>): Start {
+/** `before`: what is known on this way. */
+export function startAt(
+  t: Tracer,
+  frame: TraceFrame,
+  pc: Pc,
+  stops: ReadonlySet<Pc>,
+  before?: () => void,
+): Start {
   return () => {
+    before?.();
     if (stops.has(pc)) return endAt(pc);
     frame.pc = pc;
     return t.execution.runPath(t.frames.length, stops);
@@ -44,8 +52,9 @@ export function follow(
   try {
     return t.speculate(region, () => {
       const end = start();
-      const value = end.value && freezer(made)(end.value);
-      return { region, end: { ...end, value }, state: stateOf(t, frame, made) };
+      const freeze = freezer(made);
+      const value = end.value && freeze(end.value);
+      return { region, end: { ...end, value }, state: stateOf(t, frame, made, freeze) };
     });
   } finally {
     t.frames.length = depth;
@@ -59,9 +68,12 @@ export function isRead(frame: TraceFrame, targets: readonly Target[], place: Pla
   const { code } = frame.closure;
   if (place.register !== null) return isReadAt(code, targets, place.register);
   if (!place.iteration) return true;
-  return frame.registers.some(
-    (value, register) => value === place.iteration && isReadAt(code, targets, register as Reg),
-  );
+  return frame.registers.some((value, register) => {
+    const held =
+      value === place.iteration ||
+      (value?.kind === 'iteratorRecord' && value.iterator === place.iteration);
+    return held && isReadAt(code, targets, register as Reg);
+  });
 }
 
 /** Whether somebody reads the register at one of the places where the way goes on. */

@@ -1,23 +1,28 @@
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
-import { condOp } from '../../../runtime/program/control-ops.ts';
+import { bind } from '../../../runtime/ops/bind.ts';
+import { logicalNot } from '../../../runtime/ops/pointwise.ts';
+import { assertOp, condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
-import { known, type ScalarVariable, type Variable } from '../variable.ts';
+import { absent, known, type ScalarVariable, type Variable } from '../variable.ts';
 import { follow, isRead, type Start, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd } from './path.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
 import { asTruth } from './scalars.ts';
-import { isFixed, madeObjects, type Place, stateOf } from './state.ts';
-import { isSame, type Leaf, type Unified, unify } from './unify.ts';
+import { isFixed, madeObjects, type Place, type State, stateOf } from './state.ts';
+import { type Build, isSame, type Leaf, Unifier, type Values } from './unify.ts';
 
 /**
  * Follows both ways of a decision that only the run can make, and appends one `cond` whose results are all
  * that they leave different: registers that are read later, contents of objects, what is to be written
- * after the run. Afterwards the trace stands where both ways end.
+ * after the run. Afterwards the trace stands where both ways end. Where one way can do nothing but throw,
+ * the program checks that it isn't taken.
  */
 export function fork(
   t: Tracer,
@@ -28,10 +33,18 @@ export function fork(
   const made = madeObjects(t);
   const truth = asTruth(t, test);
   const before = stateOf(t, frame, made);
-  const ways = starts.map((start) =>
-    follow(t, frame, new RegionBuilder(t.surroundings), made, start),
-  );
-  const joined = new Join(t, ways);
+  const ways: Way[] = [];
+  for (const [way, start] of starts.entries()) {
+    try {
+      ways.push(follow(t, frame, new RegionBuilder(t.surroundings), made, start));
+    } catch (error) {
+      if (!isThrow(error) || t.frames.some(isProtected)) throw error;
+      const other = starts[1 - way]!;
+      check(t, truth, way === 1);
+      return other();
+    }
+  }
+  const joined = new Join(t, ways, (variable) => made.has(variable));
   for (const [place, values] of changedPlaces(t, frame, before, ways)) joined.add(place, values);
   const targets = [...new Set(ways.flatMap(({ end }) => end.targets))];
   const which = targets.length > 1 ? joined.addNamed('the way', ways.map(whichOf)) : null;
@@ -47,74 +60,95 @@ export function fork(
   };
 }
 
+/** When the condition doesn't hold the run ends without an effect, and the user's own code throws. */
+export function check(t: Tracer, truth: Tensor, expected: boolean): void {
+  t.runApi(() => noGrad(() => bind(assertOp, [expected ? truth : logicalNot(truth)])));
+}
+
+/** A throw would be caught. */
+export function isProtected({ closure, pc }: TraceFrame): boolean {
+  return protectionAt(closure.code, pc) !== undefined;
+}
+
+function isThrow(error: unknown): boolean {
+  return error instanceof GraphBreak && error.reason === 'throw';
+}
+
 function whichOf({ end }: Way): Variable {
   return end.which ?? known(numberOf(end.targets[0]!));
 }
-
-type Values = readonly (Variable | null)[];
 
 /** Places that a way leaves with another value, and what each of them leaves where that is read. */
 function changedPlaces(
   t: Tracer,
   frame: TraceFrame,
-  before: ReturnType<typeof stateOf>,
+  before: State,
   ways: readonly Way[],
 ): [Place, Values][] {
-  const keys = new Set(ways.flatMap(({ state }) => [...state.keys()]));
+  const keys = new Set(
+    [before, ...ways.map(({ state }) => state)].flatMap((state) => [...state.keys()]),
+  );
   const changed: [Place, Values][] = [];
   for (const key of keys) {
-    const { place } = ways.find(({ state }) => state.has(key))!.state.get(key)!;
-    const original = before.get(key)?.value ?? place.outside?.(t);
-    const values = ways.map(({ state, end }) => {
-      if (!isRead(frame, end.targets, place)) return null;
-      return state.get(key)?.value ?? original ?? null;
+    const original = before.get(key);
+    const { place } = original ?? ways.find(({ state }) => state.has(key))!.state.get(key)!;
+    const first = original?.value ?? (place.part ? absent : place.outside?.(t));
+    const now = ways.map(({ state, end }) =>
+      isRead(frame, end.targets, place) ? (state.get(key) ?? null) : undefined,
+    );
+    const values = now.map((held) => {
+      if (held === undefined) return null;
+      return held?.value ?? (place.part ? absent : (first ?? null));
     });
-    const differs = values.some((value) => value && !(original && isSame(t, value, original)));
+    const differs = now.some((held, way) => {
+      const value = values[way];
+      if (!value || (held && original && held.raw === original.raw)) return false;
+      return !(first && isSame(t, value, first));
+    });
     if (!differs) continue;
     if (isFixed(place)) {
       throw new GraphBreak('control-flow', `${place.name} changes in a branch or loop`);
     }
     changed.push([place, values]);
   }
-  return changed;
+  // Structures are found first where all ways have them.
+  const isWhole = ([, values]: [Place, Values]) => !values.includes(null);
+  return [...changed.filter(isWhole), ...changed.filter((each) => !isWhole(each))];
 }
 
 /** Collects what several ways leave different. */
 class Join {
-  readonly leaves: Leaf[] = [];
+  readonly #unifier: Unifier;
   readonly #t: Tracer;
   readonly #lines: readonly (UserPosition | undefined)[];
-  readonly #placed: { readonly place: Place; readonly part: Part }[] = [];
+  readonly #placed: { readonly place: Place; readonly part: Build }[] = [];
 
-  constructor(t: Tracer, ways: readonly Way[]) {
+  constructor(t: Tracer, ways: readonly Way[], isOld: (variable: Variable) => boolean) {
     this.#t = t;
+    this.#unifier = new Unifier(t, isOld);
     this.#lines = ways.map(({ end }) => end.at);
+  }
+
+  get leaves(): readonly Leaf[] {
+    return this.#unifier.leaves;
   }
 
   add(place: Place, values: Values): void {
     this.#placed.push({ place, part: this.addNamed(place.name, values) });
   }
 
-  addNamed(name: string, values: Values): Part {
-    const unified = differing(name, this.#lines, () => unify(this.#t, values));
-    const from = this.leaves.length;
-    this.leaves.push(...unified.leaves);
-    return { unified, from };
+  addNamed(name: string, values: Values): Build {
+    return differing(name, this.#lines, (tell) => this.#unifier.add(values, tell));
   }
 
   /** Puts the results into their places; answers how to have the other parts. */
-  finish(results: readonly Tensor[]): (part: Part) => Variable {
+  finish(results: readonly Tensor[]): (part: Build) => Variable {
     const variables = this.leaves.map((leaf, i) => leafVariable(this.#t, leaf, results[i]!));
-    const build = ({ unified, from }: Part) =>
-      unified.build(variables.slice(from, from + unified.leaves.length));
+    const made = new Map<Build, Variable>();
+    const build = (part: Build) => part(variables, made);
     for (const { place, part } of this.#placed) place.set(this.#t, build(part));
     return build;
   }
-}
-
-interface Part {
-  readonly unified: Unified;
-  readonly from: number;
 }
 
 /** Without leaves the ways differ in nothing that is read, but one may have an effect of its own. */

@@ -4,14 +4,16 @@ import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
+import { where } from '../../../runtime/ops/comparison.ts';
 import { full } from '../../../runtime/ops/create.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
+import { eq } from '../../../runtime/ops/pointwise.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import type { SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
 import { asNumber, asTruth, constantTensor } from './scalars.ts';
-import type { Leaf } from './unify.ts';
+import type { Leaf, Renumbered } from './unify.ts';
 
 /** The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it. */
 export function leafTensor(t: Tracer, leaf: Leaf, way: number, device: Device): Tensor {
@@ -24,9 +26,18 @@ export function leafTensor(t: Tracer, leaf: Leaf, way: number, device: Device): 
       return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
     case 'symbolic':
       return symbolicTensor(t, value, device);
+    case 'renumbered':
+      return renumbered(t, value);
     case 'constant':
       return constantTensor(t, value.value as number | boolean, device);
   }
+}
+
+function renumbered(t: Tracer, { which, to }: Renumbered): Tensor {
+  const numbers = to.map((number) => constantTensor(t, number, which.device));
+  return t.runApi(() =>
+    noGrad(() => numbers.reduceRight((rest, number, i) => where(eq(which, i), number, rest))),
+  );
 }
 
 /** A number that each run finds anew becomes a value of the program; a comparison is guarded. */

@@ -7,14 +7,22 @@ import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
-import type { ScalarVariable, Variable } from '../variable.ts';
+import { absent, type ScalarVariable, type Variable } from '../variable.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
 import { asTruth, constantTensor, scalarUnary } from './scalars.ts';
-import { isFixed, madeObjects, type Place, type State, stateOf } from './state.ts';
+import {
+  type Held,
+  heldMoreThanOnce,
+  isFixed,
+  madeObjects,
+  type Place,
+  type State,
+  stateOf,
+} from './state.ts';
 import { isSame, type Unified, unify } from './unify.ts';
 
 /** The loop that begins where the frame stands, if the program is to hold it and isn't inside already. */
@@ -79,9 +87,12 @@ type Form = 'headed' | 'flagged';
 function convertAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEnd | null {
   const made = madeObjects(t);
   const before = stateOf(t, frame, made);
+  // What only one place holds can be another object after a turn: nobody sees the difference.
+  const held = heldMoreThanOnce(t, frame, loop.header);
+  const isOld = (variable: Variable) => held.has(variable);
   const carried = new Map<string, Carried>();
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const turn = new Turn(t, frame, loop, form, { made, before, carried });
+    const turn = new Turn(t, frame, loop, form, { made, before, carried, isOld });
     if (!turn.fits) return null;
     if (turn.settled) return turn.append();
   }
@@ -92,6 +103,8 @@ interface Found {
   readonly made: ReadonlySet<Variable>;
   readonly before: State;
   readonly carried: Map<string, Carried>;
+  /** Known by its identity. */
+  readonly isOld: (variable: Variable) => boolean;
 }
 
 /** One attempt to follow the body with what is known to be carried. */
@@ -113,7 +126,7 @@ class Turn {
   readonly #turned = new Map<string, Unified>();
 
   constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
-    const { made, before, carried } = found;
+    const { made, before, carried, isOld } = found;
     this.#t = t;
     this.#frame = frame;
     this.#loop = loop;
@@ -150,14 +163,15 @@ class Turn {
     });
     const { targets } = this.#way.end;
     this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
-    this.settled = !this.fits || !this.#compare(before, inside, carried);
+    this.settled = !this.fits || !this.#compare(before, inside, carried, isOld);
   }
 
   /** Where the body begins; null when the head is more than a condition. */
   #behindHead({ end, state }: Way, inside: State): Pc | null {
     if (!end.test) return null;
-    for (const [key, { place, value }] of state) {
+    for (const [key, { place, raw, value }] of state) {
       const now = inside.get(key)?.value;
+      if (raw === inside.get(key)?.raw) continue;
       if (!isRead(this.#frame, end.targets, place)) continue;
       if (!now || !isSame(this.#t, now, value)) return null;
     }
@@ -176,7 +190,12 @@ class Turn {
   }
 
   /** True when something is carried that wasn't known to be, or not in this form. */
-  #compare(before: State, inside: State, carried: Map<string, Carried>): boolean {
+  #compare(
+    before: State,
+    inside: State,
+    carried: Map<string, Carried>,
+    isOld: Found['isOld'],
+  ): boolean {
     const { state, end } = this.#way;
     const frame = this.#frame;
     let added = false;
@@ -187,26 +206,39 @@ class Turn {
       now: Variable | null,
     ) => {
       const names = [end.at];
-      const fresh = differing(place.name, names, () => unify(this.#t, [first, last]));
+      const fresh = differing(place.name, names, (tell) =>
+        unify(this.#t, [first, last], isOld, tell),
+      );
       const known_ = carried.get(place.key);
       this.#turned.set(
         place.key,
-        differing(place.name, names, () => unify(this.#t, [now, last])),
+        differing(place.name, names, (tell) => unify(this.#t, [now, last], isOld, tell)),
       );
       if (known_ && sameLeaves(known_.unified, fresh)) return;
       carried.set(place.key, { place, unified: fresh });
       added = true;
     };
-    for (const [key, { place, value: last }] of state) {
-      const now = inside.get(key)?.value ?? place.outside?.(this.#t) ?? null;
+    const lost = [...inside].filter(([key]) => !state.has(key));
+    const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
+    for (const [key, { place, raw, value: last }] of [...state, ...left]) {
+      const held = inside.get(key);
+      const missing = place.part ? absent : place.outside?.(this.#t);
+      const now = held?.value ?? missing ?? null;
       const read = isRead(frame, end.targets, place);
-      const changed = read && !(now && isSame(this.#t, now, last));
+      const same = last !== absent && raw === held?.raw;
+      const changed = read && !same && !(now && isSame(this.#t, now, last));
       if (!changed && !carried.has(key)) continue;
+      if (place.part === 'element' && (now === absent || last === absent)) {
+        throw new GraphBreak(
+          'control-flow',
+          'the length of an array changes in a loop of the graph',
+        );
+      }
       if (isFixed(place)) {
         throw new GraphBreak('control-flow', `${place.name} changes in a loop of the graph`);
       }
       const live = isRead(frame, [this.#loop.header], place);
-      const first = live ? (before.get(key)?.value ?? now) : null;
+      const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
       carry(place, first, read ? last : null, live ? now : null);
     }
     if (end.value) {

@@ -143,11 +143,17 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
   throw new GraphBreak('unsupported-value', `a number of the graph ${operator} a ${typeof value}`);
 }
 
+/** `!scalar` still tells. */
+function toldOtherwise({ tells }: ScalarVariable): Pick<ScalarVariable, 'tells'> {
+  if (!tells) return {};
+  return { tells: { ...tells, holds: tells.holds.map((each) => !each) } };
+}
+
 /** `-x`, `+x`; `!x` is for `asTruth`. */
 export function scalarUnary(t: Tracer, operator: string, x: ScalarVariable): Variable {
   switch (operator) {
     case '!':
-      return truth(run(t, () => ops.logicalNot(asTruth(t, x))));
+      return { ...truth(run(t, () => ops.logicalNot(asTruth(t, x)))), ...toldOtherwise(x) };
     case '+':
       return numberScalar(asNumber(t, x));
     case '-': {

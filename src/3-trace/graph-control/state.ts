@@ -1,10 +1,20 @@
 /** What a way through the code may change, place by place. */
 
-import type { Reg } from '../../bytecode/instructions.ts';
+import { needsArguments } from '../../bytecode/call-inputs.ts';
+import type { Pc, Reg } from '../../bytecode/instructions.ts';
+import { liveBefore, liveDuring } from '../../bytecode/liveness.ts';
+import { resolved } from '../choices.ts';
 import type { EffectLog } from '../effects.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
-import { known, undefinedVariable, type Variable } from '../variable.ts';
+import {
+  type CellReference,
+  type CollectionEntry,
+  known,
+  undefinedVariable,
+  type Variable,
+} from '../variable.ts';
+import { idOf } from './variable-class.ts';
 
 /** Something that holds a variable and may hold another one later. */
 export interface Place {
@@ -18,22 +28,19 @@ export interface Place {
   set(t: Tracer, value: Variable): void;
   /** The value where the trace has written none: of something that existed before. */
   outside?(t: Tracer): Variable;
+  /** An element, property or entry: it may be missing on some ways. */
+  readonly part?: 'element' | 'property' | 'entry';
+}
+
+/** What a place holds: the variable itself, and what is known of it at the moment. */
+export interface Held {
+  readonly place: Place;
+  readonly raw: Variable;
+  readonly value: Variable;
 }
 
 /** The values of all places at one moment. */
-export type State = ReadonlyMap<string, { readonly place: Place; readonly value: Variable }>;
-
-const ids = new WeakMap<object, number>();
-let nextId = 0;
-
-function idOf(object: object): number {
-  let id = ids.get(object);
-  if (id === undefined) {
-    id = nextId++;
-    ids.set(object, id);
-  }
-  return id;
-}
+export type State = ReadonlyMap<string, Held>;
 
 /** The objects made by the trace that can be reached at the moment, and may be changed. */
 export function madeObjects(t: Tracer): ReadonlySet<Variable> {
@@ -56,8 +63,39 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
   return found;
 }
 
+/** Those to which there is more than one way from what is read from the instruction on. */
+export function heldMoreThanOnce(t: Tracer, frame: TraceFrame, pc: Pc): ReadonlySet<Variable> {
+  const found = new Set<Variable>();
+  const again = new Set<Variable>();
+  const pending: Variable[] = [];
+  const reach = (variable: Variable | null | undefined) => {
+    if (!variable) return;
+    if (found.has(variable)) again.add(variable);
+    else {
+      found.add(variable);
+      pending.push(variable);
+    }
+  };
+  for (const { closure, pc: at, ...each } of t.frames) {
+    const { code } = closure;
+    const isTop = each.registers === frame.registers;
+    // A caller's pc is already past its call.
+    const live = isTop ? liveBefore(code)[pc]! : liveDuring(code, at - 1);
+    for (const register of live) reach(each.registers[register]);
+    if (needsArguments(code, isTop ? pc : at)) each.args.forEach(reach);
+    for (const variable of [...each.cells, each.thisVariable]) reach(variable);
+  }
+  for (const { value } of t.effects.writes()) reach(value);
+  for (let variable = pending.pop(); variable; variable = pending.pop()) {
+    for (const part of partsOf(variable)) reach(part);
+  }
+  return again;
+}
+
 function partsOf(variable: Variable): readonly (Variable | null)[] {
   switch (variable.kind) {
+    case 'choice':
+      return variable.options;
     case 'newArray':
       return variable.elements;
     case 'newObject':
@@ -84,11 +122,15 @@ function partsOf(variable: Variable): readonly (Variable | null)[] {
  * Reads every place: the registers of the top frame, the content of the objects in `made`, and what is
  * to be written after the run. Objects made since are copied, so that later changes don't show.
  */
-export function stateOf(t: Tracer, frame: TraceFrame, made: ReadonlySet<Variable>): State {
-  const state = new Map<string, { place: Place; value: Variable }>();
-  const freeze = freezer(made);
-  const add = (place: Place, value: Variable) => {
-    state.set(place.key, { place, value: freeze(value) });
+export function stateOf(
+  t: Tracer,
+  frame: TraceFrame,
+  made: ReadonlySet<Variable>,
+  freeze = freezer(made),
+): State {
+  const state = new Map<string, Held>();
+  const add = (place: Place, raw: Variable) => {
+    state.set(place.key, { place, raw, value: freeze(raw) });
   };
   frame.registers.forEach((value, reg) => {
     add(registerPlace(frame, reg as Reg), value ?? undefinedVariable);
@@ -117,27 +159,36 @@ function addParts(variable: Variable, add: Add): void {
     add({ key: `${id} ${key}`, name, register: null, set }, value);
   switch (variable.kind) {
     case 'newArray':
-      part('length', 'the length of an array', fixed, known(variable.elements.length));
-      variable.elements.forEach((value, i) => {
+      for (const [i, value] of variable.elements.entries()) {
         const set = (t: Tracer, next: Variable) => {
           t.journal.keepList(variable.elements);
           variable.elements[i] = next;
         };
-        part(`[${i}]`, `element ${i} of an array`, set, value);
-      });
+        const name = `element ${i} of an array`;
+        add({ key: `${id} [${i}]`, name, register: null, set, part: 'element' }, value);
+      }
       return;
     case 'newObject':
-      part('keys', 'the keys of an object', fixed, known([...variable.entries.keys()].join()));
       for (const [key, value] of variable.entries) {
         const set = (t: Tracer, next: Variable) => {
           t.journal.keepMap(variable.entries);
           variable.entries.set(key, next);
         };
-        part(key, `.${key}`, set, value);
+        const name = `.${key}`;
+        add({ key: `${id} .${key}`, name, register: null, set, part: 'property' }, value);
       }
       return;
     case 'newCollection':
-      part('size', `the entries of a ${variable.type}`, fixed, known(variable.entries.size));
+      for (const [entry, { key, value }] of variable.entries) {
+        const set = (t: Tracer, next: Variable) => {
+          t.journal.keepMap(variable.entries);
+          variable.entries.set(entry, { key, value: next });
+        };
+        const name = `an entry of a ${variable.type}`;
+        const which = typeof entry === 'object' && entry ? idOf(entry) : String(entry);
+        const place = `${id} entry ${typeof entry} ${which}`;
+        add({ key: place, name, register: null, set, part: 'entry' }, value);
+      }
       return;
     case 'cell': {
       const set = (t: Tracer, next: Variable) => {
@@ -151,7 +202,16 @@ function addParts(variable: Variable, add: Add): void {
       return;
     }
     case 'iterator':
-      part('next', 'an iterator', fixed, known(variable.next));
+      add(
+        {
+          key: `${id} next`,
+          name: 'an iterator',
+          register: null,
+          set: fixed,
+          iteration: variable,
+        },
+        known(`${variable.done} ${variable.next}`),
+      );
       return;
     case 'iteratorRecord':
       add(
@@ -160,7 +220,7 @@ function addParts(variable: Variable, add: Add): void {
           name: 'an iteration',
           register: null,
           set: fixed,
-          ...(variable.direct && { iteration: variable }),
+          iteration: variable,
         },
         known(`${variable.done} ${stepsOf(variable.iterator)}`),
       );
@@ -210,7 +270,8 @@ function addEffects(effects: EffectLog, add: Add): void {
 /** Copies of objects that were made since; others stand for themselves. */
 export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
   const copies = new Map<Variable, Variable>();
-  const freeze = (variable: Variable): Variable => {
+  const freeze = (given: Variable): Variable => {
+    const variable = resolved(given);
     if (made.has(variable)) return variable;
     const known_ = copies.get(variable);
     if (known_) return known_;
@@ -226,6 +287,22 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         copies.set(variable, copy);
         for (const [key, value] of variable.entries) copy.entries.set(key, freeze(value));
         return copy;
+      }
+      case 'newCollection': {
+        const copy = { ...variable, entries: new Map<unknown, CollectionEntry>() };
+        copies.set(variable, copy);
+        for (const [id, { key, value }] of variable.entries) {
+          copy.entries.set(id, { key: freeze(key), value: freeze(value) });
+        }
+        return copy;
+      }
+      case 'choice':
+        return { ...variable, options: variable.options.map(freeze) };
+      case 'closure': {
+        const copy = { ...variable };
+        copies.set(variable, copy);
+        const cells = variable.cells.map((cell) => freeze(cell)) as CellReference[];
+        return Object.assign(copy, { cells, thisVariable: freeze(variable.thisVariable) });
       }
       case 'cell': {
         const copy = { ...variable };

@@ -1,21 +1,36 @@
-/** One variable for two that came from different ways through the code. */
+/** One variable for several that came from different ways through the code. */
 
-import type { DType } from '../../../runtime/tensor/dtype.ts';
 import { formatSpec } from '../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import {
+  absent,
+  type ChoiceVariable,
   type ConstantVariable,
   known,
   type ScalarVariable,
+  type Selector,
   type SymbolicVariable,
   type TensorVariable,
+  uninitializedVariable,
   type Variable,
 } from '../variable.ts';
+import { classOf, idOf } from './variable-class.ts';
 
-export type LeafVariable = TensorVariable | ScalarVariable | ConstantVariable | SymbolicVariable;
+/** The number of an option, from the number that it has among those of another choice. */
+export interface Renumbered {
+  readonly kind: 'renumbered';
+  readonly which: Tensor;
+  readonly to: readonly number[];
+}
+
+export type LeafVariable =
+  | TensorVariable
+  | ScalarVariable
+  | ConstantVariable
+  | SymbolicVariable
+  | Renumbered;
 
 /** A place in a structure whose value depends on the way that was taken. */
 export interface Leaf {
@@ -30,44 +45,236 @@ export interface Unified {
   build(joined: readonly Variable[]): Variable;
 }
 
-/** The ways differ by more than the data of tensors and numbers. */
+/** The ways differ by more than one program can hold. */
 export class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** Throws Mismatch. A way for which `null` is given never has its value read. */
-export function unify(t: Tracer, ways: readonly (Variable | null)[]): Unified {
-  const leaves: Leaf[] = [];
-  const build = unifyInto(t, ways, leaves, new Map());
-  return { leaves, build: (joined) => build(joined, new Map()) };
+/** Per way, the value that it leaves; null where nobody reads it. */
+export type Values = readonly (Variable | null)[];
+
+/** Throws Mismatch. */
+export function unify(
+  t: Tracer,
+  ways: Values,
+  isOld: (variable: Variable) => boolean,
+  tell: (how: string) => string,
+): Unified {
+  const unifier = new Unifier(t, isOld);
+  const build = unifier.add(ways, tell);
+  return { leaves: unifier.leaves, build: (joined) => build(joined, new Map()) };
 }
 
 /** `made`: what this building has made so far, by the structures it is made of. */
-type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
+export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
 
-function unifyInto(
-  t: Tracer,
-  ways: readonly (Variable | null)[],
-  leaves: Leaf[],
-  seen: Map<Variable, Build>,
-): Build {
-  const present = ways.filter((way): way is Variable => way !== null);
-  const [first] = present;
-  if (!first) return () => known(undefined);
-  // What two ways have in common they both found, unless only one of them counts.
-  const shared = present.length === ways.length || !isRegionValue(first);
-  if (shared && present.every((way) => isSame(t, way, first))) return () => first;
-  const kind = leafKind(t, present);
-  if (kind) {
-    const index = leaves.push({ kind, values: ways as Leaf['values'] }) - 1;
+/**
+ * Unifies what several places hold. What existed before the ways parted is told apart by identity; what
+ * they made is made once more, as often as each of them made it.
+ */
+export class Unifier {
+  readonly leaves: Leaf[] = [];
+  readonly #t: Tracer;
+  readonly #isOld: (variable: Variable) => boolean;
+  /** Structures by what each way gives for them. */
+  readonly #builds = new Map<string, Build>();
+  /** What the other ways give for a structure that one of them made. */
+  readonly #partners = new Map<Variable, string>();
+  /** Leaves that say which option was chosen, by what each way chooses. */
+  readonly #selectors = new Map<string, (joined: readonly Variable[]) => Selector>();
+
+  #tell: (how: string) => string = (how) => how;
+
+  constructor(t: Tracer, isOld: (variable: Variable) => boolean) {
+    this.#t = t;
+    this.#isOld = isOld;
+  }
+
+  /** `tell`: how to say what a choice is between. */
+  add(ways: Values, tell: (how: string) => string): Build {
+    this.#tell = tell;
+    return this.#add(ways);
+  }
+
+  #add(ways: Values): Build {
+    const t = this.#t;
+    const present = ways.filter((way): way is Variable => way !== null);
+    const [first] = present;
+    if (!first) return () => known(undefined);
+    // What two ways have in common they both found, unless only one of them counts.
+    const shared = present.length === ways.length || !isRegionValue(first);
+    if (shared && present.every((way) => isSame(t, way, first))) return () => first;
+    const classes = new Set(present.flatMap((way) => optionsOf(way).map(this.#classOf)));
+    if (classes.size > 1 || present.some((way) => way.kind === 'choice')) {
+      return this.#addChoice(ways, [...classes]);
+    }
+    const kind = leafKind(t, first);
+    if (!kind) return this.#addStructure(ways, first);
+    const index = this.leaves.push({ kind, values: ways as Leaf['values'] }) - 1;
     return (joined) => joined[index]!;
   }
-  return unifyStructure(t, ways, first, leaves, seen);
+
+  readonly #classOf = (variable: Variable): string => classOf(this.#t, variable, this.#isOld);
+
+  /** Each class of values is an option; of each way, the one that it leaves. */
+  #addChoice(ways: Values, classes: readonly string[]): Build {
+    const how = describeWays(this.#t, ways);
+    const from = this.#tell(how);
+    if (this.#t.control.policy !== 'always') throw new Mismatch(how);
+    const numbers = ways.map((way) => {
+      if (!way) return null;
+      const numbers = optionsOf(way).map((option) => classes.indexOf(this.#classOf(option)));
+      if (new Set(numbers).size < numbers.length) {
+        throw new Mismatch(`${how}, of which two are one on another way`);
+      }
+      return numbers;
+    });
+    const options = classes.map((_, number) =>
+      this.#add(
+        ways.map((way, i) => {
+          const at = numbers[i]?.indexOf(number) ?? -1;
+          return way && at >= 0 ? optionsOf(way)[at]! : null;
+        }),
+      ),
+    );
+    const selector = this.#selector(ways, numbers);
+    const build: Build = (joined, made): ChoiceVariable => ({
+      kind: 'choice',
+      selector: selector(joined),
+      options: options.map((option) => option(joined, made)),
+      from,
+    });
+    return build;
+  }
+
+  #selector(
+    ways: Values,
+    numbers: readonly (readonly number[] | null)[],
+  ): (joined: readonly Variable[]) => Selector {
+    const key = ways
+      .map((way, i) => {
+        const whose = way?.kind === 'choice' ? idOf(way.selector) : '';
+        return `${whose} ${numbers[i]?.join() ?? '-'}`;
+      })
+      .join(';');
+    const existing = this.#selectors.get(key);
+    if (existing) return existing;
+    const values = ways.map((way, i): LeafVariable | null => {
+      const to = numbers[i];
+      if (!way || !to) return null;
+      if (way.kind !== 'choice') return known(to[0]!);
+      const { which } = way.selector;
+      if (to.every((number, option) => number === option)) return which;
+      return { kind: 'renumbered', which: which.tensor, to };
+    });
+    const index = this.leaves.push({ kind: 'number', values }) - 1;
+    let made: { readonly which: Variable; readonly selector: Selector } | null = null;
+    // Places that were chosen together are known together.
+    const build = (joined: readonly Variable[]): Selector => {
+      const which = joined[index] as ScalarVariable;
+      if (made?.which !== which) made = { which, selector: { which, chosen: null } };
+      return made.selector;
+    };
+    this.#selectors.set(key, build);
+    return build;
+  }
+
+  #addStructure(ways: Values, first: Variable): Build {
+    const key = ways.map((way) => (way ? idOf(way) : '-')).join();
+    const existing = this.#builds.get(key);
+    if (existing) return existing;
+    for (const way of ways) {
+      const partners = way && this.#partners.get(way);
+      if (partners === undefined || partners === null) continue;
+      // Somewhere else it is read on this way only.
+      if (ways.includes(null)) return this.#builds.get(partners)!;
+      throw new Mismatch('one object on one way and two on another');
+    }
+    let make: Build | null = null;
+    // An object that is reached twice is made once, and may contain itself.
+    const build: Build = (joined, made) => made.get(build) ?? make!(joined, made);
+    this.#builds.set(key, build);
+    for (const way of ways) if (way) this.#partners.set(way, key);
+    make = this.#maker(ways, first, build);
+    return build;
+  }
+
+  #maker(ways: Values, first: Variable, build: Build): Build {
+    const part = <K extends Variable['kind']>(
+      _kind: K,
+      pick: (way: Extract<Variable, { kind: K }>) => Variable | undefined,
+    ): Build =>
+      this.#add(ways.map((way) => way && (pick(way as Extract<Variable, { kind: K }>) ?? absent)));
+    switch (first.kind) {
+      case 'newArray': {
+        const parts = first.elements.map((_, i) => part('newArray', (way) => way.elements[i]));
+        return (joined, made) => {
+          const array = { ...first, elements: [] as Variable[] };
+          made.set(build, array);
+          for (const each of parts) array.elements.push(each(joined, made));
+          return array;
+        };
+      }
+      case 'newObject': {
+        const parts = [...first.entries.keys()].map(
+          (key) => [key, part('newObject', (way) => way.entries.get(key))] as const,
+        );
+        return (joined, made) => {
+          const object = { ...first, entries: new Map<string, Variable>() };
+          made.set(build, object);
+          for (const [key, each] of parts) object.entries.set(key, each(joined, made));
+          return object;
+        };
+      }
+      case 'newCollection': {
+        const parts = [...first.entries].map(([id, { key }]) => {
+          const value = part('newCollection', (way) => way.entries.get(id)?.value);
+          return { id, key, value };
+        });
+        return (joined, made) => {
+          const collection: typeof first = { ...first, entries: new Map() };
+          made.set(build, collection);
+          for (const { id, key, value } of parts) {
+            collection.entries.set(id, { key, value: value(joined, made) });
+          }
+          return collection;
+        };
+      }
+      case 'cell': {
+        const content = part('cell', (way) => way.content);
+        return (joined, made) => {
+          const cell = { ...first, content: uninitializedVariable as Variable };
+          made.set(build, cell);
+          cell.content = content(joined, made);
+          return cell;
+        };
+      }
+      case 'closure': {
+        const thisVariable = part('closure', (way) => way.thisVariable);
+        const cells = first.cells.map((_, i) => part('closure', (way) => way.cells[i]));
+        return (joined, made) => {
+          const closure = {
+            ...first,
+            thisVariable: thisVariable(joined, made),
+            cells: cells.map((cell) => cell(joined, made)) as typeof first.cells,
+          };
+          made.set(build, closure);
+          return closure;
+        };
+      }
+      default:
+        throw new Mismatch(describeWays(this.#t, ways));
+    }
+  }
+}
+
+function optionsOf(variable: Variable): readonly Variable[] {
+  return variable.kind === 'choice' ? variable.options : [variable];
 }
 
 /** A result of an op belongs to the way that computed it, and must be handed out. */
 function isRegionValue(variable: Variable): boolean {
-  if (variable.kind === 'scalar') return true;
+  if (variable.kind === 'scalar' || variable.kind === 'choice') return true;
   return variable.kind === 'tensor' && !variable.source;
 }
 
@@ -78,114 +285,30 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   }
   if (a.kind === 'tensor' && b.kind === 'tensor') return a.traced !== null && a.traced === b.traced;
   if (a.kind === 'scalar' && b.kind === 'scalar') return a.tensor === b.tensor;
+  if (a.kind === 'choice' && b.kind === 'choice') {
+    const together = a.selector.which.tensor === b.selector.which.tensor;
+    return together && a.options.every((option, i) => isSame(t, option, b.options[i]!));
+  }
   if (a.kind === 'object' && b.kind === 'object') return a.value === b.value;
   if (a.kind === 'function' && b.kind === 'function') return a.value === b.value;
   return a.kind === 'uninitialized' && b.kind === 'uninitialized';
 }
 
-function leafKind(t: Tracer, ways: readonly Variable[]): Leaf['kind'] | undefined {
-  if (ways.every((way) => way.kind === 'tensor')) return sameMeta(t, ways);
-  const types = new Set(ways.map((way) => hostType(t, way)));
-  const [type] = types;
-  return types.size === 1 && (type === 'number' || type === 'boolean') ? type : undefined;
-}
-
-function hostType(t: Tracer, variable: Variable): string {
+function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
+  if (variable.kind === 'tensor') return 'tensor';
   if (variable.kind === 'scalar') return variable.type;
-  if (variable.kind === 'symbolic') return typeof variable.value;
-  return variable.kind === 'constant' ? typeof constantOf(t, variable) : variable.kind;
+  if (variable.kind !== 'constant' && variable.kind !== 'symbolic') return undefined;
+  const type = typeof (variable.kind === 'constant' ? constantOf(t, variable) : variable.value);
+  return type === 'number' || type === 'boolean' ? type : undefined;
 }
 
-function sameMeta(t: Tracer, ways: readonly TensorVariable[]): 'tensor' {
-  const [first, ...others] = ways.map((way) => t.use(way)) as [Tensor, ...Tensor[]];
-  for (const other of others) {
-    const same = first.dtype === other.dtype && sameShape(first.shape, other.shape);
-    if (!same) throw new Mismatch(`${formatSpec(first)} and ${formatSpec(other)}`);
-    if (first.device !== other.device) {
-      throw new Mismatch(`tensors on ${first.device.name} and ${other.device.name}`);
-    }
-  }
-  return 'tensor';
-}
-
-function unifyStructure(
-  t: Tracer,
-  ways: readonly (Variable | null)[],
-  first: Variable,
-  leaves: Leaf[],
-  seen: Map<Variable, Build>,
-): Build {
-  const existing = seen.get(first);
-  if (existing) return existing;
-  // An object that is reached twice is made once.
-  const once = (make: Build): Build => {
-    const build: Build = (joined, made) => {
-      const existing = made.get(build);
-      if (existing) return existing;
-      const variable = make(joined, made);
-      made.set(build, variable);
-      return variable;
-    };
-    seen.set(first, build);
-    return build;
-  };
-  const part = (pick: (way: Variable) => Variable | undefined): Build =>
-    unifyInto(
-      t,
-      ways.map((way) => (way ? (pick(way) ?? known(undefined)) : null)),
-      leaves,
-      seen,
-    );
-  switch (first.kind) {
-    case 'newArray': {
-      const lengths = ways.map((way) => (way?.kind === 'newArray' ? way.elements.length : -1));
-      expectEqual(ways, lengths, (length) => (length < 0 ? 'no array' : `${length} elements`));
-      const parts = first.elements.map((_, i) =>
-        part((way) => (way.kind === 'newArray' ? way.elements[i] : undefined)),
-      );
-      return once((joined, made) => ({
-        kind: 'newArray',
-        elements: parts.map((each) => each(joined, made)),
-      }));
-    }
-    case 'newObject': {
-      const keys = ways.map((way) =>
-        way?.kind === 'newObject' ? [...way.entries.keys()].join(', ') : 'no object',
-      );
-      expectEqual(ways, keys, (text) => `{ ${text} }`);
-      const types = ways.map((way) => (way?.kind === 'newObject' ? way.prototype?.value : null));
-      expectEqual(ways, types, (type) => `an object made by ${type?.constructor.name ?? 'Object'}`);
-      const parts = [...first.entries.keys()].map(
-        (key) =>
-          [
-            key,
-            part((way) => (way.kind === 'newObject' ? way.entries.get(key) : undefined)),
-          ] as const,
-      );
-      return once((joined, made) => ({
-        ...first,
-        entries: new Map(parts.map(([key, each]) => [key, each(joined, made)])),
-      }));
-    }
-    case 'cell': {
-      const kinds = ways.map((way) => way?.kind ?? '');
-      expectEqual(ways, kinds, (kind) => kind);
-      const content = part((way) => (way.kind === 'cell' ? way.content : undefined));
-      return once((joined, made) => ({ kind: 'cell', content: content(joined, made) }));
-    }
-    default:
-      throw new Mismatch(ways.flatMap((way) => (way ? [describe(t, way)] : [])).join(' and '));
-  }
-}
-
-function expectEqual<T>(
-  ways: readonly (Variable | null)[],
-  facts: readonly T[],
-  print: (fact: T) => string,
-): void {
-  const present = facts.filter((_, i) => ways[i] !== null);
-  const other = present.find((fact) => fact !== present[0]);
-  if (other !== undefined) throw new Mismatch(`${print(present[0]!)} and ${print(other)}`);
+function describeWays(t: Tracer, ways: Values): string {
+  const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
+  const arrays = all.every(({ kind }) => kind === 'newArray');
+  const texts = all.map((each) =>
+    arrays && each.kind === 'newArray' ? `${each.elements.length} elements` : describe(t, each),
+  );
+  return [...new Set(texts)].join(' and ');
 }
 
 /** For a person: what kind of value it is. */
@@ -194,20 +317,19 @@ export function describe(t: Tracer, variable: Variable): string {
     case 'tensor':
       return `a ${formatSpec(t.use(variable))} tensor`;
     case 'constant':
-      return String(constantOf(t, variable));
+      return variable === absent ? 'nothing' : String(constantOf(t, variable));
     case 'scalar':
       return `a ${variable.type}`;
     case 'newArray':
       return `an array of ${variable.elements.length}`;
+    case 'newObject':
+      if (variable.prototype) {
+        return `an object made by ${variable.prototype.value.constructor.name}`;
+      }
+      return `{ ${[...variable.entries.keys()].join(', ')} }`;
     case 'uninitialized':
       return 'nothing';
     default:
       return `a ${variable.kind}`;
   }
 }
-
-/** The dtype of a leaf in a program; of a tensor it is the tensor's own. */
-export const scalarDType: Record<'number' | 'boolean', DType> = {
-  number: 'float64',
-  boolean: 'bool',
-};

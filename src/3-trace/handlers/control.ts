@@ -2,7 +2,7 @@ import type { Pc } from '../../bytecode/instructions.ts';
 import { openIterators } from '../../bytecode/open-iterators.ts';
 import { type ProtectedRegion, protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { isNullish, isUndefined, truthiness } from '../facts.ts';
+import { missingOf, truthOf } from '../graph-control/choice-operators.ts';
 import { decide } from '../graph-control/decide.ts';
 import { advance, closeIteration, openIteration, openKeyIteration } from '../iterators.ts';
 import type { TraceFrame } from '../trace-frame.ts';
@@ -28,19 +28,25 @@ export const controlHandlers: Handlers<
 > = {
   jump: (_t, _frame, { target }) => target,
   jumpIf: (t, frame, { test, target }) => {
-    const value = get(frame, test);
-    if (value.kind === 'scalar') return decide(t, frame, value, target, frame.pc + 1);
-    return truthiness(t, value) ? target : undefined;
+    const truth = truthOf(t, get(frame, test));
+    if (typeof truth !== 'boolean') return decide(t, frame, truth, target, frame.pc + 1);
+    return truth ? target : undefined;
   },
   jumpIfNot: (t, frame, { test, target }) => {
-    const value = get(frame, test);
-    if (value.kind === 'scalar') return decide(t, frame, value, frame.pc + 1, target);
-    return truthiness(t, value) ? undefined : target;
+    const truth = truthOf(t, get(frame, test));
+    if (typeof truth !== 'boolean') return decide(t, frame, truth, frame.pc + 1, target);
+    return truth ? undefined : target;
   },
-  jumpIfNullish: (t, frame, { test, target }) =>
-    isNullish(t, get(frame, test)) ? target : undefined,
-  jumpIfNotUndefined: (t, frame, { test, target }) =>
-    isUndefined(t, get(frame, test)) ? undefined : target,
+  jumpIfNullish: (t, frame, { test, target }) => {
+    const missing = missingOf(t, get(frame, test), true);
+    if (typeof missing !== 'boolean') return decide(t, frame, missing, target, frame.pc + 1);
+    return missing ? target : undefined;
+  },
+  jumpIfNotUndefined: (t, frame, { test, target }) => {
+    const missing = missingOf(t, get(frame, test), false);
+    if (typeof missing !== 'boolean') return decide(t, frame, missing, frame.pc + 1, target);
+    return missing ? undefined : target;
+  },
   await: () => {
     throw new GraphBreak('await', 'the function waits here');
   },

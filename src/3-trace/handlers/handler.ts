@@ -1,4 +1,5 @@
 import type { InstructionOf, Opcode, Pc, Reg } from '../../bytecode/instructions.ts';
+import { resolved } from '../choices.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { undefinedVariable, type Variable } from '../variable.ts';
@@ -17,7 +18,7 @@ export type Handler<O extends Opcode> = (
 export type Handlers<O extends Opcode> = { readonly [K in O]: Handler<K> };
 
 export function get(frame: TraceFrame, reg: Reg): Variable {
-  return frame.registers[reg] ?? undefinedVariable;
+  return resolved(frame.registers[reg] ?? undefinedVariable);
 }
 
 export function set(frame: TraceFrame, reg: Reg, variable: Variable): void {

@@ -1,10 +1,14 @@
+import type { Reg } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { type ArrayVariable, append, asArray } from '../arrays.ts';
+import { settled } from '../choices.ts';
 import { constantOf, isNullish } from '../facts.ts';
+import { elementAt, indexIn } from '../graph-control/element-at.ts';
 import { expand } from '../iterators.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../private-names.ts';
 import { plainEntries, readProperty, readSymbol } from '../properties.ts';
 import { readAbove, superPrototype } from '../super.ts';
+import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, newArray, type Variable } from '../variable.ts';
 import { defineProperty, deleteProperty, writeProperty } from '../write-property.ts';
@@ -36,8 +40,10 @@ export const objectHandlers: Handlers<
   getProp: (t, frame, { dst, object, key }) =>
     set(frame, dst, readProperty(t, get(frame, object), key)),
   getElem: (t, frame, { dst, object, key }) => {
-    const name = constantOf(t, get(frame, key));
     const base = get(frame, object);
+    const index = settled(get(frame, key));
+    if (index.kind === 'scalar') return set(frame, dst, elementAt(t, settled(base), index));
+    const name = constantOf(t, index);
     const value =
       typeof name === 'symbol' ? readSymbol(t, base, name) : readProperty(t, base, String(name));
     set(frame, dst, value);
@@ -45,7 +51,7 @@ export const objectHandlers: Handlers<
   setProp: (t, frame, { object, key, src }) =>
     writeProperty(t, get(frame, object), key, get(frame, src)),
   setElem: (t, frame, { object, key, src }) =>
-    writeProperty(t, get(frame, object), propertyKey(t, get(frame, key)), get(frame, src)),
+    writeProperty(t, get(frame, object), keyToWrite(t, frame, object, key), get(frame, src)),
   deleteProp: (t, frame, { dst, object, key }) => {
     deleteProperty(t, get(frame, object), propertyKey(t, get(frame, key)));
     set(frame, dst, known(true));
@@ -101,6 +107,13 @@ export const objectHandlers: Handlers<
     set(frame, dst, readAbove(t, superPrototype(t, frame), frame.thisVariable, name));
   },
 };
+
+/** The key of `object[key] = …`; a number of the program is one of the array's indices. */
+function keyToWrite(t: Tracer, frame: TraceFrame, object: Reg, key: Reg): string {
+  const index = settled(get(frame, key));
+  if (index.kind !== 'scalar') return propertyKey(t, index);
+  return propertyKey(t, indexIn(t, settled(get(frame, object)), index));
+}
 
 export function propertyKey(t: Tracer, variable: Variable): string {
   const key = constantOf(t, variable);

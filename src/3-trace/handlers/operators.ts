@@ -2,8 +2,10 @@ import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import { binary, unary } from '../../bytecode/operators.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { settled } from '../choices.ts';
 import { looselyEqual, strictlyEqual } from '../equality.ts';
 import { constantOf, sourceOf, truthiness, typeOf } from '../facts.ts';
+import { ask, typeOfChoice } from '../graph-control/choice-operators.ts';
 import { scalarBinary, scalarUnary } from '../graph-control/scalars.ts';
 import { isInstance } from '../instances.ts';
 import { countedOn, putOff, putOffOperator } from '../numbers.ts';
@@ -18,7 +20,18 @@ export const operatorHandlers: Handlers<
   'unary' | 'binary' | 'toNumeric' | 'increment' | 'toPropertyKey' | 'template'
 > = {
   unary: (t, frame, { dst, operator, src }) => {
-    const operand = get(frame, src);
+    const given = get(frame, src);
+    if (given.kind === 'choice' && operator === 'typeof') {
+      return set(frame, dst, typeOfChoice(t, given));
+    }
+    if (given.kind === 'choice' && operator === '!') {
+      return set(
+        frame,
+        dst,
+        ask(t, given, (option) => !truthiness(t, option)),
+      );
+    }
+    const operand = settled(given);
     if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, operator, operand));
     switch (operator) {
       case '!':
@@ -40,7 +53,9 @@ export const operatorHandlers: Handlers<
     }
   },
   binary: (t, frame, { dst, operator, left, right }) => {
-    const [a, b] = [get(frame, left), get(frame, right)];
+    const compared = compareChoice(t, operator, get(frame, left), get(frame, right));
+    if (compared) return set(frame, dst, compared);
+    const [a, b] = [settled(get(frame, left)), settled(get(frame, right))];
     if (operator === 'in') return set(frame, dst, hasKey(t, a, b));
     if (operator === 'instanceof') return set(frame, dst, isInstance(t, a, b));
     const scalar = scalarBinary(t, operator, a, b);
@@ -53,7 +68,7 @@ export const operatorHandlers: Handlers<
     set(frame, dst, known(result));
   },
   toNumeric: (t, frame, { dst, src }) => {
-    const operand = get(frame, src);
+    const operand = settled(get(frame, src));
     if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, '+', operand));
     if (operand.kind === 'symbolic' && typeof operand.value === 'number') {
       guardNumbers(t, operand);
@@ -63,7 +78,7 @@ export const operatorHandlers: Handlers<
     set(frame, dst, known(typeof value === 'bigint' ? value : Number(value)));
   },
   increment: (t, frame, { dst, src, by }) => {
-    const operand = get(frame, src);
+    const operand = settled(get(frame, src));
     const scalar = scalarBinary(t, '+', operand, known(by));
     if (scalar) return set(frame, dst, scalar);
     const counted = countedOn(t, operand, by) ?? putOff(t, '+', [operand, known(by)]);
@@ -119,6 +134,19 @@ type Equality = '==' | '!=' | '===' | '!==';
 
 function isEquality(operator: BinaryOperator): operator is Equality {
   return operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
+}
+
+/** Whether a choice is a value: told by which option it is. */
+function compareChoice(
+  t: Tracer,
+  operator: BinaryOperator,
+  a: Variable,
+  b: Variable,
+): Variable | undefined {
+  if (!isEquality(operator) || (a.kind === 'choice') === (b.kind === 'choice')) return undefined;
+  const [choice, other] = a.kind === 'choice' ? [a, b] : [b, a];
+  if (choice.kind !== 'choice' || other.kind === 'scalar') return undefined;
+  return ask(t, choice, (option) => equality(t, operator, option, other));
 }
 
 function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): boolean {

@@ -1,0 +1,29 @@
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { resolved } from '../choices.ts';
+import type { Tracer } from '../tracer.ts';
+import type { Variable } from '../variable.ts';
+import { classOf } from './variable-class.ts';
+
+/**
+ * What a function returns may be there or not, but where it is there it has one structure, dtype and
+ * shape. Throws a break that names what differs, and where it comes from.
+ */
+export function expectOneStructure(t: Tracer, returned: Variable): void {
+  const seen = new Set<Variable>();
+  const visit = (given: Variable): void => {
+    const variable = resolved(given);
+    if (seen.has(variable)) return;
+    seen.add(variable);
+    if (variable.kind === 'newArray') variable.elements.forEach(visit);
+    if (variable.kind === 'newObject') [...variable.entries.values()].forEach(visit);
+    if (variable.kind !== 'choice') return;
+    const structures = variable.options.filter(hasStructure);
+    const classes = new Set(structures.map((option) => classOf(t, option, () => false)));
+    if (classes.size > 1) throw new GraphBreak('control-flow', variable.from);
+    variable.options.forEach(visit);
+  };
+  visit(returned);
+}
+
+const hasStructure = ({ kind }: Variable): boolean =>
+  kind === 'tensor' || kind === 'newArray' || kind === 'newObject' || kind === 'newCollection';

@@ -1,0 +1,74 @@
+/** Which variables can become one: those of one class differ only in data and contents. */
+
+import { formatSpec } from '../../../runtime/tensor/meta.ts';
+import { constantOf } from '../facts.ts';
+import type { Tracer } from '../tracer.ts';
+import type { CellReference, Variable } from '../variable.ts';
+
+const ids = new WeakMap<object, number>();
+let nextId = 0;
+
+/** A number of its own for each object. */
+export function idOf(object: object): number {
+  let id = ids.get(object);
+  if (id === undefined) {
+    id = nextId++;
+    ids.set(object, id);
+  }
+  return id;
+}
+
+/** `isOld`: it existed before the ways parted, so that only itself is the same. */
+export function classOf(
+  t: Tracer,
+  variable: Variable,
+  isOld: (variable: Variable) => boolean,
+): string {
+  const itself = () => `${variable.kind} number ${idOf(variable)}`;
+  const ofCell = (cell: CellReference) =>
+    cell.kind === 'object' ? idOf(cell.value) : isOld(cell) ? idOf(cell) : 'new';
+  switch (variable.kind) {
+    case 'tensor': {
+      const tensor = t.use(variable);
+      return `${formatSpec(tensor)} ${tensor.device.name}`;
+    }
+    case 'scalar':
+      return variable.type;
+    case 'symbolic':
+      return typeof variable.value;
+    case 'constant': {
+      const value = constantOf(t, variable);
+      if (typeof value === 'number' || typeof value === 'boolean') return typeof value;
+      return typeof value === 'symbol' ? itself() : `${typeof value} ${String(value)}`;
+    }
+    case 'object':
+    case 'function':
+      return `value ${idOf(variable.value)}`;
+    case 'closure': {
+      const { code, cells, name } = variable;
+      return `closure ${idOf(code)} ${name ?? ''} ${cells.map(ofCell).join()}`;
+    }
+    case 'newArray':
+      if (isOld(variable)) return itself();
+      return `${variable.isArguments ? 'arguments' : 'array'} of ${variable.elements.length}`;
+    case 'newObject': {
+      if (isOld(variable)) return itself();
+      const { entries, prototype } = variable;
+      const above = prototype ? idOf(prototype.value) : String(prototype);
+      return `object ${above} ${JSON.stringify([...entries.keys()])}`;
+    }
+    case 'newCollection': {
+      if (isOld(variable)) return itself();
+      const keys = [...variable.entries.keys()].map((key) =>
+        typeof key === 'object' && key !== null ? idOf(key) : `${typeof key} ${String(key)}`,
+      );
+      return `${variable.type} ${JSON.stringify(keys)}`;
+    }
+    case 'cell':
+      return isOld(variable) ? itself() : 'cell';
+    case 'uninitialized':
+      return 'uninitialized';
+    default:
+      return itself();
+  }
+}

@@ -1,0 +1,23 @@
+import { eachOutput } from '../traces/optional-outputs.ts';
+import type { Recipe, TraceResult } from '../traces/trace-result.ts';
+import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+
+/** Gives back the outputs of a run that only options hold which were not chosen. */
+export function compileUnchosen(result: TraceResult): ((values: RunValues) => void) | undefined {
+  const { optional } = result;
+  if (optional.length === 0) return undefined;
+  const readers = new Map<Recipe, RecipeReader>();
+  return (values) => {
+    const held = new Set<number>();
+    const chosen = (choice: Recipe & { kind: 'choice' }): readonly Recipe[] => {
+      let which = readers.get(choice);
+      if (!which) {
+        which = compileRecipe(choice.which);
+        readers.set(choice, which);
+      }
+      return [choice.options[which(values) as number]!];
+    };
+    eachOutput(result, chosen, (output) => held.add(output));
+    for (const output of optional) if (!held.has(output)) values.outputs[output]!.dispose();
+  };
+}

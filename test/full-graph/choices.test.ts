@@ -1,0 +1,162 @@
+/** Values too different to be one: missing, text, functions, objects, lists of several lengths (86, 90). */
+
+import { describe, it } from 'vitest';
+import { stack, type Tensor, tensor } from '../../src/index.ts';
+import { sameAsEager } from './suite.ts';
+
+const x = (...values: number[]) => tensor(values).requiresGrad_();
+/** Positive, negative, large. */
+const ways = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];
+const positive = (x: Tensor) => x.sum().itemSync() > 0;
+
+describe('a value that is there on one way', () => {
+  it('undefined or null, and a tensor', () => {
+    const f = (x: Tensor) => {
+      let y: Tensor | undefined;
+      let z: Tensor | null = null;
+      if (positive(x)) {
+        y = x.mul(2);
+        z = y.add(1);
+      }
+      const kinds = [typeof y === 'undefined', z === null, !y, z == null];
+      return [y ? y.mul(3) : x.mul(5), (z ?? x).mul(3), z?.mul(7) ?? x, kinds, y];
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('a number, compared and defaulted', () => {
+    const f = (x: Tensor) => {
+      let scale: number | undefined;
+      if (positive(x)) scale = x.max().itemSync();
+      return [x.mul(scale ?? 2), scale === undefined, scale];
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('a property, an element, an entry', () => {
+    const f = (x: Tensor) => {
+      const object: { a?: Tensor; b: number } = { b: 1 };
+      const list = [x];
+      const map = new Map<string, Tensor>();
+      const set = new Set<number>([7]);
+      if (positive(x)) {
+        object.a = x.mul(2);
+        list.push(x.mul(3), x.mul(4));
+        map.set('k', x.mul(5));
+        set.delete(7);
+      } else {
+        map.set('other', x);
+        set.add(1);
+      }
+      const facts = ['a' in object, list.length, map.has('k'), map.size, set.has(7), set.size];
+      return [
+        facts,
+        object.a ?? x,
+        list.at(-1),
+        map.get('k') ?? x,
+        stack(list).sum(0),
+        object,
+        list,
+      ];
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('lists that grow under decisions: filter, find, pop', () => {
+    const f = (x: Tensor) => {
+      const all = [x, x.mul(-2), x.add(1)];
+      const kept = all.filter(positive);
+      const last = kept.pop();
+      let sum = x.mul(0);
+      for (const each of kept) sum = sum.add(each);
+      return [kept.length, last ?? x, sum, all.find((each) => each.max().itemSync() > 50) ?? x];
+    };
+    sameAsEager(f, ways, { exact: false });
+  });
+});
+
+describe('a value of several kinds', () => {
+  it('text', () => {
+    const f = (x: Tensor) => {
+      const mode = positive(x) ? 'relu' : 'negate';
+      switch (mode) {
+        case 'relu':
+          return [x.relu(), mode];
+        default:
+          return [x.neg(), mode];
+      }
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('functions', () => {
+    const f = (x: Tensor) => {
+      let k = 1;
+      let g = (y: Tensor) => y.mul(2);
+      if (positive(x)) {
+        k = 3;
+        g = (y) => y.add(k);
+      }
+      return g(g(x));
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('objects that keep their identity', () => {
+    const f = (x: Tensor) => {
+      const [a, b] = [{ h: x }, { h: x.mul(2) }];
+      const chosen = positive(x) ? a : b;
+      chosen.h = x.mul(9);
+      return [a.h, b.h, chosen === a, chosen];
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('one object in two places stays one', () => {
+    const f = (x: Tensor) => {
+      let a = { h: x };
+      let b = { h: x };
+      if (positive(x)) {
+        a = { h: x.mul(2) };
+        b = a;
+      } else {
+        a = { h: x.mul(3) };
+        b = a;
+      }
+      b.h = b.h.add(1);
+      return [a.h, a === b];
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('tensors of several shapes on the way to one', () => {
+    const f = (x: Tensor) => {
+      const y = positive(x) ? x : x.reshape([1, 2]).expand([3, 2]);
+      return y.mul(y).sum();
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('carried by a loop', () => {
+    const f = (x: Tensor) => {
+      let best: Tensor | null = null;
+      let y = x;
+      while (y.abs().sum().itemSync() < 100) {
+        if (y.max().itemSync() > 5) best = y;
+        y = y.mul(2).add(1);
+      }
+      return best ? best.sub(x) : y;
+    };
+    sameAsEager(f, ways, { exact: false });
+  });
+
+  it('numbers of an element: what is there, what is not', () => {
+    const f = (x: Tensor) => {
+      const list = [x, x.mul(2), x.mul(3)];
+      const i = x.argmax().itemSync();
+      list[i] = x.neg();
+      return [list[i + 1], list, list[i * 9 + 2] ?? x.exp()];
+    };
+    sameAsEager(f, [...ways, () => [x(1, 3)]]);
+  });
+});
