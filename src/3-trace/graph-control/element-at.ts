@@ -3,6 +3,7 @@
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElement, arrayLength, asArray } from '../arrays.ts';
 import { settled } from '../choices.ts';
+import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type ChoiceVariable,
@@ -14,28 +15,34 @@ import {
 import { chosenBy } from './choice.ts';
 import { asNumber } from './scalars.ts';
 
-/** `array[index]`: one of the elements, or undefined. */
+/** `array[index]`: one of the elements, or undefined. Throws ChoiceMet; on each way the index is known. */
 export function elementAt(t: Tracer, base: Variable, index: ScalarVariable): Variable {
   const array = expectArray(t, base);
-  const count = arrayLength(t, array);
-  const elements = Array.from({ length: count }, (_, i) => arrayElement(t, array, i));
-  return chosenBy(t, asNumber(t, index), [...elements, undefinedVariable], 'an element');
+  const found = settled(choiceOfIndex(t, arrayLength(t, array), index));
+  return found === outside
+    ? undefinedVariable
+    : arrayElement(t, array, constantOf(t, found) as number);
 }
 
 /** The index as one of those that the array has. Throws ChoiceMet; on each way it is known. */
 export function indexIn(t: Tracer, base: Variable, index: ScalarVariable): Variable {
   const count = arrayLength(t, expectArray(t, base));
-  let choice = indices.get(index)?.get(count);
-  if (!choice) {
-    const options = Array.from({ length: count }, (_, i) => known(i));
-    choice = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
-    const known_ = indices.get(index) ?? new Map<number, ChoiceVariable>();
-    indices.set(index, known_.set(count, choice));
-  }
-  const found = settled(choice);
+  const found = settled(choiceOfIndex(t, count, index));
   if (found !== outside) return found;
   // As where the language throws: the run ends without an effect, and the call runs as it is written.
   throw new GraphBreak('throw', 'an array is written past its end');
+}
+
+function choiceOfIndex(t: Tracer, count: number, index: ScalarVariable): ChoiceVariable {
+  const existing = indices.get(index)?.get(count);
+  if (existing) return existing;
+  const options = Array.from({ length: count }, (_, i) => known(i));
+  const choice = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
+  const counts = indices.get(index) ?? new Map<number, ChoiceVariable>();
+  // It is a value of the branch or turn that it is asked in.
+  t.journal.note(() => counts.delete(count));
+  indices.set(index, counts.set(count, choice));
+  return choice;
 }
 
 /** By what is asked: the ways that follow from one question meet the same answer. */
