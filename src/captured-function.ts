@@ -3,6 +3,7 @@ import { formatPosition, type UserPosition } from '../runtime/errors/position.ts
 import { checkInputs } from '../runtime/input-spec/check.ts';
 import { events } from '../runtime/memory/events.ts';
 import { intercepted } from '../runtime/ops/bind.ts';
+import { CallTrace } from '../runtime/ops/call-trace.ts';
 import { spans } from '../runtime/profiler/spans.ts';
 import { type AnyFunction, endLongCaptureSession, findHomeObject } from './1-capture/capture.ts';
 import { isTensorFunction } from './3-trace/api.ts';
@@ -82,7 +83,7 @@ export class Captured {
     if (this.#runsAsItIs) return Reflect.apply(this.fn, thisValue, args);
     this.#code ??= this.#capture();
     const code = this.#code && this.#withHomeObject(this.#code, thisValue);
-    if (!code) return Reflect.apply(this.fn, thisValue, args);
+    if (!code) return this.#coExecute(thisValue, args);
     const { closure, boundThis, boundArgs } = code;
     const self = boundThis ? boundThis.value : thisValue;
     const given = boundArgs.length > 0 ? [...boundArgs, ...args] : args;
@@ -91,6 +92,18 @@ export class Captured {
     if (this.#start?.code !== code) this.#start = { code, point: this.#points.at(frames) };
     const { point } = this.#start;
     return closure.code.isAsync ? this.#runAsync(point, frames) : this.#run(point, frames);
+  }
+
+  /** Without source or scope: it runs by itself, and its ops are compared with those of earlier calls. */
+  #coExecute(thisValue: unknown, args: readonly unknown[]): unknown {
+    if (isNotToStatic(this.fn)) return Reflect.apply(this.fn, thisValue, args);
+    this.#stats.callTrace ??= new CallTrace();
+    const before = events.kernels;
+    try {
+      return this.#stats.callTrace.around(() => Reflect.apply(this.fn, thisValue, args));
+    } finally {
+      this.#stats.eagerKernels += events.kernels - before;
+    }
   }
 
   /** Switched off, without graphs, or inside another captured function's trace it is what it always was. */

@@ -1,4 +1,5 @@
 import type { UserPosition } from '../runtime/errors/position.ts';
+import type { CallTrace, CallTraceCounts } from '../runtime/ops/call-trace.ts';
 import type { BreakReason, BreakRecord } from './traces/graph-break.ts';
 
 /** The function, or a part of it, runs as ordinary JavaScript. Nothing of this is silent. */
@@ -35,6 +36,8 @@ export interface CapturedStats {
   /** The same by reason, the most frequent first. */
   readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
+  /** Where the function runs by itself because its source or scope can't be had: its ops. */
+  readonly coExecution?: CallTraceCounts;
 }
 
 /** The counters behind `stats()`. */
@@ -47,6 +50,8 @@ export class StatsCounter {
   sizes = 0;
   staticKernels = 0;
   eagerKernels = 0;
+  /** Of a function that is co-executed. */
+  callTrace: CallTrace | undefined;
   readonly #breaks = new Map<string, BreakRecord>();
   readonly #met = new Map<BreakReason, number>();
   readonly #fallbacks = new Map<string, FallbackRecord>();
@@ -74,7 +79,8 @@ export class StatsCounter {
     const kernels = { static: this.staticKernels, eager: this.eagerKernels };
     const breakReasons = this.#groups(breaks);
     const counts = { calls, translations, graphs, graphRuns, ops, sizes, kernels };
-    return { ...counts, breaks, breakReasons, fallbacks };
+    const coExecution = this.callTrace?.counts();
+    return { ...counts, breaks, breakReasons, fallbacks, ...(coExecution && { coExecution }) };
   }
 
   #groups(breaks: readonly BreakRecord[]): BreakGroup[] {

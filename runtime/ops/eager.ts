@@ -6,6 +6,7 @@ import { spans } from '../profiler/spans.ts';
 import { isContiguousMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { currentCallTrace } from './call-trace.ts';
 import { copy } from './copy.ts';
 import { type Attrs, type OpRecord, operandUse, userName } from './define-op.ts';
 import { preparedCall } from './prepared-call.ts';
@@ -29,6 +30,7 @@ function execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: 
   }
   if (op.kernel.kind === 'view') {
     const x = inputs[0]!;
+    currentCallTrace()?.view(op, inputs, attrs, device);
     const view = new Tensor(op.kernel.view(inputs, attrs), x.holderFor(op.name).retain());
     joinViews(x, view);
     return [view];
@@ -63,7 +65,11 @@ function runOnCopies(
 }
 
 function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[] {
-  const { outputs: metas, bytes, launch, varies } = preparedCall(op, inputs, attrs, device);
+  const trace = currentCallTrace();
+  const call = trace
+    ? trace.call(op, inputs, attrs, device)
+    : preparedCall(op, inputs, attrs, device);
+  const { outputs: metas, bytes, launch, varies } = call;
   const outer = events.op;
   events.op = op.name;
   const outputs: Tensor[] = [];

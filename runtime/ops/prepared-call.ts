@@ -21,7 +21,8 @@ interface KnownCall extends PreparedCall {
   readonly attrs: Attrs;
 }
 
-interface Operand {
+/** What a bound kernel knows of an operand. */
+export interface Operand {
   readonly dtype: DType;
   readonly shape: Shape;
   readonly strides: readonly number[];
@@ -50,8 +51,7 @@ export function preparedCall(
   attrs: Attrs,
   device: Device,
 ): PreparedCall {
-  // A GPU has a memory of its kernels, and gives some of them up.
-  if (device.kind !== 'cpu' || inputs.length === 0) return prepare(op, inputs, attrs, device);
+  if (!isKept(inputs, device)) return prepare(op, inputs, attrs, device);
   let calls = known.get(op);
   if (!calls) {
     calls = { list: [], next: 0, varying: symbolicAttrs(op) };
@@ -62,7 +62,7 @@ export function preparedCall(
     const call = list[i]!;
     if (sameOperands(call.inputs, inputs) && sameAttrs(call.attrs, attrs, varying)) return call;
   }
-  const operands = inputs.map(({ dtype, shape, strides }) => ({ dtype, shape, strides }));
+  const operands = operandsOf(inputs);
   const prepared = prepare(op, inputs, attrs, device);
   const call = { ...prepared, varies: varying.size > 0, inputs: operands, attrs };
   if (list.length < mostKnown) list.push(call);
@@ -72,6 +72,13 @@ export function preparedCall(
   }
   return call;
 }
+
+/** Whether a bound kernel may be used again. A GPU has a memory of its kernels, and gives some of them up. */
+export const isKept = (inputs: readonly TensorMeta[], device: Device): boolean =>
+  device.kind === 'cpu' && inputs.length > 0;
+
+export const operandsOf = (inputs: readonly TensorMeta[]): Operand[] =>
+  inputs.map(({ dtype, shape, strides }) => ({ dtype, shape, strides }));
 
 function prepare(
   op: OpRecord,
@@ -87,7 +94,7 @@ function prepare(
   return { outputs, bytes, launch, varies: false };
 }
 
-function sameOperands(left: readonly Operand[], right: readonly Operand[]): boolean {
+export function sameOperands(left: readonly Operand[], right: readonly Operand[]): boolean {
   if (left.length !== right.length) return false;
   for (let i = 0; i < left.length; i++) {
     const [a, b] = [left[i]!, right[i]!];
@@ -105,7 +112,7 @@ function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
   return true;
 }
 
-function sameAttrs(left: Attrs, right: Attrs, varying: ReadonlySet<string>): boolean {
+export function sameAttrs(left: Attrs, right: Attrs, varying: ReadonlySet<string>): boolean {
   if (left === right) return true;
   let count = 0;
   for (const name in left) {

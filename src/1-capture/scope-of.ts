@@ -19,9 +19,9 @@ export interface FunctionScope {
   readonly thisValue?: { readonly value: unknown } | undefined;
 }
 
-/** A function whose source or variables can't be had: captured, it runs as ordinary JavaScript. */
+/** A function whose source or variables can't be had: captured, it runs as ordinary JavaScript, op by op. */
 export interface UnknownScope {
-  readonly route: 'none';
+  readonly route: 'co-execution';
   /** The variables that can't be read, where it is they that are missing. */
   readonly names: readonly string[];
   readonly why: string;
@@ -30,7 +30,7 @@ export interface UnknownScope {
 
 /**
  * Finds a function's source and the live variables around it, in the order of `docs/scope.md`: the option, the
- * build plugin's marker, the inspector live, its snapshot, globals only. The body never runs.
+ * build plugin's marker, the inspector live, its snapshot, globals only; else it is co-executed. The body never runs.
  */
 export function scopeOf(
   fn: AnyFunction,
@@ -41,7 +41,7 @@ export function scopeOf(
     const { reason, detail, names = [] } = captured;
     const { explanation } = captureRefusals[reason];
     const why = `${detail} ${explanation}`;
-    return { route: 'none', names, why, remedy: remedyOf(captured) };
+    return { route: 'co-execution', names, why, remedy: remedyOf(captured) };
   }
   const { route, scope, freeNames, source, node, thisValue } = captured;
   return {

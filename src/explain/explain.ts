@@ -1,4 +1,5 @@
 import { formatPosition } from '../../runtime/errors/position.ts';
+import type { CallTraceCounts } from '../../runtime/ops/call-trace.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import { printSource } from '../guards/source.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
@@ -23,8 +24,14 @@ export function explain(
     ...parts.flatMap((part, index) => explainPart(part, index)),
     ...breaks.flatMap(explainBreak),
     ...fallbacks.map(({ why, at }) => `runs as ordinary JavaScript: ${why}${at ? place(at) : ''}`),
+    ...(stats.coExecution ? [explainCoExecution(stats.coExecution)] : []),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function explainCoExecution({ recorded, matched, runs, divergences }: CallTraceCounts): string {
+  const diverged = `${plural(divergences, 'run')} diverged`;
+  return `co-execution: ${plural(recorded, 'op')} on record, ${matched} matched in ${plural(runs, 'run')}, ${diverged}`;
 }
 
 function plural(count: number, noun: string): string {

@@ -94,7 +94,7 @@ function checkAll(module: Forms, route: FunctionScope['route'], name = 'outer'):
   const scopes = withCaptureSession(() => functions.map(([, fn]) => scopeOf(fn)));
   for (const [i, [form]] of functions.entries()) {
     const scope = scopes[i]!;
-    if (scope.route === 'none') throw new Error(`${form}: ${scope.why}`);
+    if (scope.route === 'co-execution') throw new Error(`${form}: ${scope.why}`);
     expect(scope.route, form).toBe(route);
     const seen = scope.names.includes(name) ? name : undefined;
     if (seen) {
@@ -180,7 +180,7 @@ describe('routes', () => {
     let changing = 1;
     const g = ({ [fixed.key]: a = 1 }: Record<string, number>) => [a, changing];
     changing++;
-    expect(scopeOf(g)).toMatchObject({ route: 'none' });
+    expect(scopeOf(g)).toMatchObject({ route: 'co-execution' });
   });
 
   test('a snapshot serves where text may not be evaluated', () => {
@@ -205,7 +205,7 @@ describe('routes', () => {
     );
     const flags = ['--disallow-code-generation-from-strings', file];
     const printed = execFileSync(process.execPath, flags, { encoding: 'utf8' });
-    expect(JSON.parse(printed)).toEqual(['snapshot', 4, 'none', ['changing']]);
+    expect(JSON.parse(printed)).toEqual(['snapshot', 4, 'co-execution', ['changing']]);
   });
 
   test('globals only, and then nothing: one warning names variables and remedy', () => {
@@ -229,6 +229,6 @@ describe('routes', () => {
     const captured = captureFunction(bound as AnyFunction);
     expect(captured).toMatchObject({ fn: plain, bound: { args: [1] } });
     withoutInspector();
-    expect(scopeOf((plain as AnyFunction).bind(null))).toMatchObject({ route: 'none' });
+    expect(scopeOf((plain as AnyFunction).bind(null))).toMatchObject({ route: 'co-execution' });
   });
 });
