@@ -62,9 +62,12 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
   },
 );
 
+/** What bundlers call a map: with no `file` rather than null. */
+type BundlerMap = Omit<EncodedSourceMap, 'file' | 'version'> & { version: 3; file?: string };
+
 const result = (code: string, map: EncodedSourceMap | undefined) => ({
   code,
-  map: map as EncodedSourceMap & { version: 3 },
+  map: map as BundlerMap,
 });
 
 function incomingMap(context: BundlerContext): EncodedSourceMap | undefined {
