@@ -62,6 +62,7 @@ import { arrayElements, asArray } from './arrays.ts';
 import { settled } from './choices.ts';
 import { constantOf } from './facts.ts';
 import { scalarOperand } from './graph-control/scalars.ts';
+import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
 import { numberOperand } from './numbers.ts';
 import { plainEntries } from './properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -208,6 +209,11 @@ export function callApi(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable {
+  const ofScalars = tensorOfScalars(t, fn, args);
+  if (ofScalars) {
+    t.guardDevice();
+    return ofScalars;
+  }
   const call = fn as (...args: unknown[]) => unknown;
   const shapes = decideShapes.has(fn);
   // Only methods of tensors have a `this`.

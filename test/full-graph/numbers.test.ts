@@ -1,7 +1,7 @@
 /** Conformance 91: numbers of a program are JavaScript's own, to the last bit. */
 
 import { describe, expect, it } from 'vitest';
-import { FullGraphError, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
+import { FullGraphError, full, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 const pairs: readonly (readonly [number, number])[] = [
@@ -32,6 +32,24 @@ describe('numbers of a program', () => {
       const compared = [a < b, a >= b, a === b, a !== b, !a, a > 0 === b > 0];
       const truths = Number(a > 0) + Number(b > 0);
       return [a + b, a - b, a * b, a / b, a % b, a ** b, c, truths, ...joined, ...compared];
+    };
+    sameAsEager(f, inputs);
+  });
+
+  it('become tensors', () => {
+    const f = (x: Tensor) => {
+      const [a, b] = [read(x, 0), read(x, 1)];
+      const own = tensor(a * 2);
+      own.add_(1);
+      return [
+        [own, tensor([a, b, 3]), tensor([[a], [b]], { dtype: 'float64' }), tensor([a > b, true])],
+        [
+          full([2, 3], a + b),
+          full([], a, { dtype: 'float64' }),
+          tensor(a > 0, { dtype: 'bool' }),
+          a,
+        ],
+      ];
     };
     sameAsEager(f, inputs);
   });

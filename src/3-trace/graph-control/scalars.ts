@@ -92,7 +92,7 @@ export function scalarBinary(
   if (a.kind !== 'scalar' && b.kind !== 'scalar') return undefined;
   const strict = operator === '===' || operator === '!==';
   if (isEquality(operator)) {
-    const [left, right] = [typeOf(t, a), typeOf(t, b)];
+    const [left, right] = [typeOfScalar(t, a), typeOfScalar(t, b)];
     const comparable = strict ? left === right : isNumeric(left) && isNumeric(right);
     if (!comparable) return known(operator.startsWith('!'));
   }
@@ -119,7 +119,7 @@ function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): ScalarVar
   return { kind: 'scalar', type: tensor.dtype === 'bool' ? 'boolean' : 'number', tensor };
 }
 
-function typeOf(t: Tracer, variable: Variable): string {
+export function typeOfScalar(t: Tracer, variable: Variable): string {
   if (variable.kind === 'scalar') return variable.type;
   if (variable.kind === 'symbolic') return typeof variable.value;
   return variable.kind === 'constant' ? typeof constantOf(t, variable) : 'object';
@@ -200,13 +200,13 @@ export function scalarCall(
   const name = hostScalarNames.get(fn);
   if (name === undefined) return undefined;
   const isTest = name.startsWith('Number.is');
-  if (isTest && first && typeOf(t, first) !== 'number') return known(false);
+  if (isTest && first && typeOfScalar(t, first) !== 'number') return known(false);
   if (fn === Object.is) {
-    const [left, right] = args.map((arg) => typeOf(t, arg));
+    const [left, right] = args.map((arg) => typeOfScalar(t, arg));
     if (left !== right) return known(false);
   }
   const isParsed = fn === Number.parseInt || fn === Number.parseFloat;
-  if (isParsed && first && typeOf(t, first) === 'boolean') return known(Number.NaN);
+  if (isParsed && first && typeOfScalar(t, first) === 'boolean') return known(Number.NaN);
   return hostNumber(t, name, args);
 }
 
