@@ -1,5 +1,7 @@
 /** Iteration: over arrays, strings, Maps and Sets directly; over the user's iterators by their methods. */
 
+import { entries } from '../../runtime/tensor/nested.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { type ArrayVariable, arrayElement, arrayElements, arrayLength, asArray } from './arrays.ts';
@@ -15,6 +17,7 @@ import {
   type IteratorVariable,
   known,
   newArray,
+  type TensorVariable,
   undefinedVariable,
   type Variable,
 } from './variable.ts';
@@ -38,6 +41,7 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
   if (set) return record(iteratorOver(set, 'values'), null, false);
   const map = asCollection(t, iterable, 'Map');
   if (map) return record(iteratorOver(map, 'entries'), null, false);
+  if (iterable.kind === 'tensor') return overRows(t, iterable);
   if (iterable.kind === 'constant') {
     const value = constantOf(t, iterable);
     if (typeof value !== 'string') throw new GraphBreak('throw', `${typeof value} is iterated`);
@@ -70,6 +74,14 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
 function overNames(names: readonly string[]): IteratorRecordVariable {
   const list = newArray(names.map((name) => known(name)));
   return record(iteratorOver(list, 'values'), null, true);
+}
+
+/** Views of the entries of the first dimension, all of them at once: they share the tensor's memory. */
+function overRows(t: Tracer, variable: TensorVariable): IteratorRecordVariable {
+  const x = t.use(variable);
+  if (x.rank === 0) throw new GraphBreak('throw', 'a scalar is iterated');
+  const rows = t.perform<Tensor[]>([x], ([given]) => [...entries(given as Tensor)]);
+  return record(iteratorOver(newArray(rows.map((row) => t.result(row))), 'values'), null, true);
 }
 
 function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariable {

@@ -36,6 +36,37 @@ describe('a loop', () => {
     expect([graphs, breaks]).toEqual([1, 0]);
   });
 
+  it('over the entries of a tensor, by a loop, a spread and a pattern', () => {
+    const seen = expectSameAsEager(() => ({
+      fn: (x: Tensor, w: Tensor) => {
+        let h = w.mul(0);
+        for (const row of x) h = h.add(row.mul(w)).tanh();
+        const [first, ...rest] = x;
+        const last = [...x].at(-1)!;
+        for (const row of x) {
+          h = h.add(row);
+          if (row === first) continue;
+          break;
+        }
+        return [h, first, rest, last.mul(2), Array.from(x.mul(3))];
+      },
+      // The second size is another number of turns.
+      args: (call) => [values([call < 2 ? 3 : 2, 4]), weights([4], 1)],
+    }));
+    expect(seen.breaks).toBe(0);
+    expect(seen.translations).toEqual([1, 1, 2]);
+  });
+
+  it('over a scalar throws what it throws', () => {
+    expectSameAsEager(() => ({
+      fn: (x: Tensor) => {
+        for (const row of x) return row;
+        return x;
+      },
+      args: () => [values([])],
+    }));
+  });
+
   it('over keys, values and entries of an object, a Map and a Set (39; natively so far)', () => {
     expectSameAsEager(() => ({
       fn: (o: Record<string, Tensor>, m: Map<string, Tensor>, s: Set<number>) => {
