@@ -110,6 +110,7 @@ class SubgraphPlanner {
       gradOutputs: joint.gradOutputs,
       leafOutputs: joint.leafOutputs,
       gradInputs: joint.gradInputs,
+      sums: joint.sums,
     };
     const planned = { values, forward: plannedForward.plan, backward: part };
     return { traced, joint: joint.program, forward, backward, planned };

@@ -25,6 +25,8 @@ export interface RunOptions {
   /** The places that `sink` waits for; all leaves when left out. Nodes that lead to none don't run. */
   readonly wanted?: readonly Place[];
   readonly sink: GradientSink;
+  /** Called when a part of a leaf's gradient was added to those before. */
+  readonly onLeafSum?: (leaf: Tensor, sum: Tensor) => void;
   /** Called before each node is undone. */
   readonly onNode?: (node: GradNode) => void;
   /** Whether an earlier backward has used the node up; what the node says of itself when left out. */
@@ -158,9 +160,9 @@ class BackwardPass {
       if (!this.#runs(node)) return;
       onNode?.(node);
       const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
-      results = spans.active
-        ? spans.around(spanOf(node), () => node.apply(inbox.gradients, retainGraph, wanted))
-        : node.apply(inbox.gradients, retainGraph, wanted);
+      const takeSum = (target: number) => this.#takeSum(node.targets[target]!);
+      const apply = () => node.apply(inbox.gradients, retainGraph, wanted, takeSum);
+      results = spans.active ? spans.around(spanOf(node), apply) : apply();
     } finally {
       for (const gradient of inbox.gradients) gradient?.dispose();
     }
@@ -200,11 +202,25 @@ class BackwardPass {
     const index = indexOf(place);
     if (gradient) {
       const earlier = inbox.gradients[index];
-      inbox.gradients[index] = earlier ? sum(earlier, gradient) : gradient;
+      inbox.gradients[index] = earlier ? this.#add(place, earlier, gradient) : gradient;
     }
     if (--inbox.missing > 0) return;
     if ('node' in place) this.#enqueue(place.node);
     else this.#finishLeaf(place.leaf, inbox);
+  }
+
+  #add(place: Place, earlier: Tensor, gradient: Tensor): Tensor {
+    const total = sum(earlier, gradient);
+    if ('leaf' in place) this.#options.onLeafSum?.(place.leaf, total);
+    return total;
+  }
+
+  /** What has arrived so far, for a node that adds its own parts one by one. */
+  #takeSum(place: Place): Tensor | null {
+    const gradients = this.#inboxes.get(keyOf(place))?.gradients;
+    const earlier = gradients?.[indexOf(place)] ?? null;
+    if (earlier) gradients![indexOf(place)] = null;
+    return earlier;
   }
 
   #finishLeaf(leaf: Tensor, inbox: Inbox): void {

@@ -26,6 +26,8 @@ export interface RetainedResult {
   readonly handle: WeakRef<Tensor>;
 }
 
+export type TakeSum = (target: number) => Tensor | null;
+
 let sequence = 0;
 
 /**
@@ -54,12 +56,14 @@ export abstract class GradNode {
    * Gradients of the inputs (null where not needed), as handles that the caller owns. May dispose
    * `gradOutputs` early. Without `retainGraph` saved values may be given back on the way. `wanted` says
    * which gradients somebody waits for; computing another one is only wasted work. While gradients are
-   * recorded (`createGraph`), the results must carry their graph.
+   * recorded (`createGraph`), the results must carry their graph. `takeSum` hands over what other nodes
+   * have brought to a target so far, or null: the result is the sum of that and the node's own parts then.
    */
   abstract apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
     wanted: readonly boolean[],
+    takeSum: TakeSum,
   ): (Tensor | null)[];
 
   /** Gives back everything kept for backward. */

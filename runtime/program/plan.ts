@@ -74,4 +74,6 @@ export interface BackwardPart {
   readonly leafOutputs: readonly number[];
   /** Per forward input, then per leaf: the backward output with its gradient, or null. */
   readonly gradInputs: readonly (ValueId | null)[];
+  /** Per such gradient: where it has several parts, the values of their sum, part after part. */
+  readonly sums: readonly (readonly ValueId[])[];
 }

@@ -54,4 +54,6 @@ export interface JointProgram {
   readonly leafOutputs: readonly number[];
   /** Per forward input, then per leaf: its gradient; null when none is needed or none flows there. */
   readonly gradInputs: readonly (ValueId | null)[];
+  /** Per such gradient: where it has several parts, the values of their sum, part after part. */
+  readonly sums: readonly (readonly ValueId[])[];
 }

@@ -33,10 +33,11 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { values, forward, backward } = planned;
   const alive = new Follow(planned, `${where}, forward`).run(forward, forward.inputs, new Map());
   if (!backward) return;
-  const { gradInputs, gradOutputs, leafOutputs, saved, plan, retainingPlan } = backward;
+  const { gradInputs, gradOutputs, leafOutputs, sums, saved, plan, retainingPlan } = backward;
   const fail = failureAt(`${where}, backward`);
   if (
     gradInputs.length !== forward.inputs.length + leafOutputs.length ||
+    sums.length !== gradInputs.length ||
     leafOutputs.some((index) => index >= forward.outputs.length) ||
     gradOutputs.length !== forward.outputs.length
   ) {
@@ -58,6 +59,17 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     if (id === null || sameSpec(values[id]!, value)) return;
     fail(`gradient ${formatSpec(values[id]!)} of an input ${formatSpec(value)}`, 'the same');
   });
+  for (const each of [plan, retainingPlan]) {
+    const adds = new Map(
+      each.steps.flatMap(({ op }) => (op.op.name === 'add' ? [[op.outputs[0]!, op]] : [])),
+    );
+    sums.forEach((ids, i) => {
+      const isSum = (id: ValueId, at: number) =>
+        adds.has(id) && (at === 0 || adds.get(id)!.inputs[0] === ids[at - 1]);
+      if (ids.length === 0 || (ids.at(-1) === gradInputs[i] && ids.every(isSum))) return;
+      fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
+    });
+  }
   const entering = gradOutputs.filter((id) => id !== null);
   for (const each of [plan, retainingPlan]) {
     const kept = new Map(saved.withData.map((id) => [id, alive.get(id)!]));

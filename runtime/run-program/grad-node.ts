@@ -1,10 +1,11 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { GradNode, type Target } from '../autograd/node.ts';
+import { GradNode, type TakeSum, type Target } from '../autograd/node.ts';
 import { AutogradError } from '../errors/errors.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { continueSums } from './continued-sums.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { type PartialBackward, partialBackward } from './partial-backward.ts';
@@ -13,6 +14,9 @@ import type { Scope } from './scope.ts';
 
 /** The backward programs of a subgraph, bound when the first backward of their kind runs. */
 const executables = new WeakMap<object, Executable>();
+
+/** Per plan, by the inputs whose sums go on from what was there. */
+const continued = new WeakMap<Plan, Map<string, Plan>>();
 
 /** Per plan, by the missing gradients. */
 const partials = new WeakMap<Plan, Map<string, PartialBackward>>();
@@ -37,6 +41,8 @@ export class RunProgramNode extends GradNode {
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
+    _wanted: readonly boolean[],
+    takeSum: TakeSum,
   ): (Tensor | null)[] {
     refuseGraph();
     this.#checkVersions();
@@ -44,9 +50,9 @@ export class RunProgramNode extends GradNode {
     const whole = retainGraph ? retainingPlan : plan;
     try {
       const missing = this.#missing(gradOutputs);
-      if (missing.size === 0) return this.#run(whole, gradInputs, gradOutputs);
-      const part = this.#partial(whole, missing);
-      return this.#run(part.plan, part.gradInputs, gradOutputs);
+      const part = missing.size === 0 ? { plan: whole, gradInputs } : this.#partial(whole, missing);
+      const plan = this.#continued(part, takeSum);
+      return this.#run(plan, part.gradInputs, gradOutputs);
     } catch (error) {
       this.#afterFailure(retainGraph);
       throw error;
@@ -72,6 +78,35 @@ export class RunProgramNode extends GradNode {
     return results;
   }
 
+  /** The plan that adds to what has arrived for the inputs so far, which enters the scope. */
+  #continued({ plan, gradInputs }: PartialBackward, takeSum: TakeSum): Plan {
+    const { continuedSums } = this.#subgraph;
+    const going: number[] = [];
+    for (const { target, sum } of continuedSums) {
+      const earlier = gradInputs[target] === null ? null : takeSum(target);
+      if (!earlier) continue;
+      enter(this.#scope.slots[sum.earlier]!, earlier, this.#subgraph.values[sum.earlier]!);
+      earlier.dispose();
+      going.push(target);
+    }
+    if (going.length === 0) return plan;
+    let ofPlan = continued.get(plan);
+    if (!ofPlan) {
+      ofPlan = new Map();
+      continued.set(plan, ofPlan);
+    }
+    const key = going.join();
+    let known = ofPlan.get(key);
+    if (!known) {
+      const sums = continuedSums.flatMap(({ target, sum }) =>
+        going.includes(target) ? [sum] : [],
+      );
+      known = continueSums(plan, sums);
+      ofPlan.set(key, known);
+    }
+    return known;
+  }
+
   /** As if it hadn't begun; without `retainGraph` saved values may be gone, so nobody runs it again. */
   #afterFailure(retainGraph: boolean): void {
     if (!retainGraph) {
@@ -95,7 +130,7 @@ export class RunProgramNode extends GradNode {
   #executable(plan: Plan): Executable {
     const existing = executables.get(plan);
     if (existing) return existing;
-    const executable = new Executable(plan, this.#subgraph.planned.values);
+    const executable = new Executable(plan, this.#subgraph.values);
     executables.set(plan, executable);
     return executable;
   }

@@ -2,9 +2,10 @@ import { gradEnabled } from '../autograd/grad-mode.ts';
 import { type Target, targetOf } from '../autograd/node.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
-import type { ValueId } from '../program/program.ts';
+import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarTableIn } from '../program/scalars.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { type ContinuedTarget, continuedTargets } from './continued-sums.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
@@ -17,6 +18,10 @@ const noNumbers: readonly number[] = [];
 export class Subgraph {
   readonly planned: PlannedSubgraph;
   readonly scopes: ScopePool;
+  /** Those of the program, and two for each of `continuedSums`. */
+  readonly values: ValueTable;
+  /** Gradients of several parts, which may go on from what other nodes have brought. */
+  readonly continuedSums: readonly ContinuedTarget[];
   readonly #forward: Executable;
   readonly #scalars: ScalarProgram;
   readonly #enters: readonly boolean[];
@@ -27,7 +32,11 @@ export class Subgraph {
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
     this.#scalars = new ScalarProgram(scalarTableIn(planned));
-    this.scopes = new ScopePool(planned.values.length, this.#scalars.size);
+    const { values, backward } = planned;
+    const continued = backward ? continuedTargets(backward, values) : { targets: [], values };
+    this.continuedSums = continued.targets;
+    this.values = continued.values;
+    this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     this.#forward = new Executable(planned.forward, planned.values);
     const [first] = planned.forward.steps;
     this.#span = { kind: 'program', name: 'run_program', device: 'host', at: first?.op.at };

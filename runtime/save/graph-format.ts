@@ -39,6 +39,7 @@ export class GraphWriter {
     gradOutputs,
     leafOutputs,
     gradInputs,
+    sums,
   }: BackwardPart): unknown {
     return {
       plan: this.#plan(plan),
@@ -48,6 +49,7 @@ export class GraphWriter {
       gradOutputs,
       leafOutputs,
       gradInputs,
+      sums,
     };
   }
 

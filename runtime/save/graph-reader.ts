@@ -82,6 +82,10 @@ class GraphReader {
         .get('gradInputs')
         .items()
         .map((id) => this.#idOrNull(id)),
+      sums: field
+        .get('sums')
+        .items()
+        .map((ids) => this.#ids(ids)),
     };
   }
 

@@ -46,6 +46,7 @@ export function differentiate(
       const gradient = gradients[i];
       return gradient ? [{ tensor, gradient }] : [];
     });
+    const sums = new Map<Tensor, readonly ValueId[]>();
     runBackward(roots, {
       retainGraph: false,
       sink: (place, gradient) => {
@@ -53,19 +54,20 @@ export function differentiate(
         const strided = region && !isContiguousMeta(gradient);
         found.set(place.leaf, builder.valueOf(strided ? bind1(copy, [gradient]) : gradient));
       },
+      onLeafSum: (leaf, sum) => {
+        sums.set(leaf, [...(sums.get(leaf) ?? []), builder.valueOf(sum)]);
+      },
       onNode: (node) => {
         builder.at = positions.get(node);
       },
     });
-    const ofInput = (id: ValueId) => found.get(leaves.get(id) ?? tensors[id]!) ?? null;
+    const leafOf = (id: ValueId) => leaves.get(id) ?? tensors[id]!;
     // Leaves that the program itself has made: what comes to them is theirs.
     const leafOutputs = outputs.flatMap((output, i) =>
       found.has(output) && builder.isOwnLeaf(output) ? [i] : [],
     );
-    const gradInputs = [
-      ...forward.inputs.map(ofInput),
-      ...leafOutputs.map((i) => found.get(outputs[i]!)!),
-    ];
+    const targets = [...forward.inputs.map(leafOf), ...leafOutputs.map((i) => outputs[i]!)];
+    const gradInputs = targets.map((leaf) => found.get(leaf) ?? null);
     const gradOutputs = gradients.map((gradient) => (gradient ? builder.valueOf(gradient) : null));
     return {
       program: builder.finish(gradInputs.filter((id) => id !== null)),
@@ -75,6 +77,7 @@ export function differentiate(
       gradOutputs,
       gradInputs,
       leafOutputs,
+      sums: targets.map((leaf) => sums.get(leaf) ?? []),
     };
   });
 }

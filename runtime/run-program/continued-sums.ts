@@ -1,0 +1,76 @@
+import { opNamed } from '../ops/define-op.ts';
+import type { BackwardPart, Plan, Step } from '../program/plan.ts';
+import type { ValueId, ValueTable } from '../program/program.ts';
+import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+
+/** A gradient of several parts, of which other nodes have summed up some before. */
+export interface ContinuedSum {
+  /** The values of the sum in the program, in their order. */
+  readonly sums: readonly ValueId[];
+  /** What was there before, and the sum of that and the first part. */
+  readonly earlier: ValueId;
+  readonly first: ValueId;
+}
+
+/** Where a gradient goes, and how it goes on there. */
+export interface ContinuedTarget {
+  readonly target: number;
+  readonly sum: ContinuedSum;
+}
+
+/** The gradients of a subgraph that have several parts, with the values that they need beside its own. */
+export function continuedTargets(
+  { gradInputs, sums }: BackwardPart,
+  values: ValueTable,
+): { readonly targets: readonly ContinuedTarget[]; readonly values: ValueTable } {
+  const all: TensorMeta[] = [...values];
+  const targets = gradInputs.flatMap((id, target) => {
+    if (id === null || sums[target]!.length === 0) return [];
+    const meta = contiguousMeta(values[id]!, values[id]!.device);
+    const [earlier, first] = [all.push(meta) - 1, all.push(meta) - 1] as [ValueId, ValueId];
+    return [{ target, sum: { sums: sums[target]!, earlier, first } }];
+  });
+  return { targets, values: all };
+}
+
+/**
+ * In: a backward plan. Out: the same with sums that go on from what is there already, part by part, as eager
+ * backward adds them. Adding the program's own sum to it would round otherwise.
+ */
+export function continueSums(plan: Plan, continued: readonly ContinuedSum[]): Plan {
+  let steps: readonly Step[] = plan.steps;
+  for (const sum of continued) steps = continueSum(steps, sum);
+  return { ...plan, steps };
+}
+
+function continueSum(
+  steps: readonly Step[],
+  { sums, earlier, first }: ContinuedSum,
+): readonly Step[] {
+  const isSum = ({ op }: Step): boolean => sums.includes(op.outputs[0]!);
+  const at = steps.findIndex(isSum);
+  const step = steps[at]!;
+  const { op, frees } = step;
+  const [before, after] = [steps.slice(0, at), steps.slice(at + 1)];
+  const add = opNamed('add');
+  const [part, next] = op.inputs as readonly [ValueId, ValueId | undefined];
+  if (next === undefined) {
+    // The other parts are missing: what was the sum is one part.
+    const inputs = [earlier, part];
+    const whole = { ...step, op: { ...op, op: add, inputs }, frees: [...frees, earlier] };
+    return [...before, whole, ...after];
+  }
+  const diesHere = frees.includes(part) && part !== next;
+  const start: Step = {
+    op: { ...op, inputs: [earlier, part], outputs: [first] },
+    reuses: [null],
+    frees: diesHere ? [earlier, part] : [earlier],
+  };
+  const rest: Step = {
+    ...step,
+    op: { ...op, inputs: [first, next] },
+    reuses: step.reuses.map((id) => (id === part && part !== next ? first : id)),
+    frees: [...frees.filter((id) => !diesHere || id !== part), first],
+  };
+  return [...before, start, rest, ...after];
+}
