@@ -1,5 +1,6 @@
 import { AutogradError, TostaticError } from '../runtime/errors/errors.ts';
 import { type SpanStart, spans } from '../runtime/profiler/spans.ts';
+import { hasEffect } from '../runtime/program/control-ops.ts';
 import { Subgraph } from '../runtime/run-program/run-program.ts';
 import { withCaptureSession } from './1-capture/capture.ts';
 import { type RegionPhases, trace } from './3-trace/trace.ts';
@@ -163,7 +164,7 @@ function compileOps(
 ): SubgraphStages | 'overwritten' | null {
   const { program } = result;
   const writes = program.ops.some(({ op }) => op.inPlace);
-  if (program.outputs.length === 0 && !writes) return null;
+  if (program.outputs.length === 0 && !program.ops.some(hasEffect)) return null;
   try {
     return compileSubgraph(program, result, memory);
   } catch (error) {

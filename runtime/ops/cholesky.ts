@@ -25,8 +25,7 @@ const choleskyOp = defineOp({
   operands: { x: 'data' },
   infer: inferSquare('cholesky'),
   kernel: { kind: 'named', name: 'cholesky' },
-  // It throws for some matrices, whether or not somebody reads the result.
-  effect: true,
+  mayRefuse: true,
   vjp: {
     // Murray: Differentiation of the Cholesky decomposition (2016). L⁻ᵀ · lowerHalf(Lᵀ·dL) · L⁻¹, made
     // symmetric: the two triangles of x are one and the same variable.

@@ -88,8 +88,10 @@ export interface OpRecord {
   readonly vjp: Readonly<Record<string, Gradient>> | undefined;
   /** Constant in pieces: without `vjp` because its gradient is 0 wherever there is one. */
   readonly flat?: boolean;
-  /** Running it is seen from outside, as by an error: it runs even if nobody reads its results. */
+  /** Running it is seen from outside: it runs even if nobody reads its results. */
   readonly effect?: boolean;
+  /** Its kernel throws for some values of its operands, whether or not somebody reads its results. */
+  readonly mayRefuse?: boolean;
 }
 
 interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
@@ -105,7 +107,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly inPlace?: boolean;
   readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | OutputName> };
   readonly flat?: boolean;
-  readonly effect?: boolean;
+  readonly mayRefuse?: boolean;
 }
 
 const table = new Map<string, OpRecord>();
@@ -137,7 +139,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     inPlace: definition.inPlace ?? false,
     vjp: definition.vjp as OpRecord['vjp'],
     flat: definition.flat ?? false,
-    effect: definition.effect ?? false,
+    mayRefuse: definition.mayRefuse ?? false,
   };
   table.set(name, record);
   return record;

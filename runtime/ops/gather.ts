@@ -17,6 +17,7 @@ const gatherOp: OpRecord = defineOp({
   operands: { x: 'data', index: 'data' },
   infer: ([x, index]) => ({ dtype: x!.dtype, shape: index!.shape }),
   kernel: { kind: 'named', name: 'gather' },
+  mayRefuse: true,
   layout: 'any',
   vjp: {
     x: saving({ x: 'shape', index: 'value' }, ({ x, index }, dy, attrs) =>
@@ -48,6 +49,7 @@ const scatterOp: OpRecord = defineOp({
   operands: { x: 'data', index: 'data', source: 'data' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'scatter' },
+  mayRefuse: true,
   layout: 'any',
   vjp: {
     x: saving({ index: 'value' }, ({ index }, dy, attrs) => {
@@ -65,6 +67,7 @@ const scatterAddOp: OpRecord = defineOp({
   operands: { x: 'data', index: 'data', source: 'data' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'scatterAdd' },
+  mayRefuse: true,
   layout: 'any',
   vjp: {
     x: saving({}, (_saved, dy) => dy),

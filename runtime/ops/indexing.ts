@@ -33,6 +33,7 @@ const indexOp: OpRecord = defineOp({
     shape: indexedShape(x!, index!, dim as number),
   }),
   kernel: { kind: 'named', name: 'index' },
+  mayRefuse: true,
   vjp: {
     x: saving({ x: 'shape', index: 'value' }, ({ x, index }, dy, attrs) =>
       bind1(indexGradOp, [dy, index, x as Tensor], attrs),
@@ -55,6 +56,7 @@ const indexPutOp: OpRecord = defineOp({
   operands: { x: 'data', index: 'data', source: 'data' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'indexPut' },
+  mayRefuse: true,
   vjp: {
     x: saving({ index: 'value' }, ({ index }, dy, attrs) => {
       const shape = indexedShape(dy, index, attrs.dim as number);
@@ -72,6 +74,7 @@ const indexAddOp: OpRecord = defineOp({
   operands: { x: 'data', index: 'data', source: 'data' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'indexAdd' },
+  mayRefuse: true,
   vjp: {
     x: saving({}, (_saved, dy) => dy),
     source: saving({ index: 'value' }, ({ index }, dy, attrs) =>

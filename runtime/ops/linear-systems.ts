@@ -24,8 +24,7 @@ const inverseOp = defineOp({
   operands: { x: 'data' },
   infer: inferSquare('inverse'),
   kernel: { kind: 'named', name: 'inverse' },
-  // It throws for some matrices, whether or not somebody reads the result.
-  effect: true,
+  mayRefuse: true,
   vjp: {
     // d(x⁻¹) = −x⁻¹ · dx · x⁻¹
     x: saving({ out: 'value' }, ({ out }, dy) => neg(matmul(matmul(mT(out), dy), mT(out)))),
@@ -46,7 +45,7 @@ const solveOp: OpRecord = defineOp({
   operands: { a: 'data', b: 'data' },
   infer: inferSystem('solve'),
   kernel: { kind: 'named', name: 'solve' },
-  effect: true,
+  mayRefuse: true,
   vjp: {
     a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy) =>
       neg(matmul(bind1(solveOp, [mT(a), dy]), mT(out))),
@@ -60,7 +59,7 @@ const solveTriangularOp: OpRecord = defineOp({
   operands: { a: 'data', b: 'data' },
   infer: inferSystem('solveTriangular'),
   kernel: { kind: 'named', name: 'solveTriangular' },
-  effect: true,
+  mayRefuse: true,
   vjp: {
     a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy, attrs) =>
       readPart(neg(matmul(transposedSystem(a, dy, attrs), mT(out))), attrs),

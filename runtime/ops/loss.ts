@@ -116,6 +116,7 @@ const nllLossOp = defineOp({
     return { dtype: logProbs!.dtype, shape: [] };
   },
   kernel: { kind: 'named', name: 'nllLoss' },
+  mayRefuse: true,
   vjp: {
     logProbs: saving({ target: 'value', logProbs: 'shape' }, ({ target, logProbs }, dy) =>
       bind1(nllLossGradOp, [dy, target, logProbs as Tensor]),

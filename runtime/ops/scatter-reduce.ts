@@ -27,6 +27,7 @@ const scatterReduceOp: OpRecord = defineOp({
   operands: { x: 'data', index: 'data', source: 'data' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'scatterReduce' },
+  mayRefuse: true,
   layout: 'any',
   vjp: {
     x: saving(

@@ -84,9 +84,9 @@ export const hostNumberOp: OpRecord = {
   vjp: undefined,
 };
 
-/** Whether running the op is seen from outside even if nobody reads its results. */
+/** Whether running the op is seen from outside, if only by an error, even if nobody reads its results. */
 export function hasEffect({ op, regions }: EffectSite): boolean {
-  if (op.inPlace || op.effect) return true;
+  if (op.inPlace || op.effect || op.mayRefuse) return true;
   return regions?.some(({ program }) => program.ops.some(hasEffect)) ?? false;
 }
 

@@ -4,7 +4,6 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { compileReader, type Reader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
-import { mayRefuse } from '../programs/may-refuse.ts';
 import { changedBy, contentsOf, possibleOf, storedBy } from '../traces/recipes.ts';
 import type { Recipe, TraceResult } from '../traces/trace-result.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
@@ -26,7 +25,7 @@ export function compileDonation(
   { forward, values }: PlannedSubgraph,
 ): (inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors) => number {
   // A call that is refused runs again natively, and needs its inputs.
-  if (forward.steps.some(({ op }) => mayRefuse(op, { values }))) return noDonation;
+  if (forward.steps.some(({ op }) => op.op.mayRefuse)) return noDonation;
   const { inputs: ids, unusedInputs } = forward;
   const kept = keptSources(result);
   const mentioned = new Set(kept.flatMap(withBases).map(sourceKey));

@@ -3,7 +3,6 @@ import { operandUse } from '../../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
-import { mayRefuse } from '../../programs/may-refuse.ts';
 import { scratchBytesOf } from '../op-memory.ts';
 import type { Storage } from '../storages.ts';
 
@@ -142,7 +141,7 @@ class GraphBuilder {
       if (operandUse(op.op, i) === 'data')
         this.#access(id, index, op.op.inPlace && i === 0, earlier);
     });
-    if (mayRefuse(op, this.#program)) {
+    if (op.op.mayRefuse) {
       if (this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
       this.#lastRefusal = index;
     }

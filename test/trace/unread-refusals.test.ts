@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { opTable } from '../../runtime/ops/define-op.ts';
+import {
+  crossEntropy,
+  embedding,
+  gather,
+  indexAdd,
+  inverse,
+  nllLoss,
+  ones,
+  scatter,
+  scatterAdd,
+  scatterReduce,
+  solve,
+  solveTriangular,
+  type Tensor,
+  take,
+  tensor,
+  tidy,
+  toStatic,
+  zeros,
+} from '../../src/index.ts';
+import { expectSameAsEager, values } from './same-as-eager.ts';
+
+const index = (...at: number[]) => tensor(Int32Array.from(at));
+const square = (...elements: number[]) => tensor(Float32Array.from(elements), { shape: [2, 2] });
+
+interface Refusal {
+  /** Ops of the table that refuse here. */
+  readonly ops: readonly string[];
+  readonly drop: (x: Tensor, given: Tensor) => unknown;
+  readonly good: () => Tensor;
+  readonly bad: () => Tensor;
+}
+
+const indices = { good: () => index(0, 2), bad: () => index(0, 3) };
+const regular = { good: () => square(2, 1, 1, 2), bad: () => square(1, 1, 1, 1) };
+const part = () => ones([2]);
+
+const refusals: Readonly<Record<string, Refusal>> = {
+  take: { ops: ['index'], drop: (x, at) => take(x, at), ...indices },
+  embedding: { ops: ['index'], drop: (x, at) => embedding(at, x.unsqueeze(1)), ...indices },
+  gather: { ops: ['gather'], drop: (x, at) => gather(x, 0, at), ...indices },
+  scatter: { ops: ['scatter'], drop: (x, at) => scatter(x, 0, at, part()), ...indices },
+  scatterAdd: { ops: ['scatterAdd'], drop: (x, at) => scatterAdd(x, 0, at, part()), ...indices },
+  scatterReduce: {
+    ops: ['scatterReduce'],
+    drop: (x, at) => scatterReduce(x, 0, at, part(), 'amax'),
+    ...indices,
+  },
+  indexAdd: { ops: ['indexAdd'], drop: (x, at) => indexAdd(x, 0, at, part()), ...indices },
+  indexPut: { ops: ['indexPut'], drop: (x, at) => x.indexPut([at], part()), ...indices },
+  nllLoss: {
+    ops: ['nllLoss'],
+    drop: (x, labels) => nllLoss(x.unsqueeze(0).expand([2, 3]), labels),
+    ...indices,
+  },
+  crossEntropy: {
+    ops: ['nllLoss'],
+    drop: (x, labels) => crossEntropy(x.unsqueeze(0).expand([2, 3]), labels),
+    ...indices,
+  },
+  inverse: { ops: ['inverse'], drop: (_x, a) => inverse(a), ...regular },
+  solve: { ops: ['solve'], drop: (_x, a) => solve(a, ones([2, 1])), ...regular },
+  solveTriangular: {
+    ops: ['solveTriangular'],
+    drop: (_x, a) => solveTriangular(a, ones([2, 1]), { upper: true }),
+    good: () => square(2, 1, 0, 2),
+    bad: () => square(2, 1, 0, 0),
+  },
+  cholesky: {
+    ops: ['cholesky'],
+    drop: (_x, a) => a.cholesky(),
+    good: () => square(2, 1, 1, 2),
+    bad: () => square(-1, 0, 0, 1),
+  },
+};
+
+describe('trace/results that nobody reads', () => {
+  it.each(Object.entries(refusals))('%s is refused captured as it is eagerly', (_, refusal) => {
+    const { drop, good, bad } = refusal;
+    expectSameAsEager(() => ({
+      fn: (x: Tensor, given: Tensor) => {
+        drop(x, given);
+        return x.mul(2);
+      },
+      args: (call) => [values([3]), call === 1 ? bad() : good()],
+    }));
+    const eager = () => tidy(() => void drop(zeros([3]), bad()));
+    expect(eager).toThrow();
+    const captured = toStatic((x: Tensor, given: Tensor) => void drop(x, given));
+    expect(() => captured(zeros([3]), bad())).toThrow();
+  });
+
+  it('each op that may refuse its values is among them', () => {
+    const marked = [...opTable.values()].filter(({ mayRefuse }) => mayRefuse);
+    const tested = new Set(Object.values(refusals).flatMap(({ ops }) => ops));
+    expect(marked.map(({ name }) => name).filter((name) => !tested.has(name))).toEqual([]);
+  });
+});
