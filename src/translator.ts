@@ -1,6 +1,9 @@
 import { AutogradError, TostaticError } from '../runtime/errors/errors.ts';
+import { operandUse } from '../runtime/ops/define-op.ts';
 import { type SpanStart, spans } from '../runtime/profiler/spans.ts';
 import { hasEffect } from '../runtime/program/control-ops.ts';
+import type { PlannedSubgraph } from '../runtime/program/plan.ts';
+import type { Program, ValueId } from '../runtime/program/program.ts';
 import { Subgraph } from '../runtime/run-program/run-program.ts';
 import { withCaptureSession } from './1-capture/capture.ts';
 import { type RegionPhases, trace } from './3-trace/trace.ts';
@@ -139,9 +142,10 @@ export class Translator {
     this.#stats.ops += part.stages.forward.ops.length;
   }
 
-  #variants(result: TraceResult, { planned }: SubgraphStages): SubgraphVariants {
+  #variants(result: TraceResult, { planned, forward }: SubgraphStages): SubgraphVariants {
     const { memory } = this.#settings;
-    return new SubgraphVariants(new Subgraph(planned), ({ donated, sourceOrder }) => {
+    const read = result.needsGrad.includes(true) ? readByGradients(forward, planned) : [];
+    return new SubgraphVariants(new Subgraph(planned), read, ({ donated, sourceOrder }) => {
       const options = sourceOrder ? { ...memory, order: false } : memory;
       const stages = compileSubgraph(result.program, result, options, donated);
       return new Subgraph(stages.planned);
@@ -171,4 +175,30 @@ function compileOps(
     if (writes && error instanceof AutogradError) return 'overwritten';
     throw error;
   }
+}
+
+/**
+ * Numbers of the inputs whose data is saved for backward, or read after a write: by a backward inside the
+ * program perhaps, whose ops are like others there.
+ */
+function readByGradients(
+  { inputs, ops }: Program,
+  { backward }: PlannedSubgraph,
+): readonly number[] {
+  const roots = new Map<ValueId, ValueId>();
+  const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
+  const read = new Set<ValueId>();
+  let written = false;
+  for (const { op, inputs: operands, outputs } of ops) {
+    if (op.kernel.kind === 'view') roots.set(outputs[0]!, rootOf(operands[0]!));
+    else if (written) {
+      operands.forEach((id, i) => {
+        const isTarget = op.inPlace && i === 0;
+        if (!isTarget && operandUse(op, i) === 'data') read.add(rootOf(id));
+      });
+    }
+    written ||= op.inPlace;
+  }
+  for (const id of backward?.saved.withData ?? []) read.add(rootOf(id));
+  return inputs.flatMap((id, i) => (read.has(id) ? [i] : []));
 }

@@ -118,9 +118,10 @@ export class Entry {
     }
   }
 
-  /** The guards must hold. `owned` are tensors that only the frames hold; dead ones are given back. */
-  run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome {
+  /** Undefined: two inputs are one memory, which must be left to eager execution. The guards must hold. `owned` are tensors that only the frames hold; dead ones are given back. */
+  run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome | undefined {
     const inputs = this.#inputs.map((read) => read(frames) as Tensor);
+    if (this.subgraph?.confuses(inputs)) return undefined;
     for (let i = 0; i < this.#numbers.length; i++) {
       this.#scalars[i] = this.#numbers[i]!(frames) as number;
     }

@@ -25,9 +25,16 @@ export class SubgraphVariants {
   #inSourceOrder: Subgraph | undefined;
   /** Numbers of the inputs that the program writes in place. */
   readonly written: readonly number[];
+  /** Numbers of the inputs of which a gradient reads what they were before some input was written. */
+  readonly #readByGradients: readonly number[];
   readonly device: Device;
 
-  constructor(usual: Subgraph, compile: (choice: PlanChoice) => Subgraph) {
+  constructor(
+    usual: Subgraph,
+    readByGradients: readonly number[],
+    compile: (choice: PlanChoice) => Subgraph,
+  ) {
+    this.#readByGradients = readByGradients;
     this.usual = usual;
     this.last = usual;
     this.written = writtenInputs(usual);
@@ -48,6 +55,22 @@ export class SubgraphVariants {
   get portable(): Subgraph {
     const mayDiffer = this.written.length > 0 && this.usual.planned.forward.reordered;
     return mayDiffer ? this.#sourceOrder() : this.usual;
+  }
+
+  /**
+   * Whether an input that gradients read is the memory of another one that is written. Eager execution refuses
+   * some of that, by the versions of the memory; a program knows its inputs as memory of their own.
+   */
+  confuses(inputs: readonly Tensor[]): boolean {
+    if (this.#readByGradients.length === 0 || this.written.length === 0) return false;
+    const shared = sharedMemory(inputs);
+    return (
+      shared?.some((holder) => {
+        const isOf = (i: number) => inputs[i]!.holder === holder;
+        const [read, written] = [this.#readByGradients.filter(isOf), this.written.filter(isOf)];
+        return read.some((i) => written.some((k) => k !== i));
+      }) ?? false
+    );
   }
 
   #choose(inputs: readonly Tensor[], donated: number): Subgraph {
@@ -94,6 +117,12 @@ let calls = 0;
 
 /** Whether a written input shares its memory with another input. */
 function isAliased(inputs: readonly Tensor[], written: readonly number[]): boolean {
+  const shared = sharedMemory(inputs);
+  return shared !== undefined && written.some((i) => shared.includes(inputs[i]!.holder!));
+}
+
+/** The holders that are behind several inputs; undefined: there are none. */
+function sharedMemory(inputs: readonly Tensor[]): readonly Holder[] | undefined {
   const call = ++calls;
   let shared: Holder[] | undefined;
   for (const { holder } of inputs) {
@@ -104,5 +133,5 @@ function isAliased(inputs: readonly Tensor[], written: readonly number[]): boole
     }
     holder.seen = call;
   }
-  return shared !== undefined && written.some((i) => shared.includes(inputs[i]!.holder!));
+  return shared;
 }

@@ -1,5 +1,5 @@
-import { describe, it } from 'vitest';
-import { relu, type Tensor } from '../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import { noGrad, relu, type Tensor } from '../../src/index.ts';
 import { expectSameAsEager, values, weights } from './same-as-eager.ts';
 
 const same = relu;
@@ -96,6 +96,45 @@ describe('aliasing', () => {
         args: () => [values([7]), weights([7], 3)],
       };
     });
+  });
+
+  it('two arguments of one memory, one written: what backward needs is noticed', () => {
+    const make = (inside: boolean) => () => ({
+      fn: (a: Tensor, b: Tensor, w: Tensor) => {
+        const y = a.mul(w).sum();
+        noGrad(() => b.add_(1));
+        if (inside) y.backward();
+        return inside ? w.grad : y;
+      },
+      args: (call: number) => {
+        const base = values([6]);
+        const other = call === 1 ? values([3], 8) : base.narrow(0, call === 2 ? 3 : 1, 3);
+        return [base.narrow(0, 0, 3), other, weights([3], 1)];
+      },
+    });
+    expectSameAsEager(make(true), { calls: 4 });
+    expectSameAsEager(make(false), { calls: 4 });
+  });
+
+  it('parameters in one block of memory are updated after backward', () => {
+    const { graphs, breaks } = expectSameAsEager(() => {
+      const block = values([6]);
+      const [w, v] = [block.narrow(0, 0, 3).requiresGrad_(), block.narrow(0, 3, 3).requiresGrad_()];
+      return {
+        fn: (x: Tensor) => {
+          x.mul(w).mul(v).sum().backward();
+          noGrad(() => {
+            for (const each of [w, v]) {
+              each.sub_(each.grad!.mul(0.1));
+              each.grad = null;
+            }
+          });
+        },
+        args: () => [values([3], 2)],
+        state: () => [w, v],
+      };
+    });
+    expect([graphs, breaks]).toEqual([1, 0]);
   });
 
   it('functions are compared by identity', () => {
