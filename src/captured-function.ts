@@ -12,6 +12,7 @@ import type { Frame } from './bytecode/frame.ts';
 import { usesSuper } from './bytecode/uses-super.ts';
 import { codeOf } from './code-cache.ts';
 import { logBreak, logFallback, logMiss, logPart } from './explain/log-events.ts';
+import { promisedSizes } from './guards/promised-sizes.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { awaitedBy, resumeWith } from './resume/async-frame.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';
@@ -66,7 +67,7 @@ export class Captured {
     this.fn = fn;
     this.options = options;
     this.#settings = settingsOf(options);
-    this.#points = new ResumePoints(this.#settings.dynamic);
+    this.#points = new ResumePoints(this.#settings.dynamic, promisedSizes(options.inputSpec ?? []));
     this.#translator = new Translator(this.#settings, this.#stats);
   }
 

@@ -54,14 +54,23 @@ export class ProgramBuilder implements Interceptor {
   copyBefore: Tensor | null = null;
 
   readonly #isRegion: boolean;
+  readonly #takesTraced: boolean;
 
   /**
    * `onForeign` answers for a tensor with data that meets traced ones: it may become an input. In a
-   * region it answers for the values of the surrounding programs, too.
+   * region it answers for the values of the surrounding programs, too, and with `replay` for those of the
+   * program that is built again.
    */
-  constructor(onForeign: (tensor: Tensor) => Tensor, { region = false } = {}) {
+  constructor(
+    onForeign: (tensor: Tensor) => Tensor,
+    {
+      region = false,
+      replay = false,
+    }: { readonly region?: boolean; readonly replay?: boolean } = {},
+  ) {
     this.#onForeign = onForeign;
     this.#isRegion = region;
+    this.#takesTraced = region || replay;
   }
 
   get opCount(): number {
@@ -101,7 +110,7 @@ export class ProgramBuilder implements Interceptor {
   valueOf(tensor: Tensor): ValueId {
     const { traced } = tensor;
     if (traced?.builder === this) return traced.value as ValueId;
-    invariant(!traced || this.#isRegion, 'a tensor of another program under construction');
+    invariant(!traced || this.#takesTraced, 'a tensor of another program under construction');
     return this.valueOf(this.#onForeign(tensor));
   }
 

@@ -111,7 +111,7 @@ function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Var
     input.kind === 'tensor' ? t.use(input) : constantOf(t, input),
   );
   return t.attempt(() => {
-    const result = t.runApi(() =>
+    const result = t.runOnce(() =>
       checkpoint(
         (...given) => {
           const args = given.map((value, i) =>

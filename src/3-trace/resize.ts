@@ -3,8 +3,8 @@ import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import type { Guard } from '../guards/guard.ts';
-import { hasResultSize } from '../guards/number-expr.ts';
+import type { Guard, GuardedSize } from '../guards/guard.ts';
+import { hasResultSize, type NumberExpr } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import { isDifferentiable, spentBelow } from './autograd/graph.ts';
@@ -48,17 +48,25 @@ function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): 
   const input = inputs.find(({ source }) => source === guard.source);
   const varying = input && dims.get(input.tensor);
   if (!varying) return guard;
-  return { ...guard, shape: guard.shape.map((size, dim) => (varying.has(dim) ? null : size)) };
+  return {
+    ...guard,
+    shape: guard.shape.map((size, dim) =>
+      varying.has(dim) ? (varying.get(dim) as GuardedSize) : size,
+    ),
+  };
 }
 
 function playAt(frames: readonly Frame[], recorded: Recorded): TraceResult | null {
   const { result, inputs, outputs, tape, sizes } = recorded;
   const found = new Map<Tensor, Tensor>();
-  const builder = new ProgramBuilder((tensor) => {
+  const capture = (tensor: Tensor): Tensor => {
+    const there = found.get(tensor);
+    if (there) return there;
     const held = inputs.find(({ source }) => source.kind === 'held' && source.value === tensor);
     if (!held) throw new DoesNotFit();
     return found.get(held.tensor)!;
-  });
+  };
+  const builder = new ProgramBuilder(capture, { replay: true });
   // Of what a break took back nothing is found: guards that ask for it hold for no other sizes.
   const sizeOf = ({ tensor, dim }: SizeRead) => {
     const there = found.get(tensor);
@@ -73,7 +81,8 @@ function playAt(frames: readonly Frame[], recorded: Recorded): TraceResult | nul
       const input = builder.input({ dtype, shape, strides, offset: 0, device });
       found.set(tensor, input.requiresGrad_(requiresGrad));
     }
-    play(tape, builder, found, (expr) => numberFor(numbers, sizes, expr));
+    const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
+    play(tape, { found, number, surroundings: { builder, capture, tape: [] } });
   } catch (error) {
     // Other sizes led elsewhere, perhaps to an error of the user's: a trace of their own finds out.
     if (error instanceof DoesNotFit || error instanceof TostaticError) return null;

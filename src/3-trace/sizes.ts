@@ -19,7 +19,7 @@ export class Sizes {
   readonly keys = new Map<string, Source>();
   readonly reads: SizeRead[] = [];
   /** Per input, the dimensions that may have other sizes. */
-  readonly dims = new Map<Tensor, ReadonlySet<number>>();
+  readonly dims = new Map<Tensor, ReadonlyMap<number, null | 'any'>>();
   /** Something was done that can't be done again: the sizes are as they are. */
   fixed = false;
 
@@ -51,12 +51,6 @@ export class Sizes {
 
 export function sizeIn({ shape, size }: Tensor, dim: number | null): number {
   return dim === null ? size : shape[dim]!;
-}
-
-/** `x.shape[dim]` */
-export function dimSource(tensor: Source, dim: number): Source {
-  const shape: Source = { kind: 'property', base: tensor, key: 'shape' };
-  return { kind: 'property', base: shape, key: String(dim) };
 }
 
 /** As an operand of the tensor API: plain where the sizes decide it, else symbolic. */

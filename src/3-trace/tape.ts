@@ -10,6 +10,7 @@ import { withInterceptor } from '../../runtime/ops/bind.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** Among operands: a number that may be another one for other sizes. */
 export class PutOff {
@@ -19,8 +20,15 @@ export class PutOff {
   }
 }
 
-/** Binds ops to the operands; all that it decides must follow from them and from the program so far. */
-export type Perform = (operands: readonly unknown[], builder: ProgramBuilder) => unknown;
+/**
+ * Binds ops to the operands; all that it decides must follow from them and from the program so far. For
+ * other sizes it is told what stands there for what was recorded.
+ */
+export type Perform = (
+  operands: readonly unknown[],
+  builder: ProgramBuilder,
+  replay?: Replay,
+) => unknown;
 
 export interface TapeCall {
   /** Tensors, numbers put off, plain data, and arrays and objects of these. */
@@ -52,13 +60,18 @@ export class DoesNotFit extends Error {
   override readonly name = 'DoesNotFit';
 }
 
-/** Plays a tape into another program; `found` maps recorded tensors to those there, the inputs first. */
-export function play(
-  tape: readonly TapeCall[],
-  builder: ProgramBuilder,
-  found: Map<Tensor, Tensor>,
-  number: Stand['number'],
-): void {
+/** A program that is built again for other sizes. */
+export interface Replay {
+  /** What stands there for a recorded tensor, the inputs first. */
+  readonly found: Map<Tensor, Tensor>;
+  readonly number: Stand['number'];
+  readonly surroundings: Surroundings;
+}
+
+/** Plays a tape into another program. */
+export function play(tape: readonly TapeCall[], replay: Replay): void {
+  const { found, number, surroundings } = replay;
+  const { builder } = surroundings;
   const stand: Stand = {
     tensor: (recorded) => {
       const there = found.get(recorded);
@@ -72,7 +85,7 @@ export function play(
     const given = operands.map((operand) => resolve(operand, stand));
     builder.at = at;
     const now = withInterceptor(builder, () =>
-      withGradMode(gradMode, () => perform(given, builder)),
+      withGradMode(gradMode, () => perform(given, builder, replay)),
     );
     match(result, now, found, used);
   }
@@ -86,12 +99,8 @@ function match(
   used: Set<Tensor>,
 ): void {
   if (recorded instanceof Tensor) {
-    if (!(now instanceof Tensor) || !isAlike(recorded, now)) throw new DoesNotFit();
-    const known = found.get(recorded);
-    // Two results of the trace may not have become one tensor.
-    if (known ? known !== now : used.has(now)) throw new DoesNotFit();
-    found.set(recorded, now);
-    used.add(now);
+    if (!(now instanceof Tensor)) throw new DoesNotFit();
+    matchTensor(recorded, found.get(now) ?? now, found, used);
   } else if (Array.isArray(recorded)) {
     if (!Array.isArray(now) || now.length !== recorded.length) throw new DoesNotFit();
     recorded.forEach((item, i) => {
@@ -100,6 +109,20 @@ function match(
   } else if (!Object.is(recorded, now)) {
     throw new DoesNotFit();
   }
+}
+
+function matchTensor(
+  recorded: Tensor,
+  now: Tensor,
+  found: Map<Tensor, Tensor>,
+  used: Set<Tensor>,
+): void {
+  if (!isAlike(recorded, now)) throw new DoesNotFit();
+  const known = found.get(recorded);
+  // Two results of the trace may not have become one tensor.
+  if (known ? known !== now : used.has(now)) throw new DoesNotFit();
+  found.set(recorded, now);
+  used.add(now);
 }
 
 function isAlike(a: Tensor, b: Tensor): boolean {

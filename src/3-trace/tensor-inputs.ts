@@ -5,10 +5,9 @@ import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
-import type { Source } from '../guards/source.ts';
+import { dimSource, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { dimSource } from './sizes.ts';
 import type { Tracer } from './tracer.ts';
 import { type TensorVariable, tracedTensor } from './variable.ts';
 
@@ -124,11 +123,12 @@ export class TensorInputs {
   /** Dimensions that had other sizes before are symbolic, for contiguous tensors. */
   #findSizes(source: Source, tensor: Tensor): void {
     const dims = tensor.shape.flatMap((size, dim) => {
-      const place = dimSource(source, dim);
-      return this.#history.isSymbolic(sourceKey(place), size) ? [dim] : [];
+      const key = sourceKey(dimSource(source, dim));
+      if (!this.#history.isSymbolic(key, size)) return [];
+      return [[dim, this.#history.isPromised(key) ? ('any' as const) : null] as const];
     });
     if (dims.length === 0) return;
-    this.#t.sizes.dims.set(tensor, new Set(dims));
-    for (const dim of dims) this.#t.sizes.addKey(dimSource(source, dim));
+    this.#t.sizes.dims.set(tensor, new Map(dims));
+    for (const [dim] of dims) this.#t.sizes.addKey(dimSource(source, dim));
   }
 }

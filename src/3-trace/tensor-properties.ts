@@ -1,8 +1,9 @@
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { dimSource } from '../guards/source.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { constantOf } from './facts.ts';
-import { dimSource, sizeIn } from './sizes.ts';
+import { sizeIn } from './sizes.ts';
 import { symbolicFrom } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import { known, newArray, type TensorVariable, type Variable } from './variable.ts';

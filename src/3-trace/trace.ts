@@ -1,4 +1,5 @@
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
@@ -19,6 +20,8 @@ import {
   LoopPlans,
   TraceAgain,
 } from './graph-control/graph-control.ts';
+import { finishedRegion } from './graph-control/region-builder.ts';
+import { replayRegions } from './graph-control/replay-regions.ts';
 import { Reconstruction } from './reconstruct.ts';
 import { resizedOf } from './resize.ts';
 import { sizeIn } from './sizes.ts';
@@ -173,9 +176,25 @@ function appendRegions(
   inputs: readonly Tensor[],
   programs: readonly Program[],
 ): Tensor[] {
-  const regions = programs.map((program) => ({ program: normalize(program), joint: null }));
+  const append = (
+    operands: readonly Tensor[],
+    given: readonly Program[],
+    builder: ProgramBuilder,
+  ): Tensor[] => {
+    const regions = given.map((program) => ({ program: normalize(program), joint: null }));
+    return appendControl(builder, op, operands, regions, differentiate).slice(0, -1);
+  };
   const { builder } = tracer;
-  return tracer
-    .runApi(() => appendControl(builder, op, inputs, regions, differentiate))
-    .slice(0, -1);
+  const results = tracer.append(() => append(inputs, programs, builder));
+  const regions = programs.map(finishedRegion);
+  const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);
+  tracer.record(
+    own,
+    (operands, again, replay) => {
+      const { captured, programs } = replayRegions(op, regions, replay!);
+      return append([...(operands as Tensor[]), ...captured], programs, again);
+    },
+    results,
+  );
+  return results;
 }

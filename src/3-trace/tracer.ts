@@ -22,12 +22,13 @@ import type { OuterCollection } from './collections.ts';
 import { EffectLog } from './effects.ts';
 import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control/graph-control.ts';
-import type { RegionBuilder, Surroundings } from './graph-control/region-builder.ts';
+import type { RegionBuilder } from './graph-control/region-builder.ts';
 import { Journal } from './journal.ts';
 import { OuterVariables } from './outer-variables.ts';
 import { lineIn, positionIn } from './position.ts';
 import { RelativeStream } from './random-stream.ts';
 import { numberFor, ProgramNumbers, Sizes, sizeIn } from './sizes.ts';
+import type { Surroundings } from './surroundings.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import { type TensorInput, TensorInputs } from './tensor-inputs.ts';
 import { enteredFrame, type TraceFrame } from './trace-frame.ts';
@@ -97,6 +98,7 @@ export class Tracer {
     this.#root = {
       builder: new ProgramBuilder((tensor) => this.#foreign(tensor)),
       capture: (tensor) => this.#foreign(tensor),
+      tape: this.tape,
     };
     this.#surroundings = this.#root;
     this.#inputs = new TensorInputs(this, this.#root.builder, history);
@@ -171,7 +173,8 @@ export class Tracer {
       this.#inputs.list.length,
       this,
     ];
-    const calls = this.tape.length;
+    const { tape } = this.#surroundings;
+    const calls = tape.length;
     const mark = this.journal.open();
     try {
       return body();
@@ -179,7 +182,7 @@ export class Tracer {
       if (error instanceof GraphBreak) error.at ??= this.position();
       this.journal.undo(mark);
       this.builder.rollback(program);
-      this.tape.length = calls;
+      tape.length = calls;
       if (this.#surroundings === this.#root) this.#inputs.list.length = inputs;
       else this.#inputs.keep();
       this.frames.splice(0, this.frames.length, ...frames);
@@ -244,19 +247,30 @@ export class Tracer {
       number: (expr) => numberFor(this.numbers, this.sizes, expr),
     };
     const given = operands.map((operand) => resolve(operand, stand));
-    const { gradMode } = this.top;
-    const result = this.#append(() => perform(given, this.builder));
-    this.tape.push({ operands, perform, result, gradMode, at: this.builder.at });
+    const result = this.append(() => perform(given, this.builder));
+    this.record(operands, perform, result);
     return result as T;
   }
 
-  /** The same for what is not done again: the sizes of this trace are as they are. */
+  /** Done again for other sizes as it is; so `body` may look at the shapes of scalars only. */
   runApi<T>(body: () => T): T {
-    this.sizes.fixed = true;
-    return this.#append(body);
+    return this.perform([], body);
   }
 
-  #append<T>(body: () => T): T {
+  /** The same for what is not done again: the sizes of this trace are as they are. */
+  runOnce<T>(body: () => T): T {
+    this.sizes.fixed = true;
+    return this.append(body);
+  }
+
+  /** What was appended is done again in this way for other sizes. */
+  record(operands: readonly unknown[], perform: Perform, result: unknown): void {
+    const { gradMode } = this.top;
+    const { tape, builder } = this.#surroundings;
+    tape.push({ operands, perform, result, gradMode, at: builder.at });
+  }
+
+  append<T>(body: () => T): T {
     const checkpoint = this.builder.checkpoint();
     this.builder.at = this.position();
     try {

@@ -5,7 +5,7 @@ import { type Shape, sameShape } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import { closureOf } from '../resume/function-of.ts';
-import type { Guard } from './guard.ts';
+import type { Guard, GuardedSize } from './guard.ts';
 import { compileNumber } from './number-expr.ts';
 import { collectionType, isPlainArray, listsPlainly } from './plain.ts';
 import { compileReader } from './source.ts';
@@ -122,10 +122,11 @@ function hasMembers(value: ReadonlyMap<unknown, unknown>, keys: readonly unknown
 }
 
 /** 0 and 1 are sizes of their own: much is simpler with them. */
-function fits(shape: Shape, expected: readonly (number | null)[]): boolean {
+function fits(shape: Shape, expected: readonly GuardedSize[]): boolean {
   if (shape.length !== expected.length) return false;
   for (let i = 0; i < shape.length; i++) {
     const size = expected[i]!;
+    if (size === 'any') continue;
     if (size === null ? shape[i]! < 2 : shape[i] !== size) return false;
   }
   return true;

@@ -92,7 +92,7 @@ function factsOf(guard: Guard): Fact[] {
       return [
         of('gradient', requiresGrad, (tensor) => tensor.requiresGrad),
         ...shape.flatMap((size, dim) =>
-          size === null ? [] : [of(`size ${dim}`, size, (tensor) => tensor.shape[dim])],
+          typeof size !== 'number' ? [] : [of(`size ${dim}`, size, (tensor) => tensor.shape[dim])],
         ),
       ];
     }

@@ -7,6 +7,9 @@ import { type Check, compileCheck } from './check-guard.ts';
 import type { NumberExpr } from './number-expr.ts';
 import type { Source } from './source.ts';
 
+/** Null: any size from 2 on; `any`: 0 and 1 as well. */
+export type GuardedSize = number | null | 'any';
+
 /** One fact about the inputs that a compiled entry relies on. */
 export type Guard =
   | { readonly kind: 'gradMode'; readonly enabled: boolean }
@@ -61,8 +64,7 @@ export type Guard =
       readonly kind: 'tensor';
       readonly source: Source;
       readonly dtype: DType;
-      /** Null: any size from 2 on. */
-      readonly shape: readonly (number | null)[];
+      readonly shape: readonly GuardedSize[];
       /** Null: contiguous. */
       readonly strides: readonly number[] | null;
       readonly device: Device;

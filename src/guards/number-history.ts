@@ -8,13 +8,22 @@ export type Dynamic = boolean | 'auto';
 export class NumberHistory {
   readonly #first = new Map<string, number>();
   readonly #dynamic: Dynamic;
+  readonly #promised: ReadonlySet<string>;
 
-  constructor(dynamic: Dynamic) {
+  /** `promised`: places that any number may be in from the start. */
+  constructor(dynamic: Dynamic, promised: ReadonlySet<string> = new Set()) {
     this.#dynamic = dynamic;
+    this.#promised = promised;
+  }
+
+  /** Also 0 and 1, without a trace of their own. */
+  isPromised(place: string): boolean {
+    return this.#dynamic !== false && this.#promised.has(place);
   }
 
   /** Whether the number at this place is symbolic from now on; remembers that it was asked for. */
   isSymbolic(place: string, value: number): boolean {
+    if (this.isPromised(place)) return true;
     if (this.#dynamic === false || value === 0 || value === 1 || Number.isNaN(value)) return false;
     if (this.#dynamic === true) return true;
     const first = this.#first.get(place);

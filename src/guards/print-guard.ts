@@ -74,7 +74,7 @@ function printAbout(
     case 'tensor': {
       const layout = guard.strides ? ` with strides [${guard.strides.join(',')}]` : '';
       const gradient = guard.requiresGrad ? ' with gradient' : '';
-      const shape = guard.shape.map((size) => size ?? '?');
+      const shape = guard.shape.map((size) => (typeof size === 'number' ? size : '?'));
       return `${source}: ${dtypes[guard.dtype].short}[${shape.join(',')}]${layout} on ${guard.device.name}${gradient}`;
     }
     default:

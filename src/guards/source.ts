@@ -57,6 +57,12 @@ export type Source =
   /** An object that the trace found by itself and holds on to. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
 
+/** `x.shape[dim]` */
+export function dimSource(tensor: Source, dim: number): Source {
+  const shape: Source = { kind: 'property', base: tensor, key: 'shape' };
+  return { kind: 'property', base: shape, key: String(dim) };
+}
+
 // biome-ignore lint/complexity/noBannedTypes: whatever can stand behind instanceof
 type AnyFunction = Function;
 

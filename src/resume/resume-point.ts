@@ -21,8 +21,8 @@ export class ResumePoint {
   /** Set when no more entries are compiled here: execution goes on natively, for this reason. */
   native: string | null = null;
 
-  constructor(dynamic: Dynamic) {
-    this.history = new NumberHistory(dynamic);
+  constructor(dynamic: Dynamic, promised?: ReadonlySet<string>) {
+    this.history = new NumberHistory(dynamic, promised);
   }
 
   get entries(): readonly Candidate[] {
@@ -87,9 +87,12 @@ export class ResumePoint {
 export class ResumePoints {
   readonly #points = new Map<string, ResumePoint>();
   readonly #dynamic: Dynamic;
+  readonly #promised: ReadonlySet<string>;
 
-  constructor(dynamic: Dynamic) {
+  /** `promised`: places in arguments that any number may be in. */
+  constructor(dynamic: Dynamic, promised: ReadonlySet<string>) {
     this.#dynamic = dynamic;
+    this.#promised = promised;
   }
 
   at(frames: readonly Frame[]): ResumePoint {
@@ -98,7 +101,7 @@ export class ResumePoints {
       .join('/');
     let point = this.#points.get(key);
     if (!point) {
-      point = new ResumePoint(this.#dynamic);
+      point = new ResumePoint(this.#dynamic, this.#promised);
       this.#points.set(key, point);
     }
     return point;

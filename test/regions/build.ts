@@ -5,11 +5,8 @@ import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
-import {
-  capturedByAny,
-  RegionBuilder,
-  type Surroundings,
-} from '../../src/3-trace/graph-control/region-builder.ts';
+import { capturedByAny, RegionBuilder } from '../../src/3-trace/graph-control/region-builder.ts';
+import type { Surroundings } from '../../src/3-trace/surroundings.ts';
 import { differentiateRegion } from '../../src/4-differentiate/differentiate.ts';
 import { normalize } from '../../src/5-optimize/normalize.ts';
 import { compileSubgraph } from '../../src/compile-subgraph.ts';
@@ -31,7 +28,7 @@ export function compile(
   const root = new ProgramBuilder(() => {
     throw new Error('no data here');
   });
-  let surroundings: Surroundings = { builder: root, capture: () => fail() };
+  let surroundings: Surroundings = { builder: root, tape: [], capture: () => fail() };
   const build: Build = {
     control(op, first, given, bodies) {
       const outer = surroundings;

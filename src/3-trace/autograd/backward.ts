@@ -135,7 +135,7 @@ function follow(
   }
   for (const { tensor, hooks } of hooked) tensor.hooks = hooks;
   try {
-    return asEagerly(() => t.attempt(() => t.runApi(() => run(operands, t.builder))));
+    return asEagerly(() => t.attempt(() => t.runOnce(() => run(operands, t.builder))));
   } finally {
     for (const { tensor } of hooked) tensor.hooks = null;
   }

@@ -74,7 +74,7 @@ export function traceCustomFunction(
   };
   // What is no tensor is known to `forward` alone.
   const inputs = args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : arg));
-  const outputs = asEagerly(() => t.attempt(() => t.runApi(() => applyRules(traced, inputs))));
+  const outputs = asEagerly(() => t.attempt(() => t.runOnce(() => applyRules(traced, inputs))));
   const tensors = outputs instanceof Tensor ? [outputs] : outputs;
   for (const { gradEdge } of tensors) {
     if (gradEdge) watch(t, gradEdge.node, site);

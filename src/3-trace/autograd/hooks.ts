@@ -36,7 +36,7 @@ export function traceRegisterHook(
   if (!hook) throw new GraphBreak('throw', 'registerHook() of nothing');
   const site = siteOf(t, 'a hook is called after the graph has ended');
   const handle = asEagerly(() =>
-    t.runApi(() => registerHook(tensor, (gradient) => callHook(t, hook, gradient))),
+    t.runOnce(() => registerHook(tensor, (gradient) => callHook(t, hook, gradient))),
   );
   t.autograd.watched.set(placeOf(tensor), site);
   t.autograd.callsUser = true;

@@ -12,7 +12,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import type { SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
-import { asNumber, asTruth, constantTensor } from './scalars.ts';
+import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
 import type { Leaf, Renumbered } from './unify.ts';
 
 /** The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it. */
@@ -21,7 +21,7 @@ export function leafTensor(t: Tracer, leaf: Leaf, way: number, device: Device): 
   if (!value) return placeholder(t, leaf, device);
   switch (value.kind) {
     case 'tensor':
-      return t.runApi(() => contiguous(t.use(value)));
+      return t.perform([t.use(value)], ([x]) => contiguous(x as Tensor));
     case 'scalar':
       return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
     case 'symbolic':
@@ -46,17 +46,17 @@ function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): 
     typeof variable.value === 'number' ? t.numbers.attribute(variable.expr) : undefined;
   if (symbol === undefined) return constantTensor(t, guardValue(t, variable), device);
   guardNumbers(t, variable);
-  return t.runApi(() =>
-    noGrad(() => deviceGuard(device, () => full([], symbol as number, { dtype: 'float64' }))),
-  );
+  return numberTensor(t, variable.expr, device);
 }
 
 function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
   const sample = leaf.values.find((value): value is TensorVariable => value?.kind === 'tensor');
   invariant(sample, 'a leaf has a value on one way');
-  const { shape, dtype } = t.use(sample);
-  return t.runApi(() => deviceGuard(device, () => full(shape, 0, { dtype })));
+  return t.perform([t.use(sample)], ([like]) => {
+    const { shape, dtype } = like as Tensor;
+    return deviceGuard(device, () => full(shape, 0, { dtype }));
+  });
 }
 
 /** The variable for a value of the program that stands for a leaf. */

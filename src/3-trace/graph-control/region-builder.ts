@@ -2,12 +2,24 @@ import { invariant } from '../../../runtime/errors/invariant.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Surroundings } from '../surroundings.ts';
+import type { TapeCall } from '../tape.ts';
 
-/** Where a region finds the values of the programs around it. */
-export interface Surroundings {
-  readonly builder: ProgramBuilder;
-  /** The value of this program that stands for a tensor of a program further out, or one with data. */
-  capture(tensor: Tensor): Tensor;
+/** A region that is done, so that it can be built again for other sizes. */
+export interface FinishedRegion {
+  readonly region: RegionBuilder;
+  /** Values of the surrounding program. */
+  readonly captured: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+}
+
+const finished = new WeakMap<Program, FinishedRegion>();
+
+/** How the program of a region came to be. */
+export function finishedRegion(program: Program): FinishedRegion {
+  const found = finished.get(program);
+  invariant(found, 'a program that is no region');
+  return found;
 }
 
 /**
@@ -21,21 +33,27 @@ export class RegionBuilder implements Surroundings {
   readonly #captured = new Map<ValueId, { readonly outer: Tensor; readonly input: Tensor }>();
   /** Inputs that are no captured values. */
   readonly given: Tensor[] = [];
+  /** What they were given for, in the surrounding program. */
+  readonly givenFor: Tensor[] = [];
+  readonly tape: TapeCall[] = [];
 
-  constructor(outer: Surroundings) {
+  /** `stand`: what is there instead of a tensor of a program that is built again. */
+  constructor(outer: Surroundings, stand = (tensor: Tensor): Tensor => tensor) {
     this.#outer = outer;
-    this.builder = new ProgramBuilder((tensor) => this.capture(tensor), { region: true });
+    this.builder = new ProgramBuilder((tensor) => this.capture(stand(tensor)), { region: true });
   }
 
   /** An input like `outer` that the control op is given explicitly. */
   give(outer: Tensor): Tensor {
     const input = this.builder.input(outer).requiresGrad_(outer.requiresGrad);
     this.given.push(input);
+    this.givenFor.push(outer);
     return input;
   }
 
   capture(tensor: Tensor): Tensor {
     const { builder } = this.#outer;
+    if (tensor.traced?.builder === this.builder) return tensor;
     const outer = tensor.traced?.builder === builder ? tensor : this.#outer.capture(tensor);
     const id = builder.valueOf(outer);
     const known = this.#captured.get(id);
@@ -65,7 +83,9 @@ export class RegionBuilder implements Surroundings {
       ordered.length === program.inputs.length,
       'a region has other inputs than it captured',
     );
-    return { ...program, inputs: ordered };
+    const region = { ...program, inputs: ordered };
+    finished.set(region, { region: this, captured, outputs });
+    return region;
   }
 }
 

@@ -13,9 +13,11 @@ import { hostNumberOp } from '../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../facts.ts';
 import { guardNumbers } from '../symbolic.ts';
+import { PutOff } from '../tape.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type ScalarVariable, type TensorVariable, type Variable } from '../variable.ts';
 
@@ -58,6 +60,13 @@ export function asTruth(t: Tracer, { tensor }: ScalarVariable): Tensor {
 export function constantTensor(t: Tracer, value: number | boolean, device: Device): Tensor {
   const dtype = typeof value === 'boolean' ? 'bool' : 'float64';
   return run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
+}
+
+/** A number that each run finds anew, or that follows from the sizes, as a value of the program. */
+export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tensor {
+  return t.perform([new PutOff(expr)], ([value]) =>
+    noGrad(() => deviceGuard(device, () => full([], value as number, { dtype: 'float64' }))),
+  );
 }
 
 /** Operators with a kernel of their own; others are the host's functions. */
@@ -133,7 +142,10 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
     const symbol = t.numbers.attribute(variable.expr);
     if (symbol !== undefined) {
       guardNumbers(t, variable);
-      return symbol as number;
+      // What the sizes decide is another number in a program for other sizes.
+      if (typeof symbol === 'number') return numberTensor(t, variable.expr, t.device);
+      t.sizes.fixed = true;
+      return symbol as unknown as number;
     }
   }
   const value = constantOf(t, variable) as Primitive;
