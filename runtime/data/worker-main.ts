@@ -11,7 +11,9 @@ import type { Reply, Request, WorkerStart } from './worker-messages.ts';
 type Source = Dataset<unknown> | IterableDataset<unknown>;
 
 async function loadDataset(start: WorkerStart): Promise<Source> {
-  const module = (await import(start.module)) as Readonly<Record<string, unknown>>;
+  const module = (await import(/* webpackIgnore: true */ start.module)) as Readonly<
+    Record<string, unknown>
+  >;
   const found = module[start.exportName];
   if (typeof found === 'function') {
     return (await found(start.data, { id: start.id, count: start.count })) as Source;

@@ -11,11 +11,10 @@ const bootstrap = `
   })().catch((error) => setImmediate(() => { throw error; }));
 `;
 
+// webpack takes a `new URL` that names `import.meta.url` for an asset, and warns of what it can't resolve.
+const here = import.meta.url;
 /** Beside this file, as a source or built. */
-const mainFile = new URL(
-  import.meta.url.endsWith('.ts') ? './worker-main.ts' : './worker-main.js',
-  import.meta.url,
-);
+const mainFile = new URL(here.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', here);
 
 interface Waiting {
   readonly indices: Int32Array | null;

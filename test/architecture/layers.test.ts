@@ -121,3 +121,26 @@ function cyclesIn(edges: readonly Import[]): string[][] {
   for (const file of targets.keys()) visit(file);
   return cycles;
 }
+
+describe('bundlers', () => {
+  /** Files that load others of the package at run time, from what a page may import. */
+  const reached = (entries: readonly string[]): string[] => {
+    const found = new Set(entries);
+    for (const file of found) {
+      for (const { from, to, typeOnly } of imports) if (from === file && !typeOnly) found.add(to);
+    }
+    return [...found];
+  };
+
+  it('find no file or module that they would look for and warn of', () => {
+    const suspects = reached(['src/index.ts', 'runtime/data/worker-main.ts']).flatMap((file) => {
+      const text = readFileSync(join(root, file), 'utf8').replace(/`[^`]*`|"[^"]*"/g, '""');
+      const assets = text.match(/new URL\([^;]*?import\.meta\.url/g) ?? [];
+      const modules = text.match(
+        /\bimport\((?!['"])(?!(\/\*.*?\*\/ )*\/\* webpackIgnore: true)[^)]+\)/g,
+      );
+      return [...assets, ...(modules ?? [])].map((each) => `${file}: ${each}`);
+    });
+    expect(suspects).toEqual([]);
+  });
+});

@@ -3,10 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
-import { build as esbuild } from 'esbuild';
+import { build as esbuild, transformSync } from 'esbuild';
 import { rolldown } from 'rolldown';
+import { type RollupLog, type Plugin as RollupPlugin, rollup } from 'rollup';
 import { createServer, build as vite } from 'vite';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import webpack, { type Configuration as WebpackConfiguration } from 'webpack';
 import { tostatic } from '../../src/plugin/index.ts';
 import { withoutInspector } from './load-module.ts';
 
@@ -14,6 +16,23 @@ const root = join(import.meta.dirname, 'fixtures');
 const entry = join(root, 'node-main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-bundles-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The package as one file, as installed: what bundlers that are slow with many files leave outside. */
+const installed = join(folder, 'node_modules', 'tostatic.mjs');
+beforeAll(async () => {
+  await esbuild({
+    entryPoints: [join(root, '../../../src/index.ts')],
+    outfile: installed,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'es2022',
+    external,
+  });
+}, 60_000);
+
+/** Loaded where a GPU is asked for. */
+const external = ['gpu.js', 'webgpu', 'esbuild', 'commander'];
 
 const builds: Record<string, (file: string) => Promise<unknown>> = {
   vite: (file) =>
@@ -48,7 +67,84 @@ const builds: Record<string, (file: string) => Promise<unknown>> = {
     const bundle = await rolldown({ input: entry, plugins: [tostatic.rolldown({ root })] });
     await bundle.write({ file, minify: true, sourcemap: true });
   },
+  rollup: async (file) => {
+    const bundle = await rollup({
+      input: entry,
+      external,
+      plugins: [packages, typescript, tostatic.rollup({ root }), minifier],
+      onwarn: failOnWarning,
+    });
+    await bundle.write({ file, format: 'es', sourcemap: true, inlineDynamicImports: true });
+  },
+  webpack: async (file) => {
+    const { warnings, errors } = await runWebpack({
+      mode: 'production',
+      target: 'node20',
+      context: root,
+      entry,
+      devtool: 'source-map',
+      experiments: { outputModule: true },
+      externalsType: 'module',
+      // All of the package in one module takes webpack's minifier half a minute.
+      externals: { '../../../src/index.ts': installed },
+      resolve: { extensions: ['.ts', '.js'] },
+      module: { rules: [{ test: /\.ts$/, loader: join(root, 'esbuild-loader.cjs') }] },
+      plugins: [tostatic.webpack({ root })],
+      output: {
+        path: join(file, '..'),
+        filename: 'webpack.mjs',
+        module: true,
+        chunkFormat: 'module',
+        devtoolModuleFilenameTemplate: '[absolute-resource-path]',
+      },
+      optimization: { splitChunks: false },
+      performance: false,
+    });
+    expect([...warnings, ...errors].map(({ message }) => message)).toEqual([]);
+  },
 };
+
+const failOnWarning = ({ message }: RollupLog) => {
+  throw new Error(message);
+};
+
+/** Rollup compiles nothing by itself, and looks into no package. */
+const typescript: RollupPlugin = {
+  name: 'typescript',
+  transform(code, id) {
+    if (!id.endsWith('.ts')) return null;
+    const options = { loader: 'ts', target: 'es2022', sourcemap: true, sourcefile: id } as const;
+    return transformSync(code, options);
+  },
+};
+
+const packages: RollupPlugin = {
+  name: 'packages',
+  resolveId(id) {
+    if (id.endsWith('src/index.ts')) return { id: installed, external: true };
+    if (/^[./]/.test(id)) return null;
+    return id.startsWith('node:') ? { id, external: true } : null;
+  },
+};
+
+const minifier: RollupPlugin = {
+  name: 'minifier',
+  renderChunk: (code) => transformSync(code, { minify: true, sourcemap: true, target: 'es2022' }),
+};
+
+function runWebpack(configuration: WebpackConfiguration): Promise<WebpackResult> {
+  return new Promise((resolve, reject) => {
+    webpack(configuration, (error, stats) => {
+      if (error || !stats) reject(error ?? new Error('webpack gave nothing'));
+      else resolve(stats.compilation);
+    });
+  });
+}
+
+interface WebpackResult {
+  readonly warnings: readonly Error[];
+  readonly errors: readonly Error[];
+}
 
 const lines = readFileSync(join(root, 'model.ts'), 'utf8').split('\n');
 const lineOf = (text: string) => lines.findIndex((line) => line.includes(text)) + 1;

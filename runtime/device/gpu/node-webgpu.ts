@@ -11,7 +11,9 @@ const webGpuPackage = 'webgpu';
 
 async function loadPackage(packageName: string): Promise<WebGpuPackage> {
   try {
-    return (await import(/* @vite-ignore */ packageName)) as WebGpuPackage;
+    return (await import(
+      /* @vite-ignore */ /* webpackIgnore: true */ packageName
+    )) as WebGpuPackage;
   } catch (cause) {
     throw new DeviceError({
       what: 'gpu: this process has no WebGPU',
