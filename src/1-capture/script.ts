@@ -1,4 +1,5 @@
-import { type Program, parse } from 'acorn';
+import type { Program } from 'acorn';
+import { parse } from '../syntax/parse.ts';
 import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
 import type { Binding, FunctionFacts } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';

@@ -60,6 +60,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     const start = node.type === 'FunctionDeclaration' ? (around?.start ?? 0) : node.start;
     const strict = (around?.strict ?? place.strict) || hasUseStrict(node);
     const owner = builder.openFunction(node, around, entry.callableFrom ?? start, strict);
+    owner.isScript = place.script && node === root;
     const parameters = builder.openScope(node, owner, selfScope(node, around) ?? around);
     if (entry.derived) {
       owner.thisBinding = builder.declare(parameters, 'this', 'this', Number.POSITIVE_INFINITY);
@@ -76,7 +77,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     }
     const body = builder.openScope(node.body, owner, parameters);
     const statements = node.body.body;
-    const globals = place.script && node === root;
+    const globals = owner.isScript;
     if (globals) for (const { name } of scriptLexicals(statements)) builder.scriptNames.add(name);
     else declareLexical(statements, body);
     if (!globals) declareVars(node, statements, parameters, body);

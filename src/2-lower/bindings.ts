@@ -87,6 +87,8 @@ export class FunctionScope {
   readonly bindings: Binding[] = [];
   /** The variable `arguments`, when it is used. */
   arguments: Binding | undefined;
+  /** The text of a script: it has no `arguments` of its own. */
+  isScript = false;
   /** Derived constructors. */
   thisBinding: Binding | undefined;
   /** Body variables that begin with the value of the parameter of the same name. */

@@ -132,7 +132,7 @@ export class ScopeBuilder implements Analysis {
       owner = owner.parent;
     }
     const scope = this.scopes.get(owner.node);
-    if (found?.owner === owner || owner.isArrow) return found;
+    if (found?.owner === owner || owner.isArrow || owner.isScript) return found;
     if (!scope || !('params' in owner.node)) return found;
     owner.arguments = this.declare(scope, 'var', 'arguments', 0);
     return owner.arguments;

@@ -1,4 +1,5 @@
-import { type AnyNode, parseExpressionAt } from 'acorn';
+import type { AnyNode } from 'acorn';
+import { parseExpressionAt } from '../syntax/parse.ts';
 import type { Code } from './code.ts';
 import { writes } from './effects.ts';
 import { expressionText } from './expression-text.ts';

@@ -1,7 +1,8 @@
-import { type Expression, parseExpressionAt, type Super } from 'acorn';
+import type { Expression, Super } from 'acorn';
 import type { Code } from '../bytecode/code.ts';
 import { expressionText } from '../bytecode/expression-text.ts';
 import type { Pc } from '../bytecode/instructions.ts';
+import { parseExpressionAt } from '../syntax/parse.ts';
 
 /** Messages that V8 words by the source of the failing expression. Asked for on failure only. */
 

@@ -9,18 +9,16 @@ export interface GlobalName {
   readonly setStrict: (value: unknown) => void;
 }
 
-const FunctionConstructor = Function;
+// biome-ignore lint/security/noGlobalEval: in the global scope, where `arguments` is a name like others
+const evaluate = eval;
 
-const compile = (text: string): (() => never) => new FunctionConstructor(text) as () => never;
-
-const assignment = (text: string): ((value: unknown) => never) =>
-  new FunctionConstructor('$$value', text) as (value: unknown) => never;
+const compile = (text: string): (() => never) => evaluate(text) as () => never;
 
 const texts: Readonly<Record<keyof GlobalName, (name: string) => (value?: unknown) => never>> = {
-  get: (name) => compile(`return ${name}`),
-  typeOf: (name) => compile(`return typeof ${name}`),
-  set: (name) => assignment(`${name} = $$value`),
-  setStrict: (name) => assignment(`"use strict"; ${name} = $$value`),
+  get: (name) => compile(`() => ${name}`),
+  typeOf: (name) => compile(`() => typeof ${name}`),
+  set: (name) => compile(`($$value) => { ${name} = $$value; }`),
+  setStrict: (name) => compile(`($$value) => { "use strict"; ${name} = $$value; }`),
 };
 
 /**
@@ -51,6 +49,6 @@ export function globalScope(declared: Readonly<Record<string, GlobalName>>): Sco
     writer,
     isConstant: () => false,
     typeOf: (name) => access('typeOf', name)(),
-    delete: (name) => compile(`return delete ${name}`)(),
+    delete: (name) => compile(`() => delete ${name}`)(),
   };
 }

@@ -1,10 +1,16 @@
 import fc from 'fast-check';
-import type { Example } from '../resume/world.ts';
+
+/** A function as text. */
+export interface LanguageProgram {
+  /** An expression. */
+  readonly fn: string;
+  readonly sloppy: boolean;
+}
 
 /**
- * Functions over all areas of the language, as text: three numbers `a`, `b`, `c`, an array `xs`, an object `o`
- * whose accessors log, and helpers that log what happens to them. What a program does is its log, its result
- * and its arguments afterwards.
+ * Functions over all areas of the language: three numbers `a`, `b`, `c`, an array `xs`, an object `o`
+ * whose accessors log, a Proxy `w` that logs every access, and helpers that log what happens to them. What a program
+ * does is its log, its result and its arguments afterwards, once all promises have had their turns.
  */
 interface Parts {
   expression: string;
@@ -13,6 +19,7 @@ interface Parts {
   statement: string;
   block: string;
   generatorBody: string;
+  asyncBody: string;
 }
 
 const name = fc.constantFrom('a', 'b', 'c');
@@ -31,6 +38,10 @@ const simple = fc.oneof(
     '2n',
     'o.p',
     'o.q',
+    'w.p',
+    'w?.[b]',
+    'arguments.length',
+    'arguments[1]',
   ),
   fc.constantFrom('this', 'new.target', 'typeof missing', 'xs?.[b]', 'o.none?.deep.er', 'void 0'),
   fc.constantFrom('/x(y)?/g.test("axy")', '[, 1].length', '({ a, b }).a', 'delete o.p'),
@@ -39,13 +50,16 @@ const simple = fc.oneof(
 const operator = fc.constantFrom('+', '-', '*', '<', '===', '!=', '%', '|', '>>>', '**', ',');
 const assignment = fc.constantFrom('=', '+=', '-=', '??=', '&&=', '||=', '<<=');
 
+const depthIdentifier = fc.createDepthIdentifier();
+
 const { statement } = fc.letrec<Parts>((tie) => {
   const part = (key: keyof Parts) => tie(key) as fc.Arbitrary<string>;
   const [e, p, s, b] = [part('expression'), part('pattern'), part('statement'), part('block')];
-  const [target, g] = [part('target'), part('generatorBody')];
+  const [target, g, y] = [part('target'), part('generatorBody'), part('asyncBody')];
   const text = (strings: TemplateStringsArray, ...holes: fc.Arbitrary<string>[]) =>
     fc.tuple(...holes).map((values) => String.raw({ raw: strings }, ...values));
-  const one = { depthSize: 'small', withCrossShrink: true } as const;
+  // One depth for all: at its end only the first way of each list is taken, which is a simple one.
+  const one = { depthIdentifier, maxDepth: 5, depthSize: 'small', withCrossShrink: true } as const;
   return {
     expression: fc.oneof(
       one,
@@ -73,7 +87,14 @@ const { statement } = fc.letrec<Parts>((tie) => {
       text`o.m?.(${e})`,
       text`tag\`x\${${e}}y\${${e}}\``,
       text`\`<\${t(${e})}>\``,
-      text`(${e} in o)`,
+      text`(${e} in ${fc.constantFrom('o', 'w')})`,
+      text`tag\`\${t(${e})}\\n\${tag}\``,
+      text`o?.m?.(${e})?.[${e}]`,
+      text`boom(${e})`,
+      text`Object.keys({ ...w, [t("z")]: ${e} }).length`,
+      text`(function (x, y) { x = ${e}; t(arguments[0]); arguments[1] = ${e}; ${s} return [y, arguments.length, delete arguments[0], x]; })(${e}, ${e})`,
+      text`new (class C { #a = ${e}; static #s = t(${e}); #m(x) { return [this.#a, x]; } get #g() { t("get"); return this.#a; } set #g(v) { t("set"); this.#a = v; } static has(x) { return #a in x; } run() { this.#g ??= ${e}; this.#g += 1; [this.#a = 1] = [${e}]; return [this.#m(${e}), this?.#a, o.none?.#a, C.has(this), C.has(o), C.#s, delete this.b]; } })().run()`,
+      text`new (class extends Base { get value() { t("read"); return ${e}; } set value(x) { t("write"); ${s} } static [t("f")] = ${e}; m() { super.own = ${e}; return [super.own, super.m?.(${e}), this.own, (() => super.toString === {}.toString)()]; } })(${e}).m()`,
       text`(${e} instanceof Base)`,
       text`new Base(${e}).value`,
       text`[...(function* () { ${g} })()].length`,
@@ -85,6 +106,7 @@ const { statement } = fc.letrec<Parts>((tie) => {
       one,
       name,
       fc.constantFrom('o.p', 'o.q', 'xs[0]', 'xs[xs.length]', 'o[t("p")]', 'xs.length'),
+      fc.constantFrom('w.p', 'w[t("n")]', 'arguments[0]', '[t(xs)][0].x'),
     ),
     pattern: fc.oneof(
       one,
@@ -92,6 +114,8 @@ const { statement } = fc.letrec<Parts>((tie) => {
       text`[, ${target} = t(${e}), ...${name}]`,
       text`{ p: ${target}, [t("q")]: ${name} = ${e} }`,
       text`{ a: ${target} = ${e}, ...${name} }`,
+      text`{ none: ${target} = boom(${e}), [t("p")]: ${target} }`,
+      text`[${target} = boom(${e}), [${name}] = it(1), ...[${target}, ...${name}]]`,
       text`[[${name}] = [${e}], { length: ${target} } = "xy"]`,
     ),
     block: fc.array(s, { maxLength: 3 }).map((list) => `{ ${list.join(' ')} }`),
@@ -106,13 +130,41 @@ const { statement } = fc.letrec<Parts>((tie) => {
           text`for (const x of it(3)) { if (x > 1) break; yield x; }`,
           text`if (${e}) return ${e};`,
           text`${name} = yield;`,
+          text`try { yield ${e}; } finally { t(yield ${e}); ${s} }`,
+          text`try { ${s} return ${e}; } finally { if (t(yield 7)) { ${s} } }`,
+          text`for (const x of it(2)) { try { t(yield x); } finally { t("each"); } }`,
         ),
         { maxLength: 3 },
       )
       .map((list) => list.join(' ')),
+    asyncBody: fc
+      .array(
+        fc.oneof(
+          one,
+          text`t(await ${name});`,
+          text`t(await ${e});`,
+          text`await null; ${s}`,
+          text`for await (const x of it(2)) { t(x); ${s} }`,
+          text`for await (const x of (async function* () { try { yield ${e}; await null; ${g} yield later(${e}); } finally { t(await "end"); } })()) { if (x === ${e}) break; t(x); }`,
+          text`try { t(await fails(${e})); } catch (error) { t(kind(error)); ${s} } finally { await null; t("left"); }`,
+          text`if (await ${e}) return later(${e});`,
+          text`const [d = await later(${e}), ...r] = it(2); t([d, ...r].length);`,
+          text`t(await Promise.all([later(${e}), (async () => { ${s} return this; })()]).then((all) => all.length));`,
+        ),
+        { maxLength: 3 },
+      )
+      .map((list) => `{ ${list.join(' } { ')} }`),
     statement: fc.oneof(
       one,
       text`;(${e});`,
+      text`(async (x = ${e}) => { ${y} return ${e}; })().then(t, (error) => t(kind(error)));`,
+      text`(async function (x) { ${y} return arguments.length; })(${e}).then(t, (error) => t(kind(error)));`,
+      text`drain((async function* () { ${y} yield ${e}; try { yield later(${e}); } finally { t("closed"); } })(), ${e});`,
+      text`l4: try ${b} finally { switch (${e}) { case 1: break l4; case ${e}: { ${s} } default: l5: for (;;) { if (${e}) break l5; break l4; } } }`,
+      text`switch (${e}) { case t(1): l6: { try { ${s} break l6; } finally ${b} } default: let z = ${e}; t((() => z)()); case 2: function late() { return z; } }`,
+      text`for (const k in w) { t(k); if (${e}) delete w.p; }`,
+      text`for (const { length: n = boom(${e}) } of ["ab", ${e}]) { t(n); ${b} }`,
+      text`try { (${p} = w); } catch (error) { t(kind(error)); }`,
       text`t(${e});`,
       text`(${target} ${assignment} ${e});`,
       text`if (${e}) ${b} else ${b}`,
@@ -153,8 +205,9 @@ const { statement } = fc.letrec<Parts>((tie) => {
   };
 });
 
-const env = `
-  const t = (x) => { if (log.length < 80) log.push(typeof x === 'function' ? 'f' : x); return x; };
+/** What surrounds every program; `log` is given. */
+const environment = `
+  const t = (x) => { if (log.length < 120) log.push(typeof x === 'function' ? 'f' : x); return x; };
   const kind = (error) => error instanceof Error ? error.constructor.name : error;
   const it = (n) => ({
     [Symbol.iterator]() {
@@ -178,18 +231,52 @@ const env = `
   };
   const f = (...all) => t(all.length);
   const tag = (strings, ...values) => t(strings.raw.join('|') + values.length);
-  class Base { constructor(x) { this.value = x; } }`;
+  const boom = (x) => { if (t(x)) throw new RangeError('boom'); return x; };
+  const later = async (x) => { await null; t('later'); await null; return x; };
+  const fails = async (x) => { await null; if (x) throw new RangeError('late'); return x; };
+  const drain = async (g, way) => {
+    try {
+      t((await g.next(1)).done);
+      t((await (way ? g.return(later(2)) : g.throw(new RangeError('in')))).done);
+      for await (const x of g) t(x);
+    } catch (error) { t(kind(error)); }
+  };
+  const watch = (object) => new Proxy(object, new Proxy({}, { get: (_, trap) => (...args) => {
+    t(trap + (typeof args[1] === 'string' ? args[1] : ''));
+    return Reflect[trap](...args);
+  } }));
+  class Base { constructor(x) { this.value = x; } }
+  const o = () => ({ get p() { return t('p'); }, set p(v) { t(typeof v); }, q: 2, 1: (x) => t(x), m(x) { return t(x); } });
+  const w = () => watch({ p: 1, n: null, a: [1, 2], q: { r: 1 } });
+  const calls = [() => [1, 2, 3, [4, 5], o(), w()], () => [0, 'x', null, [], o(), w()]];`;
 
-/** `o` is made anew for each call. */
-const makeO = `{ get p() { return t('p'); }, set p(v) { t(typeof v); }, q: 2, 1: (x) => t(x), m(x) { return t(x); } }`;
+/** The names that programs use. */
+export const surroundings = [
+  't',
+  'kind',
+  'it',
+  'drive',
+  'f',
+  'tag',
+  'boom',
+  'later',
+  'fails',
+  'drain',
+  'Base',
+] as const;
 
-export const languagePrograms: fc.Arbitrary<Example> = fc
+/** A world that no program has touched: its names, its log, and the argument lists that a program is called with. */
+export const makeWorld = new Function(
+  `"use strict"; const log = []; ${environment} return { names: { ${surroundings} }, log, calls };`,
+) as () => {
+  readonly names: Readonly<Record<string, unknown>>;
+  readonly log: readonly unknown[];
+  readonly calls: readonly (() => unknown[])[];
+};
+
+export const languagePrograms: fc.Arbitrary<LanguageProgram> = fc
   .tuple(fc.array(statement, { minLength: 1, maxLength: 6 }), fc.boolean())
   .map(([lines, sloppy]) => ({
-    name: 'generated',
-    fn: `function (a, b, c, xs, o) { const fs = []; ${lines.join('\n')} return [a, b, c, xs]; }`,
-    env,
-    calls: [`1, 2, 3, [4, 5], ${makeO}`, `0, "x", null, [], ${makeO}`],
-    self: '({ self: true })',
+    fn: `function (a, b, c, xs, o, w) { const fs = []; ${lines.join('\n')} return [a, b, c, xs]; }`,
     sloppy,
   }));

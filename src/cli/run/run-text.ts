@@ -1,5 +1,5 @@
 import { Script } from 'node:vm';
-import { type Options, type Program, parse } from 'acorn';
+import type { Options, Program } from 'acorn';
 import { hoistedFunctions } from '../../2-lower/block-functions.ts';
 import { scriptLexicals, varNames } from '../../2-lower/declarations.ts';
 import { isLowerRefusal, type LowerRefusal, lowerScript } from '../../2-lower/lower.ts';
@@ -7,6 +7,7 @@ import { declaredFunction } from '../../2-lower/nodes.ts';
 import type { Code, SourceText } from '../../bytecode/code.ts';
 import { verify } from '../../bytecode/verify.ts';
 import type { Execution } from '../../resume/machine.ts';
+import { parse } from '../../syntax/parse.ts';
 import type { Realm, ScriptNames } from './realm.ts';
 
 /** Why the engine itself runs a script. */

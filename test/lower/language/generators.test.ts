@@ -111,6 +111,8 @@ sameAsNative(
       try { await g(5).next(); } catch (e) { log(e); }`,
     'parameters throw at once':
       'async function* g(x = (() => { throw new Error("p"); })()) {} try { g(); } catch (e) { log("thrown", e); } const it = (async function* () {})(); return [Object.prototype.toString.call(it), await it.next()];',
+    'a regular expression is yielded':
+      'const it = (async function* () { try { yield /x(y)?/g.test("axy"); } finally { yield /z/; } })(); log(await it.next()); return String((await it.next()).value);',
     'for await inside, left by return': `
       async function* source() { try { yield 1; yield 2; } finally { log('closed'); await null; log('really'); } }
       async function* g() { for await (const x of source()) yield x * 10; } for await (const x of g()) { log(x); break; }

@@ -70,6 +70,9 @@ sameAsNative('names that a script declares', {
     let f = () => {}, g = function () {}, { h = () => {} } = {}, [i = class {}] = []; const j = class {}; class K {} print(f.name, g.name, h.name, i.name, j.name, K.name, K.toString());`,
   'may be those of sloppy code':
     'let yield = 1, async = 2, let_ = 3, await = 4; print(yield + async + let_ + await); var of = 5; print(of);',
+  'may be `arguments`': `
+    print(typeof arguments); var arguments = 1; print((() => arguments)(), globalThis.arguments); let escape; print(typeof escape); (function () { print(arguments.length); })(1, 2);
+    class C { x = () => (() => globalThis.arguments)(); } print(new C().x());`,
   'collide with what is there': 'print("never"); let undefined = 1;',
   'collide with functions that cannot be declared': 'print("never"); function NaN() {}',
   'strict scripts': `"use strict"; let x = 1; function f() { return [this, x]; } print(f().length, typeof f()[0]); try { missing = 1; } catch (e) { print(e); } try { undefined = 1; } catch (e) { print(e.name); } { function block() {} } print(typeof block);`,
