@@ -50,6 +50,8 @@ const simple = fc.oneof(
 const operator = fc.constantFrom('+', '-', '*', '<', '===', '!=', '%', '|', '>>>', '**', ',');
 const assignment = fc.constantFrom('=', '+=', '-=', '??=', '&&=', '||=', '<<=');
 
+/** Long runs make larger programs. */
+const maxDepth = process.env['GENERATED_RUNS'] ? 5 : 3;
 const depthIdentifier = fc.createDepthIdentifier();
 
 const { statement } = fc.letrec<Parts>((tie) => {
@@ -59,7 +61,7 @@ const { statement } = fc.letrec<Parts>((tie) => {
   const text = (strings: TemplateStringsArray, ...holes: fc.Arbitrary<string>[]) =>
     fc.tuple(...holes).map((values) => String.raw({ raw: strings }, ...values));
   // One depth for all: at its end only the first way of each list is taken, which is a simple one.
-  const one = { depthIdentifier, maxDepth: 5, depthSize: 'small', withCrossShrink: true } as const;
+  const one = { depthIdentifier, maxDepth, depthSize: 'small', withCrossShrink: true } as const;
   return {
     expression: fc.oneof(
       one,
