@@ -61,7 +61,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { settled } from './choices.ts';
 import { constantOf } from './facts.ts';
-import { scalarOperand } from './graph-control/scalars.ts';
+import { rowsAt, scalarOperands } from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
 import { numberOperand } from './numbers.ts';
 import { plainEntries } from './properties.ts';
@@ -218,8 +218,11 @@ export function callApi(
   const shapes = decideShapes.has(fn);
   // Only methods of tensors have a `this`.
   const self = receiver.kind === 'tensor' ? apiValue(t, receiver, shapes) : undefined;
+  const rows = rowsAt(t, fn, receiver, args);
+  if (rows) return rows;
+  if (self instanceof Tensor && fn.name.endsWith('_')) t.control.copied.expectNone(t.builder, self);
   const symbols = takesSymbols.has(fn);
-  const values = withScalars(t, self, args).map((arg) =>
+  const values = scalarOperands(t, fn, self, args).map((arg) =>
     arg.kind === 'symbolic' ? numberOperand(t, arg, { symbols, shapes }) : apiValue(t, arg, shapes),
   );
   if (creators.has(fn)) t.guardDevice();
@@ -236,14 +239,6 @@ export function callApi(
     }
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
   }
-}
-
-/** Numbers of the program meet a tensor as tensors of its dtype, which is what a host number becomes. */
-function withScalars(t: Tracer, self: unknown, args: readonly Variable[]): readonly Variable[] {
-  if (!args.some((arg) => arg.kind === 'scalar')) return args;
-  const operands = [self, ...args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : null))];
-  const tensor = operands.find((each): each is Tensor => each instanceof Tensor);
-  return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
 }
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */

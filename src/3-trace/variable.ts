@@ -1,3 +1,4 @@
+import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
@@ -71,6 +72,8 @@ export interface ScalarVariable {
   readonly type: 'number' | 'boolean';
   /** One element, no dimensions. */
   readonly tensor: Tensor;
+  /** Where the number was read, or one that it is made of. */
+  readonly at?: UserPosition | undefined;
   /** Of a truth value that says which option was chosen: those for which it is true. */
   readonly tells?: { readonly selector: Selector; readonly holds: readonly boolean[] };
 }

@@ -3,6 +3,7 @@ import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Variable } from '../variable.ts';
+import { CopiedViews } from './copied-views.ts';
 import type { PathEnd } from './path.ts';
 
 /**
@@ -67,6 +68,7 @@ interface Path {
 export class GraphControl {
   readonly policy: ControlPolicy;
   readonly plans: LoopPlans;
+  readonly copied = new CopiedViews();
   readonly #loops: ActiveLoop[] = [];
   readonly #paths: Path[] = [];
   /** The head of a loop is being followed: a decision that may leave the loop ends it. */

@@ -25,7 +25,8 @@ import { known, type ScalarVariable, type TensorVariable, type Variable } from '
 export function readScalar(t: Tracer, variable: TensorVariable): ScalarVariable {
   const x = t.use(variable);
   if (x.size !== 1) throw new GraphBreak('op-error', 'itemSync() of several elements');
-  return { kind: 'scalar', type: 'number', tensor: run(t, () => reshape(x, [])) };
+  const tensor = run(t, () => reshape(x, []));
+  return { kind: 'scalar', type: 'number', tensor, at: t.position() };
 }
 
 function run(t: Tracer, body: () => Tensor): Tensor {
@@ -98,7 +99,13 @@ export function scalarBinary(
   a: Variable,
   b: Variable,
 ): Variable | undefined {
-  if (a.kind !== 'scalar' && b.kind !== 'scalar') return undefined;
+  const scalar = a.kind === 'scalar' ? a : b;
+  if (scalar.kind !== 'scalar') return undefined;
+  const result = combined(t, operator, a, b);
+  return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
+}
+
+function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {
   const strict = operator === '===' || operator === '!==';
   if (isEquality(operator)) {
     const [left, right] = [typeOfScalar(t, a), typeOfScalar(t, b)];
