@@ -52,7 +52,7 @@ import * as statistics from '../../runtime/ops/statistics.ts';
 import * as triangles from '../../runtime/ops/triangles.ts';
 import * as views from '../../runtime/ops/views.ts';
 import * as windows from '../../runtime/ops/windows.ts';
-import { RecordedWriteInPlace } from '../../runtime/program/builder.ts';
+import { RecordedWriteInPlace, WriteOutOfRegion } from '../../runtime/program/builder.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -61,7 +61,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { settled } from './choices.ts';
 import { constantOf } from './facts.ts';
-import { rowsAt, scalarOperands } from './graph-control/scalar-arguments.ts';
+import { decidesShape, rowsAt, scalarOperands } from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
 import { numberOperand } from './numbers.ts';
 import { plainEntries } from './properties.ts';
@@ -234,6 +234,9 @@ export function callApi(
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
     if (error instanceof RecordedWriteInPlace) throw new GraphBreak('in-place', error.op);
+    if (error instanceof WriteOutOfRegion) {
+      throw new GraphBreak('in-place', `${error.op} of a tensor from outside a branch or loop`);
+    }
     if (error instanceof dataDependent.ShapeDependsOnData) {
       throw new GraphBreak('data-read', error.op);
     }
@@ -245,6 +248,7 @@ export function callApi(
 function apiValue(t: Tracer, given: Variable, shapes: boolean): unknown {
   const variable = settled(given);
   if (variable.kind === 'tensor') return t.use(variable);
+  if (variable.kind === 'scalar') throw decidesShape('a function of tensors', variable);
   if (variable.kind === 'symbolic') return numberOperand(t, variable, { symbols: false, shapes });
   if (variable.kind === 'constant') return constantOf(t, variable);
   const array = asArray(t, variable);

@@ -133,10 +133,10 @@ export function programFrom(seed: number): readonly Node[] {
     );
   };
   const block = (place: Place): readonly Node[] =>
-    Array.from({ length: 1 + below(3) }, () => statement(place));
+    Array.from({ length: 1 + below(2) }, () => statement(place));
   const statement = (place: Place): Node => {
     const deeper = { ...place, depth: place.depth + 1 };
-    const choices = place.depth < 3 ? 12 : 5;
+    const choices = place.depth < 2 ? 12 : 5;
     switch (below(choices)) {
       case 5:
       case 6:
@@ -173,7 +173,7 @@ export function programFrom(seed: number): readonly Node[] {
         return assignment(place);
     }
   };
-  return Array.from({ length: 2 + below(4) }, () =>
+  return Array.from({ length: 2 + below(3) }, () =>
     statement({ depth: 0, looped: false, hosted: false }),
   );
 }

@@ -125,7 +125,9 @@ type Met = ChoiceMet['choice'];
 
 function expectShallow(t: Tracer): void {
   if (t.control.depth < maxNesting) return;
-  throw new GraphBreak('control-flow', `${maxNesting} decisions inside one another`);
+  const { unrolledBecause: why } = t.control.plans;
+  const loop = why === null ? '' : `; a loop is followed turn by turn, since ${why}`;
+  throw new GraphBreak('control-flow', `${maxNesting} decisions inside one another${loop}`);
 }
 
 /** Brings the trace to the end of what was followed. Answers the pc; a return or a path's end is noted. */

@@ -6,6 +6,7 @@ import { assertOp, condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { EagerlyRefused } from '../autograd/refused.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, known, type ScalarVariable, type Variable } from '../variable.ts';
@@ -70,8 +71,11 @@ export function isProtected({ closure, pc }: TraceFrame): boolean {
   return protectionAt(closure.code, pc) !== undefined;
 }
 
+/** By the code, or by an op that refuses what it would get there. */
 function isThrow(error: unknown): boolean {
-  return error instanceof GraphBreak && error.reason === 'throw';
+  if (error instanceof EagerlyRefused) return true;
+  if (!(error instanceof GraphBreak)) return false;
+  return error.reason === 'throw' || (error.reason === 'op-error' && error.cause instanceof Error);
 }
 
 function whichOf({ end }: Way): Variable {

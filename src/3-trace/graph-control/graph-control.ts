@@ -21,6 +21,9 @@ export class LoopPlans {
   readonly #plans = new Map<Code, Map<Pc, LoopPlan>>();
   readonly #breaks = new Map<Code, Set<Pc>>();
 
+  /** Why the last loop that could not be one is followed turn by turn. */
+  unrolledBecause: string | null = null;
+
   get isEmpty(): boolean {
     return this.#plans.size === 0;
   }
@@ -30,7 +33,8 @@ export class LoopPlans {
   }
 
   /** The function is traced again from its start. */
-  choose(code: Code, { header }: Loop, plan: LoopPlan): never {
+  choose(code: Code, { header }: Loop, plan: LoopPlan, why = ''): never {
+    if (why) this.unrolledBecause = why;
     const plans = this.#plans.get(code) ?? new Map<Pc, LoopPlan>();
     this.#plans.set(code, plans.set(header, plan));
     throw new TraceAgain();

@@ -46,7 +46,7 @@ export function scalarOperands(
   return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
 }
 
-function decidesShape(name: string, { at }: ScalarVariable): GraphBreak {
+export function decidesShape(name: string, { at }: ScalarVariable): GraphBreak {
   const read = at ? ` (read at ${formatPosition(at)})` : '';
   return new GraphBreak(
     'control-flow',

@@ -102,7 +102,7 @@ export class Unifier {
     const [first] = present;
     if (!first) return () => known(undefined);
     // What two ways have in common they both found, unless only one of them counts.
-    const shared = present.length === ways.length || !isRegionValue(first);
+    const shared = present.length === ways.length || !this.#isMadeOnWay(first);
     if (shared && present.every((way) => isSame(t, way, first))) return () => first;
     const classes = new Set(present.flatMap((way) => optionsOf(way).map(this.#classOf)));
     if (classes.size > 1 || present.some((way) => way.kind === 'choice')) {
@@ -112,6 +112,25 @@ export class Unifier {
     if (!kind) return this.#addStructure(ways, first);
     const index = this.leaves.push({ kind, values: ways as Leaf['values'] }) - 1;
     return (joined) => joined[index]!;
+  }
+
+  /** What a way computed or made belongs to it, and must be handed out. */
+  #isMadeOnWay(variable: Variable): boolean {
+    switch (variable.kind) {
+      case 'scalar':
+      case 'choice':
+        return true;
+      case 'tensor':
+        return variable.source === null;
+      case 'newArray':
+      case 'newObject':
+      case 'newCollection':
+      case 'closure':
+      case 'cell':
+        return !this.#isOld(variable);
+      default:
+        return false;
+    }
   }
 
   readonly #classOf = (variable: Variable): string => classOf(this.#t, variable, this.#isOld);
@@ -270,12 +289,6 @@ export class Unifier {
 
 function optionsOf(variable: Variable): readonly Variable[] {
   return variable.kind === 'choice' ? variable.options : [variable];
-}
-
-/** A result of an op belongs to the way that computed it, and must be handed out. */
-function isRegionValue(variable: Variable): boolean {
-  if (variable.kind === 'scalar' || variable.kind === 'choice') return true;
-  return variable.kind === 'tensor' && !variable.source;
 }
 
 export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
