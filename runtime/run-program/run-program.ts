@@ -10,7 +10,7 @@ import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
 import { type Scope, ScopePool, type Slot } from './scope.ts';
-import { joinShared } from './shared-outputs.ts';
+import { joinShared, viewsApart } from './shared-outputs.ts';
 
 const noNumbers: readonly number[] = [];
 
@@ -28,6 +28,8 @@ export class Subgraph {
   /** Outputs that lead to the node. */
   readonly #differentiable: number;
   readonly #span: SpanStart;
+  /** Per output: it shares memory without being a view. */
+  readonly #apart: readonly boolean[];
 
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
@@ -40,6 +42,7 @@ export class Subgraph {
     this.#forward = new Executable(planned.forward, planned.values);
     const [first] = planned.forward.steps;
     this.#span = { kind: 'program', name: 'run_program', device: 'host', at: first?.op.at };
+    this.#apart = viewsApart(planned.forward);
     const unused = new Set(planned.forward.unusedInputs);
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
     this.#differentiable = planned.backward?.gradOutputs.filter((id) => id !== null).length ?? 0;
@@ -73,7 +76,7 @@ export class Subgraph {
       for (const id of forward.freesAtEnd) slots[id]!.release();
       if (backward && gradEnabled()) this.#record(scope, inputs, outputs);
       else this.scopes.giveBack(scope);
-      joinShared(inputs, outputs);
+      joinShared(inputs, outputs, this.#apart);
       return outputs;
     } catch (error) {
       this.scopes.giveBack(scope);

@@ -125,7 +125,8 @@ class GraphReader {
       inputs: this.#ids(field.get('inputs')),
       outputs,
       attrs: this.#attrs(field.get('attrs')),
-      recordsGrad: false,
+      // What was made without gradients is not told apart in a file, but for aliases.
+      recordsGrad: true,
       at: readPosition(field.get('at')),
       ...(regions.length > 0 && { regions: regions.map(regionOf) }),
     };
