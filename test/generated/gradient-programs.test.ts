@@ -12,13 +12,20 @@ import {
 } from './gradient-programs.ts';
 import { runs } from './runs.ts';
 
+/** Differences by design: what a message must say. */
+const known = [
+  // Handles that nobody uses any more stand in the way eagerly, until they are collected.
+  ['memory that several tensors show'],
+  // All results of a graph are one node: a backward from one, made natively, uses up the others.
+  ['"roots": "AutogradError"', 'into a graph from outside'],
+];
+
 function check(program: GradientProgram): void {
   const make = new Function(...worldNames, worldText(program))(lib, values, weights) as () => World;
   try {
     compareWorlds(make, 3, { drops: true });
   } catch (error) {
-    // Handles that nobody uses any more stand in the way eagerly, until they are collected.
-    if (!String(error).includes('memory that several tensors show')) throw error;
+    if (!known.some((each) => each.every((part) => String(error).includes(part)))) throw error;
   }
 }
 
