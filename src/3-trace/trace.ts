@@ -120,6 +120,7 @@ function traceOnce(
     program,
     makes: reconstruction.makes,
     effects,
+    unrolled: plans.unrolled,
     randomNumbers: tracer.random.count,
     outcome,
     reads: reconstruction.reads(),
@@ -155,6 +156,7 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
     program: { values: [], inputs: [], ops: [], outputs: [] },
     makes: [],
     effects: [],
+    unrolled: [],
     randomNumbers: 0,
     outcome: {
       kind: 'break',

@@ -7,8 +7,87 @@ export function diagnosticsPage(): string {
     const note = limitation ? ' tostatic could trace it, and does not yet.' : '';
     return `## \`${id}\`\n\n${explanation}${note}\n\n**Remedy:** ${hint}\n`;
   });
-  return `${header}\n${entries.join('\n')}`;
+  const errors = Object.entries(errorClasses).map(([name, { when, remedy }]) => {
+    return `| \`${name}\` | ${when} | ${remedy} |`;
+  });
+  return `${header}\n${entries.join('\n')}\n${errorsHeader}${errors.join('\n')}\n`;
 }
+
+/** Every class of error that leaves this package, by name. */
+export const errorClasses: Readonly<
+  Record<string, { readonly when: string; readonly remedy: string }>
+> = {
+  ShapeError: {
+    when: 'Shapes that an operation, or an `inputSpec`, does not take.',
+    remedy: 'Reshape, transpose or pad the operand that is named.',
+  },
+  DTypeError: {
+    when: 'A dtype that an operation, or an `inputSpec`, does not take.',
+    remedy: 'Convert with `to()`.',
+  },
+  DeviceError: {
+    when: 'A device that is missing, that is mixed with another, or that can not do what was asked.',
+    remedy: 'Move tensors with `to()`, or choose another device.',
+  },
+  DisposedError: {
+    when: 'A tensor whose memory was given back is used.',
+    remedy: 'Dispose of it after its last use, or return it from `tidy()`.',
+  },
+  AutogradError: {
+    when: 'A gradient that can not be had: a second backward, a changed saved value, no graph.',
+    remedy: '`retainGraph`, `clone()`, or the form without underscore, as the message says.',
+  },
+  OutOfMemoryError: {
+    when: 'The device has no more memory.',
+    remedy: 'Smaller batches, `checkpoint()`, or `dispose()` of what is not needed.',
+  },
+  DataError: {
+    when: 'A file that is missing, damaged, of another version or of another kind.',
+    remedy: 'Save or download it again.',
+  },
+  ArgumentError: {
+    when: 'An argument outside of its range that is none of the above.',
+    remedy: 'Pass what the message expects.',
+  },
+  CaptureError: {
+    when: "A function that can not be captured under `fallback: 'error'`, or can not be saved.",
+    remedy: 'Rewrite the part that is named, or allow the fallback.',
+  },
+  FullGraphError: {
+    when: 'A function that is to be one program and is not: one of the reasons above.',
+    remedy: 'That of the reason; its record is `error.record`.',
+  },
+  FailedCheck: {
+    when: 'A check of yours (`if (bad) throw …`) fails in a loaded program, which has no code to throw your error.',
+    remedy: 'Pass values for which the function does not throw.',
+  },
+  RecordedWriteInPlace: {
+    when: 'A write in place that gradients flow through, while a program is built.',
+    remedy: 'Use the form without underscore.',
+  },
+  WriteOutOfRegion: {
+    when: 'A branch or loop of a program writes to a tensor from outside.',
+    remedy: 'Use the form without underscore and carry the result.',
+  },
+  ShapeDependsOnData: {
+    when: 'The size of a result depends on values (`nonzero()`), while a program is built.',
+    remedy: 'Call it after the captured function, or use a mask.',
+  },
+  InvariantError: {
+    when: 'A mistake of tostatic itself.',
+    remedy:
+      'Report it with the message; without `fullGraph` and `strict` that part runs as ordinary JavaScript.',
+  },
+};
+
+const errorsHeader = `# Classes of errors
+
+All but the last are \`TostaticError\`s: they say what was given, what is expected, where in your file, and what to do, as text and as properties. What your own code throws keeps its type and
+its fields; while a function is made into one program its message gets your lines with \`<--- HERE\`.
+
+| class | when | remedy |
+| --- | --- | --- |
+`;
 
 const header = `# What ends a graph
 

@@ -7,6 +7,7 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import type { CapturedStats } from '../stats.ts';
 import { type BreakRecord, breakReasons, isLimitation } from '../traces/graph-break.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
+import { explainDecisions } from './decisions.ts';
 
 /** What became of a captured function, for a person: subgraphs with guards and memory, breaks, fallbacks. */
 export function explain(
@@ -22,11 +23,16 @@ export function explain(
       `${plural(graphs, 'subgraph')} with ${plural(ops, 'op')}, ${plural(breaks.length, 'graph break')}`,
     ...(all > 0 ? [`kernels: ${kernels.static} of ${all} in subgraphs (${share} %)`] : []),
     ...parts.flatMap((part, index) => explainPart(part, index)),
+    ...titled('decisions on values of the program:', explainDecisions(parts, breaks)),
     ...breaks.flatMap(explainBreak),
     ...fallbacks.map(({ why, at }) => `runs as ordinary JavaScript: ${why}${at ? place(at) : ''}`),
     ...(stats.coExecution ? [explainCoExecution(stats.coExecution)] : []),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function titled(title: string, lines: readonly string[]): string[] {
+  return lines.length > 0 ? [title, ...lines] : [];
 }
 
 function explainCoExecution({ recorded, matched, runs, divergences }: CallTraceCounts): string {

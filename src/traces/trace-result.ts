@@ -1,3 +1,4 @@
+import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
@@ -169,6 +170,12 @@ export interface Resized {
   readonly at: (frames: readonly Frame[]) => TraceResult | null;
 }
 
+/** A loop that a value of the program may end, and that is no loop of the program. */
+export interface UnrolledLoop {
+  readonly at: UserPosition | undefined;
+  readonly why: string;
+}
+
 /** What the tracer found out about the code from one entry point on. */
 export interface TraceResult {
   readonly guards: readonly Guard[];
@@ -189,6 +196,7 @@ export interface TraceResult {
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];
+  readonly unrolled: readonly UnrolledLoop[];
   /** How many numbers a run draws from the stream. */
   readonly randomNumbers: number;
   readonly outcome: Outcome;

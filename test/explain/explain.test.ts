@@ -32,6 +32,32 @@ describe('explain/explain', () => {
     expect(text).toContain('hint: Remove the call.');
   });
 
+  it('shows what became of each decision on a value of the program, and why', () => {
+    const decides = (x: Tensor) => {
+      if (x.isnan().any().itemSync()) throw new RangeError('no number');
+      let y = x.sum().itemSync() > 0 ? x.mul(2) : x.exp();
+      while (y.sum().itemSync() < 20) y = y.mul(2);
+      const rows: Tensor[] = [];
+      for (let i = 0; i < 3; i++) {
+        if (y.sum().itemSync() > 100) return [y];
+        rows.push(y);
+      }
+      return y.max().itemSync() > 10 ? rows : [y];
+    };
+    const f = toStatic(decides, { capture: 'auto' });
+    f(ones([2]));
+    const [, text = ''] = f.explain().split('decisions on values of the program:\n');
+    const lines = text.split('\n').map((line) => line.replace(/\/\S*\//g, ''));
+    const expected = [
+      /^ {2}check at explain\.test\.ts:37:\d+: an assert: one way does nothing but throw$/,
+      /^ {2}branch at explain\.test\.ts:38:\d+: a cond: both ways come together alike and leave 1 value different$/,
+      /^ {2}loop at explain\.test\.ts:39:\d+: a while: only a run knows its turns, each of which hands on 1 value$/,
+      /^ {2}loop at explain\.test\.ts:41:\d+: unrolled, each exit a branch: /,
+      /^ {2}decision at explain\.test\.ts:4[25]:\d+: a graph break: .* (is|and) /,
+    ];
+    for (const each of expected) expect(lines).toContainEqual(expect.stringMatching(each));
+  });
+
   it('stats() survives a round trip through JSON, with breaks grouped by reason', () => {
     const f = toStatic((x: Tensor) => {
       let y = x;

@@ -1,6 +1,7 @@
 import type { Code } from '../../bytecode/code.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
+import type { UnrolledLoop } from '../../traces/trace-result.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Variable } from '../variable.ts';
 import { CopiedViews } from './copied-views.ts';
@@ -20,6 +21,8 @@ type LoopPlan = 'while' | 'unrolled';
 export class LoopPlans {
   readonly #plans = new Map<Code, Map<Pc, LoopPlan>>();
   readonly #breaks = new Map<Code, Set<Pc>>();
+  /** Loops that are followed turn by turn, and why. */
+  readonly unrolled: UnrolledLoop[] = [];
 
   /** Why the last loop that could not be one is followed turn by turn. */
   unrolledBecause: string | null = null;
@@ -38,6 +41,13 @@ export class LoopPlans {
     const plans = this.#plans.get(code) ?? new Map<Pc, LoopPlan>();
     this.#plans.set(code, plans.set(header, plan));
     throw new TraceAgain();
+  }
+
+  /** It can't be a loop of the program: the function is traced again, and follows it turn by turn. */
+  unroll(code: Code, loop: Loop, why: string): never {
+    const span = code.spans[loop.header];
+    this.unrolled.push({ at: span && code.source.position(span.start), why });
+    return this.choose(code, loop, 'unrolled', why);
   }
 
   /** The call there is to run natively. */

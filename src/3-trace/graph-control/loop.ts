@@ -43,7 +43,7 @@ export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathE
     return convertLoop(t, frame, loop);
   } catch (error) {
     if (!(error instanceof GraphBreak)) throw error;
-    return t.control.plans.choose(frame.closure.code, loop, 'unrolled', error.detail);
+    return t.control.plans.unroll(frame.closure.code, loop, error.detail);
   }
 }
 

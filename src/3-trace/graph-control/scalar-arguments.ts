@@ -75,6 +75,8 @@ export function rowsAt(
   const axis = dim < 0 ? dim + tensor.rank : dim;
   const size = tensor.shape[axis];
   if (size === undefined) throw new GraphBreak('throw', `dimension ${dim} of ${tensor.rank}`);
+  // Places are counted by the size that is here: another one is a trace of its own.
+  t.sizes.fixed = true;
   const isRow = fn === select || fn === methodNamed('select');
   const length = isRow ? 1 : Number(count && constantOf(t, count));
   const at = asNumber(t, place);
