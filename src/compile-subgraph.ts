@@ -12,9 +12,10 @@ import { differentiate } from './4-differentiate/differentiate.ts';
 import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
 import { dropUnreadCopies, eliminateDeadBackward } from './5-optimize/dead-code.ts';
 import { normalize } from './5-optimize/normalize.ts';
+import { chooseSlices } from './5-optimize/slices/choose-slices.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
-import { type PlanRegions, planProgram } from './7-plan/plan.ts';
+import { type PlanRegions, planProgram, roughBytes } from './7-plan/plan.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 
@@ -68,8 +69,14 @@ class SubgraphPlanner {
     this.#memory = memory;
   }
 
+  get #slices(): boolean {
+    const { slices, order, freeAtLastUse } = this.#memory;
+    return slices && order && freeAtLastUse;
+  }
+
   inference(traced: Program, { inputs, donated }: Ownership = {}): SubgraphStages {
-    const chosen = this.#memory.chooseSaved ? chooseSavedInStep(traced) : traced;
+    const saved = this.#memory.chooseSaved ? chooseSavedInStep(traced) : traced;
+    const chosen = this.#slices ? chooseSlices(saved, (p) => roughBytes(p, donated)) : saved;
     const values: TensorMeta[] = [...chosen.values];
     const forward = materializeLayouts(chosen, values);
     verifyProgram(forward);

@@ -86,6 +86,8 @@ export type KernelName =
   | 'standardizeGrad'
   /** (dy, x, stats, weight: shape) → dw */
   | 'standardizeWeightGrad'
+  /** In place: (dw, dy, x, stats, weight: shape) goes on with dw; one weight per element of a group. */
+  | 'addStandardizeWeightGrad'
   /** (x) → the derivative of digamma of attr `order`. */
   | 'polygamma'
   /** (x [.., m, n]) → [sums of singular values, U·Vᵀ]. */
@@ -108,6 +110,8 @@ export type KernelName =
   | 'convTranspose2d'
   /** (a [...,m,k], b [...,k,n]) → [...,m,n]; any strides; leading dimensions equal. */
   | 'matmul'
+  /** In place: (x, a, b) x += a · b; attr `start`: how far along the inner dimension x is. float32. */
+  | 'addMatmul'
   /** (x, w) NCHW; attrs `stride`, `padding`, `dilation` (pairs), `groups`. */
   | 'conv2d'
   /** (dy, w, x: shape) → dx */

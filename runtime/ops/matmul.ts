@@ -52,6 +52,23 @@ const matmulOp: OpRecord = defineOp({
   },
 });
 
+/**
+ * In place: x += a · b, float32 matrices, where x is the product of what comes before along the inner
+ * dimension, `start` entries of it. The bits are those of the whole product when `start` is a multiple of
+ * `productBlock` or smaller than it. Written by the compiler only.
+ */
+defineOp({
+  name: 'addMatmul_',
+  operands: { x: 'data', a: 'data', b: 'data' },
+  infer: ([x, a, b]) => {
+    check(a!, b!);
+    return { dtype: x!.dtype, shape: x!.shape };
+  },
+  kernel: { kind: 'named', name: 'addMatmul' },
+  layout: 'any',
+  inPlace: true,
+});
+
 function isTransposed(x: TensorMeta): boolean {
   return x.strides.at(-2) === 1 && x.strides.at(-1) !== 1;
 }

@@ -65,6 +65,18 @@ const weightGradOp: OpRecord = defineOp({
   kernel: { kind: 'named', name: 'standardizeWeightGrad' },
 });
 
+/**
+ * In place: the gradient of layer normalization's weights, which goes on from the rows before. Its bits
+ * are those of one sum over all rows. Written by the compiler only.
+ */
+defineOp({
+  name: 'addStandardizeWeightGrad_',
+  operands: { dw: 'data', dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
+  infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
+  kernel: { kind: 'named', name: 'addStandardizeWeightGrad' },
+  inPlace: true,
+});
+
 const standardizeOp = defineOp({
   name: 'standardize',
   operands: { x: 'data' },

@@ -9,8 +9,18 @@ import { type ArenaPlan, placeInArena } from './arena/place-in-arena.ts';
 import { enterControl } from './control.ts';
 import { scratchBytesOf } from './op-memory.ts';
 import type { Entering } from './order/memory-graph.ts';
-import { boundOf, orderForMemory } from './order/order.ts';
+import { boundOf, orderForMemory, roughPeak } from './order/order.ts';
 import { bytesOf, type Storage, StorageCount } from './storages.ts';
+
+/** Bytes of a program's inputs, and of the most that is alive beside them in a good order. */
+export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new Set()): number {
+  const { values, inputs } = program;
+  const entering = (id: ValueId) => {
+    return { bytes: bytesOf(values, id), exclusive: donated.has(id) };
+  };
+  const options = { keep: inputs.filter((id) => !donated.has(id)), carried: new Map(), entering };
+  return roughPeak(program, { ...options, reuse: true });
+}
 
 interface PlanOptions {
   /** Values that stay in the scope after the run. */

@@ -13,6 +13,8 @@ export interface MemoryOptions {
   readonly order: boolean;
   /** Of what backward could read, what costs least is kept. Off: what the ops' records name. */
   readonly chooseSaved: boolean;
+  /** Of a whole training step, chains of ops run part by part where that needs less. Needs order. */
+  readonly slices: boolean;
   /** Values that live and die in one run lie in one block, at planned places. Needs freeAtLastUse. */
   readonly arena: boolean;
   /** An input that nobody reads after the call belongs to the program. Off: it lives until the call ends. */
@@ -31,6 +33,7 @@ const allOn: MemoryOptions = {
   freeAtLastUse: true,
   reuse: true,
   order: true,
+  slices: true,
   arena: true,
   donate: true,
   chooseSaved: true,
@@ -48,6 +51,7 @@ const cleaned = {
   ...allOn,
   reuse: false,
   order: false,
+  slices: false,
   arena: false,
   donate: false,
   chooseSaved: false,

@@ -14,6 +14,7 @@ import { indexOf, type KernelFactory } from './kernel.ts';
 import { cpuKernels } from './kernels.ts';
 import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
+import { hasSimd } from './wasm/module-builder.ts';
 import { inFloat32, wideningBytes, widens } from './widening.ts';
 
 function kernelOf(
@@ -31,6 +32,7 @@ class CpuDevice implements Device {
   readonly name = 'cpu';
   readonly kind = 'cpu';
   readonly allocator = new BestFitAllocator('cpu', heap);
+  readonly sumsInBlocks = hasSimd;
 
   elementBytes(dtype: DType): number {
     return dtypes[dtype].bytes;

@@ -2,7 +2,7 @@ import type { KernelName } from '../../ops/kernel-names.ts';
 import { conv2d, conv2dInputGrad, conv2dWeightGrad, convTranspose2d } from './conv.ts';
 import { copy, copyInto, narrowGrad } from './copies.ts';
 import type { KernelFactory } from './kernel.ts';
-import { matmul } from './matmul.ts';
+import { addMatmul, matmul } from './matmul.ts';
 import { adaptiveMaxPool2d, maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
 import { cat, flip, place, placeInto, unfoldGrad } from './rearrange.ts';
@@ -38,7 +38,12 @@ import {
 import { nuclearNorm } from './scalar/singular-values.ts';
 import { cholesky, solveTriangular } from './scalar/triangular.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
-import { standardize, standardizeGrad, standardizeWeightGrad } from './standardize.ts';
+import {
+  addStandardizeWeightGrad,
+  standardize,
+  standardizeGrad,
+  standardizeWeightGrad,
+} from './standardize.ts';
 
 export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   fill,
@@ -67,6 +72,7 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   standardize,
   standardizeGrad,
   standardizeWeightGrad,
+  addStandardizeWeightGrad,
   nuclearNorm,
   inverse,
   solve,
@@ -94,6 +100,7 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   indexAdd,
   sort,
   matmul,
+  addMatmul,
   conv2d,
   conv2dInputGrad,
   conv2dWeightGrad,

@@ -1,13 +1,15 @@
+import { productBlock } from '../../ops/blocks.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
 import { addressOf, type KernelFactory } from './kernel.ts';
 import { collapse } from './loops.ts';
 import { matmul as scalarMatmul } from './scalar/matmul.ts';
 import { panelAAt, panelABytes, panelBAt, panelBBytes } from './scratch.ts';
-import { gemmKernels } from './wasm/gemm-kernels.ts';
+import { gemmKernels, onto } from './wasm/gemm-kernels.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 
 /** Sizes of the blocks: a panel of A stays in the level-2 cache, one of B in the level-1 cache. */
-export const blockK = 256;
+export const blockK = productBlock;
 export const blockM = panelABytes / (blockK * 4);
 export const blockN = panelBBytes / (blockK * 4);
 
@@ -17,21 +19,31 @@ interface Factor {
   readonly columnStep: number;
 }
 
-/** c = a · b for one pair of matrices; c's columns are adjacent. */
+interface Sizes {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  /** Entries of the inner dimension that c has the product of already. */
+  readonly start?: number;
+}
+
+/** c = a · b for one pair of matrices, or c += a · b after a start; c's columns are adjacent. */
 function multiply(
-  sizes: { readonly m: number; readonly n: number; readonly k: number },
+  sizes: Sizes,
   a: Factor,
   b: Factor,
   cRow: number,
 ): (a: number, b: number, c: number) => void {
-  const { m, n, k } = sizes;
+  const { m, n, k, start = 0 } = sizes;
   const { packA, packB, multiplyPanels } = gemmKernels();
   return (aAt, bAt, cAt) => {
     for (let j = 0; j < n; j += blockN) {
       const columns = Math.min(blockN, n - j);
       // An empty sum still writes zeros: one block even if k is 0.
-      for (let p = 0; p === 0 || p < k; p += blockK) {
-        const depth = Math.min(blockK, k - p);
+      for (let p = 0, depth = 0; p === 0 || p < k; p += depth) {
+        const inBlock = (start + p) % blockK;
+        depth = Math.min(blockK - inBlock, k - p);
+        const onTarget = start + p === 0 ? onto.store : inBlock === 0 ? onto.add : onto.goOn;
         const bFrom = bAt + p * b.rowStep + j * b.columnStep;
         packB(panelBAt, bFrom, columns, b.columnStep, b.rowStep, depth);
         for (let i = 0; i < m; i += blockM) {
@@ -39,7 +51,7 @@ function multiply(
           const aFrom = aAt + i * a.rowStep + p * a.columnStep;
           packA(panelAAt, aFrom, rows, a.rowStep, a.columnStep, depth);
           const cTo = cAt + i * cRow + j * 4;
-          multiplyPanels(panelAAt, panelBAt, cTo, rows, columns, depth, cRow, p > 0 ? 1 : 0);
+          multiplyPanels(panelAAt, panelBAt, cTo, rows, columns, depth, cRow, onTarget);
         }
       }
     }
@@ -89,5 +101,21 @@ export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
   return ([left, right], [target]) => {
     const at = [left!, right!, target!].map((operand) => addressOf(operand, 'float32'));
     overBatch(0, at[0]!, at[1]!, at[2]!);
+  };
+};
+
+/** Rank 2, as its op says. */
+export const addMatmul: KernelFactory = ([, a, b], [out], attrs): Launch => {
+  const start = attrs.start as number;
+  const [m, n] = out!.shape as [number, number];
+  const steps = ({ strides: [row, column] }: TensorMeta): Factor => ({
+    rowStep: row! * 4,
+    columnStep: column! * 4,
+  });
+  const k = a!.shape[1]!;
+  const run = multiply({ m, n, k, start }, steps(a!), steps(b!), out!.strides[0]! * 4);
+  return ([, left, right], [target]) => {
+    const [aAt, bAt, cAt] = [left!, right!, target!].map((x) => addressOf(x, 'float32'));
+    run(aAt!, bAt!, cAt!);
   };
 };

@@ -198,3 +198,21 @@ export const standardizeWeightGrad: KernelFactory = (inputs, outputs, attrs) => 
     if (!each) heap.f32.set(totals, to / 4);
   };
 };
+
+/** Layer normalization in float32, as its op says: the rows' shares are added one after the other. */
+export const addStandardizeWeightGrad: KernelFactory = ([, dy, x, stats], [out], attrs) => {
+  expectContiguous(dy!, x!, stats!, out!);
+  const { groups, length } = groupsOf(attrs);
+  const { addWeightGrad } = standardizeKernels();
+  return ([, grad, source, statistics], [target]) => {
+    const gradAt = addressOf(grad!, 'float32');
+    const from = addressOf(source!, 'float32');
+    const statsAt = addressOf(statistics!, 'float32') / 4;
+    const to = addressOf(target!, 'float32');
+    for (let g = 0; g < groups; g++) {
+      const at = g * length * 4;
+      const mean = heap.f32[statsAt + 2 * g]!;
+      addWeightGrad(gradAt + at, from + at, length, to, mean, heap.f32[statsAt + 2 * g + 1]!);
+    }
+  };
+};

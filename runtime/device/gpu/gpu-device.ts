@@ -35,6 +35,7 @@ interface OpKernels {
 export class GpuDevice implements Device {
   readonly name = 'gpu';
   readonly kind = 'gpu';
+  readonly sumsInBlocks = false;
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
   readonly #core: GpuCore;

@@ -21,6 +21,8 @@ export class MetaDevice implements Device {
   readonly name = 'meta';
   readonly kind = 'meta';
   readonly allocator: BestFitAllocator;
+  /** As the CPU, whose memory it counts. */
+  readonly sumsInBlocks = true;
   #next = chunkBytes;
 
   constructor() {

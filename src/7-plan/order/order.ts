@@ -51,6 +51,11 @@ export function boundOf(program: Program, options: GraphOptions): number {
   return search.lowerBound;
 }
 
+/** The lowest peak that a few walks over the program find: enough to compare two programs. */
+export function roughPeak(program: Program, options: GraphOptions): number {
+  return new OrderSearch(memoryGraph(program, options)).rough();
+}
+
 class OrderSearch {
   readonly #graph: MemoryGraph;
   readonly #walk: LiveBytes;
@@ -77,6 +82,11 @@ class OrderSearch {
     this.probe();
     // The source's order is the one that people can follow: it goes only for a lower peak.
     if (this.profile.peak === peak) this.#take(source);
+  }
+
+  rough(): number {
+    this.#tryLists(this.order);
+    return this.profile.peak;
   }
 
   /** Bounds at the ops where most bytes are alive. */

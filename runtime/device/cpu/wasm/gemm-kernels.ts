@@ -15,22 +15,53 @@ export const tileRows = 4;
 export const tileColumns = 8;
 
 /**
- * (aPanels, bPanels, c, m, n, k, cRowBytes, accumulate): c (+)= a · b for one block. Columns of c are
+ * What becomes of c: the sum is stored, or added to it, or begins with it. Only the last rounds as one
+ * longer sum would.
+ */
+export const onto = { store: 0, add: 1, goOn: 2 } as const;
+
+/**
+ * (aPanels, bPanels, c, m, n, k, cRowBytes, onto): c (+)= a · b for one block. Columns of c are
  * adjacent. Tiles at the edges go through a scratch tile.
  */
 function multiplyPanels(f: FunctionBuilder): void {
   const [aPanels, bPanels, c, m, n, k, cRow, accumulate] = [0, 1, 2, 3, 4, 5, 6, 7].map(() =>
     f.param(),
   ) as [Local, Local, Local, Local, Local, Local, Local, Local];
-  const [a, b, rowsLeft, left, to, toRow, whole] = [0, 1, 2, 3, 4, 5, 6].map(() =>
-    f.local('i32'),
-  ) as [Local, Local, Local, Local, Local, Local, Local];
+  const [a, b, rowsLeft, left] = [0, 1, 2, 3].map(() => f.local('i32')) as [
+    Local,
+    Local,
+    Local,
+    Local,
+  ];
   const [b0, b1, scalar] = [0, 1, 2].map(() => f.local('v128')) as [Local, Local, Local];
   const sums = Array.from({ length: tileRows }, () => [f.local('v128'), f.local('v128')] as const);
   const tile = f.local('i32');
 
+  const [to, toRow, whole] = [0, 1, 2].map(() => f.local('i32')) as [Local, Local, Local];
+  const placeTile = () => {
+    const wholeTile = op('i32.ge_s', get(n), i32(tileColumns));
+    f.set(whole, op('i32.and', op('i32.ge_s', get(rowsLeft), i32(tileRows)), wholeTile));
+    f.set(to, op('select', get(tile), i32(tileAt), get(whole)));
+    f.set(toRow, op('select', get(cRow), i32(tileColumns * 4), get(whole)));
+  };
+  const isOnto = (kind: number) => op('i32.eq', get(accumulate), i32(kind));
+
+  const loadTile = () => {
+    f.if(op('i32.eqz', get(whole)), () => copyEdge(fromTarget));
+    const at = f.local('i32', get(to));
+    for (const row of sums) {
+      row.forEach((sum, i) => {
+        f.set(sum, load('v128.load', get(at), i * 16));
+      });
+      f.add(at, get(toRow));
+    }
+  };
+
   const computeTile = () => {
-    for (const row of sums) for (const sum of row) f.set(sum, f32x4(0));
+    f.if(isOnto(onto.goOn), loadTile, () => {
+      for (const row of sums) for (const sum of row) f.set(sum, f32x4(0));
+    });
     f.set(b, get(bPanels));
     f.set(left, get(k));
     f.countDown(left, 1, () => {
@@ -47,11 +78,7 @@ function multiplyPanels(f: FunctionBuilder): void {
   };
 
   const storeTile = () => {
-    const wholeTile = op('i32.ge_s', get(n), i32(tileColumns));
-    f.set(whole, op('i32.and', op('i32.ge_s', get(rowsLeft), i32(tileRows)), wholeTile));
-    f.set(to, op('select', get(tile), i32(tileAt), get(whole)));
-    f.set(toRow, op('select', get(cRow), i32(tileColumns * 4), get(whole)));
-    f.if(op('i32.and', get(whole), get(accumulate)), () => {
+    f.if(op('i32.and', get(whole), isOnto(onto.add)), () => {
       const at = f.local('i32', get(to));
       for (const row of sums) {
         row.forEach((sum, i) => {
@@ -66,16 +93,27 @@ function multiplyPanels(f: FunctionBuilder): void {
       });
       f.add(to, get(toRow));
     }
-    f.if(op('i32.eqz', get(whole)), copyEdge);
+    f.if(op('i32.eqz', get(whole)), () => copyEdge(toTarget));
   };
 
-  const [edgeRows, edgeColumns, from, row] = [0, 1, 2, 3].map(() => f.local('i32')) as [
+  const [edgeRows, edgeColumns, from, edge, row] = [0, 1, 2, 3, 4].map(() => f.local('i32')) as [
+    Local,
     Local,
     Local,
     Local,
     Local,
   ];
-  const copyEdge = () => {
+  /** One element, with its places in the scratch tile and in c at `from` and `edge`. */
+  const toTarget = () => {
+    const added = op('f32.add', load('f32.load', get(edge)), load('f32.load', get(from)));
+    f.if(
+      isOnto(onto.add),
+      () => f.emit(store('f32.store', get(edge), added)),
+      () => f.emit(store('f32.store', get(edge), load('f32.load', get(from)))),
+    );
+  };
+  const fromTarget = () => f.emit(store('f32.store', get(from), load('f32.load', get(edge))));
+  const copyEdge = (copyElement: () => void) => {
     const smaller = (x: Local, limit: number) =>
       op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
     f.set(edgeRows, smaller(rowsLeft, tileRows));
@@ -83,16 +121,11 @@ function multiplyPanels(f: FunctionBuilder): void {
     f.countDown(edgeRows, 1, () => {
       f.set(edgeColumns, smaller(n, tileColumns));
       f.set(from, op('i32.add', i32(tileAt), op('i32.mul', get(row), i32(tileColumns * 4))));
-      f.set(to, op('i32.add', get(tile), op('i32.mul', get(row), get(cRow))));
+      f.set(edge, op('i32.add', get(tile), op('i32.mul', get(row), get(cRow))));
       f.countDown(edgeColumns, 1, () => {
-        const added = op('f32.add', load('f32.load', get(to)), load('f32.load', get(from)));
-        f.if(
-          get(accumulate),
-          () => f.emit(store('f32.store', get(to), added)),
-          () => f.emit(store('f32.store', get(to), load('f32.load', get(from)))),
-        );
+        copyElement();
         f.add(from, 4);
-        f.add(to, 4);
+        f.add(edge, 4);
       });
       f.add(row, 1);
     });
@@ -103,6 +136,7 @@ function multiplyPanels(f: FunctionBuilder): void {
     f.set(rowsLeft, get(m));
     f.set(tile, get(c));
     f.while(op('i32.gt_s', get(rowsLeft), i32(0)), () => {
+      placeTile();
       computeTile();
       storeTile();
       f.add(rowsLeft, -tileRows);

@@ -1,3 +1,4 @@
+import { sumBlock } from '../../../ops/blocks.ts';
 import {
   acrossLanes,
   type Code,
@@ -80,7 +81,7 @@ function doubleReducer([fold, identity]: readonly [FoldOp, number]): Reducer {
  * Each accumulator takes this many elements; as many of its results are added up apart from the rest,
  * and only then join the total. So a sum of a million equal numbers is off by 1e-6, not by 1e-3.
  */
-const chunk = 64;
+const chunk = sumBlock;
 
 interface Params {
   readonly out: Local;

@@ -70,6 +70,8 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   standardize: notOnGpu('standardize'),
   standardizeGrad: notOnGpu('standardizeGrad'),
   standardizeWeightGrad: notOnGpu('standardizeWeightGrad'),
+  addStandardizeWeightGrad: notOnGpu('addStandardizeWeightGrad'),
+  addMatmul: notOnGpu('addMatmul'),
   narrowGrad,
   arange,
   cat,

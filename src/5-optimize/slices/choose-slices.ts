@@ -1,0 +1,109 @@
+import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { findRegion, type SlicePlan } from './region.ts';
+import { writeSlices } from './write-slices.ts';
+
+/** Bytes that a program needs, roughly: what is compared when a choice is made. */
+export type Cost = (program: Program) => number;
+
+/** More parts are taken while each doubling saves at least this share: every part costs time. */
+const worthwhile = 0.1;
+/** Programs don't grow beyond this, as planning takes time. */
+const mostOps = 40_000;
+const mostParts = 8;
+/** Below this nobody would notice. */
+const leastBytes = 1 << 16;
+/** Of gradients this share of all is worth a try. */
+const largeShare = 1 / 20;
+
+/**
+ * In: a training step in one program. Out: the same, to the last bit, with less alive at a time: a chain
+ * of ops runs part by part along one dimension, so that what lies between exists in parts only.
+ *
+ * - Along the batch: forward and backward of some samples, then of the next; sums over the batch go on
+ *   from part to part in the order of the whole.
+ * - Along the rows of a weight: a part of its gradient, and the update of these rows.
+ *
+ * No op is computed twice. Programs that update nothing stay as they are.
+ */
+export function chooseSlices(program: Program, costOf: Cost): Program {
+  if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
+  const cost = costOf(program);
+  if (cost < leastBytes) return program;
+  return sliceUpdates(...sliceBatch(program, cost, costOf), costOf);
+}
+
+function isTrainingStep({ ops, inputs }: Program): boolean {
+  if (ops.some(({ op }) => op.kernel.kind === 'control')) return false;
+  const given = new Set(inputs);
+  return ops.some(({ op, inputs: [target] }) => op.inPlace && given.has(target!));
+}
+
+function sumsInBlocks({ values }: Program): boolean {
+  return values.every(({ device }) => device.sumsInBlocks);
+}
+
+function sliced(program: Program, plan: SlicePlan): Program | null {
+  const region = findRegion(program, plan);
+  if (!region || program.ops.length + region.ways.size * (plan.parts - 1) > mostOps) return null;
+  return writeSlices(program, region, plan.parts);
+}
+
+type Chosen = readonly [program: Program, cost: number];
+
+function sliceBatch(program: Program, cost: number, costOf: Cost): Chosen {
+  let best: Chosen = [program, cost];
+  for (const batch of batchSizes(program)) {
+    const plan = batchPlan(program, batch);
+    for (let parts = 2; parts <= mostParts && batch % parts === 0; parts *= 2) {
+      const candidate = sliced(program, { ...plan, parts });
+      if (!candidate) continue;
+      const bytes = costOf(candidate);
+      if (bytes <= best[1] * (1 - worthwhile)) best = [candidate, bytes];
+    }
+  }
+  return best;
+}
+
+/** What a step reads and doesn't write is its batch, beside constants. */
+function batchInputs({ ops, inputs, values }: Program): ValueId[] {
+  const written = new Set(ops.flatMap(({ op, inputs: [x] }) => (op.inPlace ? [x!] : [])));
+  return inputs.filter((id) => !written.has(id) && values[id]!.shape.length > 0);
+}
+
+function batchSizes(program: Program): number[] {
+  const sizes = batchInputs(program).map((id) => program.values[id]!.shape[0]!);
+  return [...new Set(sizes)].filter((size) => size > 1);
+}
+
+function batchPlan(program: Program, batch: number): Omit<SlicePlan, 'parts'> {
+  const { values } = program;
+  const ids = batchInputs(program).filter((id) => values[id]!.shape[0] === batch);
+  const from = new Set(ids.filter((id) => dtypes[values[id]!.dtype].floating));
+  return { seeds: new Map(ids.map((id) => [id, 0])), from, batch };
+}
+
+/** Gradients of large weights, each applied part by part. */
+function sliceUpdates(program: Program, cost: number, costOf: Cost): Program {
+  const { values } = program;
+  const bytes = (id: ValueId) => sizeOf(values[id]!.shape) * dtypes[values[id]!.dtype].bytes;
+  const products = program.ops.filter(({ op, outputs }) => {
+    return op.name === 'matmul' && bytes(outputs[0]!) >= cost * largeShare;
+  });
+  let best: Chosen = [program, cost];
+  for (const { inputs } of products) {
+    const [a] = inputs;
+    const rows = values[a!]!.shape.at(-2)!;
+    const parts = [8, 4, 2].find((count) => rows % count === 0);
+    if (parts === undefined || values[a!]!.shape.length !== 2) continue;
+    const plan = { parts, seeds: new Map([[a!, 0]]), from: new Set([a!]) };
+    const region = findRegion(best[0], plan);
+    if (!region || region.written.size === 0) continue;
+    const candidate = writeSlices(best[0], region, parts);
+    if (!candidate) continue;
+    const needed = costOf(candidate);
+    if (needed < best[1]) best = [candidate, needed];
+  }
+  return best[0];
+}

@@ -1,0 +1,230 @@
+import { operandUse } from '../../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { mayRefuse } from '../../programs/may-refuse.ts';
+import { ProgramFacts } from '../program-facts.ts';
+import { type Cut, sliceWay, type Way } from './rules.ts';
+
+/** What is to be cut, into how many parts. */
+export interface SlicePlan {
+  readonly parts: number;
+  /** Dimensions along which inputs of the sliced ops are cut, where they are there as a whole. */
+  readonly seeds: ReadonlyMap<ValueId, number>;
+  /** Values from which on ops are sliced: seeds that hold what the ops compute with. */
+  readonly from: ReadonlySet<ValueId>;
+  /** The size of a batch: results of that length are cut, too. Left out: what the seeds lead to alone. */
+  readonly batch?: number;
+}
+
+export type Stage = 'before' | 'sliced' | 'after';
+
+/** Which ops run in slices: those between what is there as a whole and what needs all slices. */
+export interface SliceRegion {
+  readonly stages: readonly Stage[];
+  /** Of the sliced ops, by their index. */
+  readonly ways: ReadonlyMap<number, Way>;
+  /** Of values that exist in parts. */
+  readonly cutOf: ReadonlyMap<ValueId, number>;
+  /** Memory from outside that the slices write, part by part. */
+  readonly written: ReadonlyMap<ValueId, number>;
+}
+
+/**
+ * In: a straight-line program. Out: its ops before, in and after slices, or null where no order of that
+ * kind computes the same with the same refusals. What is before reads nothing that slices make or write.
+ */
+export function findRegion(program: Program, plan: SlicePlan): SliceRegion | null {
+  return new RegionFinder(program, plan).find();
+}
+
+class RegionFinder {
+  readonly #program: Program;
+  readonly #facts: ProgramFacts;
+  readonly #plan: SlicePlan;
+  readonly #inputs: ReadonlySet<ValueId>;
+  readonly #stages: Stage[] = [];
+  readonly #ways = new Map<number, Way>();
+  readonly #stageOf = new Map<ValueId, Stage>();
+  readonly #cutOf = new Map<ValueId, number>();
+  readonly #seeds: Map<ValueId, number>;
+  /** Values that lead to sliced ops. */
+  readonly #leading: Set<ValueId>;
+  readonly #written = new Map<ValueId, number>();
+  /** Memory that slices read: how, or null where as a whole. */
+  readonly #readInSlices = new Map<ValueId, Set<Cut>>();
+  readonly #touchedAfter = new Set<ValueId>();
+  readonly #writtenAfter = new Set<ValueId>();
+  /** What ops after the slices look at before they refuse. */
+  readonly #lookedAtAfter = new Set<ValueId>();
+  #refusesAfter = false;
+
+  constructor(program: Program, plan: SlicePlan) {
+    this.#program = program;
+    this.#facts = new ProgramFacts(program);
+    this.#plan = plan;
+    this.#inputs = new Set(program.inputs);
+    this.#seeds = new Map(plan.seeds);
+    this.#leading = new Set(plan.from);
+  }
+
+  find(): SliceRegion | null {
+    for (const [index, op] of this.#program.ops.entries()) {
+      const stage = this.#place(op, index);
+      if (stage === null) return null;
+      this.#stages.push(stage);
+      for (const id of op.outputs) {
+        const way = this.#ways.get(index);
+        this.#stageOf.set(id, way && way.kind !== 'map' ? 'after' : stage);
+      }
+    }
+    const { outputs } = this.#program;
+    // Handed out, a value is memory of its own or another value's, as it was.
+    const isView = (id: ValueId) => this.#cutOf.has(id) && this.#facts.rootOf(id) !== id;
+    if (this.#ways.size < 2 || outputs.some(isView)) return null;
+    const [stages, ways, cutOf, written] = [this.#stages, this.#ways, this.#cutOf, this.#written];
+    return { stages, ways, cutOf, written };
+  }
+
+  #place(op: ProgramOp, index: number): Stage | null {
+    const data = op.inputs.filter((_, i) => operandUse(op.op, i) === 'data');
+    const roots = data.map((id) => this.#facts.rootOf(id));
+    const isLate = data.some((id, i) => {
+      const written = this.#written.has(roots[i]!) && roots[i] !== id;
+      return written || this.#stageOf.get(id) === 'after' || this.#writtenAfter.has(roots[i]!);
+    });
+    if (isLate) return this.#after(op, roots);
+    const isWhole = data.every((id) => !this.#isCut(id));
+    const isView = op.op.kernel.kind === 'view';
+    if (!(isWhole && isView)) {
+      const way = this.#wayOf(op);
+      if (way) return this.#slice(op, index, way);
+    }
+    return isWhole ? this.#before(op, roots) : this.#after(op, roots);
+  }
+
+  #isCut(id: ValueId): boolean {
+    return this.#cutOf.has(id) || this.#written.has(id);
+  }
+
+  #wishOf(id: ValueId): Cut {
+    return this.#cutOf.get(id) ?? this.#written.get(id) ?? this.#seeds.get(id) ?? null;
+  }
+
+  #usesOf({ op, inputs }: ProgramOp): Cut[] {
+    return inputs.map((id, i) => (operandUse(op, i) === 'data' ? this.#wishOf(id) : null));
+  }
+
+  #wayOf(op: ProgramOp): Way | null {
+    const { values } = this.#program;
+    if (mayRefuse(op, this.#program)) return null;
+    const leads = op.inputs.some((id, i) => {
+      return operandUse(op.op, i) === 'data' && (this.#isCut(id) || this.#leading.has(id));
+    });
+    const way = leads ? this.#ruleOf(op) : null;
+    if (!way) return null;
+    const { parts } = this.#plan;
+    const fits = way.operands.every((cut, i) => {
+      const id = op.inputs[i]!;
+      if (cut !== null && values[id]!.shape[cut]! % parts !== 0) return false;
+      if (operandUse(op.op, i) === 'shape') return true;
+      return this.#isCut(id) ? this.#wishOf(id) === cut : true;
+    });
+    return fits && (!op.op.inPlace || this.#mayWrite(op, way)) ? way : null;
+  }
+
+  #ruleOf(op: ProgramOp): Way | null {
+    const cuts = this.#usesOf(op);
+    if (cuts.every((cut) => cut === null)) return null;
+    const { values } = this.#program;
+    const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
+    const { parts } = this.#plan;
+    return sliceWay({ op, inputs: metas(op.inputs), outputs: metas(op.outputs), cuts, parts });
+  }
+
+  /** Slices write memory from outside only where nobody of them reads another part of it. */
+  #mayWrite({ inputs }: ProgramOp, { operands }: Way): boolean {
+    const target = inputs[0]!;
+    const cut = operands[0]!;
+    if (cut === null) return false;
+    if (this.#cutOf.has(target)) return this.#facts.rootOf(target) === target;
+    if (!this.#inputs.has(target) || this.#touchedAfter.has(target)) return false;
+    return [...(this.#readInSlices.get(target) ?? [])].every((read) => read === cut);
+  }
+
+  #slice(op: ProgramOp, index: number, way: Way): Stage | null {
+    this.#ways.set(index, way);
+    op.inputs.forEach((id, i) => {
+      if (operandUse(op.op, i) !== 'data' || this.#cutOf.has(id)) return;
+      const root = this.#facts.rootOf(id);
+      const reads = this.#readInSlices.get(root) ?? new Set<Cut>();
+      this.#readInSlices.set(root, reads.add(root === id ? way.operands[i]! : null));
+    });
+    if (op.op.inPlace && !this.#cutOf.has(op.inputs[0]!)) {
+      if (this.#refusesAfter) return null;
+      this.#written.set(op.inputs[0]!, way.operands[0]!);
+    }
+    if (way.kind !== 'map') return 'sliced';
+    op.outputs.forEach((id, i) => {
+      this.#cutOf.set(id, way.outputs[i]!);
+    });
+    return 'sliced';
+  }
+
+  #before(op: ProgramOp, roots: readonly ValueId[]): Stage | null {
+    if (op.op.inPlace) {
+      const target = roots[0]!;
+      const isTouched = this.#readInSlices.has(target) || this.#touchedAfter.has(target);
+      if (isTouched || this.#refusesAfter) return this.#after(op, roots);
+    }
+    if (mayRefuse(op, this.#program) && this.#refusesAfter) {
+      // It would refuse before what refuses before it.
+      if (!this.#lookedAt(op).every((id) => this.#lookedAtAfter.has(id))) return null;
+    }
+    this.#seed(op);
+    return 'before';
+  }
+
+  #after(op: ProgramOp, roots: readonly ValueId[]): Stage {
+    for (const root of roots) this.#touchedAfter.add(root);
+    if (op.op.inPlace) this.#writtenAfter.add(roots[0]!);
+    if (mayRefuse(op, this.#program)) {
+      this.#refusesAfter = true;
+      for (const id of this.#lookedAt(op)) this.#lookedAtAfter.add(id);
+    }
+    return 'after';
+  }
+
+  #lookedAt({ op, inputs }: ProgramOp): ValueId[] {
+    const { values } = this.#program;
+    const ids = inputs.filter((id, i) => {
+      return operandUse(op, i) === 'data' && values[id]!.dtype === 'int32';
+    });
+    return ids.map((id) => this.#facts.rootOf(id));
+  }
+
+  /** Where results that are there as a whole may be cut, and whether they lead to sliced ops. */
+  #seed(op: ProgramOp): void {
+    const { values } = this.#program;
+    const [result] = op.outputs;
+    if (result === undefined) return;
+    const data = op.inputs.filter((_, i) => operandUse(op.op, i) === 'data');
+    const isFloat = (id: ValueId) => dtypes[values[id]!.dtype].floating;
+    if (op.op.kernel.kind === 'view') {
+      const way = this.#ruleOf(op);
+      if (way?.kind !== 'map') return;
+      this.#seeds.set(result, way.outputs[0]!);
+      if (data.some((id) => this.#leading.has(id))) this.#leading.add(result);
+      return;
+    }
+    const { batch } = this.#plan;
+    if (batch === undefined || values[result]!.shape[0] !== batch) return;
+    this.#seeds.set(result, 0);
+    // Rows of a table, by their numbers.
+    const isLookedUp =
+      data.some((id) => !isFloat(id) && this.#seeds.has(id)) &&
+      data.some((id) => isFloat(id) && this.#inputs.has(id));
+    if (isFloat(result) && (isLookedUp || data.some((id) => this.#leading.has(id)))) {
+      this.#leading.add(result);
+    }
+  }
+}

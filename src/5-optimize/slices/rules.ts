@@ -1,0 +1,267 @@
+import { productBlock, sumBlock } from '../../../runtime/ops/blocks.ts';
+import type { Attrs, OpRecord } from '../../../runtime/ops/define-op.ts';
+import { opNamed } from '../../../runtime/ops/define-op.ts';
+import type { ProgramOp } from '../../../runtime/program/program.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
+import { type Shape, sizeOf } from '../../../runtime/tensor/shape.ts';
+
+/** The dimension along which a value is cut into equal parts, one behind the other; null: it is whole. */
+export type Cut = number | null;
+
+/** An op whose operands are to be cut. */
+export interface Use {
+  readonly op: ProgramOp;
+  readonly inputs: readonly TensorMeta[];
+  readonly outputs: readonly TensorMeta[];
+  readonly cuts: readonly Cut[];
+  readonly parts: number;
+}
+
+/** How the parts of an op's operands give the parts of its results, or its results as a whole. */
+export type Way =
+  /** The op itself on each part. */
+  | {
+      readonly kind: 'map';
+      readonly operands: readonly Cut[];
+      readonly outputs: readonly number[];
+      readonly op?: OpRecord;
+      readonly attrs?: Attrs;
+    }
+  /** The op on the first part, then `into`, which goes on with its result in place. */
+  | {
+      readonly kind: 'accumulate';
+      readonly operands: readonly Cut[];
+      readonly into: OpRecord;
+      readonly attrs: (part: number) => Attrs;
+    }
+  /** A sum over leading dimensions: of `rows` rows of `columns`, part by part in blocks. */
+  | {
+      readonly kind: 'sumRows';
+      readonly operands: readonly Cut[];
+      readonly rows: number;
+      readonly columns: number;
+    };
+
+type Rule = (use: Use) => Way | null;
+
+/**
+ * How an op is computed in slices to the same last bit, or null where it isn't. Only what every kernel
+ * guarantees is used: an element of a result depends on the elements that the op's meaning names, and
+ * sums go in the order and in the blocks that they have for the whole.
+ */
+export function sliceWay(use: Use): Way | null {
+  const { op } = use.op;
+  if (op.kernel.kind === 'pointwise') return pointwise(use);
+  return Object.hasOwn(rules, op.name) ? rules[op.name]!(use) : null;
+}
+
+/** Operands broadcast: dimensions are counted from the last. */
+function pointwise({ op, inputs, outputs, cuts }: Use): Way | null {
+  const { shape } = op.op.inPlace ? inputs[0]! : outputs[0]!;
+  const from = (rank: number) => shape.length - rank;
+  const asked = cuts.flatMap((cut, i) => {
+    return cut === null ? [] : [cut + from(inputs[i]!.shape.length)];
+  });
+  const dim = asked[0]!;
+  if (asked.some((other) => other !== dim)) return null;
+  const operands = inputs.map((meta): Cut => {
+    const own = dim - from(meta.shape.length);
+    return own >= 0 && meta.shape[own] === shape[dim] ? own : null;
+  });
+  if (cuts.some((cut, i) => cut !== null && operands[i] === null)) return null;
+  return { kind: 'map', operands, outputs: op.op.inPlace ? [] : [dim] };
+}
+
+/** Elements keep their order: what comes before the cut dimension must stay as many. */
+const reshaped: Rule = ({ op, inputs, outputs, cuts: [cut], parts }) => {
+  const { shape } = outputs[0]!;
+  const before = sizeOf(inputs[0]!.shape.slice(0, cut!));
+  let ahead = 1;
+  for (const [dim, size] of shape.entries()) {
+    if (ahead === before && size > 1) {
+      if (size % parts !== 0) return null;
+      const attrs = { shape: cutShape(shape, dim, parts) };
+      const operands = op.inputs.map((_, i) => (i === 0 ? cut! : null));
+      return { kind: 'map', operands, outputs: [dim], op: opNamed('reshape'), attrs };
+    }
+    ahead *= size;
+  }
+  return null;
+};
+
+export function cutShape(shape: Shape, dim: number, parts: number): Shape {
+  return shape.map((size, d) => (d === dim ? size / parts : size));
+}
+
+const permuted: Rule = ({ op, cuts: [cut] }) => {
+  const dims = op.attrs.dims as readonly number[];
+  return { kind: 'map', operands: [cut!], outputs: [dims.indexOf(cut!)] };
+};
+
+/** Attribute `dim` is another one. */
+const besideDim: Rule = ({ op, inputs, outputs, cuts }) => {
+  const dim = op.attrs.dim as number;
+  const cut = cuts.find((own) => own !== null)!;
+  if (cut === dim || cuts.some((own) => own !== null && own !== cut)) return null;
+  return { kind: 'map', operands: inputs.map(() => cut), outputs: outputs.map(() => cut) };
+};
+
+const copied: Rule = ({ cuts: [cut] }) => ({ kind: 'map', operands: [cut!], outputs: [cut!] });
+
+const expanded: Rule = ({ op, inputs, outputs, cuts: [cut], parts }) => {
+  const { shape } = outputs[0]!;
+  const dim = cut! + shape.length - inputs[0]!.shape.length;
+  const attrs = { shape: cutShape(shape, dim, parts) };
+  const operands = op.inputs.map((_, i) => (i === 0 ? cut! : null));
+  return { kind: 'map', operands, outputs: [dim], op: opNamed('expand'), attrs };
+};
+
+/** Every operand has the result's shape and is reduced along its last dimension. */
+const alongLast: Rule = ({ inputs, outputs, cuts }) => {
+  const cut = cuts.find((own) => own !== null)!;
+  if (cut === outputs[0]!.shape.length - 1) return null;
+  if (cuts.some((own) => own !== null && own !== cut)) return null;
+  return { kind: 'map', operands: inputs.map(() => cut), outputs: [cut] };
+};
+
+/** Rows, columns and batches are independent; over the inner dimension the sum goes on. */
+const product: Rule = ({ inputs, outputs, cuts, parts }) => {
+  const rank = outputs[0]!.shape.length;
+  const [row, column] = [rank - 2, rank - 1];
+  const [a, b] = cuts as readonly [Cut, Cut];
+  if (a === column || b === row) {
+    if ((a !== null && a !== column) || (b !== null && b !== row) || rank !== 2) return null;
+    const length = inputs[0]!.shape[1]! / parts;
+    const isAligned = (part: number) =>
+      (part * length) % productBlock === 0 || part * length < productBlock;
+    if (outputs[0]!.dtype !== 'float32') return null;
+    for (let part = 1; part < parts; part++) if (!isAligned(part)) return null;
+    const attrs = (part: number) => ({ start: part * length });
+    return { kind: 'accumulate', operands: [column, row], into: opNamed('addMatmul_'), attrs };
+  }
+  if (a === row && b === null) return { kind: 'map', operands: [row, null], outputs: [row] };
+  if (b === column && a === null) {
+    return { kind: 'map', operands: [null, column], outputs: [column] };
+  }
+  const batch = a ?? b!;
+  if (batch >= row || (a !== null && b !== null && a !== b)) return null;
+  return { kind: 'map', operands: [batch, batch], outputs: [batch] };
+};
+
+/** A group of layer normalization lies in one part. */
+function groupsOfRows({ op, inputs, cuts, parts }: Use): readonly number[] | null {
+  const view = op.attrs.view as readonly number[];
+  const over = op.attrs.over as readonly number[];
+  const weights = op.attrs.weightShape as readonly number[];
+  const isOfLayer = over[0] === 1 && view.length === 2 && sizeOf(weights) === view[1];
+  const cutFirst = cuts.every((cut) => cut === null || cut === 0);
+  if (!isOfLayer || !cutFirst || view[0]! % parts !== 0) return null;
+  return inputs[0]!.dtype === 'float32' ? [view[0]! / parts, view[1]!] : null;
+}
+
+const standardized: Rule = (use) => {
+  const view = groupsOfRows(use);
+  if (!view) return null;
+  const { attrs } = use.op;
+  return {
+    kind: 'map',
+    // x, weight, bias
+    operands: use.inputs.map((_, i) => (i === 0 ? 0 : null)),
+    outputs: [0, 0],
+    attrs: { ...attrs, view },
+  };
+};
+
+const standardizedGrad: Rule = (use) => {
+  const view = groupsOfRows(use);
+  if (!view) return null;
+  // dy, x, stats, weight
+  const operands = use.inputs.map((_, i) => (i < 3 ? 0 : null));
+  return { kind: 'map', operands, outputs: [0], attrs: { ...use.op.attrs, view } };
+};
+
+const standardizedWeightGrad: Rule = (use) => {
+  const view = groupsOfRows(use);
+  if (!view || view[1]! < 4) return null;
+  return {
+    kind: 'accumulate',
+    operands: [0, 0, 0, null],
+    into: opNamed('addStandardizeWeightGrad_'),
+    attrs: () => ({ ...use.op.attrs, view }),
+  };
+};
+
+/** Where the sum is over the cut dimension, blocks of rows are summed as in the sum of the whole. */
+function summedOver(dims: readonly number[], { inputs, outputs, cuts, parts }: Use): Way | null {
+  const [x] = inputs;
+  const [cut] = cuts;
+  if (!isContiguousMeta(x!) || dims.some((dim, i) => dim !== i) || cut !== 0) return null;
+  const rows = sizeOf(dims.map((dim) => x!.shape[dim]!));
+  const columns = sizeOf(x!.shape) / rows;
+  const perPart = rows / parts;
+  if (columns < 2 || perPart % sumBlock !== 0 || rows > sumBlock ** 3) return null;
+  if (outputs[0]!.dtype !== 'float32') return null;
+  const operands = inputs.map((_, i) => (i === 0 ? 0 : null));
+  return { kind: 'sumRows', operands, rows, columns };
+}
+
+const sum: Rule = (use) => {
+  const { op, inputs, cuts } = use;
+  const dims = op.attrs.dims as readonly number[];
+  const cut = cuts[0]!;
+  if (dims.includes(cut)) return summedOver(dims, use);
+  // In other layouts the length of the kept dimensions could change the order of the sum.
+  if (!isContiguousMeta(inputs[0]!) || dims.some((dim) => dim < cut)) return null;
+  return { kind: 'map', operands: [cut], outputs: [cut] };
+};
+
+const sumTo: Rule = (use) => {
+  const [x, like] = use.inputs;
+  const lead = x!.shape.length - like!.shape.length;
+  const dims = x!.shape.flatMap((size, dim) => {
+    return dim < lead || (like!.shape[dim - lead] === 1 && size !== 1) ? [dim] : [];
+  });
+  return dims.includes(use.cuts[0]!) ? summedOver(dims, use) : null;
+};
+
+/** A reduced tensor, repeated. */
+const unreduced: Rule = ({ op, outputs, cuts: [cut] }) => {
+  const dims = op.attrs.dims as readonly number[];
+  const shape = outputs[0]!.shape.map((_, dim) => dim);
+  const kept = op.attrs.keepDim ? shape : shape.filter((dim) => !dims.includes(dim));
+  const dim = kept[cut!]!;
+  return { kind: 'map', operands: [cut!, dim], outputs: [dim] };
+};
+
+/** Images one by one: operand 0 and those that tell a shape, beside the weights. */
+const perImage: Rule = ({ inputs, outputs, cuts, op }) => {
+  const isWeight = (i: number) => op.op.operands[i]!.name === 'w';
+  if (cuts.some((cut, i) => cut !== null && (cut !== 0 || isWeight(i)))) return null;
+  const operands = inputs.map((_, i) => (isWeight(i) ? null : 0));
+  return { kind: 'map', operands, outputs: outputs.map(() => 0) };
+};
+
+const rules: Readonly<Record<string, Rule>> = {
+  reshape: reshaped,
+  reshapeLike: reshaped,
+  permute: permuted,
+  narrow: besideDim,
+  narrowGrad: besideDim,
+  cat: besideDim,
+  contiguous: copied,
+  expand: expanded,
+  expandLike: expanded,
+  softmax: alongLast,
+  softmaxGrad: alongLast,
+  logSoftmax: alongLast,
+  logSoftmaxGrad: alongLast,
+  matmul: product,
+  standardizeAffine: standardized,
+  standardizeAffineGrad: standardizedGrad,
+  standardizeWeightGrad: standardizedWeightGrad,
+  sum,
+  sumTo,
+  unreduce: unreduced,
+  conv2d: perImage,
+  conv2dInputGrad: perImage,
+};

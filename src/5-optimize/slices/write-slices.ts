@@ -1,0 +1,244 @@
+import { sumBlock } from '../../../runtime/ops/blocks.ts';
+import { type Attrs, type OpRecord, operandUse, opNamed } from '../../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { contiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
+import { sameShape, sizeOf, viewStrides } from '../../../runtime/tensor/shape.ts';
+import type { SliceRegion, Stage } from './region.ts';
+import { cutShape, type Way } from './rules.ts';
+
+/**
+ * The program with its region written out slice by slice. What several slices make of one whole is put
+ * together for the ops after them. Null where strides don't allow a view of a part.
+ */
+export function writeSlices(program: Program, region: SliceRegion, parts: number): Program | null {
+  try {
+    return new SliceWriter(program, region, parts).write();
+  } catch (error) {
+    if (error instanceof NoSuchView) return null;
+    throw error;
+  }
+}
+
+class NoSuchView extends Error {}
+
+class SliceWriter {
+  readonly #program: Program;
+  readonly #region: SliceRegion;
+  readonly #parts: number;
+  readonly #values: TensorMeta[];
+  readonly #ops: ProgramOp[] = [];
+  /** The parts of values that exist in parts. */
+  readonly #partsOf = new Map<ValueId, ValueId[]>();
+  /** Parts of a whole, made for the slice that is being written. */
+  #narrowed = new Map<string, ValueId>();
+  /** Results of the slices and of what comes after them. */
+  readonly #late: ReadonlySet<ValueId>;
+  readonly #joined = new Map<ValueId, ValueId>();
+  readonly #shapes = new Map<string, ValueId>();
+  /** The op that is being written. */
+  #source!: ProgramOp;
+
+  constructor(program: Program, region: SliceRegion, parts: number) {
+    this.#program = program;
+    this.#region = region;
+    this.#parts = parts;
+    this.#values = [...program.values];
+    const late = program.ops.filter((_, i) => region.stages[i] !== 'before');
+    this.#late = new Set(late.flatMap(({ outputs }) => outputs));
+  }
+
+  write(): Program {
+    const { ops, outputs } = this.#program;
+    const { ways } = this.#region;
+    this.#copyAll('before');
+    for (let part = 0; part < this.#parts; part++) {
+      this.#narrowed = new Map();
+      for (const [index, way] of ways) {
+        this.#source = ops[index]!;
+        this.#writePart(way, part);
+      }
+    }
+    for (const [index, way] of ways) {
+      this.#source = ops[index]!;
+      if (way.kind === 'sumRows') this.#joinRows(way.rows, way.columns);
+    }
+    this.#copyAll('after');
+    this.#source = ops.at(-1)!;
+    const results = outputs.map((id) => this.#whole(id));
+    return { ...this.#program, values: this.#values, ops: this.#ops, outputs: results };
+  }
+
+  #copyAll(stage: 'before' | 'after'): void {
+    this.#program.ops.forEach((op, index) => {
+      if (this.#region.stages[index] !== stage) return;
+      this.#source = op;
+      const inputs = op.inputs.map((id, i) => {
+        return operandUse(op.op, i) === 'data' ? this.#whole(id) : this.#shapeOf(id, stage);
+      });
+      this.#ops.push({ ...op, inputs });
+    });
+  }
+
+  /** A value that ops outside of the slices read. */
+  #whole(id: ValueId): ValueId {
+    const dim = this.#region.cutOf.get(id);
+    if (dim === undefined) return id;
+    const known = this.#joined.get(id);
+    if (known !== undefined) return known;
+    const all = this.#partsOf.get(id)!;
+    const sizes = all.map((part) => this.#values[part]!.shape[dim]!);
+    const joined = this.#emit(opNamed('cat'), all, { dim, sizes })[0]!;
+    this.#joined.set(id, joined);
+    return joined;
+  }
+
+  /** Something of the shape of a value that may not be there as a whole. */
+  #shapeOf(id: ValueId, stage: Stage): ValueId {
+    const isThere = !this.#region.cutOf.has(id) && (stage === 'after' || !this.#late.has(id));
+    return isThere ? id : this.#ofShape(id, this.#values[id]!.shape);
+  }
+
+  /** Reading a shape needs no memory: one number, repeated. */
+  #ofShape(like: ValueId, shape: readonly number[]): ValueId {
+    const { dtype, device } = this.#values[like]!;
+    const key = `${dtype}:${shape.join()}`;
+    const known = this.#shapes.get(key);
+    if (known !== undefined) return known;
+    const attrs = { shape: [], value: 0, dtype };
+    const single = this.#define(contiguousMeta({ dtype, shape: [] }, device));
+    const source = this.#source;
+    this.#ops.push({ ...source, op: opNamed('full'), inputs: [], outputs: [single], attrs });
+    const repeated = this.#emit(opNamed('expand'), [single], { shape })[0]!;
+    this.#shapes.set(key, repeated);
+    return repeated;
+  }
+
+  #writePart(way: Way, part: number): void {
+    const { op, inputs, outputs, attrs } = this.#source;
+    const operands = inputs.map((id, i) => {
+      const cut = way.operands[i]!;
+      return operandUse(op, i) === 'data' ? this.#partOf(id, cut, part) : this.#partShape(id, cut);
+    });
+    switch (way.kind) {
+      case 'map': {
+        // Another op has its shape as an attribute instead of an operand.
+        const own = way.op ? operands.slice(0, way.op.operands.length) : operands;
+        const made = this.#emit(way.op ?? op, own, way.attrs ?? attrs);
+        outputs.forEach((id, i) => {
+          this.#checkPart(id, made[i]!, way.outputs[i]!);
+          this.#addPart(id, made[i]!);
+        });
+        return;
+      }
+      case 'accumulate':
+        if (part === 0)
+          this.#ops.push({ ...this.#source, inputs: operands, attrs: this.#firstAttrs(way) });
+        else this.#emit(way.into, [outputs[0]!, ...operands], way.attrs(part));
+        return;
+      case 'sumRows': {
+        const rows = way.rows / this.#parts;
+        this.#addPart(outputs[0]!, this.#blockSums(operands[0]!, rows, way.columns));
+      }
+    }
+  }
+
+  /** Those of the whole may tell its size. */
+  #firstAttrs(way: Way & { kind: 'accumulate' }): Attrs {
+    const { op, attrs } = this.#source;
+    return op.name === 'matmul' ? attrs : way.attrs(0);
+  }
+
+  #addPart(id: ValueId, part: ValueId): void {
+    const known = this.#partsOf.get(id);
+    if (known) known.push(part);
+    else this.#partsOf.set(id, [part]);
+  }
+
+  #checkPart(whole: ValueId, part: ValueId, dim: number): void {
+    const expected = cutShape(this.#values[whole]!.shape, dim, this.#parts);
+    if (!sameShape(this.#values[part]!.shape, expected)) throw new NoSuchView();
+  }
+
+  #partOf(id: ValueId, cut: number | null, part: number): ValueId {
+    const parts = this.#partsOf.get(id);
+    if (parts && this.#region.cutOf.has(id)) return parts[part]!;
+    if (cut === null) return id;
+    const key = `${id}:${cut}`;
+    const known = this.#narrowed.get(key);
+    if (known !== undefined) return known;
+    const length = this.#values[id]!.shape[cut]! / this.#parts;
+    const attrs = { dim: cut, start: part * length, length };
+    const [narrowed] = this.#emit(opNamed('narrow'), [id], attrs);
+    this.#narrowed.set(key, narrowed!);
+    return narrowed!;
+  }
+
+  #partShape(id: ValueId, cut: number | null): ValueId {
+    if (cut === null) return this.#shapeOf(id, 'sliced');
+    return this.#ofShape(id, cutShape(this.#values[id]!.shape, cut, this.#parts));
+  }
+
+  /** [rows, columns] → [rows / block, columns]: the sums of neighbouring rows. */
+  #blockSums(x: ValueId, rows: number, columns: number): ValueId {
+    const blocks = this.#reshape(x, [rows / sumBlock, sumBlock, columns]);
+    return this.#emit(opNamed('sum'), [blocks], { dims: [1], keepDim: false })[0]!;
+  }
+
+  /** The sums of blocks, in blocks of their own, and these one after the other. */
+  #joinRows(rows: number, columns: number): void {
+    const [result] = this.#source.outputs;
+    const all = this.#partsOf.get(result!)!;
+    const sizes = all.map((part) => this.#values[part]!.shape[0]!);
+    let sums = this.#emit(opNamed('cat'), all, { dim: 0, sizes })[0]!;
+    let left = rows / sumBlock;
+    if (left > sumBlock) {
+      const whole = Math.floor(left / sumBlock) * sumBlock;
+      const parts: ValueId[] = [];
+      const partSizes: number[] = [];
+      const take = (start: number, length: number, of: number) => {
+        const [own] = this.#emit(opNamed('narrow'), [sums], { dim: 0, start, length });
+        const blocks = this.#reshape(own!, [length / of, of, columns]);
+        parts.push(this.#emit(opNamed('sum'), [blocks], { dims: [1], keepDim: false })[0]!);
+        partSizes.push(length / of);
+      };
+      take(0, whole, sumBlock);
+      if (left > whole) take(whole, left - whole, left - whole);
+      left = Math.ceil(left / sumBlock);
+      sums = this.#emit(opNamed('cat'), parts, { dim: 0, sizes: partSizes })[0]!;
+    }
+    const [total] = this.#emit(opNamed('sum'), [sums], { dims: [0], keepDim: false });
+    const { shape } = this.#values[result!]!;
+    const source = this.#source;
+    const reshaped = { ...source, op: opNamed('reshape'), inputs: [total!], attrs: { shape } };
+    this.#ops.push({ ...reshaped, outputs: [result!] });
+  }
+
+  #reshape(x: ValueId, shape: readonly number[]): ValueId {
+    return this.#emit(opNamed('reshape'), [x], { shape })[0]!;
+  }
+
+  #emit(op: OpRecord, inputs: readonly ValueId[], attrs: Attrs): readonly ValueId[] {
+    const metas = inputs.map((id) => this.#values[id]!);
+    const outputs = op.inPlace ? [] : this.#results(op, metas, attrs).map((m) => this.#define(m));
+    this.#ops.push({ ...this.#source, op, inputs, outputs, attrs });
+    return outputs;
+  }
+
+  #results(op: OpRecord, metas: readonly TensorMeta[], attrs: Attrs): TensorMeta[] {
+    const { kernel } = op;
+    if (kernel.kind !== 'view') {
+      return op.infer(metas, attrs).map((spec) => contiguousMeta(spec, metas[0]!.device));
+    }
+    if (op.name === 'reshape') {
+      const [x] = metas;
+      const shape = attrs.shape as readonly number[];
+      const fits = sizeOf(x!.shape) === sizeOf(shape) && viewStrides(x!.shape, x!.strides, shape);
+      if (!fits) throw new NoSuchView();
+    }
+    return [kernel.view(metas, attrs)];
+  }
+
+  #define(meta: TensorMeta): ValueId {
+    return (this.#values.push(meta) - 1) as ValueId;
+  }
+}
