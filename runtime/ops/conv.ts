@@ -81,6 +81,18 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
   },
 });
 
+/**
+ * In place: the gradient of a convolution's weights, which goes on from the images before. Its bits are
+ * those of one sum over all images. Written by the compiler only.
+ */
+defineOp({
+  name: 'addConv2dWeightGrad_',
+  operands: { dw: 'data', dy: 'data', x: 'data', w: 'shape' },
+  infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
+  kernel: { kind: 'named', name: 'addConv2dWeightGrad' },
+  inPlace: true,
+});
+
 export const conv2dOp: OpRecord = defineOp({
   name: 'conv2d',
   operands: { x: 'data', w: 'data' },

@@ -118,6 +118,8 @@ export type KernelName =
   | 'conv2dInputGrad'
   /** (dy, x, w: shape) → dw */
   | 'conv2dWeightGrad'
+  /** In place: (dw, dy, x, w: shape) goes on with dw, image by image. */
+  | 'addConv2dWeightGrad'
   /**
    * (x) → [out, indices int32 in the input plane]; attrs `kernel`, `stride`, `padding`, `dilation`, `size`
    * (pairs).

@@ -1,3 +1,4 @@
+import type { Attrs } from '../../ops/define-op.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
 import { type ConvShape, convShape } from './conv-shape.ts';
@@ -14,7 +15,7 @@ import {
   weightLaneTableAt,
   weightRowTableAt,
 } from './scratch.ts';
-import { gemmKernels } from './wasm/gemm-kernels.ts';
+import { gemmKernels, onto } from './wasm/gemm-kernels.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 
 /** Calls `body` for [from, from + length) with steps of `step`. */
@@ -168,16 +169,20 @@ export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
 export const convTranspose2d: KernelFactory = ([x, w], [out], attrs) =>
   conv2dInputGrad([x!, w!, out!], [out!], attrs);
 
-/** dw = Σ over images of dy[n] · patches(x[n])ᵀ: the two tables change places. */
-export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
-  const [dy, x, w] = inputs;
-  const [dw] = outputs;
-  if (!isGenerated(dw!)) return scalar.conv2dWeightGrad(inputs, outputs, attrs);
+type WeightGrad = (grad: number, image: number, out: number, goesOn: boolean) => void;
+
+/** Null where there is no generated kernel. */
+function weightGradOf(
+  [dy, x, w]: readonly TensorMeta[],
+  [dw]: readonly TensorMeta[],
+  attrs: Attrs,
+): WeightGrad | null {
+  if (!isGenerated(dw!)) return null;
   expectContiguous(dy!, x!, dw!);
   const shape = convShape(x!, w!, dy!, attrs);
   const patches = forwardPatches(shape);
   const blocks = patches.blocks(blockN, blockK);
-  if (!blocks) return scalar.conv2dWeightGrad(inputs, outputs, attrs);
+  if (!blocks) return null;
   const { packA, packTableB, multiplyPanels } = gemmKernels();
   const { batch, groups, inChannels, outChannels, inSize } = shape;
   const gradRow = patches.columns * 4;
@@ -189,35 +194,62 @@ export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
     [grad, image, out]: readonly [number, number, number],
     [row, rows]: readonly [number, number],
     [column, columns]: readonly [number, number],
+    place: (image: number) => number,
+    isFirst: boolean,
   ): void => {
-    const place = patches.bindBlock({ row, rows, column, columns }, rowTableAt, columnTableAt);
-    for (let n = 0; n < batch; n++) {
-      const from = place(image + n * groups * imageBytes);
-      packTableB(panelBAt, from, rowTableAt, rows, columnTableAt, columns);
-      const gradAt = grad + n * groups * gradBytes + column * 4;
-      const accumulate = n > 0 || column > 0 ? 1 : 0;
-      forEachBlock(outChannels, blockM, (channel, count) => {
-        packA(panelAAt, gradAt + channel * gradRow, count, gradRow, 4, columns);
-        const to = out + channel * weightRow + row * 4;
-        multiplyPanels(panelAAt, panelBAt, to, count, rows, columns, weightRow, accumulate);
+    packTableB(panelBAt, place(image), rowTableAt, rows, columnTableAt, columns);
+    const onTarget = isFirst ? onto.store : onto.add;
+    forEachBlock(outChannels, blockM, (channel, count) => {
+      const gradAt = grad + column * 4 + channel * gradRow;
+      packA(panelAAt, gradAt, count, gradRow, 4, columns);
+      const to = out + channel * weightRow + row * 4;
+      multiplyPanels(panelAAt, panelBAt, to, count, rows, columns, weightRow, onTarget);
+    });
+  };
+
+  // Image by image, so that the sum can be done for some images and go on with the next.
+  const run = (grad: number, image: number, out: number, goesOn: boolean) => {
+    for (let g = 0; g < groups; g++) {
+      const ofImage = (n: number) =>
+        [
+          grad + (n * groups + g) * gradBytes,
+          image + (n * groups + g) * imageBytes,
+          out + g * outChannels * weightRow,
+        ] as const;
+      forEachBlock(patches.rows, blocks.rows, (row, rows) => {
+        const binders: (() => (image: number) => number)[] = [];
+        forEachBlock(patches.columns, blocks.columns, (column, columns) => {
+          const block = { row, rows, column, columns };
+          binders.push(patches.prepareBlock(block, rowTableAt, columnTableAt));
+        });
+        const only = binders.length === 1 ? binders[0]!() : null;
+        for (let n = 0; n < batch; n++) {
+          const at = ofImage(n);
+          forEachBlock(patches.columns, blocks.columns, (column, columns) => {
+            const isFirst = !goesOn && n === 0 && column === 0;
+            const place = only ?? binders[column / blocks.columns]!();
+            runBlock(at, [row, rows], [column, columns], place, isFirst);
+          });
+        }
       });
     }
   };
+  return run;
+}
 
-  return launchOf((grad, image, out) => {
-    for (let g = 0; g < groups; g++) {
-      const at = [
-        grad + g * gradBytes,
-        image + g * imageBytes,
-        out + g * outChannels * weightRow,
-      ] as const;
-      forEachBlock(patches.rows, blocks.rows, (row, rows) => {
-        forEachBlock(patches.columns, blocks.columns, (column, columns) => {
-          runBlock(at, [row, rows], [column, columns]);
-        });
-      });
-    }
-  });
+/** dw = Σ over images of dy[n] · patches(x[n])ᵀ: the two tables change places. */
+export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
+  const run = weightGradOf(inputs, outputs, attrs);
+  if (!run) return scalar.conv2dWeightGrad(inputs, outputs, attrs);
+  return launchOf((grad, image, out) => run(grad, image, out, false));
+};
+
+/** The same onto what other images gave. */
+export const addConv2dWeightGrad: KernelFactory = ([, ...inputs], outputs, attrs) => {
+  const run = weightGradOf(inputs, outputs, attrs);
+  if (!run) return scalar.addConv2dWeightGrad(inputs, outputs, attrs);
+  const launch = launchOf((grad, image, out) => run(grad, image, out, true));
+  return ([, grad, image], out) => launch([grad!, image!], out);
 };
 
 /** Two float32 inputs, one output, by address. */

@@ -1,5 +1,11 @@
 import type { KernelName } from '../../ops/kernel-names.ts';
-import { conv2d, conv2dInputGrad, conv2dWeightGrad, convTranspose2d } from './conv.ts';
+import {
+  addConv2dWeightGrad,
+  conv2d,
+  conv2dInputGrad,
+  conv2dWeightGrad,
+  convTranspose2d,
+} from './conv.ts';
 import { copy, copyInto, narrowGrad } from './copies.ts';
 import type { KernelFactory } from './kernel.ts';
 import { addMatmul, matmul } from './matmul.ts';
@@ -104,6 +110,7 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   conv2d,
   conv2dInputGrad,
   conv2dWeightGrad,
+  addConv2dWeightGrad,
   maxPool2d,
   adaptiveMaxPool2d,
   maxPool2dGrad,

@@ -100,10 +100,23 @@ export class Patches {
    * from, given the address of an image.
    */
   bindBlock(block: PatchBlock, rowTable: number, columnTable: number): (image: number) => number {
+    return this.prepareBlock(block, rowTable, columnTable)();
+  }
+
+  /** The same for a block that takes turns with others: calling the answer binds it again. */
+  prepareBlock(
+    block: PatchBlock,
+    rowTable: number,
+    columnTable: number,
+  ): () => (image: number) => number {
     const slice = this.#slice(block);
-    this.#writeTables(block, slice, rowTable, columnTable);
-    if (this.#isDirect) return (image) => image;
-    return this.#copier(slice);
+    const [rows, columns] = this.#tables(block, slice);
+    const copier = this.#isDirect ? null : this.#copier(slice);
+    return () => {
+      heap.i32.set(rows, rowTable / 4);
+      heap.i32.set(columns, columnTable / 4);
+      return copier ? copier() : (image) => image;
+    };
   }
 
   #slice(block: PatchBlock): Slice {
@@ -124,16 +137,17 @@ export class Patches {
     };
   }
 
-  #writeTables(block: PatchBlock, slice: Slice, rowTable: number, columnTable: number): void {
+  #tables(block: PatchBlock, slice: Slice): readonly [rows: Int32Array, columns: Int32Array] {
     const { kernel, dilation, positions, stride, padding } = this.shape;
-    const words = heap.i32;
+    const rows = new Int32Array(block.rows);
+    const columns = new Int32Array(block.columns);
     for (let i = 0; i < block.rows; i++) {
       const row = block.row + i;
       const channel = Math.floor(row / this.#taps) - slice.firstChannel;
       const tap = row % this.#taps;
       const h = Math.floor(tap / kernel[1]) * dilation[0];
       const w = (tap % kernel[1]) * dilation[1];
-      words[rowTable / 4 + i] = ((channel * slice.height + h) * slice.width + w) * 4;
+      rows[i] = ((channel * slice.height + h) * slice.width + w) * 4;
     }
     // Lines count from the slice's top edge; its left edge is that of the padded image.
     const top = slice.top + padding[0];
@@ -141,11 +155,12 @@ export class Patches {
       const column = block.column + i;
       const h = Math.floor(column / positions[1]) * stride[0] - top;
       const w = (column % positions[1]) * stride[1];
-      words[columnTable / 4 + i] = (h * slice.width + w) * 4;
+      columns[i] = (h * slice.width + w) * 4;
     }
+    return [rows, columns];
   }
 
-  #copier(slice: Slice): (image: number) => number {
+  #copier(slice: Slice): () => (image: number) => number {
     const { size, spread, padding } = this.shape;
     const { copyPlanes } = imageKernels();
     const rows = overlap(slice.top, slice.height, spread[0], size[0]);
@@ -154,9 +169,7 @@ export class Patches {
     const skip = (slice.firstChannel * size[0] + rows.firstSource) * size[1] + columns.firstSource;
     const slicePlane = slice.height * slice.width * 4;
     const to = imageAt + (rows.at * slice.width + columns.at) * 4;
-    // The zeros around are the same for every image of the block.
-    heap.u8.fill(0, imageAt, imageAt + slice.channels * slicePlane);
-    return (image) => {
+    const copy = (image: number): number => {
       copyPlanes(
         to,
         slicePlane,
@@ -170,6 +183,11 @@ export class Patches {
         columns.count,
       );
       return imageAt;
+    };
+    return () => {
+      // The zeros around are the same for every image of the block.
+      heap.u8.fill(0, imageAt, imageAt + slice.channels * slicePlane);
+      return copy;
     };
   }
 }

@@ -241,6 +241,14 @@ const perImage: Rule = ({ inputs, outputs, cuts, op }) => {
   return { kind: 'map', operands, outputs: outputs.map(() => 0) };
 };
 
+/** Summed image by image. */
+const convWeightGrad: Rule = ({ op, inputs, cuts }) => {
+  if (cuts.some((cut) => cut !== null && cut !== 0) || inputs[0]!.dtype !== 'float32') return null;
+  const { attrs } = op;
+  const into = opNamed('addConv2dWeightGrad_');
+  return { kind: 'accumulate', operands: [0, 0, null], into, attrs: () => attrs };
+};
+
 const rules: Readonly<Record<string, Rule>> = {
   reshape: reshaped,
   reshapeLike: reshaped,
@@ -264,4 +272,7 @@ const rules: Readonly<Record<string, Rule>> = {
   unreduce: unreduced,
   conv2d: perImage,
   conv2dInputGrad: perImage,
+  conv2dWeightGrad: convWeightGrad,
+  maxPool2d: perImage,
+  maxPool2dGrad: perImage,
 };

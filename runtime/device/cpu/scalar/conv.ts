@@ -73,17 +73,28 @@ export const conv2dInputGrad: KernelFactory = ([dy, w, x], [dx], attrs) => {
   };
 };
 
-export const conv2dWeightGrad: KernelFactory = ([dy, x, w], [dw], attrs) => {
+export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
+  const [dw] = outputs;
+  const { dtype } = dw!;
+  const add = addConv2dWeightGrad([dw!, ...inputs], outputs, attrs);
+  const size = sizeOf(dw!.shape);
+  return ([grad, image], [target]) => {
+    const at = indexOf(target!, dtype);
+    heap.view(dtype).fill(0, at, at + size);
+    add([target!, grad!, image!], [target!]);
+  };
+};
+
+/** Image by image onto what is there. */
+export const addConv2dWeightGrad: KernelFactory = ([, dy, x, w], [dw], attrs) => {
   expectContiguous(dy!, x!, dw!);
   const { dtype } = dw!;
   const round = roundingOf(dtype);
   const shape = convShape(x!, w!, dy!, attrs);
-  const size = sizeOf(dw!.shape);
-  return ([grad, image], [target]) => {
+  return ([, grad, image], [target]) => {
     const data = heap.view(dtype);
     const [yAt, xAt] = [indexOf(grad!, dtype), indexOf(image!, dtype)];
     const wAt = indexOf(target!, dtype);
-    data.fill(0, wAt, wAt + size);
     forEachTriple(shape, (yi, xi, wi) => {
       data[wAt + wi] = data[wAt + wi]! + round(data[yAt + yi]! * data[xAt + xi]!);
     });
