@@ -19,6 +19,8 @@ export type KernelName =
   | 'sum'
   /** (x, any strides; like: shape) → sum over the dimensions that broadcasting `like` to x repeats. */
   | 'sumTo'
+  /** In place: (out, x) goes on with a sum over attr `dims`; out has the kept dimensions. float32. */
+  | 'addSum'
   | 'max'
   | 'min'
   | 'prod'

@@ -70,6 +70,19 @@ const sumOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy, attrs) => unreduce(dy, x, attrs)) },
 });
 
+/**
+ * In place: a sum over attr `dims` that goes on from the entries of dimension 0 before. Its bits are
+ * those of one sum where dimension 0 and the last ones are summed and those between are not, as of
+ * images by channel. Written by the compiler only.
+ */
+defineOp({
+  name: 'addSum_',
+  operands: { out: 'data', x: 'data' },
+  infer: ([out]) => ({ dtype: out!.dtype, shape: out!.shape }),
+  kernel: { kind: 'named', name: 'addSum' },
+  inPlace: true,
+});
+
 export interface ReduceOptions {
   /** Keeps the reduced dimensions with size 1. */
   readonly keepDim?: boolean;

@@ -12,7 +12,7 @@ import { addMatmul, matmul } from './matmul.ts';
 import { adaptiveMaxPool2d, maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
 import { cat, flip, place, placeInto, unfoldGrad } from './rearrange.ts';
-import { max, min, prod, sum, sumTo } from './reduce.ts';
+import { addSum, max, min, prod, sum, sumTo } from './reduce.ts';
 import { cofactors } from './scalar/cofactors.ts';
 import { det, inverse, logAbsDet, solve } from './scalar/elimination.ts';
 import { arange, fill, literal } from './scalar/fill.ts';
@@ -60,6 +60,7 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   copyInto,
   sum,
   sumTo,
+  addSum,
   max,
   min,
   prod,

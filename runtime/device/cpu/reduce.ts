@@ -37,6 +37,7 @@ function bindReduction(
   { kept, reduced }: Reduction,
   kind: ReductionKind,
   dtype: 'float32' | 'float64',
+  goesOn = false,
 ): Launch {
   const kernel = reduceKernels[dtype]()[kind];
   const rows = takeInner(kept, dtypes[dtype].bytes);
@@ -60,7 +61,7 @@ function bindReduction(
   };
   const overKept = (dim: number, from: number, to: number): void => {
     if (dim === rows.outer.shape.length) {
-      isFirst = true;
+      isFirst = !goesOn;
       overReduced(0, from, to);
       return;
     }
@@ -95,3 +96,9 @@ export const prod = reduction('prod', scalar.prod, attrDims);
 export const max = reduction('max', scalar.max, attrDims);
 export const min = reduction('min', scalar.min, attrDims);
 export const sumTo = reduction('sum', scalar.sumTo, ([x, like]) => broadcastDims(x!, like!));
+
+/** float32 with vectors, as its op says. */
+export const addSum: KernelFactory = ([, x], _outputs, attrs) => {
+  const add = bindReduction(reductionOver(x!, attrs.dims as number[]), 'sum', 'float32', true);
+  return ([, source], target) => add([source!], target);
+};

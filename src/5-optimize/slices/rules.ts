@@ -195,14 +195,28 @@ const standardizedWeightGrad: Rule = (use) => {
 function summedOver(dims: readonly number[], { inputs, outputs, cuts, parts }: Use): Way | null {
   const [x] = inputs;
   const [cut] = cuts;
-  if (!isContiguousMeta(x!) || dims.some((dim, i) => dim !== i) || cut !== 0) return null;
+  if (!isContiguousMeta(x!) || cut !== 0 || outputs[0]!.dtype !== 'float32') return null;
+  if (isByChannel(x!.shape, dims)) {
+    const operands = inputs.map((_, i) => (i === 0 ? 0 : null));
+    return { kind: 'accumulate', operands, into: opNamed('addSum_'), attrs: () => ({ dims }) };
+  }
+  if (dims.some((dim, i) => dim !== i)) return null;
   const rows = sizeOf(dims.map((dim) => x!.shape[dim]!));
   const columns = sizeOf(x!.shape) / rows;
   const perPart = rows / parts;
   if (columns < 2 || perPart % sumBlock !== 0 || rows > sumBlock ** 3) return null;
-  if (outputs[0]!.dtype !== 'float32') return null;
   const operands = inputs.map((_, i) => (i === 0 ? 0 : null));
   return { kind: 'sumRows', operands, rows, columns };
+}
+
+/** First and last dimensions are summed, those between are kept: one first entry after the other. */
+function isByChannel(shape: Shape, dims: readonly number[]): boolean {
+  const kept = shape.flatMap((_, dim) => (dims.includes(dim) ? [] : [dim]));
+  const [first, last] = [kept[0] ?? 0, kept.at(-1) ?? 0];
+  const between = kept.length === last - first + 1;
+  const several = (sizes: Shape) => sizeOf(sizes) > 1;
+  const isKept = several(shape.slice(first, last + 1)) && several(shape.slice(last + 1));
+  return first > 0 && between && isKept;
 }
 
 const sum: Rule = (use) => {

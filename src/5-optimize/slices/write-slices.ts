@@ -130,11 +130,15 @@ class SliceWriter {
         });
         return;
       }
-      case 'accumulate':
-        if (part === 0)
+      case 'accumulate': {
+        if (part === 0) {
           this.#ops.push({ ...this.#source, inputs: operands, attrs: this.#firstAttrs(way) });
-        else this.#emit(way.into, [outputs[0]!, ...operands], way.attrs(part));
+          return;
+        }
+        const own = operands.slice(0, way.into.operands.length - 1);
+        this.#emit(way.into, [outputs[0]!, ...own], way.attrs(part));
         return;
+      }
       case 'sumRows': {
         const rows = way.rows / this.#parts;
         this.#addPart(outputs[0]!, this.#blockSums(operands[0]!, rows, way.columns));
@@ -142,10 +146,10 @@ class SliceWriter {
     }
   }
 
-  /** Those of the whole may tell its size. */
+  /** Of a norm they tell the size. */
   #firstAttrs(way: Way & { kind: 'accumulate' }): Attrs {
     const { op, attrs } = this.#source;
-    return op.name === 'matmul' ? attrs : way.attrs(0);
+    return op.name === 'standardizeWeightGrad' ? way.attrs(0) : attrs;
   }
 
   #addPart(id: ValueId, part: ValueId): void {

@@ -10,7 +10,7 @@ import {
   profileOf,
   sourceOrder,
 } from './live-bytes.ts';
-import { type GraphOptions, type MemoryGraph, memoryGraph } from './memory-graph.ts';
+import { type GraphOptions, type MemoryGraph, memoryGraph, type OpIndex } from './memory-graph.ts';
 import { improvedWindow } from './window.ts';
 
 export interface OrderedProgram {
@@ -29,6 +29,11 @@ const rounds = 24;
 const windowOps = 14;
 const windowStates = 600;
 const probes = 6;
+/** Of programs above this size only a round that saves a share of the peak is followed by another. */
+const largeOps = 4000;
+const leastShare = 1e-3;
+/** Cuts of the largest programs take seconds. */
+const hugeOps = 20_000;
 
 /**
  * In: a program, and what stays after it. Out: the same ops in an order with a low peak, with a lower
@@ -59,6 +64,7 @@ export function roughPeak(program: Program, options: GraphOptions): number {
 class OrderSearch {
   readonly #graph: MemoryGraph;
   readonly #walk: LiveBytes;
+  readonly #cuts = new Map<OpIndex, CutAt>();
   order: Order;
   profile: Profile;
   lowerBound = 0;
@@ -97,8 +103,9 @@ class OrderSearch {
     this.order.forEach((op, i) => {
       during[i] = this.#walk.step(op);
     });
+    const count = this.#graph.size > hugeOps ? 1 : probes;
     const positions = Array.from(this.order.keys()).sort((a, b) => during[b]! - during[a]!);
-    for (const position of positions.slice(0, probes)) this.#cut(position);
+    for (const position of positions.slice(0, count)) this.#cut(position);
   }
 
   /** Moves what may lie elsewhere away from the peak; false when that doesn't help any more. */
@@ -108,16 +115,25 @@ class OrderSearch {
     if (peak <= this.lowerBound) return false;
     const before = this.profile;
     this.#tryLists(partitioned(this.order, earlier));
-    if (this.profile !== before) return true;
+    if (this.#isWorthwhile(before)) return true;
     const from = Math.max(0, peakAt - windowOps + 4);
     const to = Math.min(this.order.length, peakAt + 4);
     const improved = improvedWindow(this.#graph, this.order, from, to, windowStates);
     if (improved) this.#offer(improved);
-    return this.profile !== before;
+    return this.#isWorthwhile(before);
+  }
+
+  #isWorthwhile(before: Profile): boolean {
+    if (this.#graph.size <= largeOps) return this.profile !== before;
+    return this.profile.peak < before.peak * (1 - leastShare);
   }
 
   #cut(position: number): CutAt {
-    const cut = cutAt(this.#graph, this.order[position]!);
+    const op = this.order[position]!;
+    const known = this.#cuts.get(op);
+    if (known) return known;
+    const cut = cutAt(this.#graph, op);
+    this.#cuts.set(op, cut);
     this.lowerBound = Math.max(this.lowerBound, cut.bytes);
     return cut;
   }

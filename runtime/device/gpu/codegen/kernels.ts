@@ -72,6 +72,7 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   standardizeWeightGrad: notOnGpu('standardizeWeightGrad'),
   addStandardizeWeightGrad: notOnGpu('addStandardizeWeightGrad'),
   addMatmul: notOnGpu('addMatmul'),
+  addSum: notOnGpu('addSum'),
   addConv2dWeightGrad: notOnGpu('addConv2dWeightGrad'),
   narrowGrad,
   arange,
