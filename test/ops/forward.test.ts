@@ -328,6 +328,11 @@ const elsewhere = [
   'standardizeGrad',
   'standardizeAffineGrad',
   'standardizeWeightGrad',
+  // They go on with a sum, of which they need the first part: test/cpu/sums-in-steps.
+  'addMatmul_',
+  'addSum_',
+  'addConv2dWeightGrad_',
+  'addStandardizeWeightGrad_',
 ];
 
 /** The same elements, laid out column by column. */
