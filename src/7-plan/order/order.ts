@@ -80,7 +80,8 @@ class OrderSearch {
   run(): void {
     if (this.#graph.size === 0) return;
     const [source, { peak }] = [this.order, this.profile];
-    this.#cut(this.profile.peakAt);
+    // The order of the source is seldom the best of a huge program: not worth a cut.
+    if (this.#graph.size <= hugeOps) this.#cut(this.profile.peakAt);
     if (peak <= this.lowerBound) return;
     this.#tryLists(this.order);
     for (let round = 0; round < rounds && this.#refine(); round++);
