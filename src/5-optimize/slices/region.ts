@@ -1,7 +1,6 @@
 import { operandUse } from '../../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import { mayRefuse } from '../../programs/may-refuse.ts';
 import { ProgramFacts } from '../program-facts.ts';
 import { type Cut, sliceWay, type Way } from './rules.ts';
 
@@ -116,7 +115,7 @@ class RegionFinder {
 
   #wayOf(op: ProgramOp): Way | null {
     const { values } = this.#program;
-    if (mayRefuse(op, this.#program)) return null;
+    if (op.op.mayRefuse) return null;
     const leads = op.inputs.some((id, i) => {
       return operandUse(op.op, i) === 'data' && (this.#isCut(id) || this.#leading.has(id));
     });
@@ -176,7 +175,7 @@ class RegionFinder {
       const isTouched = this.#readInSlices.has(target) || this.#touchedAfter.has(target);
       if (isTouched || this.#refusesAfter) return this.#after(op, roots);
     }
-    if (mayRefuse(op, this.#program) && this.#refusesAfter) {
+    if (op.op.mayRefuse && this.#refusesAfter) {
       // It would refuse before what refuses before it.
       if (!this.#lookedAt(op).every((id) => this.#lookedAtAfter.has(id))) return null;
     }
@@ -187,7 +186,7 @@ class RegionFinder {
   #after(op: ProgramOp, roots: readonly ValueId[]): Stage {
     for (const root of roots) this.#touchedAfter.add(root);
     if (op.op.inPlace) this.#writtenAfter.add(roots[0]!);
-    if (mayRefuse(op, this.#program)) {
+    if (op.op.mayRefuse) {
       this.#refusesAfter = true;
       for (const id of this.#lookedAt(op)) this.#lookedAtAfter.add(id);
     }
