@@ -3,6 +3,7 @@ import type { Code } from './code.ts';
 import { effectOf, handlerOf, jumpTarget, type RegisterKind, writes } from './effects.ts';
 import type { Instruction, Pc, Reg } from './instructions.ts';
 import { intrinsics } from './intrinsics.ts';
+import { liveBefore } from './liveness.ts';
 import { printInstruction } from './print.ts';
 
 /** What a register may hold; the first: nothing, or not the same on all ways. */
@@ -12,9 +13,10 @@ const kinds = ['', 'value', 'cell', 'iterator'] as const;
 type Contents = Uint8Array;
 
 /**
- * Checks a code and the codes inside it: registers and jumps in range, no way out at the end, every
- * register written before it is read on all ways, cells and iterators used as such, inner codes handed
- * the cells they ask for. Throws an invariant error that names the function and the instruction.
+ * Checks a code and the codes inside it: registers and jumps in range, no way out at the end, protected
+ * regions apart and in order, every register written before it is read on all ways, cells and iterators used
+ * as such, what liveness says that a resumed frame carries there on all ways, inner codes handed the cells
+ * they ask for. Throws an invariant error that names the function and the instruction.
  */
 export function verify(code: Code): void {
   const fail = (pc: Pc, problem: string): never => {
@@ -95,6 +97,12 @@ function checkContents(code: Code, fail: (pc: Pc, problem: string) => never): vo
     }
   }
   for (const pc of code.instructions.keys()) if (!reached[pc]) fail(pc, 'is unreachable');
+  const live = liveBefore(code);
+  for (const [pc, contents] of before) {
+    for (const register of live[pc]!) {
+      if (contents[register] === 0) fail(pc, `r${register} lives, but holds nothing`);
+    }
+  }
 }
 
 function blockStarts(code: Code): ReadonlySet<Pc> {

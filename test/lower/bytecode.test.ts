@@ -4,7 +4,7 @@ import type { Code } from '../../src/bytecode/code.ts';
 import { effects, reads, writes } from '../../src/bytecode/effects.ts';
 import { type Instruction, reg } from '../../src/bytecode/instructions.ts';
 import { dyingBetween, liveAfter, liveBefore, liveDuring } from '../../src/bytecode/liveness.ts';
-import { printInstruction } from '../../src/bytecode/print.ts';
+import { printCode, printInstruction } from '../../src/bytecode/print.ts';
 import { verify } from '../../src/bytecode/verify.ts';
 import { lowerChecked } from './parse-function.ts';
 
@@ -155,11 +155,111 @@ describe('the verifier finds', () => {
     expect(() => verify({ ...caught, regions })).toThrow(/protected up to/);
   });
 
+  it('a protected region that ends, or is caught, outside of the code', () => {
+    const caught = lowerChecked('(x) => { try { f(); } catch { return x; } }');
+    const [region] = caught.regions;
+    const withRegion = (change: object) => ({ ...caught, regions: [{ ...region!, ...change }] });
+    expect(() => verify(withRegion({ end: 99 }))).toThrow(/protected up to 99/);
+    expect(() => verify(withRegion({ end: region!.start }))).toThrow(/protected up to/);
+    expect(() => verify(withRegion({ target: 99 }))).toThrow(/is caught at 99/);
+    expect(() => verify(withRegion({ error: 99 }))).toThrow(/r99 does not exist/);
+  });
+
+  it('regions of nested handlers that overlap', () => {
+    const nested = lowerChecked(
+      '(x) => { try { try { f(); } catch { g(); } } catch { return x; } }',
+    );
+    const [first, ...others] = nested.regions;
+    const regions = [{ ...first!, end: first!.end + 1 }, ...others];
+    expect(() => verify({ ...nested, regions })).toThrow(/protected up to/);
+  });
+
+  it('an iterator that is a value, and a value that is an iterator', () => {
+    const loop = lowerChecked('(xs) => { for (const x of xs) f(x); }');
+    const iterator = writes(loop.instructions[find(loop, 'getIterator')]!)!;
+    const change = (pc: number, instruction: Instruction) => ({
+      ...loop,
+      instructions: loop.instructions.with(pc, instruction),
+    });
+    const call = find(loop, 'call');
+    const passed = { ...loop.instructions[call], args: [iterator] } as Instruction;
+    expect(() => verify(change(call, passed))).toThrow(/holds iterator/);
+    const opened: Instruction = { op: 'const', dst: iterator, value: 1 };
+    expect(() => verify(change(find(loop, 'getIterator'), opened))).toThrow(
+      /should hold a iterator, but holds value/,
+    );
+  });
+
+  it('a register that a resumed frame should carry and that holds nothing on one way', () => {
+    const text = '(xs, c) => { if (c) { for (const x of xs) break; } return g(); }';
+    const left = lowerChecked(text);
+    const kept: Instruction = { op: 'const', dst: reg(left.registerCount), value: 1 };
+    const instructions = left.instructions.with(find(left, 'iteratorClose'), kept);
+    const registerNames = [...left.registerNames, undefined];
+    const registerCount = left.registerCount + 1;
+    // It may be open at g(), whose throw would close it; where there was no loop there is none.
+    expect(() => verify({ ...left, instructions, registerNames, registerCount })).toThrow(
+      /lives, but holds nothing/,
+    );
+  });
+
+  it('instructions that nothing leads to, and a code without any', () => {
+    const instruction: Instruction = { op: 'jump', target: last };
+    expect(() => verify(replaced(find(code, 'jumpIfNot'), instruction))).toThrow(/is unreachable/);
+    expect(() => verify(broken({ instructions: [], spans: [] }))).toThrow(/no instructions/);
+  });
+
+  it('registers, cells and operands that do not exist', () => {
+    const pc = find(code, 'const');
+    expect(() => verify(replaced(pc, { op: 'const', dst: reg(99), value: 1 }))).toThrow(
+      /r99 does not exist/,
+    );
+    expect(() => verify(replaced(pc, { op: 'outerCell', dst: reg(0), index: 3 }))).toThrow(
+      /no such outer cell/,
+    );
+    const few: Instruction = { op: 'intrinsic', dst: reg(0), name: 'assignToConstant', args: [] };
+    expect(() => verify(replaced(pc, few))).toThrow(/number of operands/);
+    expect(() => verify(broken({ spans: code.spans.slice(1) }))).toThrow(/spans/);
+    expect(() => verify(broken({ registerCount: code.registerCount + 1 }))).toThrow(/names/);
+  });
+
+  it('what is wrong in an inner code', () => {
+    const [inner] = code.inner;
+    const instructions = inner!.instructions.slice(0, -1);
+    const spans = inner!.spans.slice(0, -1);
+    expect(() => verify(broken({ inner: [{ ...inner!, instructions, spans }] }))).toThrow(
+      /falls off the end|no instructions/,
+    );
+  });
+
   it('inner code that gets too few cells, naming the instruction', () => {
     const pc = find(code, 'closure');
     const closure = code.instructions[pc]!;
     expect(() => verify(replaced(pc, { ...closure, cells: [] } as Instruction))).toThrow(
       new RegExp(`, ${pc} \\(${printInstruction(closure).split('=')[0]}= closure`),
+    );
+  });
+});
+
+describe('printed code', () => {
+  const text = `(a, b) => {
+  const { c = a } = b;
+  return () => c + a;
+}`;
+
+  it('is the same for the same text, whatever was lowered before', () => {
+    const first = printCode(lowerChecked(text), { live: true });
+    lowerChecked('(x) => () => x');
+    expect(printCode(lowerChecked(text), { live: true })).toBe(first);
+  });
+
+  it('says where each instruction stands: line, column, source', () => {
+    const code = lowerChecked(text);
+    const lines = printCode(code).split('\n');
+    expect(lines.find((line) => line.includes('getProp'))).toMatch(/# 2:11 c = a$/);
+    expect(lines.find((line) => line.includes('closure [0]'))).toMatch(/# 3:10 \(\) => c \+ a$/);
+    expect(lines.filter((line) => /^ *\d+ {2}/.test(line))).toHaveLength(
+      code.instructions.length + code.inner[0]!.instructions.length,
     );
   });
 });
