@@ -24,43 +24,37 @@ const simple = { move: 1, const: 2, jump: 3, jumpIf: 4, jumpIfNot: 5, arg: 7 } a
 const increments = { up: 6, down: 8 } as const;
 const returns = 9;
 
-/** dst, left, right. With a constant on the right: 20 more. */
-const binaries: { readonly [O in BinaryOperator]?: number } = {
-  '+': 10,
-  '-': 11,
-  '*': 12,
-  '/': 13,
-  '%': 14,
-  '<': 15,
-  '<=': 16,
-  '>': 17,
-  '>=': 18,
-  '===': 19,
-  '!==': 20,
-  '|': 21,
-  '&': 22,
-  '^': 23,
-  '<<': 24,
-  '>>': 25,
-  '>>>': 26,
-};
-const withConstant = 20;
+/**
+ * Operators: dst, left, right. Then comparisons, and `&`, with a jump: target where it does not hold, left, right.
+ * Right is a register, or what `~` makes a constant's number, which stands one instruction before.
+ */
+export const firstOperator = 50;
+export const firstBranch = 70;
+const arithmetic: readonly BinaryOperator[] = [
+  '+',
+  '-',
+  '*',
+  '/',
+  '%',
+  '|',
+  '&',
+  '^',
+  '<<',
+  '>>',
+  '>>>',
+];
+const comparisons: readonly BinaryOperator[] = ['<', '<=', '>', '>=', '===', '!=='];
+const operators = [...arithmetic, ...comparisons];
+const branching: readonly BinaryOperator[] = [...comparisons, '&'];
 
-/** left, right, where to go when it does not hold. With a constant on the right: 10 more. */
-const branches: { readonly [O in BinaryOperator]?: number } = {
-  '<': 50,
-  '<=': 51,
-  '>': 52,
-  '>=': 53,
-  '===': 54,
-  '!==': 55,
-  '&': 56,
-};
-const branchWithConstant = 10;
+export const operatorOf = (operation: number): BinaryOperator =>
+  (operation < firstBranch
+    ? operators[operation - firstOperator]
+    : branching[operation - firstBranch])!;
 
-const objects = { getProp: 70, setProp: 71, getElem: 72, setElem: 73, iteratorNext: 74 } as const;
-const cells = { newCell: 75, loadCell: 76, storeCell: 77, outerCell: 78 } as const;
-const calls = { plain: 80, withReceiver: 81 } as const;
+const objects = { getProp: 10, setProp: 11, getElem: 12, setElem: 13, iteratorNext: 14 } as const;
+const cells = { newCell: 15, loadCell: 16, storeCell: 17, outerCell: 18 } as const;
+const calls = { plain: 20, withReceiver: 21 } as const;
 
 const known = new WeakMap<Code, PackedCode>();
 
@@ -116,17 +110,21 @@ function packFused(code: Code, pc: Pc, packer: Packer, value: Value): boolean {
   if (isConstant && (right !== first.dst || left === first.dst || isNeeded(code, at, first.dst))) {
     return false;
   }
-  const operand = isConstant ? value(first.value) : right;
+  const operand = isConstant ? ~value(first.value) : right;
   const jump = code.instructions[at + 1];
-  const branch = branches[operator];
-  if (branch !== undefined && jump?.op === 'jumpIfNot' && jump.test === dst) {
+  const branch = indexIn(branching, operator);
+  if (branch >= 0 && jump?.op === 'jumpIfNot' && jump.test === dst) {
     if (!isNeeded(code, at + 1, dst)) {
-      return packer.put(branch + (isConstant ? branchWithConstant : 0), left, operand, jump.target);
+      return packer.put(firstBranch + branch, jump.target, left, operand);
     }
   }
-  const operation = binaries[operator];
-  if (operation === undefined) return false;
-  return packer.put(operation + (isConstant ? withConstant : 0), dst, left, operand);
+  const operation = indexIn(operators, operator);
+  return operation >= 0 && packer.put(firstOperator + operation, dst, left, operand);
+}
+
+function indexIn(list: readonly BinaryOperator[], operator: BinaryOperator): number {
+  for (let i = 0; i < list.length; i++) if (list[i] === operator) return i;
+  return -1;
 }
 
 /** Whether what a register holds before the instruction at `pc` is read after it. */

@@ -2,7 +2,7 @@ import { type Cell, type Frame, uninitialized } from '../bytecode/frame.ts';
 import { binary } from '../bytecode/operators.ts';
 import type { MachineFor } from './function-of.ts';
 import { notCallable } from './native-errors.ts';
-import type { PackedCode } from './packed-code.ts';
+import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packed-code.ts';
 import { append, apply } from './primordials.ts';
 import { asIterator } from './semantics.ts';
 
@@ -32,7 +32,96 @@ export function runPacked(
   let { pc } = frame;
   for (;;) {
     const at = pc << 2;
-    switch (words[at]) {
+    const operation = words[at]!;
+    if (operation >= firstOperator) {
+      const right = words[at + 3]!;
+      const x = R[words[at + 2]!];
+      const y = right >= 0 ? R[right] : values[~right];
+      const to = words[at + 1]!;
+      pc += right >= 0 ? 1 : 2;
+      if (typeof x === 'number' && typeof y === 'number') {
+        switch (operation) {
+          case 50:
+            R[to] = x + y;
+            continue;
+          case 51:
+            R[to] = x - y;
+            continue;
+          case 52:
+            R[to] = x * y;
+            continue;
+          case 53:
+            R[to] = x / y;
+            continue;
+          case 54:
+            R[to] = x % y;
+            continue;
+          case 55:
+            R[to] = x | y;
+            continue;
+          case 56:
+            R[to] = x & y;
+            continue;
+          case 57:
+            R[to] = x ^ y;
+            continue;
+          case 58:
+            R[to] = x << y;
+            continue;
+          case 59:
+            R[to] = x >> y;
+            continue;
+          case 60:
+            R[to] = x >>> y;
+            continue;
+          case 61:
+            R[to] = x < y;
+            continue;
+          case 62:
+            R[to] = x <= y;
+            continue;
+          case 63:
+            R[to] = x > y;
+            continue;
+          case 64:
+            R[to] = x >= y;
+            continue;
+          case 65:
+            R[to] = x === y;
+            continue;
+          case 66:
+            R[to] = x !== y;
+            continue;
+          case 70:
+            pc = x < y ? pc + 1 : to;
+            continue;
+          case 71:
+            pc = x <= y ? pc + 1 : to;
+            continue;
+          case 72:
+            pc = x > y ? pc + 1 : to;
+            continue;
+          case 73:
+            pc = x >= y ? pc + 1 : to;
+            continue;
+          case 74:
+            pc = x === y ? pc + 1 : to;
+            continue;
+          case 75:
+            pc = x !== y ? pc + 1 : to;
+            continue;
+          case 76:
+            pc = (x & y) !== 0 ? pc + 1 : to;
+            continue;
+        }
+      }
+      frame.pc = pc - 1;
+      const value = binary(operatorOf(operation), x, y);
+      if (operation < firstBranch) R[to] = value;
+      else pc = value ? pc + 1 : to;
+      continue;
+    }
+    switch (operation) {
       case 1: // move
         R[words[at + 1]!] = R[words[at + 2]!];
         pc++;
@@ -81,575 +170,33 @@ export function runPacked(
       case 9: // return
         frame.pc = pc;
         return R[words[at + 1]!];
-      case 10: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x + y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('+', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 11: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x - y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('-', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 12: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x * y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('*', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 13: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x / y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('/', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 14: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x % y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('%', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 15: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x < y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('<', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 16: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x <= y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('<=', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 17: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x > y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('>', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 18: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x >= y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('>=', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 19: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x === y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('===', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 20: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x !== y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('!==', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 21: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x | y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('|', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 22: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x & y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('&', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 23: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x ^ y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('^', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 24: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x << y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('<<', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 25: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x >> y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('>>', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 26: {
-        const x = R[words[at + 2]!];
-        const y = R[words[at + 3]!];
-        if (typeof x === 'number' && typeof y === 'number') R[words[at + 1]!] = x >>> y;
-        else {
-          frame.pc = pc;
-          R[words[at + 1]!] = binary('>>>', x, y);
-        }
-        pc++;
-        continue;
-      }
-      case 30: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x + y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('+', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 31: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x - y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('-', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 32: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x * y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('*', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 33: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x / y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('/', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 34: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x % y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('%', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 35: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x < y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('<', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 36: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x <= y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('<=', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 37: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x > y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('>', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 38: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x >= y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('>=', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 39: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x === y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('===', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 40: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x !== y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('!==', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 41: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x | y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('|', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 42: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x & y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('&', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 43: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x ^ y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('^', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 44: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x << y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('<<', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 45: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x >> y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('>>', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 46: {
-        const x = R[words[at + 2]!];
-        const y = values[words[at + 3]!] as number;
-        if (typeof x === 'number') R[words[at + 1]!] = x >>> y;
-        else {
-          frame.pc = pc + 1;
-          R[words[at + 1]!] = binary('>>>', x, y);
-        }
-        pc += 2;
-        continue;
-      }
-      case 50: {
-        const x = R[words[at + 1]!];
-        const y = R[words[at + 2]!];
-        let holds: unknown;
-        if (typeof x === 'number' && typeof y === 'number') holds = x < y;
-        else {
-          frame.pc = pc;
-          holds = binary('<', x, y);
-        }
-        pc = holds ? pc + 2 : words[at + 3]!;
-        continue;
-      }
-      case 51: {
-        const x = R[words[at + 1]!];
-        const y = R[words[at + 2]!];
-        let holds: unknown;
-        if (typeof x === 'number' && typeof y === 'number') holds = x <= y;
-        else {
-          frame.pc = pc;
-          holds = binary('<=', x, y);
-        }
-        pc = holds ? pc + 2 : words[at + 3]!;
-        continue;
-      }
-      case 52: {
-        const x = R[words[at + 1]!];
-        const y = R[words[at + 2]!];
-        let holds: unknown;
-        if (typeof x === 'number' && typeof y === 'number') holds = x > y;
-        else {
-          frame.pc = pc;
-          holds = binary('>', x, y);
-        }
-        pc = holds ? pc + 2 : words[at + 3]!;
-        continue;
-      }
-      case 53: {
-        const x = R[words[at + 1]!];
-        const y = R[words[at + 2]!];
-        let holds: unknown;
-        if (typeof x === 'number' && typeof y === 'number') holds = x >= y;
-        else {
-          frame.pc = pc;
-          holds = binary('>=', x, y);
-        }
-        pc = holds ? pc + 2 : words[at + 3]!;
-        continue;
-      }
-      case 54: {
-        const x = R[words[at + 1]!];
-        const y = R[words[at + 2]!];
-        let holds: unknown;
-        if (typeof x === 'number' && typeof y === 'number') holds = x === y;
-        else {
-          frame.pc = pc;
-          holds = binary('===', x, y);
-        }
-        pc = holds ? pc + 2 : words[at + 3]!;
-        continue;
-      }
-      case 55: {
-        const x = R[words[at + 1]!];
-        const y = R[words[at + 2]!];
-        let holds: unknown;
-        if (typeof x === 'number' && typeof y === 'number') holds = x !== y;
-        else {
-          frame.pc = pc;
-          holds = binary('!==', x, y);
-        }
-        pc = holds ? pc + 2 : words[at + 3]!;
-        continue;
-      }
-      case 56: {
-        const x = R[words[at + 1]!];
-        const y = R[words[at + 2]!];
-        let holds: unknown;
-        if (typeof x === 'number' && typeof y === 'number') holds = (x & y) !== 0;
-        else {
-          frame.pc = pc;
-          holds = binary('&', x, y);
-        }
-        pc = holds ? pc + 2 : words[at + 3]!;
-        continue;
-      }
-      case 60: {
-        const x = R[words[at + 1]!];
-        const y = values[words[at + 2]!] as number;
-        let holds: unknown;
-        if (typeof x === 'number') holds = x < y;
-        else {
-          frame.pc = pc + 1;
-          holds = binary('<', x, y);
-        }
-        pc = holds ? pc + 3 : words[at + 3]!;
-        continue;
-      }
-      case 61: {
-        const x = R[words[at + 1]!];
-        const y = values[words[at + 2]!] as number;
-        let holds: unknown;
-        if (typeof x === 'number') holds = x <= y;
-        else {
-          frame.pc = pc + 1;
-          holds = binary('<=', x, y);
-        }
-        pc = holds ? pc + 3 : words[at + 3]!;
-        continue;
-      }
-      case 62: {
-        const x = R[words[at + 1]!];
-        const y = values[words[at + 2]!] as number;
-        let holds: unknown;
-        if (typeof x === 'number') holds = x > y;
-        else {
-          frame.pc = pc + 1;
-          holds = binary('>', x, y);
-        }
-        pc = holds ? pc + 3 : words[at + 3]!;
-        continue;
-      }
-      case 63: {
-        const x = R[words[at + 1]!];
-        const y = values[words[at + 2]!] as number;
-        let holds: unknown;
-        if (typeof x === 'number') holds = x >= y;
-        else {
-          frame.pc = pc + 1;
-          holds = binary('>=', x, y);
-        }
-        pc = holds ? pc + 3 : words[at + 3]!;
-        continue;
-      }
-      case 64: {
-        const x = R[words[at + 1]!];
-        const y = values[words[at + 2]!] as number;
-        let holds: unknown;
-        if (typeof x === 'number') holds = x === y;
-        else {
-          frame.pc = pc + 1;
-          holds = binary('===', x, y);
-        }
-        pc = holds ? pc + 3 : words[at + 3]!;
-        continue;
-      }
-      case 65: {
-        const x = R[words[at + 1]!];
-        const y = values[words[at + 2]!] as number;
-        let holds: unknown;
-        if (typeof x === 'number') holds = x !== y;
-        else {
-          frame.pc = pc + 1;
-          holds = binary('!==', x, y);
-        }
-        pc = holds ? pc + 3 : words[at + 3]!;
-        continue;
-      }
-      case 66: {
-        const x = R[words[at + 1]!];
-        const y = values[words[at + 2]!] as number;
-        let holds: unknown;
-        if (typeof x === 'number') holds = (x & y) !== 0;
-        else {
-          frame.pc = pc + 1;
-          holds = binary('&', x, y);
-        }
-        pc = holds ? pc + 3 : words[at + 3]!;
-        continue;
-      }
-      case 70: // getProp
+      case 10: // getProp
         frame.pc = pc;
         R[words[at + 1]!] = (R[words[at + 2]!] as Record<string, unknown>)[
           values[words[at + 3]!] as string
         ];
         pc++;
         continue;
-      case 71: // setProp
+      case 11: // setProp
         frame.pc = pc;
         (R[words[at + 1]!] as Record<string, unknown>)[values[words[at + 2]!] as string] =
           R[words[at + 3]!];
         pc++;
         continue;
-      case 72: // getElem
+      case 12: // getElem
         frame.pc = pc;
         R[words[at + 1]!] = (R[words[at + 2]!] as Record<string, unknown>)[
           R[words[at + 3]!] as string
         ];
         pc++;
         continue;
-      case 73: // setElem
+      case 13: // setElem
         frame.pc = pc;
         (R[words[at + 1]!] as Record<string, unknown>)[R[words[at + 2]!] as string] =
           R[words[at + 3]!];
         pc++;
         continue;
-      case 74: {
+      case 14: {
         // iteratorNext
         frame.pc = pc;
         const record = asIterator(R[words[at + 2]!]);
@@ -659,23 +206,23 @@ export function runPacked(
         } else pc = words[at + 3]!;
         continue;
       }
-      case 75: // newCell
+      case 15: // newCell
         R[words[at + 1]!] = { value: uninitialized } satisfies Cell;
         pc++;
         continue;
-      case 76: // loadCell
+      case 16: // loadCell
         R[words[at + 1]!] = (R[words[at + 2]!] as Cell).value;
         pc++;
         continue;
-      case 77: // storeCell
+      case 17: // storeCell
         (R[words[at + 1]!] as Cell).value = R[words[at + 2]!];
         pc++;
         continue;
-      case 78: // outerCell
+      case 18: // outerCell
         R[words[at + 1]!] = frame.closure.cells[words[at + 2]!];
         pc++;
         continue;
-      case 80: {
+      case 20: {
         // call
         frame.pc = pc;
         const callee = R[words[at + 2]!] as Callable;
@@ -688,7 +235,7 @@ export function runPacked(
         pc++;
         continue;
       }
-      case 81: {
+      case 21: {
         // call with a receiver, which stands before the arguments
         frame.pc = pc;
         const callee = R[words[at + 2]!] as Callable;
