@@ -1,4 +1,5 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
+import { markSpent } from '../autograd/spent-node.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
@@ -93,15 +94,20 @@ export class LoadedEntry {
     const numbers = this.#numbers.map((read) => read(values) as number);
     if (numbers.some((number) => typeof number !== 'number')) throw notANumber(this.saved, values);
     const outputs = this.planned ? this.#runProgram(this.planned, inputs, numbers) : [];
-    const { randomNumbers, reads } = this.saved;
+    const { randomNumbers, reads, optional, spent } = this.saved;
+    for (let i = 0; i < outputs.length; i++) {
+      const name = spent[i]!;
+      if (name !== null) markSpent(outputs[i]!, name);
+    }
     if (randomNumbers > 0) skipNumbers(randomNumbers);
-    const results: RunResults = { ...values, outputs, made: [] };
+    const results: RunResults = { ...values, outputs, made: [], held: new Set() };
     this.#makes(results);
     // Everything is read before anything changes.
     const changes = this.#effects.map((read) => read(results));
     const result = this.#result(results);
     for (const change of changes) change();
     for (const index of reads) outputs[index]!.dispose();
+    for (const index of optional) if (!results.held.has(index)) outputs[index]!.dispose();
     return result;
   }
 

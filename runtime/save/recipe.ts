@@ -18,7 +18,13 @@ export type SavedRecipe =
   | { readonly kind: 'number'; readonly number: SavedNumber }
   | { readonly kind: 'output'; readonly index: number }
   | { readonly kind: 'scalar'; readonly index: number; readonly type: 'number' | 'boolean' }
-  | { readonly kind: 'made'; readonly index: number };
+  | { readonly kind: 'made'; readonly index: number }
+  /** The option whose number the program answers. */
+  | {
+      readonly kind: 'choice';
+      readonly which: SavedRecipe;
+      readonly options: readonly SavedRecipe[];
+    };
 
 /** An object that each call makes anew; its parts may be made ones, in a circle even. */
 export type SavedMake =
@@ -37,6 +43,8 @@ export interface Limits {
 export interface RunResults extends CallValues {
   readonly outputs: readonly Tensor[];
   readonly made: unknown[];
+  /** Numbers of the outputs that somebody got. */
+  readonly held: Set<number>;
 }
 
 /** Expressions inside one another: more than people write. */
@@ -84,11 +92,22 @@ export function encodeRecipe(recipe: SavedRecipe): unknown {
       return { [recipe.kind]: recipe.index };
     case 'scalar':
       return { scalar: recipe.index, type: recipe.type };
+    case 'choice':
+      return { which: encodeRecipe(recipe.which), options: recipe.options.map(encodeRecipe) };
   }
 }
 
-export function readRecipe(field: Field, limits: Limits): SavedRecipe {
+export function readRecipe(field: Field, limits: Limits, depth = 0): SavedRecipe {
   const { states, outputs, makes } = limits;
+  if (depth > maxDepth) field.fail(`choices at most ${maxDepth} deep`);
+  if (field.has('options')) {
+    const options = field.get('options').items();
+    return {
+      kind: 'choice',
+      which: readRecipe(field.get('which'), limits, depth + 1),
+      options: options.map((option) => readRecipe(option, limits, depth + 1)),
+    };
+  }
   if (field.has('constant')) {
     return { kind: 'constant', value: readPrimitive(field.get('constant')) };
   }
@@ -114,11 +133,19 @@ export function recipeReader(recipe: SavedRecipe): (results: RunResults) => unkn
       return numberReader(recipe.number);
     case 'output': {
       const { index } = recipe;
-      return ({ outputs }) => outputs[index];
+      return ({ outputs, held }) => {
+        held.add(index);
+        return outputs[index];
+      };
     }
     case 'made': {
       const { index } = recipe;
       return ({ made }) => made[index];
+    }
+    case 'choice': {
+      const which = recipeReader(recipe.which);
+      const options = recipe.options.map(recipeReader);
+      return (results) => options[Number(which(results))]?.(results);
     }
     case 'scalar': {
       const { index, type } = recipe;

@@ -44,6 +44,10 @@ export interface SavedEntry {
   readonly result: SavedRecipe;
   /** Outputs that are read for a number and given back. */
   readonly reads: readonly number[];
+  /** Outputs that only some options of a choice hold: given back when none is chosen. */
+  readonly optional: readonly number[];
+  /** Per output: what has gone through its graph already, so that no backward can; null: nothing has. */
+  readonly spent: readonly (string | null)[];
   /** How many numbers of the random stream a run draws. */
   readonly randomNumbers: number;
 }
@@ -103,6 +107,14 @@ export function readEntry(field: Field, states: number, graphs: readonly ReadGra
       .get('reads')
       .items()
       .map((index) => index.int(0, outputs - 1)),
+    optional: field
+      .get('optional')
+      .items()
+      .map((index) => index.int(0, outputs - 1)),
+    spent: field
+      .get('spent')
+      .tuple(outputs)
+      .map((name) => (name.isNull ? null : name.string())),
     randomNumbers: field.get('randomNumbers').int(0, Number.MAX_SAFE_INTEGER),
   };
 }

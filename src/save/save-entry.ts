@@ -28,8 +28,18 @@ export class EntryWriter {
     planned: PlannedSubgraph | null,
     graphs: GraphWriter,
   ): SavedEntry {
-    const { outcome, inputs, needsGrad, numbers, makes, effects, reads, randomNumbers } =
-      this.#trace;
+    const {
+      outcome,
+      inputs,
+      needsGrad,
+      numbers,
+      makes,
+      effects,
+      reads,
+      randomNumbers,
+      optional,
+      spent,
+    } = this.#trace;
     if (outcome.kind !== 'return')
       throw notSavable(this.#name, `its graph ends: ${outcome.record.detail}`);
     const mode = this.#trace.guards.find((guard) => guard.kind === 'gradMode');
@@ -48,6 +58,8 @@ export class EntryWriter {
       result: this.#recipe(outcome.value),
       reads,
       randomNumbers,
+      optional,
+      spent: planned ? spent : [],
     };
   }
 
@@ -77,9 +89,12 @@ export class EntryWriter {
       case 'scalar':
       case 'made':
         return recipe;
-      case 'choice':
+      case 'choice': {
+        const { which, options } = recipe;
+        return { kind: 'choice', which: this.#recipe(which), options: options.map(this.#recipe) };
+      }
       case 'absent':
-        return this.#refuse('a value of its result is of several kinds, or may be missing');
+        return this.#refuse('an element or a property of its result may be missing');
     }
   };
 

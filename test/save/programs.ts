@@ -146,6 +146,16 @@ export const savedCases: readonly SavedCase[] = [
     () => [[leaf(1, 2)], [leaf(3, 4)]],
   ),
   plain(
+    'values of which the program chooses one, and numbers of JavaScript',
+    (x: Tensor) => {
+      const sum = x.sum().itemSync();
+      const label = sum > 0 ? 'up' : 'down';
+      const n = Math.max(sum % 3, Math.sin(sum));
+      return { y: x.mul(n), label, n, maybe: sum > 100 ? x.exp() : null };
+    },
+    () => [[leaf(1, 2)], [leaf(-3, 1)], [leaf(80, 30)]],
+  ),
+  plain(
     'properties that are set on arguments',
     (x: Tensor, out: { y?: Tensor; n: number; list: unknown[] }) => {
       out.y = x.mul(out.n);
