@@ -3,11 +3,12 @@
  * changed after the run: appended to, or filled anew.
  */
 
-import { isPlainArray, isProxy, readsPlainly } from '../guards/plain.ts';
+import { allows, isPlainArray, isProxy, readsPlainly } from '../guards/plain.ts';
+import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { present, settled } from './choices.ts';
-import { constantOf, sourceOf } from './facts.ts';
+import { constantOf, guardChange, sourceOf } from './facts.ts';
 import { countedOn, putOffOperator } from './numbers.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -118,16 +119,14 @@ export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
 export function hasElement(t: Tracer, array: ArrayVariable, index: number): boolean {
   if (index >= arrayLength(t, array)) return false;
   if (elementOrHole(t, array, index) === hole) return false;
-  if (array.kind === 'object' && isHoleBefore(t, array, index)) {
-    throw new GraphBreak('unsupported-value', 'an array has holes');
-  }
-  return true;
-}
-
-function isHoleBefore(t: Tracer, { value }: ObjectVariable, index: number): boolean {
-  if (t.effects.array(value)?.elements) return false;
-  const array = value as readonly unknown[];
-  return index < array.length && !(index in array);
+  if (array.kind === 'newArray') return true;
+  const { value, source } = array;
+  const before = value as readonly unknown[];
+  const key = String(index);
+  if (t.effects.array(value)?.elements || index >= before.length) return true;
+  if (t.effects.written(value, source, key)) return true;
+  const place: Source = { kind: 'hasProperty', base: source, key, own: true };
+  return constantOf(t, t.read(place, Object.hasOwn(before, key))) as boolean;
 }
 
 /** The elements for a copy that keeps holes; one with holes is copied natively. */
@@ -148,7 +147,7 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
     return array.elements;
   }
   const { value, source } = array;
-  expectChangeable(value);
+  expectChangeable(t, array);
   const known = t.effects.array(value)?.elements;
   const elements = known ?? solidElements(t, array);
   const changed = t.effects.changeArray(value, source);
@@ -160,7 +159,7 @@ export function append(t: Tracer, array: ArrayVariable, items: readonly Variable
   if (array.kind === 'newArray' || t.effects.array(array.value)?.elements) {
     return known(changeElements(t, array).push(...items));
   }
-  expectChangeable(array.value);
+  expectChangeable(t, array);
   t.effects.changeArray(array.value, array.source).appended.push(...items);
   return lengthOf(t, array);
 }
@@ -180,6 +179,7 @@ export function setElement(t: Tracer, array: ArrayVariable, index: number, value
   if (array.kind === 'object' && !t.effects.array(array.value)) {
     const own = Object.getOwnPropertyDescriptor(array.value, String(index));
     if (own?.writable) {
+      guardChange(t, array.source, 'write', String(index));
       t.effects.write(array.value, array.source, String(index), value);
       return;
     }
@@ -190,12 +190,18 @@ export function setElement(t: Tracer, array: ArrayVariable, index: number, value
   else changeElements(t, array)[index] = value;
 }
 
+/** Longer arrays are made natively. */
+const maxLength = 2 ** 16;
+
 /** `array.length = length` */
 export function setLength(t: Tracer, array: ArrayVariable, length: number): void {
-  if (!(Number.isInteger(length) && length >= 0 && length <= arrayLength(t, array))) {
-    throw new GraphBreak('object-write', 'an array is made longer by its length');
+  if (!Number.isInteger(length) || length < 0 || length > maxLength) {
+    throw new GraphBreak('object-write', `the length of an array becomes ${length}`);
   }
-  changeElements(t, array).length = length;
+  const elements = changeElements(t, array);
+  const missing = Math.max(length - elements.length, 0);
+  elements.length = Math.min(length, elements.length);
+  elements.push(...new Array<Variable>(missing).fill(hole));
 }
 
 /** A hole reads as undefined. */
@@ -203,8 +209,9 @@ export function solid(element: Variable | undefined): Variable {
   return element === undefined || element === hole ? undefinedVariable : element;
 }
 
-function expectChangeable(array: object): void {
-  const length = Object.getOwnPropertyDescriptor(array, 'length');
-  if (Object.isExtensible(array) && length?.writable) return;
-  throw new GraphBreak('object-write', 'a frozen array is changed');
+function expectChangeable(t: Tracer, { value, source }: ObjectVariable): void {
+  if (!allows(value, 'resize', 'length')) {
+    throw new GraphBreak('object-write', 'a frozen array is changed');
+  }
+  guardChange(t, source, 'resize', 'length');
 }

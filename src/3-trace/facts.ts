@@ -1,6 +1,7 @@
 /** What the trace comes to rely on when it asks something of a variable: an answer, and its guard. */
 
 import type { Primitive } from '../bytecode/instructions.ts';
+import type { Change } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
@@ -135,6 +136,12 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
 
 export function guardIdentity(t: Tracer, { source, value }: FunctionVariable): void {
   if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+}
+
+/** The change is made after the run: there it must not run the user's code, nor be refused. */
+export function guardChange(t: Tracer, source: Source, change: Change, key: string): void {
+  const guard = { kind: 'change', source, change, key } as const;
+  t.guard(`${change} ${sourceKey(source)} ${key}`, guard);
 }
 
 interface Existing {

@@ -11,6 +11,8 @@ import { isPrimitive, tensorVariable, type Variable } from './variable.ts';
 export class OuterVariables {
   readonly #bySource = new Map<string, Variable>();
   readonly #history: NumberHistory;
+  /** All places that were read. */
+  readonly places: Source[] = [];
 
   constructor(history: NumberHistory) {
     this.#history = history;
@@ -23,6 +25,7 @@ export class OuterVariables {
     if (existing) return existing;
     const variable = this.#variableFor(source, value);
     this.#bySource.set(key, variable);
+    this.places.push(source);
     return variable;
   }
 

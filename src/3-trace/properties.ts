@@ -45,25 +45,25 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       return present(base.entries.get(key)) ?? readInherited(t, base, key);
     case 'symbolic':
       guardNumbers(t, base);
-      return inherited(Object.getPrototypeOf(base.value) as object, key);
+      return inherited(t, Object.getPrototypeOf(base.value) as object, key);
     case 'scalar':
-      return inherited(base.type === 'number' ? Number.prototype : Boolean.prototype, key);
+      return inherited(t, base.type === 'number' ? Number.prototype : Boolean.prototype, key);
     case 'newCollection': {
       if (key === 'size') return sizeOf(t, base);
-      return inherited(base.type === 'Map' ? Map.prototype : Set.prototype, key);
+      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key);
     }
     case 'iterator':
-      return inherited(arrayIteratorPrototype, key);
+      return inherited(t, arrayIteratorPrototype, key);
     case 'generator':
-      return inherited(generatorPrototype, key);
+      return inherited(t, generatorPrototype, key);
     case 'regexp':
-      return inherited(RegExp.prototype, key);
+      return inherited(t, RegExp.prototype, key);
     case 'newTypedArray':
       return readTypedArray(base, key);
     case 'closure':
     case 'bound':
       if (key !== 'call' && key !== 'apply' && key !== 'bind') break;
-      return inherited(Function.prototype, key);
+      return inherited(t, Function.prototype, key);
     case 'constant': {
       const value = constantOf(t, base);
       // null and undefined throw; the native step does it with the right message.
@@ -71,7 +71,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
         throw new GraphBreak('throw', `${key} of ${value}`);
       return typeof value === 'string' && (key === 'length' || /^\d+$/.test(key))
         ? known(value[key as 'length'])
-        : inherited(Object.getPrototypeOf(value) as object, key);
+        : inherited(t, Object.getPrototypeOf(value) as object, key);
     }
     default:
   }
@@ -88,13 +88,13 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
     case 'newObject':
       return readInherited(t, base, key);
     case 'newArray':
-      return inherited(Array.prototype, key);
+      return inherited(t, Array.prototype, key);
     case 'newCollection':
-      return inherited(base.type === 'Map' ? Map.prototype : Set.prototype, key);
+      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key);
     case 'iterator':
-      return inherited(arrayIteratorPrototype, key);
+      return inherited(t, arrayIteratorPrototype, key);
     case 'generator':
-      return inherited(generatorPrototype, key);
+      return inherited(t, generatorPrototype, key);
     default:
       throw new GraphBreak('unsupported-value', `a symbol as key of a ${base.kind}`);
   }
@@ -107,25 +107,26 @@ function readArrayProperty(
 ): Variable {
   if (key === 'length') return known(arrayLength(t, base));
   if (isIndex(key)) return arrayElement(t, base, Number(key));
-  return inherited(base.isArguments ? Object.prototype : Array.prototype, key);
+  return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key);
 }
 
 /** Of an object made inside, from the prototype that it was given. */
 function readInherited(t: Tracer, base: NewObjectVariable, key: string | symbol): Variable {
   const { prototype } = base;
   if (prototype === null) return undefinedVariable;
-  if (prototype === undefined) return inherited(Object.prototype, key);
+  if (prototype === undefined) return inherited(t, Object.prototype, key);
   const accessor = isProxy(prototype.value) ? undefined : accessorOf(prototype.value, key);
   if (accessor) return callGetter(t, prototype, base, key, accessor);
   return readOuterProperty(t, prototype, key);
 }
 
-/** Methods of the language's own prototypes. */
-function inherited(prototype: object, key: string | symbol): Variable {
+/** Methods of the language's own prototypes, which somebody may replace. */
+function inherited(t: Tracer, prototype: object, key: string | symbol): Variable {
   const value: unknown = (prototype as Record<string | symbol, unknown>)[key];
-  if (value === undefined) return undefinedVariable;
-  if (typeof value === 'function') {
-    return { kind: 'function', value: value as FunctionVariable['value'], source: null };
+  if (value === undefined || typeof value === 'function') {
+    const name = `${(prototype.constructor as { name?: string }).name ?? 'the host'}.prototype`;
+    const base = { kind: 'held', value: prototype, name } as const;
+    return t.read({ kind: 'property', base, key }, value);
   }
   throw new GraphBreak('unsupported-value', `the inherited property ${String(key)}`);
 }
@@ -142,7 +143,7 @@ function readOuterProperty(
     if (special) return special;
     const written = t.effects.written(object, source, key);
     if (written) return written;
-    if (written === null) return readDeleted(object, key);
+    if (written === null) return readDeleted(t, base, source, key);
   }
   if (t.effects.hasVariables && isModuleNamespace(object)) {
     throw new GraphBreak(
@@ -175,11 +176,20 @@ function readContainerProperty(
 }
 
 /** An own property that the trace has deleted: what the prototype has. */
-function readDeleted(object: object, key: string): Variable {
-  const prototype = Object.getPrototypeOf(object) as object | null;
-  if (prototype === null) return undefinedVariable;
-  if (!readsPlainly(prototype, key)) throw new GraphBreak('getter', `reading ${key}`);
-  return inherited(prototype, key);
+function readDeleted(
+  t: Tracer,
+  receiver: ObjectVariable | FunctionVariable,
+  source: Source,
+  key: string,
+): Variable {
+  const prototype = Object.getPrototypeOf(receiver.value) as object | null;
+  const base = t.read({ kind: 'prototypeOf', base: source }, prototype);
+  if (prototype === null || (base.kind !== 'object' && base.kind !== 'function')) {
+    return undefinedVariable;
+  }
+  const accessor = isProxy(prototype) ? undefined : accessorOf(prototype, key);
+  if (accessor) return callGetter(t, base, receiver, key, accessor);
+  return readOuterProperty(t, base, key);
 }
 
 /** The getter is the same function, which is a guard; it is followed like any call. */
@@ -262,14 +272,16 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
     return base.errorType ? keys.filter((key) => key !== 'message') : keys;
   }
   if (base.kind === 'newArray') {
-    return Array.from({ length: arrayLength(t, base) }, (_, i) => String(i));
+    const places = Array.from({ length: arrayLength(t, base) }, (_, i) => i);
+    return places.filter((i) => hasElement(t, base, i)).map(String);
   }
   if (base.kind !== 'object' || !listsPlainly(base.value)) {
     throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);
   }
   const { source, value } = base;
   const array = asArray(t, base);
-  if (array) return Array.from({ length: arrayLength(t, array) }, (_, i) => String(i));
+  if (array && t.effects.array(value))
+    return Array.from({ length: arrayLength(t, array) }, (_, i) => String(i));
   const keys = Object.keys(value);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
   return t.effects.keysOf(value, keys);

@@ -5,6 +5,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
+import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 import { optionalOutputs } from '../traces/optional-outputs.ts';
@@ -26,6 +27,7 @@ import { Reconstruction } from './reconstruct.ts';
 import { resizedOf } from './resize.ts';
 import { sizeIn } from './sizes.ts';
 import { Tracer } from './tracer.ts';
+import { unguardedReads } from './unguarded-reads.ts';
 
 export interface TraceOptions {
   /** Which numbers were found at this point before. */
@@ -101,14 +103,15 @@ function traceOnce(
   expectKnown(tracer, reconstruction.outputTensors, reconstruction.made);
   const program = tracer.builder.finish(reconstruction.outputs);
   const { inputs, numbers, tape, sizes } = tracer;
+  const guards: Guard[] = [
+    ...tracer.guards.values(),
+    ...distinctInputs(inputs, program),
+    ...tracer.effects.met.guards(),
+    ...disposedInputs(inputs, tracer.effects.disposed),
+    ...disposedInputs(inputs, tracer.effects.switched),
+  ];
   const result: TraceResult = {
-    guards: [
-      ...tracer.guards.values(),
-      ...distinctInputs(inputs, program),
-      ...tracer.effects.met.guards(),
-      ...disposedInputs(inputs, tracer.effects.disposed),
-      ...disposedInputs(inputs, tracer.effects.switched),
-    ],
+    guards: [...guards, ...unguardedReads(tracer.variables.places, guards)],
     inputs: inputs.map(({ source }) => source),
     numbers: numbers.sources,
     scalars: numbers.scalars,

@@ -63,7 +63,7 @@ export class Tracer {
   readonly random = new RelativeStream(this);
   /** What the tensor API was asked for. */
   readonly tape: TapeCall[] = [];
-  readonly #variables: OuterVariables;
+  readonly variables: OuterVariables;
   readonly #entryFrames: readonly Frame[];
   #instructions = 0;
   readonly journal = new Journal();
@@ -91,7 +91,7 @@ export class Tracer {
     this.#entryFrames = entryFrames;
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
-    this.#variables = new OuterVariables(history);
+    this.variables = new OuterVariables(history);
     this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
       sizeIn(tensor, dim),
     );
@@ -214,7 +214,7 @@ export class Tracer {
 
   /** The variable for a value read from a source; reading the same place twice gives the same one. */
   read(source: Source, value: unknown): Variable {
-    return this.#variables.read(source, value);
+    return this.variables.read(source, value);
   }
 
   /** The value in the program; an outer tensor becomes an input with a guard on its meta. */

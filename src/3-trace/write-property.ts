@@ -1,10 +1,10 @@
 /** Writing and deleting properties: at once where the object was made inside, else after the run. */
 
-import { accessorOf, isProxy, writesPlainly } from '../guards/plain.ts';
+import { accessorOf, allows, isProxy, writesPlainly } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayLength, asArray, isIndex, setElement, setLength } from './arrays.ts';
 import { resolved, settled } from './choices.ts';
-import { constantOf } from './facts.ts';
+import { constantOf, guardChange } from './facts.ts';
 import { heldFunction } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -80,10 +80,12 @@ function writeOuterProperty(
     }
   }
   if (!isProxy(object.value) && callsSetter(t, object, object, key, value)) return;
-  if (!writesPlainly(object.value, key)) {
+  if (!allows(object.value, 'write', key)) {
     throw new GraphBreak('object-write', `the property ${key} is assigned`);
   }
-  t.effects.write(object.value, object.source ?? heldFunction(object), key, value);
+  const source = object.source ?? heldFunction(object);
+  guardChange(t, source, 'write', key);
+  t.effects.write(object.value, source, key, value);
 }
 
 function callsSetter(
@@ -118,13 +120,10 @@ export function deleteProperty(t: Tracer, target: Variable, key: string): void {
     object.entries.delete(key);
     return;
   }
-  const plain = object.kind === 'object' && !isProxy(object.value) && !Array.isArray(object.value);
-  if (plain && !ArrayBuffer.isView(object.value)) {
-    const own = Object.getOwnPropertyDescriptor(object.value, key);
-    if (own === undefined || own.configurable) {
-      t.effects.delete(object.value, object.source, key);
-      return;
-    }
+  if (object.kind === 'object' && allows(object.value, 'delete', key)) {
+    guardChange(t, object.source, 'delete', key);
+    t.effects.delete(object.value, object.source, key);
+    return;
   }
   throw new GraphBreak('object-write', `the property ${key} is deleted`);
 }

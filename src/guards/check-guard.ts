@@ -7,31 +7,38 @@ import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import { closureOf } from '../resume/function-of.ts';
 import type { Guard, GuardedSize } from './guard.ts';
 import { compileNumber } from './number-expr.ts';
-import { collectionType, isPlainArray, listsPlainly } from './plain.ts';
-import { compileReader } from './source.ts';
+import { allows, collectionType, isPlainArray, listsPlainly } from './plain.ts';
+import type { PlainReads } from './plain-reads.ts';
 
 export type Check = (frames: readonly Frame[]) => boolean;
 
 /** Compiles a guard once to a function of the frames. */
-export function compileCheck(guard: Guard, sizes: readonly number[]): Check {
+export function compileCheck(guard: Guard, sizes: readonly number[], reads: PlainReads): Check {
   switch (guard.kind) {
     case 'gradMode':
       return () => gradEnabled() === guard.enabled;
     case 'device':
       return () => currentDevice() === guard.device;
     case 'number': {
-      const read = compileNumber(guard.expr);
+      const read = compileNumber(guard.expr, (source) => reads.reader(source));
       const { value } = guard;
       return (frames) => Object.is(read(frames, sizes), value);
     }
     case 'same': {
-      const [read, readOther] = [compileReader(guard.source), compileReader(guard.other)];
+      const [read, readOther] = [reads.reader(guard.source), reads.reader(guard.other)];
       return (frames) => (read(frames) === readOther(frames)) === guard.same;
     }
     case 'distinct':
-      return compileDistinct(guard);
+      return compileDistinct(guard, reads);
+    case 'data': {
+      const readers = guard.sources.map((source) => reads.reader(source));
+      return (frames) => {
+        for (let i = 0; i < readers.length; i++) readers[i]!(frames);
+        return true;
+      };
+    }
     default: {
-      const read = compileReader(guard.source);
+      const read = reads.reader(guard.source, looksInside.has(guard.kind));
       const test = compileTest(guard);
       return (frames) => test(read(frames));
     }
@@ -39,9 +46,12 @@ export function compileCheck(guard: Guard, sizes: readonly number[]): Check {
 }
 
 /** Hundreds of parameters are told apart in one walk over them. */
-function compileDistinct({ sources, others }: Guard & { kind: 'distinct' }): Check {
-  const own = sources.map(compileReader);
-  const foreign = others.map(compileReader);
+function compileDistinct(
+  { sources, others }: Guard & { kind: 'distinct' },
+  reads: PlainReads,
+): Check {
+  const own = sources.map((source) => reads.reader(source));
+  const foreign = others.map((source) => reads.reader(source));
   const seen = new Set<unknown>();
   return (frames) => {
     try {
@@ -58,8 +68,20 @@ function compileDistinct({ sources, others }: Guard & { kind: 'distinct' }): Che
   };
 }
 
+/** Guards that ask the object, not only which one it is. */
+const looksInside: ReadonlySet<Guard['kind']> = new Set<Guard['kind']>([
+  'keys',
+  'members',
+  'plainArray',
+  'collection',
+  'change',
+]);
+
 /** Guards on one value. */
-type ValueGuard = Exclude<Guard, { kind: 'gradMode' | 'device' | 'number' | 'same' | 'distinct' }>;
+type ValueGuard = Exclude<
+  Guard,
+  { kind: 'gradMode' | 'device' | 'number' | 'same' | 'distinct' | 'data' }
+>;
 
 function compileTest(guard: ValueGuard): (value: unknown) => boolean {
   switch (guard.kind) {
@@ -81,6 +103,10 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
       return isPlainArray;
     case 'keys':
       return (value) => listsPlainly(value) && hasKeys(value, guard.keys);
+    case 'change': {
+      const { key, change } = guard;
+      return (value) => allows(value as object, change, key);
+    }
     case 'collection':
       return (value) =>
         typeof value === 'object' && value !== null && collectionType(value) === guard.type;

@@ -3,7 +3,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Guard } from './guard.ts';
 import { compileNumber, hasResultSize, numberKey } from './number-expr.ts';
-import { compileReader } from './source.ts';
+import { compilePlainReader } from './plain-reads.ts';
 import { sourceKey } from './source-key.ts';
 
 /** What one guard says of one place: it holds only where reading gives this value. */
@@ -68,13 +68,13 @@ function factsOf(guard: Guard): Fact[] {
     case 'value':
     case 'identity': {
       const { source, value } = guard;
-      return [{ key: `is ${sourceKey(source)}`, value, read: () => compileReader(source) }];
+      return [{ key: `is ${sourceKey(source)}`, value, read: () => compilePlainReader(source) }];
     }
     case 'number': {
       const { expr, value } = guard;
       if (hasResultSize(expr)) return [];
       const read = () => {
-        const compiled = compileNumber(expr);
+        const compiled = compileNumber(expr, compilePlainReader);
         return (frames: readonly Frame[]) => compiled(frames, []);
       };
       return [{ key: `number ${numberKey(expr)}`, value, read }];
@@ -85,7 +85,7 @@ function factsOf(guard: Guard): Fact[] {
         key: `${what} ${sourceKey(source)}`,
         value,
         read: () => {
-          const read = compileReader(source);
+          const read = compilePlainReader(source);
           return (frames) => get(read(frames) as Tensor);
         },
       });

@@ -5,6 +5,8 @@ import type { Frame, Scope } from '../bytecode/frame.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import { type Check, compileCheck } from './check-guard.ts';
 import type { NumberExpr } from './number-expr.ts';
+import type { Change } from './plain.ts';
+import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
 
 /** Null: any size from 2 on; `any`: 0 and 1 as well. */
@@ -55,6 +57,15 @@ export type Guard =
     }
   /** The keys of a Map or Set, in order. */
   | { readonly kind: 'members'; readonly source: Source; readonly keys: readonly unknown[] }
+  /** What the trace changes after the run runs nothing of the user's, and is not refused. */
+  | {
+      readonly kind: 'change';
+      readonly source: Source;
+      readonly key: string;
+      readonly change: Change;
+    }
+  /** Properties that the trace has read without asking for their value: no getter stands there. */
+  | { readonly kind: 'data'; readonly sources: readonly Source[] }
   /** The own enumerable keys, in order, of an object without symbols. */
   | { readonly kind: 'keys'; readonly source: Source; readonly keys: readonly string[] }
   | { readonly kind: 'isArray'; readonly source: Source; readonly isArray: boolean }
@@ -92,17 +103,20 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   distinct: 7,
   keys: 8,
   members: 8,
+  change: 9,
+  data: 9,
 };
 
 /** All guards of one entry as one function. A read that throws is a miss. */
 export class GuardSet {
   readonly guards: readonly Guard[];
   readonly #checks: readonly Check[];
+  readonly #reads = new PlainReads();
 
   /** `sizes`: those of results, which guards on numbers may ask for. */
   constructor(guards: readonly Guard[], sizes: readonly number[] = []) {
     this.guards = [...guards].sort((a, b) => cost[a.kind] - cost[b.kind]);
-    this.#checks = this.guards.map((guard) => compileCheck(guard, sizes));
+    this.#checks = this.guards.map((guard) => compileCheck(guard, sizes, this.#reads));
   }
 
   holds(frames: readonly Frame[]): boolean {
@@ -116,7 +130,9 @@ export class GuardSet {
     try {
       while (i < checks.length && checks[i]!(frames)) i++;
     } catch {
-      // Reading through something that is no longer an object: that guard failed.
+      // Reading through something that is no longer an object, or a getter: that guard failed.
+    } finally {
+      this.#reads.forget();
     }
     return this.guards[i];
   }

@@ -1,6 +1,12 @@
 import { printScalarCall, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import { compileReader, printSource, type Source, type SourceNames } from './source.ts';
+import {
+  compileReader,
+  printSource,
+  type Reader,
+  type Source,
+  type SourceNames,
+} from './source.ts';
 import { sourceKey } from './source-key.ts';
 
 /** A number of the host as a function of what a run finds: never its value at the time of the trace. */
@@ -16,10 +22,13 @@ export type NumberExpr =
 export type NumberReader = (frames: readonly Frame[], sizes: readonly number[]) => number | boolean;
 
 /** Compiles an expression once; reading it allocates nothing but for calls of more than two operands. */
-export function compileNumber(expr: NumberExpr): NumberReader {
+export function compileNumber(
+  expr: NumberExpr,
+  readerOf: (source: Source) => Reader = compileReader,
+): NumberReader {
   switch (expr.kind) {
     case 'source':
-      return compileReader(expr.source) as NumberReader;
+      return readerOf(expr.source) as NumberReader;
     case 'constant': {
       const { value } = expr;
       return () => value;
@@ -29,7 +38,10 @@ export function compileNumber(expr: NumberExpr): NumberReader {
       return (_frames, sizes) => sizes[index]!;
     }
     case 'apply':
-      return compileCall(expr.fn, expr.args.map(compileNumber));
+      return compileCall(
+        expr.fn,
+        expr.args.map((arg) => compileNumber(arg, readerOf)),
+      );
   }
 }
 

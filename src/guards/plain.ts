@@ -1,3 +1,5 @@
+import { assertNever } from '../../runtime/errors/invariant.ts';
+
 /** Objects that nothing of the user's runs for when they are read as a whole. */
 
 /** The language's own iteration of arrays, as it was when this module was loaded. */
@@ -83,6 +85,34 @@ export function writesPlainly(object: object, key: string): boolean {
     if (inherited) return inherited.writable === true;
   }
   return true;
+}
+
+/** What is done to a property, or to an array as a whole. */
+export type Change = 'write' | 'delete' | 'resize';
+
+/** True when the change runs no user code and is not refused. */
+export function allows(object: object, change: Change, key: string): boolean {
+  switch (change) {
+    case 'write':
+      return writesPlainly(object, key);
+    case 'delete':
+      return deletesPlainly(object, key);
+    case 'resize':
+      return resizesPlainly(object);
+    default:
+      return assertNever(change, 'change');
+  }
+}
+
+function deletesPlainly(object: object, key: string): boolean {
+  if (isProxy(object) || Array.isArray(object) || ArrayBuffer.isView(object)) return false;
+  const own = Object.getOwnPropertyDescriptor(object, key);
+  return own === undefined || own.configurable === true;
+}
+
+function resizesPlainly(array: object): boolean {
+  const length = Object.getOwnPropertyDescriptor(array, 'length');
+  return Object.isExtensible(array) && length?.writable === true;
 }
 
 /** Bundlers and test runners make module namespaces of getters that only return a variable. */

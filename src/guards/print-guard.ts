@@ -3,6 +3,7 @@ import { dtypes } from '../../runtime/tensor/dtype.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import type { Guard } from './guard.ts';
 import { printNumber } from './number-expr.ts';
+import type { Change } from './plain.ts';
 import { printSource, type Source, type SourceNames } from './source.ts';
 
 /** The guard as a line of JavaScript or, where there is none, of English. */
@@ -16,6 +17,10 @@ export function printGuard(guard: Guard, names: SourceNames): string {
       return printNumberGuard(guard, names);
     case 'distinct':
       return printDistinct(guard, names);
+    case 'data': {
+      const places = guard.sources.map((place) => printSource(place, names));
+      return `${places.join(', ')}: no getter`;
+    }
     default:
       return printAbout(guard, printSource(guard.source, names), names);
   }
@@ -38,7 +43,7 @@ function printDistinct(
 }
 
 function printAbout(
-  guard: Exclude<Guard, { kind: 'gradMode' | 'device' | 'number' | 'distinct' }>,
+  guard: Exclude<Guard, { kind: 'gradMode' | 'device' | 'number' | 'distinct' | 'data' }>,
   source: string,
   names: SourceNames,
 ): string {
@@ -69,6 +74,8 @@ function printAbout(
       return `${source} is a ${guard.type}`;
     case 'members':
       return `${source} has the same ${guard.keys.length} keys`;
+    case 'change':
+      return `${source}${changes[guard.change](guard.key)}`;
     case 'keys':
       return `Object.keys(${source}) is [${guard.keys.join(', ')}]`;
     case 'tensor': {
@@ -81,6 +88,12 @@ function printAbout(
       return assertNever(guard, 'guard');
   }
 }
+
+const changes: { readonly [C in Change]: (key: string) => string } = {
+  write: (key) => `.${key} can be assigned without a setter`,
+  delete: (key) => `.${key} can be deleted`,
+  resize: () => ' can grow and shrink',
+};
 
 function printPrimitive(value: Primitive | symbol): string {
   if (typeof value === 'bigint') return `${value}n`;

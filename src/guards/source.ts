@@ -70,6 +70,11 @@ export type Reader = (frames: readonly Frame[]) => unknown;
 
 /** Compiles a source to a function that reads it; what can be resolved once is resolved here. */
 export function compileReader(source: Source): Reader {
+  return compileRead(source, compileReader);
+}
+
+/** The same where `readerOf` compiles what the source goes through. */
+export function compileRead(source: Source, readerOf: (base: Source) => Reader): Reader {
   switch (source.kind) {
     case 'argument': {
       const { frame, index } = source;
@@ -98,27 +103,27 @@ export function compileReader(source: Source): Reader {
       return (frames) => frames[frame]!.closure.cells[index];
     }
     case 'property': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       const { key } = source;
       return (frames) => (base(frames) as Record<string | symbol, unknown>)[key];
     }
     case 'hasProperty': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       const { key, own } = source;
       if (own) return (frames) => Object.hasOwn(base(frames) as object, key);
       return (frames) => key in (base(frames) as object);
     }
     case 'accessor': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       const { key, which } = source;
       return (frames) => accessorOf(base(frames) as object, key)?.[which];
     }
     case 'prototypeOf': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       return (frames) => Object.getPrototypeOf(base(frames)) as unknown;
     }
     case 'private': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       const { access, slot } = source;
       if (slot) return (frames) => new PrivateSlot(access, base(frames) as object);
       return (frames) => access.get(base(frames) as object);
@@ -128,27 +133,27 @@ export function compileReader(source: Source): Reader {
       return () => randomState()[field];
     }
     case 'instanceOf': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       const { type } = source;
       return (frames) => base(frames) instanceof type;
     }
     case 'mapGet': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       const { key } = source;
       return (frames) => (base(frames) as ReadonlyMap<unknown, unknown>).get(key);
     }
     case 'mapHas': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       const { key } = source;
       return (frames) => (base(frames) as ReadonlySet<unknown>).has(key);
     }
     case 'closureCell': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       const { index } = source;
       return (frames) => closureOf(base(frames))!.cells[index];
     }
     case 'closureThis': {
-      const base = compileReader(source.base);
+      const base = readerOf(source.base);
       return (frames) => closureOf(base(frames))!.lexicalThis!.value;
     }
     case 'held': {

@@ -3,29 +3,13 @@ import type { SavedNumber } from '../../runtime/save/recipe.ts';
 import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
-import { type NumberExpr, numberSources } from '../guards/number-expr.ts';
+import { sourcesOf } from '../guards/guard-sources.ts';
+import type { NumberExpr } from '../guards/number-expr.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { Source, SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { notSavable } from './not-savable.ts';
 import type { Places } from './places.ts';
-
-/** What a guard asks about. */
-function sourcesOf(guard: Guard): readonly Source[] {
-  switch (guard.kind) {
-    case 'gradMode':
-    case 'device':
-      return [];
-    case 'number':
-      return [...numberSources(guard.expr)];
-    case 'same':
-      return [guard.source, guard.other];
-    case 'distinct':
-      return [...guard.sources, ...guard.others];
-    default:
-      return [guard.source];
-  }
-}
 
 export function savedNumber(
   expr: NumberExpr,
@@ -77,6 +61,9 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'device':
     // An argument is past its declaration.
     case 'initialized':
+    // A loaded program takes plain data: what it can't write, it refuses itself.
+    case 'change':
+    case 'data':
       return [];
     case 'value': {
       const { value } = guard;

@@ -9,6 +9,7 @@ import {
   arrayLength,
   asArray,
   changeElements,
+  hasElement,
   isArray,
   removeLast,
   setElement,
@@ -51,11 +52,17 @@ function place(
   return index < 0 ? Math.max(length + index, 0) : Math.min(index, length);
 }
 
+const isAbsent = (element: Variable): boolean =>
+  element.kind === 'constant' && element.value === undefined;
+
 function search(t: Tracer, array: ArrayVariable, args: readonly Variable[]): number {
   const item = args[0] ?? known(undefined);
   const length = arrayLength(t, array);
   for (let i = place(t, args[1], 0, length); i < length; i++) {
-    if (strictlyEqual(t, arrayElement(t, array, i), item)) return i;
+    const element = arrayElement(t, array, i);
+    // A missing element is not found, though it reads as undefined.
+    if (strictlyEqual(t, element, item) && (!isAbsent(element) || hasElement(t, array, i)))
+      return i;
   }
   return -1;
 }

@@ -10,6 +10,7 @@ export function map(this: unknown[], callback: Callback, self?: unknown): unknow
   const result: unknown[] = [];
   for (let i = 0; i < length; i++) {
     if (i in this) result[i] = callback.call(self, this[i], i, this);
+    else result.length = i + 1;
   }
   return result;
 }

@@ -1,0 +1,102 @@
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import { accessorOf, isModuleNamespace, isProxy } from './plain.ts';
+import { compileRead, type Reader, type Source } from './source.ts';
+import { sourceKey } from './source-key.ts';
+
+const unread: unique symbol = Symbol('unread');
+
+/** Thrown where reading would run the user's code: a miss, like any read that throws. */
+const notPlain = new Error('a getter or a Proxy stands where a trace has read a value');
+
+interface Place {
+  readonly read: Reader;
+  /** Something is asked of the object there: were it a Proxy, that would run its handler. */
+  isHolder: boolean;
+}
+
+/**
+ * The reads of one entry's guards. A place is read once in a pass, however many guards ask for it, and
+ * never through a getter or a Proxy that came there after the trace: what it does belongs to the call,
+ * not to the look-up of an entry.
+ */
+export class PlainReads {
+  readonly #places = new Map<string, Place>();
+  readonly #values: unknown[] = [];
+
+  /** `isHolder`: the guard asks something of the object itself. */
+  reader(source: Source, isHolder = false): Reader {
+    const key = sourceKey(source);
+    let place = this.#places.get(key);
+    if (!place) {
+      place = this.#placeOf(source);
+      this.#places.set(key, place);
+    }
+    if (isHolder) place.isHolder = true;
+    return place.read;
+  }
+
+  /** After a pass: nobody's objects are kept. */
+  forget(): void {
+    this.#values.fill(unread);
+  }
+
+  #placeOf(source: Source): Place {
+    const values = this.#values;
+    const index = values.push(unread) - 1;
+    const read =
+      source.kind === 'property' && !isReadThrough(source)
+        ? compilePlainRead(this.reader(source.base, true), source.key)
+        : compileRead(source, (base) => this.reader(base, true));
+    const place: Place = {
+      isHolder: false,
+      read: (frames) => {
+        const known = values[index];
+        if (known !== unread) return known;
+        const value = read(frames);
+        if (place.isHolder && isProxy(value)) throw notPlain;
+        values[index] = value;
+        return value;
+      },
+    };
+    return place;
+  }
+}
+
+/** Reads one place by itself, with the same care. */
+export function compilePlainReader(source: Source): Reader {
+  const reads = new PlainReads();
+  const read = reads.reader(source);
+  return (frames: readonly Frame[]) => {
+    try {
+      return read(frames);
+    } finally {
+      reads.forget();
+    }
+  };
+}
+
+/** The cheapest question for a getter, own or inherited. */
+const { __lookupGetter__: lookupGetter } = Object.prototype as unknown as {
+  __lookupGetter__(this: unknown, key: PropertyKey): (() => unknown) | undefined;
+};
+
+function compilePlainRead(base: Reader, key: string | symbol): Reader {
+  return (frames) => {
+    const object = base(frames) as Record<string | symbol, unknown>;
+    if (lookupGetter.call(object, key) !== undefined && !isHarmless(object)) throw notPlain;
+    return object[key];
+  };
+}
+
+/** Getters of this package, of the host's containers and of module namespaces run nothing of the user's. */
+function isHarmless(object: object): boolean {
+  if (object instanceof Tensor || object instanceof Map || object instanceof Set) return true;
+  return ArrayBuffer.isView(object) || isModuleNamespace(object);
+}
+
+/** Places of the tracer's own making, which show a variable or a private field as a property. */
+function isReadThrough({ base, key }: Source & { kind: 'property' }): boolean {
+  if (base.kind === 'private') return base.slot;
+  return base.kind === 'held' && accessorOf(base.value, key) !== undefined;
+}
