@@ -1,4 +1,4 @@
-import { formatPosition } from '../../runtime/errors/position.ts';
+import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { CallTraceCounts } from '../../runtime/ops/call-trace.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import { printSource } from '../guards/source.ts';
@@ -8,6 +8,7 @@ import type { CapturedStats } from '../stats.ts';
 import { type BreakRecord, breakReasons, isLimitation } from '../traces/graph-break.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import { explainDecisions } from './decisions.ts';
+import { rewriteOf } from './rewrite.ts';
 
 /** What became of a captured function, for a person: subgraphs with guards and memory, breaks, fallbacks. */
 export function explain(
@@ -24,7 +25,7 @@ export function explain(
     ...(all > 0 ? [`kernels: ${kernels.static} of ${all} in subgraphs (${share} %)`] : []),
     ...parts.flatMap((part, index) => explainPart(part, index)),
     ...titled('decisions on values of the program:', explainDecisions(parts, breaks)),
-    ...breaks.flatMap(explainBreak),
+    ...breaks.flatMap((record) => explainBreak(record, parts)),
     ...fallbacks.map(({ why, at }) => `runs as ordinary JavaScript: ${why}${at ? place(at) : ''}`),
     ...(stats.coExecution ? [explainCoExecution(stats.coExecution)] : []),
   ];
@@ -101,13 +102,32 @@ function codeFrame({ at, line }: BreakRecord): string[] {
   ];
 }
 
-function explainBreak(record: BreakRecord): string[] {
+/** The patch that removes the break, where one can be made of the user's text. */
+function rewriteAt(record: BreakRecord, parts: readonly CompiledPart[]): string[] | null {
+  for (const { trace } of parts) {
+    const { outcome } = trace;
+    if (outcome.kind !== 'break' || outcome.record.reason !== record.reason) continue;
+    const { call, pc } = outcome.frames.at(-1)!;
+    const { source, spans } = call.kind === 'entry' ? trace.codes[call.frame]! : call.closure.code;
+    const span = spans[pc];
+    if (!span || !record.at || !samePlace(source.position(span.start), record.at)) continue;
+    return rewriteOf(source.text, span, record.reason);
+  }
+  return null;
+}
+
+const samePlace = (a: UserPosition, b: UserPosition): boolean =>
+  a.file === b.file && a.line === b.line && a.column === b.column;
+
+function explainBreak(record: BreakRecord, parts: readonly CompiledPart[]): string[] {
   const { reason, detail, at } = record;
+  const rewrite = rewriteAt(record, parts);
   const { explanation, hint } = breakReasons[reason];
   return [
     `graph break: ${detail}${at ? place(at) : ''}`,
     ...codeFrame(record),
     `  why:  ${explanation}${isLimitation(reason) ? ' tostatic could trace it, and does not yet.' : ''}`,
     `  hint: ${hint}`,
+    ...(rewrite ? ['  without it:', ...rewrite.map((line) => `    ${line}`)] : []),
   ];
 }

@@ -1,0 +1,288 @@
+/** How the user's text would have to read so that a graph break goes away, where a text can be made. */
+
+import type {
+  AnyNode,
+  BinaryExpression,
+  BlockStatement,
+  CallExpression,
+  Expression,
+  ExpressionStatement,
+  Identifier,
+  IfStatement,
+  ReturnStatement,
+  Statement,
+} from 'acorn';
+import { parse } from 'acorn';
+import MagicString from 'magic-string';
+import type { Span } from '../bytecode/instructions.ts';
+import { childrenOf } from '../syntax/children.ts';
+import type { BreakReason } from '../traces/graph-break.ts';
+import { lineDiff, printLineDiff } from './line-diff.ts';
+import { lineStart, removeLines } from './statement-lines.ts';
+
+/**
+ * In: the script and the span of the instruction at which the graph ended. Out: the changed lines as a
+ * patch; null when no rewrite is known that keeps what the code computes.
+ */
+export function rewriteOf(text: string, span: Span, reason: BreakReason): string[] | null {
+  const path = pathTo(text, span);
+  if (!path) return null;
+  const edited = new MagicString(text);
+  const done = rules.get(reason)?.some((rule) => rule({ text, path, edited }));
+  return done ? printLineDiff(lineDiff(text, edited.toString())) : null;
+}
+
+interface Place {
+  readonly text: string;
+  /** From the program down to the innermost node around the span. */
+  readonly path: readonly AnyNode[];
+  readonly edited: MagicString;
+}
+
+/** Edits the text, or answers false and leaves it as it is. */
+type Rule = (place: Place) => boolean;
+
+const rules = new Map<BreakReason, readonly Rule[]>([
+  ['data-read', [decideInGraph, moveToEnd]],
+  ['native-call', [drawInGraph, moveToEnd]],
+  ['forced', [removeStatement]],
+  ['in-place', [withoutUnderscore]],
+]);
+
+function pathTo(text: string, { start, end }: Span): AnyNode[] | null {
+  let node: AnyNode;
+  try {
+    node = parse(text, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true });
+  } catch {
+    return null;
+  }
+  const path: AnyNode[] = [node];
+  for (;;) {
+    const inner: AnyNode | undefined = [...childrenOf(node)].find(
+      (child) => child.start <= start && end <= child.end,
+    );
+    if (!inner) return path;
+    path.push(inner);
+    node = inner;
+  }
+}
+
+function innermost<T extends AnyNode['type']>(
+  path: readonly AnyNode[],
+  type: T,
+): Extract<AnyNode, { type: T }> | undefined {
+  return path.findLast((node): node is Extract<AnyNode, { type: T }> => node.type === type);
+}
+
+const comparisons: Readonly<Record<string, string>> = {
+  '>': 'gt',
+  '>=': 'ge',
+  '<': 'lt',
+  '<=': 'le',
+  '===': 'eq',
+  '==': 'eq',
+  '!==': 'ne',
+  '!=': 'ne',
+};
+
+/** `if (x.itemSync() > 3) y = a; else y = b;` → `y = where(x.gt(3), a, b);` */
+function decideInGraph({ text, path, edited }: Place): boolean {
+  const decision = innermost(path, 'IfStatement');
+  const test = decision && comparison(text, decision.test);
+  if (!decision || !test || !path.includes(decision.test)) return false;
+  const [yes, no] = [onlyStatement(decision.consequent), onlyStatement(decision.alternate)];
+  const print = (node: Expression) => text.slice(node.start, node.end);
+  const chosen = (a: string, b: string) => `where(${test}, ${a}, ${b})`;
+  const yesAssigned = yes && assignment(yes);
+  if (yesAssigned) {
+    const noAssigned = no && assignment(no);
+    if (no && noAssigned?.target !== yesAssigned.target) return false;
+    const { target, value } = yesAssigned;
+    const otherwise = noAssigned ? print(noAssigned.value) : target;
+    const result = `${target} = ${chosen(print(value), otherwise)};`;
+    edited.overwrite(decision.start, decision.end, result);
+    return true;
+  }
+  if (yes?.type !== 'ReturnStatement' || !yes.argument) return false;
+  const next = no ?? statementAfter(path, decision);
+  if (next?.type !== 'ReturnStatement' || !next.argument) return false;
+  const end = Math.max(decision.end, next.end);
+  const result = `return ${chosen(print(yes.argument), print(next.argument))};`;
+  edited.overwrite(decision.start, end, result);
+  return true;
+}
+
+/** A number that is read out of a tensor and compared, as a comparison of tensors. */
+function comparison(text: string, test: Expression): string | undefined {
+  if (test.type !== 'BinaryExpression') return undefined;
+  const method = comparisons[test.operator];
+  const tensor = readTensor(text, test.left as BinaryExpression['right']);
+  if (method === undefined || tensor === undefined) return undefined;
+  const right = readTensor(text, test.right) ?? text.slice(test.right.start, test.right.end);
+  return `${tensor}.${method}(${right})`;
+}
+
+/** `t` of `t.itemSync()`. */
+function readTensor(text: string, node: Expression): string | undefined {
+  if (node.type !== 'CallExpression' || node.arguments.length > 0) return undefined;
+  const { callee } = node;
+  if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return undefined;
+  if (callee.property.name !== 'itemSync' || callee.object.type === 'Super') return undefined;
+  return text.slice(callee.object.start, callee.object.end);
+}
+
+function onlyStatement(node: Statement | null | undefined): Statement | undefined {
+  if (node?.type !== 'BlockStatement') return node ?? undefined;
+  return node.body.length === 1 ? node.body[0] : undefined;
+}
+
+function assignment(node: Statement): { target: string; value: Expression } | undefined {
+  if (node.type !== 'ExpressionStatement') return undefined;
+  const { expression } = node;
+  if (expression.type !== 'AssignmentExpression' || expression.operator !== '=') return undefined;
+  if (expression.left.type !== 'Identifier') return undefined;
+  return { target: expression.left.name, value: expression.right };
+}
+
+function statementAfter(path: readonly AnyNode[], node: IfStatement): Statement | undefined {
+  const block = path[path.indexOf(node) - 1];
+  if (block?.type !== 'BlockStatement') return undefined;
+  return block.body[block.body.indexOf(node) + 1];
+}
+
+/** `x.mul(Math.random())` → `x.mul(rand([]))`: the stream of the seed, drawn by the graph. */
+function drawInGraph({ text, path, edited }: Place): boolean {
+  const at = path.findLastIndex((node) => node.type === 'CallExpression' && isRandom(text, node));
+  const [call, around] = [path[at], path[at - 1]];
+  if (!call || around?.type !== 'CallExpression' || around.callee.type !== 'MemberExpression') {
+    return false;
+  }
+  edited.overwrite(call.start, call.end, 'rand([])');
+  return true;
+}
+
+const isRandom = (text: string, { callee }: CallExpression): boolean =>
+  text.slice(callee.start, callee.end) === 'Math.random';
+
+/** A report of what was computed comes last: then all before it is one graph. */
+function moveToEnd({ text, path, edited }: Place): boolean {
+  const statement = innermost(path, 'ExpressionStatement');
+  if (statement?.expression.type !== 'CallExpression') return false;
+  const at = path.indexOf(statement);
+  const [body, fn] = [path[at - 1], path[at - 2]];
+  if (body?.type !== 'BlockStatement' || !fn || !('params' in fn)) return false;
+  const last = body.body.at(-1)!;
+  const rest = body.body.slice(body.body.indexOf(statement) + 1);
+  if (rest.length === 0 || !rest.every((each) => leaves(each, statement))) return false;
+  if (!rest.some(computes)) return false;
+  const report = text.slice(statement.start, statement.end);
+  removeLines(text, statement, edited);
+  const indent = text.slice(lineStart(text, last.start), last.start);
+  if (last.type !== 'ReturnStatement') edited.appendLeft(last.end, `\n${indent}${report}`);
+  else edited.overwrite(last.start, last.end, returned(text, last, report, indent, body));
+  return true;
+}
+
+function returned(
+  text: string,
+  { argument }: ReturnStatement,
+  report: string,
+  indent: string,
+  body: BlockStatement,
+): string {
+  if (!argument || argument.type === 'Identifier') {
+    return `${report}\n${indent}return${argument ? ` ${argument.name}` : ''};`;
+  }
+  const name = namesIn(body).has('result') ? 'returned' : 'result';
+  const value = text.slice(argument.start, argument.end);
+  return [`const ${name} = ${value};`, report, `return ${name};`].join(`\n${indent}`);
+}
+
+/** The later statement neither changes nor needs what the report uses, and doesn't end the function early. */
+function leaves(later: Statement, report: ExpressionStatement): boolean {
+  const call = report.expression as CallExpression;
+  const used = namesIn(report);
+  const isReport =
+    call.callee.type === 'MemberExpression' && isNamed(call.callee.object, 'console');
+  const changed = new Set<string>();
+  let ends = false;
+  walk(later, (node) => {
+    if (node.type === 'AssignmentExpression' && node.left.type === 'Identifier') {
+      changed.add(node.left.name);
+    }
+    if (node.type === 'UpdateExpression' && node.argument.type === 'Identifier') {
+      changed.add(node.argument.name);
+    }
+    if (node.type === 'ReturnStatement' && node !== later) ends = true;
+    // Of what the call changes, nothing may be needed before it happens.
+    if (!isReport && node.type === 'Identifier' && isReceiver(call, node.name)) ends = true;
+  });
+  return !ends && [...changed].every((name) => !used.has(name));
+}
+
+function isReceiver({ callee }: CallExpression, name: string): boolean {
+  return callee.type === 'MemberExpression' && isNamed(callee.object, name);
+}
+
+const isNamed = (node: AnyNode, name: string): boolean =>
+  node.type === 'Identifier' && node.name === name;
+
+/** Something of the graph may be left to do. */
+function computes(statement: Statement): boolean {
+  let found = false;
+  walk(statement, (node) => {
+    if (node.type === 'CallExpression') found = true;
+  });
+  return found;
+}
+
+/** `breakGraph();` goes. */
+function removeStatement({ text, path, edited }: Place): boolean {
+  const statement = innermost(path, 'ExpressionStatement');
+  if (statement?.expression.type !== 'CallExpression') return false;
+  if (statement.expression.arguments.length > 0) return false;
+  removeLines(text, statement, edited);
+  return true;
+}
+
+/** `x.add_(y);` → `x = x.add(y);`, where `x` is a variable that may be assigned. */
+function withoutUnderscore({ path, edited }: Place): boolean {
+  const statement = innermost(path, 'ExpressionStatement');
+  const call = statement?.expression;
+  if (!statement || call?.type !== 'CallExpression') return false;
+  const { callee } = call;
+  if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return false;
+  const { name } = callee.property;
+  if (callee.object.type !== 'Identifier' || !name.endsWith('_')) return false;
+  const target = callee.object.name;
+  if (!isAssignable(path, target)) return false;
+  edited.overwrite(callee.property.start, callee.property.end, name.slice(0, -1));
+  edited.appendLeft(statement.start, `${target} = `);
+  return true;
+}
+
+/** A parameter, or declared with `let`, of the function itself. */
+function isAssignable(path: readonly AnyNode[], name: string): boolean {
+  const fn = path.findLast((node) => 'params' in node);
+  if (!fn || !('params' in fn)) return false;
+  if (fn.params.some((param) => isNamed(param, name))) return true;
+  let found = false;
+  walk(fn.body, (node) => {
+    if (node.type !== 'VariableDeclaration' || node.kind !== 'let') return;
+    if (node.declarations.some(({ id }) => isNamed(id, name))) found = true;
+  });
+  return found;
+}
+
+function walk(node: AnyNode, visit: (node: AnyNode) => void): void {
+  visit(node);
+  for (const child of childrenOf(node)) walk(child, visit);
+}
+
+function namesIn(node: AnyNode): ReadonlySet<string> {
+  const names = new Set<string>();
+  walk(node, (each) => {
+    if (each.type === 'Identifier') names.add((each as Identifier).name);
+  });
+  return names;
+}
