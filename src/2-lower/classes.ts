@@ -210,14 +210,16 @@ function defineField(l: Lowering, element: PropertyDefinition, object: Reg): voi
   const computed = l.analysis.fieldKeys.get(element);
   const privateName = key.type === 'PrivateIdentifier' ? privateKey(l, key) : undefined;
   const name = privateName ? `#${privateName.privateName}` : staticKey(key);
-  const declared = privateName?.register;
-  // A private name of a class from outside is told by its text.
-  const register =
-    declared ?? (computed ? l.variables.load(computed, span) : l.code.constant(name, span));
+  const register = privateName
+    ? privateName.register
+    : computed
+      ? l.variables.load(computed, span)
+      : l.code.constant(name, span);
+  invariant(register !== undefined, 'a class declares its private names');
   const naming = computed ? register : name;
   const value = init ? l.named(init, naming) : l.code.constant(undefined, span);
-  const addsPrivate = declared === undefined ? 'addOuterPrivate' : 'addPrivate';
-  l.code.intrinsic(privateName ? addsPrivate : 'defineField', [object, register, value], span);
+  const define = privateName ? 'addPrivate' : 'defineField';
+  l.code.intrinsic(define, [object, register, value], span);
   l.code.release(mark);
 }
 

@@ -49,7 +49,7 @@ export interface Construction {
 
 /**
  * In: a class of a script; `privateNames` as for functions. Out: what it runs for a new instance; or a
- * refusal, also of private methods and computed names of fields, which only the class itself can give.
+ * refusal, also of private elements and computed names of fields, which only the class itself can give.
  */
 export function lowerConstruction(
   node: Class,
@@ -61,8 +61,8 @@ export function lowerConstruction(
     if (element.type === 'StaticBlock' || element.static) continue;
     const isField = element.type === 'PropertyDefinition';
     if (isField && element.computed) return refuse('class-constructor', element);
-    if (!isField && element.key.type === 'PrivateIdentifier')
-      return refuse('private-name', element);
+    // Nobody else can give an object the private names of a class.
+    if (element.key.type === 'PrivateIdentifier') return refuse('private-name', element);
     const text = isField || element.kind === 'constructor' ? element.value : undefined;
     const refusal = text && findConstructionRefusal(text, privateNames);
     if (refusal) return refusal;

@@ -22,8 +22,6 @@ export const intrinsics = {
   setPrivate: 3, // object, name, value
   hasPrivate: 2, // object, name
   addPrivate: 3, // object, name, value
-  /** object, `#name` as text, value: of a class from outside; only followed, never run */
-  addOuterPrivate: 3,
   /** name, function: what every instance has */
   definePrivateMethod: 2,
   definePrivateGetter: 2,

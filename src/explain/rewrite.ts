@@ -28,9 +28,13 @@ export function rewriteOf(text: string, span: Span, reason: BreakReason): string
   const path = pathTo(text, span);
   if (!path) return null;
   const edited = new MagicString(text);
-  const done = rules.get(reason)?.some((rule) => rule({ text, path, edited }));
-  return done ? printLineDiff(lineDiff(text, edited.toString())) : null;
+  if (!rules.get(reason)?.some((rule) => rule({ text, path, edited }))) return null;
+  const patch = printLineDiff(lineDiff(text, edited.toString()));
+  // A tool has put the user's lines together: nobody would know them again.
+  return patch.some((line) => line.length > readable) ? null : patch;
 }
+
+const readable = 200;
 
 interface Place {
   readonly text: string;
@@ -168,6 +172,7 @@ const isRandom = (text: string, { callee }: CallExpression): boolean =>
 function moveToEnd({ text, path, edited }: Place): boolean {
   const statement = innermost(path, 'ExpressionStatement');
   if (statement?.expression.type !== 'CallExpression') return false;
+  if (!isReport(statement.expression)) return false;
   const at = path.indexOf(statement);
   const [body, fn] = [path[at - 1], path[at - 2]];
   if (body?.type !== 'BlockStatement' || !fn || !('params' in fn)) return false;
@@ -176,8 +181,9 @@ function moveToEnd({ text, path, edited }: Place): boolean {
   if (rest.length === 0 || !rest.every((each) => leaves(each, statement))) return false;
   if (!rest.some(computes)) return false;
   const report = text.slice(statement.start, statement.end);
-  removeLines(text, statement, edited);
   const indent = text.slice(lineStart(text, last.start), last.start);
+  if (indent.trim() !== '') return false;
+  removeLines(text, statement, edited);
   if (last.type !== 'ReturnStatement') edited.appendLeft(last.end, `\n${indent}${report}`);
   else edited.overwrite(last.start, last.end, returned(text, last, report, indent, body));
   return true;
@@ -202,8 +208,7 @@ function returned(
 function leaves(later: Statement, report: ExpressionStatement): boolean {
   const call = report.expression as CallExpression;
   const used = namesIn(report);
-  const isReport =
-    call.callee.type === 'MemberExpression' && isNamed(call.callee.object, 'console');
+  const prints = isReceiver(call, 'console');
   const changed = new Set<string>();
   let ends = false;
   walk(later, (node) => {
@@ -215,9 +220,16 @@ function leaves(later: Statement, report: ExpressionStatement): boolean {
     }
     if (node.type === 'ReturnStatement' && node !== later) ends = true;
     // Of what the call changes, nothing may be needed before it happens.
-    if (!isReport && node.type === 'Identifier' && isReceiver(call, node.name)) ends = true;
+    if (!prints && node.type === 'Identifier' && isReceiver(call, node.name)) ends = true;
   });
   return !ends && [...changed].every((name) => !used.has(name));
+}
+
+/** Prints, or gathers in a list: nobody waits for what it answers. */
+function isReport(call: CallExpression): boolean {
+  const { callee } = call;
+  if (callee.type !== 'MemberExpression') return false;
+  return isReceiver(call, 'console') || isNamed(callee.property, 'push');
 }
 
 function isReceiver({ callee }: CallExpression, name: string): boolean {

@@ -1,4 +1,3 @@
-import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Intrinsic, intrinsics as operandCounts } from '../bytecode/intrinsics.ts';
@@ -63,9 +62,6 @@ export const intrinsics: Intrinsics = {
   setPrivate: (_frame, object, name, value) => privateNames.setPrivate(object, name, value),
   hasPrivate: (_frame, object, name) => privateNames.hasPrivate(object, name),
   addPrivate: (_frame, object, name, value) => privateNames.addPrivate(object, name, value),
-  addOuterPrivate() {
-    invariant(false, 'an instance with private fields is made by its own class');
-  },
   definePrivateMethod: (_frame, name, fn) => privateNames.definePrivateMethod(name, fn),
   definePrivateGetter: (_frame, name, fn) =>
     privateNames.definePrivateAccessor(name, 'getter', namedPrivate('get', name, fn)),

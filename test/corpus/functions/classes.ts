@@ -333,7 +333,7 @@ const counter: CorpusFunction = {
     };
   },
   // An instance with private fields is made by its class itself.
-  expected: { graphs: 2, unexpected: ['constructor'] },
+  expected: { graphs: 2, unexpected: ['constructor'], garbage: true },
 };
 
 const sampler: CorpusFunction = {
