@@ -166,7 +166,7 @@ class BackwardPass {
     } finally {
       for (const gradient of inbox.gradients) gradient?.dispose();
     }
-    if (!retainGraph) node.consume();
+    if (!retainGraph) node.finish();
     let next = 0;
     try {
       for (const target of node.targets) {

@@ -80,6 +80,11 @@ export abstract class GradNode {
     this.releaseSaved();
   }
 
+  /** A backward that doesn't retain the graph has run the node. */
+  finish(): void {
+    this.consume();
+  }
+
   retain(): void {
     this.#owners++;
   }

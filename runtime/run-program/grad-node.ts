@@ -15,6 +15,9 @@ import type { Scope } from './scope.ts';
 /** The backward programs of a subgraph, bound when the first backward of their kind runs. */
 const executables = new WeakMap<object, Executable>();
 
+/** A backward plan, and its gradients. */
+type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
+
 /** Per plan, by the inputs whose sums go on from what was there. */
 const continued = new WeakMap<Plan, Map<string, Plan>>();
 
@@ -30,6 +33,10 @@ export class RunProgramNode extends GradNode {
   readonly #subgraph: Subgraph;
   readonly #scope: Scope;
   readonly #versions: readonly number[];
+  /** What backwards that didn't retain the graph have undone, of results that hang on nothing else. */
+  readonly #undone = new Set<ValueId>();
+  /** The backwards that may still come. */
+  #open: readonly PartialBackward[] = [];
 
   constructor(subgraph: Subgraph, scope: Scope, targets: readonly Target[], owners: number) {
     super(targets, owners);
@@ -46,16 +53,61 @@ export class RunProgramNode extends GradNode {
   ): (Tensor | null)[] {
     refuseGraph();
     this.#checkVersions();
-    const { plan, retainingPlan, gradInputs } = this.#backward;
-    const whole = retainGraph ? retainingPlan : plan;
+    const missing = this.#missing(gradOutputs);
+    const part = this.#part(missing, retainGraph);
     try {
-      const missing = this.#missing(gradOutputs);
-      const part = missing.size === 0 ? { plan: whole, gradInputs } : this.#partial(whole, missing);
       const plan = this.#continued(part, takeSum);
       return this.#run(plan, part.gradInputs, gradOutputs);
     } catch (error) {
       this.#afterFailure(retainGraph);
       throw error;
+    }
+  }
+
+  /**
+   * What these gradients make of the backward program. Results that don't hang together are differentiated one
+   * by one, as the graphs that they are eagerly: what the others need stays.
+   */
+  #part(missing: ReadonlySet<ValueId>, retainGraph: boolean): RunningPart {
+    const { plan, retainingPlan, gradInputs, gradOutputs } = this.#backward;
+    if (missing.size === 0 && this.#undone.size === 0) {
+      this.#open = [];
+      return { plan: retainGraph ? retainingPlan : plan, gradInputs };
+    }
+    const { undone } = this.#partial(plan, missing);
+    this.#refuseTwice(undone);
+    if (retainGraph) return this.#partial(retainingPlan, missing);
+    for (const id of undone) this.#undone.add(id);
+    const given = gradOutputs.filter((id) => id !== null);
+    this.#open = given
+      .filter((id) => missing.has(id))
+      .map((id) => this.#partial(plan, new Set(given.filter((other) => other !== id))))
+      .filter((other) => isApart(other.undone, this.#undone));
+    return this.#partial(this.#open.length > 0 ? retainingPlan : plan, missing);
+  }
+
+  #refuseTwice(undone: ReadonlySet<ValueId>): void {
+    if (isApart(undone, this.#undone)) return;
+    throw new AutogradError({
+      what: 'backward through run_program a second time',
+      given: 'a graph whose saved values were given back by an earlier backward',
+      expected: 'a graph that was not yet differentiated',
+      remedy: 'pass { retainGraph: true } to the first backward, or run the forward pass again',
+    });
+  }
+
+  /** While some results may still be differentiated, what they need stays. */
+  override finish(): void {
+    if (this.#open.length === 0) {
+      this.consume();
+      return;
+    }
+    const needed = new Set(
+      this.#open.flatMap(({ plan }) => plan.steps.flatMap(({ op }) => op.inputs)),
+    );
+    for (const { plan } of this.#open) for (const id of plan.outputs) needed.add(id);
+    for (const id of this.#backward.saved.withData) {
+      if (!needed.has(id)) this.#scope.slots[id]!.release();
     }
   }
 
@@ -79,7 +131,7 @@ export class RunProgramNode extends GradNode {
   }
 
   /** The plan that adds to what has arrived for the inputs so far, which enters the scope. */
-  #continued({ plan, gradInputs }: PartialBackward, takeSum: TakeSum): Plan {
+  #continued({ plan, gradInputs }: RunningPart, takeSum: TakeSum): Plan {
     const { continuedSums } = this.#subgraph;
     const going: number[] = [];
     for (const { target, sum } of continuedSums) {
@@ -162,7 +214,9 @@ export class RunProgramNode extends GradNode {
   #checkVersions(): void {
     const { slots } = this.#scope;
     this.#backward.saved.withData.forEach((id, i) => {
-      if (slots[id]!.holder!.version === this.#versions[i]) return;
+      const { holder } = slots[id]!;
+      // Given back: nobody asks for it any more.
+      if (!holder || holder.version === this.#versions[i]) return;
       throw new AutogradError({
         what: 'backward of run_program: a value that it needs was changed in place',
         given: `%${id}, a ${formatSpec(this.#subgraph.planned.values[id]!)} tensor, written since forward`,
@@ -181,4 +235,9 @@ function refuseGraph(): void {
     expected: 'ops whose gradients can be differentiated again',
     remedy: 'leave createGraph out, or run the function uncompiled here',
   });
+}
+
+function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
+  for (const id of a) if (b.has(id)) return false;
+  return true;
 }

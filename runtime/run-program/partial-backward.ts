@@ -8,6 +8,8 @@ export interface PartialBackward {
   readonly plan: Plan;
   /** As in BackwardPart; null as well for inputs that none of the given gradients reaches. */
   readonly gradInputs: readonly (ValueId | null)[];
+  /** What the given gradients lead to, but for sums of a leaf's parts: two backwards that share any undo one op. */
+  readonly undone: ReadonlySet<ValueId>;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface PartialBackward {
  * missing, is the other one. An op that cannot do without (a control op) gets zeros, as its rule does eagerly.
  */
 export function partialBackward(
-  { gradOutputs, gradInputs }: BackwardPart,
+  { gradOutputs, gradInputs, sums }: BackwardPart,
   plan: Plan,
   values: ValueTable,
   missing: ReadonlySet<ValueId>,
@@ -52,6 +54,14 @@ export function partialBackward(
       keep(step);
     }
   }
+  const ofLeaves = new Set(sums.flat());
+  const given = gradOutputs.filter((id) => id !== null && !missing.has(id)) as ValueId[];
+  const undone = new Set([
+    ...given,
+    ...steps.flatMap(({ op }) =>
+      op.outputs.filter((id) => derived.has(id) && !absent.has(id) && !ofLeaves.has(id)),
+    ),
+  ]);
   const isThere = (id: ValueId): boolean => !absent.has(id);
   return {
     plan: {
@@ -61,6 +71,7 @@ export function partialBackward(
       freesAtEnd: [...plan.freesAtEnd, ...dead].filter(isThere),
     },
     gradInputs: gradInputs.map((id) => (id !== null && isThere(id) ? id : null)),
+    undone,
   };
 }
 
