@@ -1,0 +1,127 @@
+/** Random networks in training, run part by part: every parameter and loss has the bits of eager execution. */
+
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Captured } from '../../src/captured-function.ts';
+import {
+  crossEntropy,
+  gelu,
+  memory,
+  nn,
+  optim,
+  randn,
+  refcounted,
+  relu,
+  seed,
+  softmax,
+  type Tensor,
+  tensor,
+} from '../../src/index.ts';
+
+const kinds = ['linear', 'relu', 'gelu', 'norm', 'residual', 'softmax', 'heads'] as const;
+type Kind = (typeof kinds)[number];
+
+interface Shape {
+  readonly layers: readonly Kind[];
+  readonly batch: number;
+  readonly width: number;
+  readonly adam: boolean;
+}
+
+class Net extends nn.Module {
+  readonly linears: readonly nn.Linear[];
+  readonly norms: readonly nn.LayerNorm[];
+  last: nn.Linear;
+  readonly layers: readonly Kind[];
+
+  constructor({ layers, width }: Shape) {
+    super();
+    this.layers = layers;
+    this.linears = layers.map(() => new nn.Linear(width, width));
+    this.norms = layers.map(() => new nn.LayerNorm(width));
+    this.last = new nn.Linear(width, 5);
+  }
+
+  override forward(input: Tensor): Tensor {
+    let x = input;
+    for (let i = 0; i < this.layers.length; i++) x = this.layer(i, x);
+    return this.last.forward(x);
+  }
+
+  layer(i: number, x: Tensor): Tensor {
+    const kind = this.layers[i];
+    if (kind === 'linear') return this.linears[i]!.forward(x);
+    if (kind === 'relu') return relu(x);
+    if (kind === 'gelu') return gelu(x);
+    if (kind === 'norm') return this.norms[i]!.forward(x);
+    if (kind === 'residual') return x.add(this.linears[i]!.forward(relu(x)));
+    if (kind === 'softmax') return softmax(x).mul(x);
+    const [n, width] = x.shape as [number, number];
+    const heads = x.reshape([n, width / 4, 4]).transpose(1, 2);
+    return softmax(heads.matmul(heads.transpose(1, 2)))
+      .matmul(heads)
+      .transpose(1, 2)
+      .reshape([n, width]);
+  }
+}
+
+function train(shape: Shape, sliced: boolean | null) {
+  seed(11);
+  const model = new Net(shape);
+  const optimizer = shape.adam
+    ? new optim.AdamW(model.parameters(), { lr: 1e-3 })
+    : new optim.SGD(model.parameters(), { lr: 0.05, momentum: 0.9, weightDecay: 1e-3 });
+  const step = (x: Tensor, labels: Tensor): Tensor => {
+    const loss = crossEntropy(model.forward(x), labels);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss;
+  };
+  const captured =
+    sliced === null ? null : new Captured(step as Captured['fn'], { memory: { slices: sliced } });
+  const eager = refcounted(step);
+  const x = randn([shape.batch, shape.width]);
+  const labels = tensor(
+    Array.from({ length: shape.batch }, (_, i) => (i * 7) % 5),
+    { dtype: 'int32' },
+  );
+  const losses: number[] = [];
+  let peak = 0;
+  for (let i = 0; i < 3; i++) {
+    memory.reset('cpu');
+    const before = memory.stats('cpu').allocated;
+    const loss = captured ? (captured.call(undefined, [x, labels]) as Tensor) : eager(x, labels);
+    peak = memory.stats('cpu').peakAllocated - before;
+    losses.push(loss.itemSync());
+    loss.dispose();
+  }
+  const forward = captured?.parts.at(-1)?.stages?.planned.forward;
+  const parameters = [...model.parameters()].map((own) => [...own.dataSync()]);
+  for (const each of [x, labels, optimizer, model]) each.dispose();
+  const inParts = forward?.steps.some(({ op }) => /^add.*[A-Z].*_$|^narrow$/.test(op.op.name));
+  return { losses, parameters, peak, predicted: forward?.predicted.peakBytes, inParts };
+}
+
+it('hold for any layers, sizes of the batch and optimizers', () => {
+  const before = memory.stats('cpu').allocated;
+  let sliced = 0;
+  const shapes = fc.record({
+    layers: fc.array(fc.constantFrom(...kinds), { minLength: 2, maxLength: 7 }),
+    batch: fc.constantFrom(64, 128, 192, 256, 320, 512),
+    width: fc.constantFrom(36, 64, 100),
+    adam: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(shapes, (shape) => {
+      const [eager, own] = [train(shape, null), train(shape, true)];
+      expect(own.losses).toEqual(eager.losses);
+      expect(own.parameters).toEqual(eager.parameters);
+      expect(own.peak).toBe(own.predicted);
+      if (own.inParts) sliced++;
+    }),
+    { numRuns: 10, seed: 20 },
+  );
+  expect(sliced).toBeGreaterThan(3);
+  expect(memory.stats('cpu').allocated).toBe(before);
+}, 60_000);
