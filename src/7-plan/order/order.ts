@@ -32,7 +32,7 @@ const probes = 6;
 /** Of programs above this size only a round that saves a share of the peak is followed by another. */
 const largeOps = 4000;
 const leastShare = 1e-3;
-/** Cuts of the largest programs take seconds. */
+/** Cuts of the largest programs take seconds: one for the bound, and none to refine. */
 const hugeOps = 20_000;
 
 /**
@@ -80,10 +80,10 @@ class OrderSearch {
   run(): void {
     if (this.#graph.size === 0) return;
     const [source, { peak }] = [this.order, this.profile];
-    // The order of the source is seldom the best of a huge program: not worth a cut.
-    if (this.#graph.size <= hugeOps) this.#cut(this.profile.peakAt);
+    this.#cut(this.profile.peakAt);
     if (peak <= this.lowerBound) return;
     this.#tryLists(this.order);
+    if (this.#graph.size > hugeOps) return;
     for (let round = 0; round < rounds && this.#refine(); round++);
     if (this.#graph.size <= exactOps) this.#searchAll();
     this.probe();
@@ -104,9 +104,8 @@ class OrderSearch {
     this.order.forEach((op, i) => {
       during[i] = this.#walk.step(op);
     });
-    const count = this.#graph.size > hugeOps ? 1 : probes;
     const positions = Array.from(this.order.keys()).sort((a, b) => during[b]! - during[a]!);
-    for (const position of positions.slice(0, count)) this.#cut(position);
+    for (const position of positions.slice(0, probes)) this.#cut(position);
   }
 
   /** Moves what may lie elsewhere away from the peak; false when that doesn't help any more. */
