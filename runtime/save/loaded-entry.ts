@@ -1,14 +1,16 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { markSpent } from '../autograd/spent-node.ts';
 import type { Device } from '../device/device.ts';
-import { ArgumentError } from '../errors/errors.ts';
+import { ArgumentError, TostaticError } from '../errors/errors.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import { skipNumbers } from '../random/seed.ts';
+import { Executable } from '../run-program/executor.ts';
 import { Subgraph } from '../run-program/run-program.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { formatSpec, isContiguousMeta, sameSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { badFile } from './field.ts';
 import { type CallValues, type Place, type PlaceReader, placeReader, printPlace } from './place.ts';
 import { compileItems, compileMakes, define, type RunResults, recipeReader } from './recipe.ts';
 import type { SavedEffect, SavedEntry } from './saved-entry.ts';
@@ -27,13 +29,13 @@ export class LoadedEntry {
   readonly #result: (results: RunResults) => unknown;
   readonly #effects: readonly ((results: RunResults) => Change)[];
   readonly #device: Device;
-  /** Bound to its kernels at the first run. */
-  #subgraph: Subgraph | null = null;
+  readonly #subgraph: Subgraph | null;
 
   constructor(saved: SavedEntry, planned: PlannedSubgraph | null, device: Device) {
     this.saved = saved;
     this.planned = planned;
     this.#device = device;
+    this.#subgraph = planned && bound(planned);
     this.#checks = saved.guards.map(compileGuard);
     this.#inputs = saved.inputs.map(({ place }) => placeReader(place));
     this.#numbers = saved.numbers.map(placeReader);
@@ -93,7 +95,7 @@ export class LoadedEntry {
     const inputs = this.#inputs.map((read) => read(values) as Tensor);
     const numbers = this.#numbers.map((read) => read(values) as number);
     if (numbers.some((number) => typeof number !== 'number')) throw notANumber(this.saved, values);
-    const outputs = this.planned ? this.#runProgram(this.planned, inputs, numbers) : [];
+    const outputs = this.#subgraph ? runProgram(this.#subgraph, inputs, numbers) : [];
     const { randomNumbers, reads, optional, spent } = this.saved;
     for (let i = 0; i < outputs.length; i++) {
       const name = spent[i]!;
@@ -110,16 +112,31 @@ export class LoadedEntry {
     for (const index of optional) if (!results.held.has(index)) outputs[index]!.dispose();
     return result;
   }
+}
 
-  #runProgram(planned: PlannedSubgraph, inputs: Tensor[], numbers: number[]): readonly Tensor[] {
-    this.#subgraph ??= new Subgraph(planned);
-    const subgraph = this.#subgraph;
-    if (!gradEnabled() || inputs.some((input) => input.requiresGrad)) {
-      return subgraph.run(inputs, 0, numbers);
-    }
-    // Nobody asks for a gradient, so nothing is kept for one.
-    return noGrad(() => subgraph.run(inputs, 0, numbers));
+/** Kernels look at attributes when they are bound: what they can't take is found before anything runs. */
+function bound(planned: PlannedSubgraph): Subgraph {
+  const { values, backward } = planned;
+  try {
+    if (backward) new Executable(backward.plan, values);
+    return new Subgraph(planned);
+  } catch (error) {
+    if (error instanceof TostaticError) throw error;
+    const given = error instanceof Error ? error.message : String(error);
+    throw badFile('a program', `a kernel that fails: ${given}`, 'attributes that its kernels take');
   }
+}
+
+function runProgram(
+  subgraph: Subgraph,
+  inputs: readonly Tensor[],
+  numbers: readonly number[],
+): readonly Tensor[] {
+  if (!gradEnabled() || inputs.some((input) => input.requiresGrad)) {
+    return subgraph.run(inputs, 0, numbers);
+  }
+  // Nobody asks for a gradient, so nothing is kept for one.
+  return noGrad(() => subgraph.run(inputs, 0, numbers));
 }
 
 function notANumber({ numbers }: SavedEntry, values: CallValues): ArgumentError {
