@@ -1,4 +1,5 @@
 import type { Cell, Frame } from '../bytecode/frame.ts';
+import { mappedArguments } from './mapped-arguments.ts';
 import { apply, defineProperty, descriptor, weakGet, weakSet } from './primordials.ts';
 
 /** The parameters' variables by the object that shares them. */
@@ -45,6 +46,7 @@ function shareArguments(count: number): (args: readonly unknown[]) => Shared {
 }
 
 function makeMaker(count: number): (args: readonly unknown[]) => Shared {
+  if (!generates()) return (args) => mappedArguments(args, count);
   let names = '';
   let cells = '';
   for (let i = 0; i < count; i++) {
@@ -57,4 +59,15 @@ function makeMaker(count: number): (args: readonly unknown[]) => Shared {
 }
 
 const FunctionConstructor = Function;
+
+/** A page may forbid it. */
+function generates(): boolean {
+  try {
+    new FunctionConstructor('');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const codeMaker = (text: string): (() => unknown) => new FunctionConstructor(text) as () => unknown;

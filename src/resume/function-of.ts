@@ -116,10 +116,13 @@ function callable(closure: Closure, machineFor: MachineFor, parent: unknown): An
           return execute(thisSeenBy(closure, this), args);
         },
       }.method;
-    case 'function':
+    case 'function': {
+      const sloppy = code.strict ? undefined : sloppyCallable();
+      if (sloppy) return sloppy(execute);
       return function (this: unknown, ...args: unknown[]) {
         return execute(thisSeenBy(closure, this), args, new.target);
       };
+    }
     case 'constructor':
       return class {
         constructor(...args: unknown[]) {
@@ -139,6 +142,28 @@ function callable(closure: Closure, machineFor: MachineFor, parent: unknown): An
     default:
       return assertNever(code.kind, 'kind of function');
   }
+}
+
+type Execute = (thisValue: unknown, args: readonly unknown[], newTarget?: unknown) => unknown;
+type SloppyCallable = (execute: Execute) => AnyFunction;
+
+const FunctionConstructor = Function;
+let sloppy: SloppyCallable | null | undefined;
+
+/**
+ * Functions of sloppy code have a `caller` and an `arguments` of their own, which only the engine can give them.
+ * Undefined where the page forbids code generation.
+ */
+function sloppyCallable(): SloppyCallable | undefined {
+  if (sloppy === undefined) {
+    try {
+      const text = 'return function (...args) { return execute(this, args, new.target); }';
+      sloppy = new FunctionConstructor('execute', text) as SloppyCallable;
+    } catch {
+      sloppy = null;
+    }
+  }
+  return sloppy ?? undefined;
 }
 
 const asyncPrototype = getPrototypeOf(async () => {}) as object;

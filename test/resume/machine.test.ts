@@ -88,16 +88,42 @@ describe('without code generation', () => {
       calls: ['[1, 2]'],
     };
     const expected = nativeOutcome(example);
-    vi.resetModules();
-    const RealFunction = Function;
-    const forbidden = new Proxy(RealFunction, {
-      construct(_target, args: string[]) {
-        if (args.length > 1 || args[0] === '') throw new EvalError('unsafe-eval is forbidden');
-        return new RealFunction(...args);
-      },
-    });
-    vi.stubGlobal('Function', forbidden);
-    const { executeFrame } = await import('../../src/resume/machine.ts');
+    const { executeFrame } = await withoutCodeGeneration();
+    expect(bytecodeOutcome(example, executeFrame)).toBe(expected);
+  });
+
+  it('keeps arguments that share their elements with the parameters', async () => {
+    const example: Example = {
+      name: 'mapped arguments',
+      fn: `function (a, b, c) {
+        const seen = [arguments.length, [...arguments], String(arguments)];
+        a = 10; arguments[1] = 20; seen.push(arguments[0], b, c, Object.keys(arguments));
+        arguments[2] = 30; seen.push(c, arguments[2], '2' in arguments);
+        delete arguments[0]; a = 11; seen.push(arguments[0], 0 in arguments); arguments[0] = 12; seen.push(a);
+        Object.defineProperty(arguments, 1, { writable: false }); b = 21; seen.push(arguments[1]);
+        seen.push(Reflect.set(Object.create(arguments), 1, 5), b, Object.getOwnPropertyDescriptor(arguments, 1));
+        arguments.length = 1; seen.push(arguments.length, Array.prototype.slice.call(arguments, 0, 1));
+        return seen;
+      }`,
+      calls: ['1, 2', '', '1, 2, 3, 4'],
+      sloppy: true,
+    };
+    const expected = nativeOutcome(example);
+    const { executeFrame } = await withoutCodeGeneration();
     expect(bytecodeOutcome(example, executeFrame)).toBe(expected);
   });
 });
+
+/** The machine as a page with a strict content security policy loads it. */
+async function withoutCodeGeneration(): Promise<typeof import('../../src/resume/machine.ts')> {
+  vi.resetModules();
+  const RealFunction = Function;
+  const forbidden = new Proxy(RealFunction, {
+    construct(_target, args: string[]) {
+      if (args.length > 1 || args[0] === '') throw new EvalError('unsafe-eval is forbidden');
+      return new RealFunction(...args);
+    },
+  });
+  vi.stubGlobal('Function', forbidden);
+  return import('../../src/resume/machine.ts');
+}

@@ -71,6 +71,10 @@ sameAsNative(
       'a: { try { return 1; } finally { break a; } } b: for (;;) { try { throw 1; } finally { break b; } } return (function () { for (var i = 0; ; i++) try { return i; } finally { if (i < 3) continue; } })();',
     'for var initialisers and catch variables':
       'for (var i = log("init", "x") in { a: 1, b: 2 }) log(i); try { throw 1; } catch (e) { var e = 2; log(e); } return [i, e];',
+    'functions have a caller and arguments of their own': `
+      function f(a) { return [f.arguments.length, f.arguments[1]]; } const names = (g) => Object.getOwnPropertyNames(g).sort(); const strict = function () { 'use strict'; };
+      try { (() => { 'use strict'; return strict.caller; })(); } catch (e) { log(e.name); }
+      return [f(1, 2), f.arguments, names(f), names(function () {}), names(() => 1), names({ m() {} }.m), names(strict), names(class {}), names(async function () {}), names(function* () {}), Object.getOwnPropertyDescriptor(f, 'caller'), new f(1) instanceof f];`,
   },
   { sloppy: true },
 );

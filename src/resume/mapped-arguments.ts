@@ -1,0 +1,78 @@
+import type { Cell } from '../bytecode/frame.ts';
+import {
+  apply,
+  create,
+  defineProperty,
+  deleteProperty,
+  descriptor,
+  get,
+  getOwnPropertyDescriptor,
+} from './primordials.ts';
+
+const ProxyConstructor = Proxy;
+const iterate = Array.prototype[Symbol.iterator];
+
+/**
+ * The `arguments` of sloppy code where only the interpreter may run: an exotic object (ECMAScript 10.4.4) whose
+ * elements are the parameters' variables, as a Proxy. `count`: how many parameters there are.
+ */
+export function mappedArguments(
+  args: readonly unknown[],
+  count: number,
+): { readonly object: object; readonly cells: readonly Cell[] } {
+  const mapped: Record<PropertyKey, Cell> = create(null);
+  const cells: Cell[] = [];
+  const target = {};
+  const define = (key: PropertyKey, value: unknown, enumerable: boolean): void => {
+    const fields = { value, writable: true, enumerable, configurable: true };
+    defineProperty(target, key, descriptor(fields));
+  };
+  for (let i = 0; i < args.length; i++) define(String(i), args[i], true);
+  define('length', args.length, false);
+  define(Symbol.iterator, iterate, false);
+  // The language's own way to say what it is; the engine's objects do so without a property.
+  define(Symbol.toStringTag, 'Arguments', false);
+  for (let i = 0; i < count; i++) {
+    const cell = { value: args[i] };
+    defineProperty(cells, i, descriptor({ value: cell, writable: true, enumerable: true }));
+    if (i < args.length) mapped[String(i)] = cell;
+  }
+  const object = new ProxyConstructor(target, handlerOf(mapped));
+  return { object, cells };
+}
+
+/** The target keeps attributes and what is not mapped; a mapped element's value is its variable's. */
+const handlerOf = (mapped: Record<PropertyKey, Cell>): ProxyHandler<object> => ({
+  // Without a prototype, so that nobody's property is taken for a trap.
+  ...(create(null) as object),
+  get(target, key, receiver) {
+    const cell = mapped[key];
+    return cell ? cell.value : get(target, key, receiver);
+  },
+  getOwnPropertyDescriptor(target, key) {
+    const cell = mapped[key];
+    if (cell) defineProperty(target, key, descriptor({ value: cell.value }));
+    return getOwnPropertyDescriptor(target, key);
+  },
+  defineProperty(target, key, fields) {
+    const cell = mapped[key];
+    // One that becomes constant keeps the value that its variable has now.
+    if (cell && !('value' in fields))
+      defineProperty(target, key, descriptor({ value: cell.value }));
+    if (!apply(reflectDefine, undefined, [target, key, fields])) return false;
+    if (!cell) return true;
+    if ('get' in fields || 'set' in fields) delete mapped[key];
+    else {
+      if ('value' in fields) cell.value = fields.value;
+      if (fields.writable === false) delete mapped[key];
+    }
+    return true;
+  },
+  deleteProperty(target, key) {
+    const isGone = deleteProperty(target, key);
+    if (isGone) delete mapped[key];
+    return isGone;
+  },
+});
+
+const reflectDefine = Reflect.defineProperty;
