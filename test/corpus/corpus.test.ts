@@ -3,12 +3,14 @@ import type { CorpusFunction } from './corpus.ts';
 import { differential } from './differential.ts';
 import { classes } from './functions/classes.ts';
 import { decisions } from './functions/decisions.ts';
+import { gradients } from './functions/gradients.ts';
 import { sequences } from './functions/sequences.ts';
 import { structures } from './functions/structures.ts';
 import { training } from './functions/training.ts';
 
 const corpus: readonly CorpusFunction[] = [
   ...training,
+  ...gradients,
   ...sequences,
   ...decisions,
   ...structures,
