@@ -31,8 +31,8 @@ export const breakReasons = {
     limitation: true,
   },
   constructor: {
-    explanation: 'An object is made by a constructor, which runs natively.',
-    hint: 'Make the object outside the captured function.',
+    explanation: 'An object is made by a constructor that is not followed.',
+    hint: 'See the reason that goes with it; or make the object outside the captured function.',
     limitation: true,
   },
   'in-place': {
