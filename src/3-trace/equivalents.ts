@@ -5,7 +5,7 @@
 
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
-import { asArray } from './arrays.ts';
+import { arrayLength, asArray } from './arrays.ts';
 import { isRefused } from './code-of.ts';
 import { asCollection } from './collections.ts';
 import * as arrays from './equivalents/arrays.ts';
@@ -28,6 +28,14 @@ const isCallable = (variable: Variable | undefined): boolean =>
 const onArray: Equivalent['fits'] = (t, receiver, [callback]) =>
   isCallable(callback) && asArray(t, receiver) !== undefined;
 
+/** Longer lists are merged from runs, by comparisons in another order. */
+const maxInserted = 63;
+
+const onShortArray: Equivalent['fits'] = (t, receiver, [callback]) => {
+  const array = isCallable(callback) ? asArray(t, receiver) : undefined;
+  return array !== undefined && arrayLength(t, array) <= maxInserted;
+};
+
 const onCollection: Equivalent['fits'] = (t, receiver, [callback]) =>
   isCallable(callback) && asCollection(t, receiver, 'Map', 'Set') !== undefined;
 
@@ -46,10 +54,10 @@ const table = new Map<unknown, Equivalent>([
       [Array.prototype.flatMap, arrays.flatMap],
       [Array.prototype.reduce, arrays.reduce],
       [Array.prototype.reduceRight, arrays.reduceRight],
-      [Array.prototype.sort, insertionSort],
-      [Array.prototype.toSorted, arrays.toSorted],
     ] as [AnyFunction, AnyFunction][]
   ).map(([host, body]) => [host, { body, fits: onArray }] as const),
+  [Array.prototype.sort, { body: insertionSort as AnyFunction, fits: onShortArray }],
+  [Array.prototype.toSorted, { body: arrays.toSorted as AnyFunction, fits: onShortArray }],
   [Map.prototype.forEach, { body: collections.forEach, fits: onCollection }],
   [Set.prototype.forEach, { body: collections.forEach, fits: onCollection }],
   [

@@ -353,6 +353,27 @@ const cases: Record<string, () => World> = {
       state: () => [one, two],
     };
   },
+  'a long list is sorted, its comparator seen working': () => {
+    const log: number[] = [];
+    return {
+      fn: (x: Tensor, list: number[]) => {
+        const sorted = list.toSorted((a, b) => {
+          log.push(a);
+          return a - b;
+        });
+        list.sort((a, b) => {
+          log.push(b);
+          return b - a;
+        });
+        return [x.mul(sorted[0]!), sorted, list];
+      },
+      args: (call: number) => {
+        const length = call === 1 ? 5 : 100;
+        return [values([2]), Array.from({ length }, (_, i) => (i * 37) % 101)];
+      },
+      state: () => log,
+    };
+  },
   'symbols as keys': () => {
     const [key, other] = [Symbol('key'), Symbol('other')];
     const object: Obj = { [key]: 2 };
