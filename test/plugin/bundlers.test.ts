@@ -121,7 +121,7 @@ const typescript: RollupPlugin = {
 const packages: RollupPlugin = {
   name: 'packages',
   resolveId(id) {
-    if (id.endsWith('src/index.ts')) return { id: installed, external: true };
+    if (id.endsWith('src/index.ts')) return { id: installed, external: 'absolute' };
     if (/^[./]/.test(id)) return null;
     return id.startsWith('node:') ? { id, external: true } : null;
   },

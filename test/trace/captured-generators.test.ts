@@ -1,7 +1,7 @@
 /** A generator function that is captured itself: its frames are traced from one `yield` to the next. */
 
 import { describe, expect, it } from 'vitest';
-import { memory, noGrad, Tensor, toStatic } from '../../src/index.ts';
+import { memory, noGrad, ones, Tensor, toStatic } from '../../src/index.ts';
 import { expectSameAsEager, values, weights } from './same-as-eager.ts';
 
 type Way = readonly ['next' | 'return' | 'throw', unknown?];
@@ -40,6 +40,39 @@ function* powers(x: Tensor, count: number, log: unknown[] = []) {
 }
 
 const next: Way = ['next'];
+
+describe('a captured generator or async function that goes on natively', () => {
+  const names = Array.from({ length: 12 }, (_, i) => 'n'.repeat(i + 1));
+
+  it('yields what it yields', () => {
+    const fn = function* (x: Tensor, name: string) {
+      const got = (yield x.mul(name.length).sum().itemSync()) as unknown as string;
+      yield `${got}${`${name}!`.length}`;
+      return name;
+    };
+    const captured = toStatic(fn);
+    const all = (make: typeof fn) =>
+      names.map((name) => {
+        const generator = make(ones([2]), name);
+        return [generator.next(), generator.next('then' as never), generator.next()];
+      });
+    expect(all(captured as typeof fn)).toEqual(all(fn));
+    expect(captured.stats().fallbacks).not.toEqual([]);
+  });
+
+  it('awaits what it awaits', async () => {
+    const fn = async (x: Tensor, name: string) => {
+      const first = await x.mul(name.length).sum().item();
+      const text = await Promise.resolve(`${name}!`);
+      return [first, text.length, await x.add(first).sum().item()];
+    };
+    const captured = toStatic(fn);
+    for (const name of names) {
+      expect(await captured(ones([2]), name)).toEqual(await fn(ones([2]), name));
+    }
+    expect(captured.stats().fallbacks).not.toEqual([]);
+  });
+});
 
 describe('trace/captured-generators', () => {
   for (const [name, ways] of Object.entries<readonly Way[]>({

@@ -171,6 +171,29 @@ describe('trace/policy', () => {
     expect(() => refused(zeros([1]), 200)).toThrow(CaptureError);
   });
 
+  it('so does a loop of an async function', async () => {
+    const fn = async (x: Tensor, n: number) => {
+      let total = 0;
+      for (let i = 0; i < n; i++) {
+        x = x.add(1);
+        total += await x.item();
+      }
+      return total;
+    };
+    const f = toStatic(fn);
+    expect(await f(zeros([1]), 20)).toBe(210);
+    expect(f.stats().fallbacks).toEqual([]);
+    const eagerBefore = f.stats().kernels.eager;
+    // Two calls at a time don't disturb each other.
+    const both = await Promise.all([f(zeros([1]), 200), f(ones([1]), 100)]);
+    expect(both).toEqual([20_100, 5150]);
+    expect(f.stats().fallbacks).toMatchObject([{ why: expect.stringContaining('64 times') }]);
+    expect(f.stats().kernels.eager - eagerBefore).toBeGreaterThan(100);
+    await expect(toStatic(fn, { fallback: 'error' })(zeros([1]), 200)).rejects.toThrow(
+      CaptureError,
+    );
+  });
+
   it('ignoreModule() leaves the functions and classes of a module alone', async () => {
     const module = await import('./programs/ignored-module.ts');
     ignoreModule(module);

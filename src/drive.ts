@@ -1,0 +1,113 @@
+/** The three ways of a call through its walk: to the return at once, over awaits, or from one `yield` to the next. */
+
+import type { AnyFunction } from './1-capture/capture.ts';
+import type { Frame } from './bytecode/frame.ts';
+import { awaitedBy, resumeWith } from './resume/async-frame.ts';
+import { generatorOver, suspensionOf } from './resume/generator-frame.ts';
+import { OwnedTensors } from './resume/owned-tensors.ts';
+import { putDown } from './resume/put-down.ts';
+import type { ResumePoint } from './resume/resume-point.ts';
+import { catchIn } from './resume/unwind.ts';
+import { type Fragments, isFragment, type Walker } from './walker.ts';
+
+/** An ordinary call. */
+export function runToReturn(walker: Walker, start: ResumePoint, initial: Frame[]): unknown {
+  const owned = new OwnedTensors();
+  let [point, frames] = [start, initial];
+  let fragments: Fragments | undefined;
+  try {
+    for (;;) {
+      const way = walker.walk(point, frames, owned);
+      if (way.kind === 'return') return way.value;
+      frames = way.frames;
+      if (isFragment(way)) {
+        fragments ??= new Map();
+        if (walker.isTooMany(fragments, point, frames)) return walker.finish(frames, owned).value;
+      }
+      if (way.kind === 'break') walker.step(frames, owned);
+      point = walker.pointAfter(point, way, frames);
+    }
+  } finally {
+    owned.disposeAll();
+  }
+}
+
+/** An async function: at an `await` it gives up control here, with its frame as data. */
+export async function runAsync(
+  walker: Walker,
+  start: ResumePoint,
+  initial: Frame[],
+): Promise<unknown> {
+  const owned = new OwnedTensors();
+  const fragments: Fragments = new Map();
+  let [point, frames] = [start, initial];
+  let isNative = false;
+  try {
+    for (;;) {
+      let way = isNative ? walker.natively(frames, owned) : walker.walk(point, frames, owned);
+      if (way.kind !== 'return' && isFragment(way)) {
+        isNative = walker.isTooMany(fragments, point, way.frames);
+        if (isNative) way = walker.natively(way.frames, owned);
+      }
+      if (way.kind === 'return') return way.value;
+      frames = way.frames;
+      const frame = frames[frames.length - 1]!;
+      const awaited = awaitedBy(frame);
+      if (awaited) {
+        owned.escape(awaited.value);
+        try {
+          resumeWith(frame, await awaited.value);
+        } catch (error) {
+          if (!catchIn(frame, frame.pc, error)) throw error;
+        }
+      } else if (way.kind === 'break') walker.step(frames, owned);
+      point = walker.pointAfter(point, way, frames);
+    }
+  } finally {
+    owned.disposeAll();
+  }
+}
+
+/** A generator object: the parameters are taken now, natively; the body runs when values are asked for. */
+export function generate(
+  walker: Walker,
+  frame: Frame,
+  fn: AnyFunction,
+  runsAsItIs: () => boolean,
+): unknown {
+  const owned = new OwnedTensors();
+  walker.finish([frame], owned);
+  frame.pc++;
+  const generator = generatorOver(frame, (each) =>
+    runsAsItIs() ? walker.finish([each], owned).value : advance(walker, each, owned),
+  );
+  const { prototype } = (frame.closure.fn ?? fn) as AnyFunction;
+  return prototype instanceof Object ? Object.setPrototypeOf(generator, prototype) : generator;
+}
+
+/** The frame of a generator, to its next `yield` or `await` or its return. */
+function advance(walker: Walker, frame: Frame, owned: OwnedTensors): unknown {
+  let frames = [{ ...frame, registers: [...frame.registers] }];
+  try {
+    let point = walker.points.at(frames);
+    for (;;) {
+      const way = walker.walk(point, frames, owned);
+      if (way.kind === 'return') {
+        owned.disposeAll();
+        return way.value;
+      }
+      frames = way.frames;
+      const suspended = frames.length === 1 ? suspensionOf(frames[0]!) : undefined;
+      if (suspended) {
+        owned.escape(suspended.value);
+        putDown(frames[0]!, frame);
+        return suspended;
+      }
+      if (way.kind === 'break') walker.step(frames, owned);
+      point = walker.pointAfter(point, way, frames);
+    }
+  } catch (error) {
+    owned.disposeAll();
+    throw error;
+  }
+}

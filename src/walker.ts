@@ -1,0 +1,220 @@
+import { ArgumentError, DataError } from '../runtime/errors/errors.ts';
+import { formatPosition, type UserPosition } from '../runtime/errors/position.ts';
+import { events } from '../runtime/memory/events.ts';
+import { endLongCaptureSession } from './1-capture/capture.ts';
+import { isTensorFunction } from './3-trace/api.ts';
+import type { Frame } from './bytecode/frame.ts';
+import { logBreak, logMiss, logPart } from './explain/log-events.ts';
+import type { CompiledPart } from './programs/compiled-part.ts';
+import type { Entry, EntryOutcome } from './resume/entry.ts';
+import { finishNatively, stepNatively, stepTo } from './resume/native.ts';
+import type { OwnedTensors } from './resume/owned-tensors.ts';
+import type { ResumePoint, ResumePoints } from './resume/resume-point.ts';
+import { Suspended } from './resume/suspended.ts';
+import type { StatsCounter } from './stats.ts';
+import { isEntry, type Translator } from './translator.ts';
+import { warnOnce } from './warn-once.ts';
+
+/** A function of which so many traces have found no graph runs as ordinary JavaScript from then on. */
+const graphlessLimit = 10;
+
+/** So many small segments at one point in one call: the loop around it goes on natively. */
+const fragmentLimit = 64;
+
+/** Segments of fewer ops than this are small. */
+const fragmentOps = 4;
+
+interface Break {
+  readonly kind: 'break';
+  /** Undefined: the way was native, to an `await`. */
+  readonly entry: Entry | undefined;
+  readonly frames: Frame[];
+}
+
+/** Execution has come, natively, to another instruction. */
+interface Moved {
+  readonly kind: 'moved';
+  readonly entry: undefined;
+  readonly frames: Frame[];
+}
+
+/** Where a walk has come to. */
+export type Way = { readonly kind: 'return'; readonly value: unknown } | Break | Moved;
+
+/** How often one call has come to each point with a small segment. */
+export type Fragments = Map<ResumePoint, number>;
+
+/** Something runs as ordinary JavaScript: recorded, or an error. */
+export type FallBack = (why: string, at: UserPosition | undefined) => void;
+
+/** From entry to entry of one function: a guard hit runs compiled code, a miss traces, a break is one native instruction. */
+export class Walker {
+  readonly points: ResumePoints;
+  /** No trace has found a graph: the function runs as it is. */
+  skipped = false;
+  readonly #name: string;
+  readonly #stats: StatsCounter;
+  readonly #translator: Translator;
+  readonly #fallBack: FallBack;
+
+  constructor(
+    name: string,
+    points: ResumePoints,
+    stats: StatsCounter,
+    translator: Translator,
+    fallBack: FallBack,
+  ) {
+    this.#name = name;
+    this.points = points;
+    this.#stats = stats;
+    this.#translator = translator;
+    this.#fallBack = fallBack;
+  }
+
+  get parts(): readonly CompiledPart[] {
+    return this.#translator.parts;
+  }
+
+  /** From a resume point to the return, or to an instruction that isn't traced. */
+  walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Way {
+    const known = point.find(frames);
+    if (known) endLongCaptureSession();
+    const entry = known ?? this.#translate(point, frames);
+    if (!entry) return this.natively(frames, owned);
+    if (entry.runsEagerly) {
+      this.#meetBreak(entry);
+      return this.natively(frames, owned);
+    }
+    if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
+    const before = events.kernels;
+    const outcome = runOrFail(entry, frames, owned);
+    if (entry.subgraph) {
+      this.#stats.graphRuns++;
+      this.#stats.staticKernels += events.kernels - before;
+    }
+    // An op has found fault with its values: it is eager execution that tells where and to whom.
+    if (!outcome) return this.natively(frames, owned);
+    if (outcome.kind === 'return') return outcome;
+    this.#meetBreak(entry);
+    return { kind: 'break', entry, frames: outcome.frames };
+  }
+
+  #meetBreak({ result: { outcome } }: Entry): void {
+    if (outcome.kind === 'break') this.#stats.meetBreak(outcome.record);
+  }
+
+  /** Where the walk goes on. */
+  pointAfter(point: ResumePoint, { entry }: Break | Moved, frames: readonly Frame[]): ResumePoint {
+    return entry ? point.after(entry, frames, this.points) : this.points.at(frames);
+  }
+
+  /** Undefined when this point runs natively from now on. */
+  #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
+    if (point.native !== null) return undefined;
+    logMiss(this.#name, point, frames);
+    const known = this.parts.length;
+    const found = this.#translator.translate(point, frames);
+    if (!isEntry(found)) return this.#runNatively(point, frames, found.why);
+    for (const part of this.parts.slice(known)) logPart(this.#name, part, this.parts.length - 1);
+    logBreak(this.#name, found.result.outcome);
+    const { translations, graphs } = this.#stats;
+    const isSmall = this.parts.some(({ tooSmall }) => tooSmall);
+    if (translations >= graphlessLimit && graphs === 0 && !isSmall) {
+      this.skipped = true;
+      this.#fallBack(`${graphlessLimit} traces have found no tensor op`, undefined);
+    }
+    return found;
+  }
+
+  #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {
+    point.native = why;
+    const at = positionOf(frames);
+    this.#fallBack(why, at);
+    const place = at ? ` (${formatPosition(at)})` : '';
+    warnOnce(`a part of ${this.#name || 'a function'}${place} runs as ordinary JavaScript: ${why}`);
+  }
+
+  /** True when the loop around the point has come to it with a small segment too often; then it goes on natively. */
+  isTooMany(fragments: Fragments, point: ResumePoint, frames: readonly Frame[]): boolean {
+    const count = (fragments.get(point) ?? 0) + 1;
+    fragments.set(point, count);
+    if (count < fragmentLimit) return false;
+    const why = `a loop broke its graph ${fragmentLimit} times into segments of fewer than ${fragmentOps} ops`;
+    this.#runNatively(point, frames, why);
+    return true;
+  }
+
+  /** The instructions of a graph that is too small run eagerly, up to its break. */
+  #runSmall({ result: { outcome } }: Entry, frames: Frame[], owned: OwnedTensors): Way {
+    const pc = outcome.kind === 'break' ? outcome.frames[frames.length - 1]?.pc : undefined;
+    if (pc === undefined) return this.natively(frames, owned);
+    const before = events.kernels;
+    stepTo(frames, pc, owned, isTensorFunction);
+    this.#stats.eagerKernels += events.kernels - before;
+    const top = frames[frames.length - 1]!;
+    const atReturn = top.closure.code.instructions[top.pc]!.op === 'return';
+    return atReturn ? this.natively(frames, owned) : { kind: 'moved', entry: undefined, frames };
+  }
+
+  /** The instruction that isn't traced. */
+  step(frames: Frame[], owned: OwnedTensors): void {
+    const before = events.kernels;
+    stepNatively(frames, owned, isTensorFunction);
+    this.#stats.eagerKernels += events.kernels - before;
+  }
+
+  /** Everything from here on, to the return or an `await`. */
+  natively(frames: readonly Frame[], owned: OwnedTensors): Way {
+    const { value } = this.finish(frames, owned);
+    if (!Suspended.is(value)) return { kind: 'return', value };
+    // What an async function calls has returned: it is the outermost frame that waits.
+    const frame = frames[0]!;
+    const instruction = frame.closure.code.instructions[frame.pc]!;
+    // Nothing reads the register afterwards, so the machine need not have put it down.
+    if (instruction.op === 'await' || instruction.op === 'yield') {
+      frame.registers[instruction.src] = value.value;
+    }
+    return { kind: 'break', entry: undefined, frames: [frame] };
+  }
+
+  finish(frames: readonly Frame[], owned: OwnedTensors): { readonly value: unknown } {
+    const before = events.kernels;
+    try {
+      return { value: finishNatively(frames, owned) };
+    } finally {
+      this.#stats.eagerKernels += events.kernels - before;
+    }
+  }
+}
+
+/** The way ended in a break after a small segment. */
+export function isFragment({ entry }: Break | Moved): boolean {
+  const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
+  return ops > 0 && ops < fragmentOps;
+}
+
+/** Undefined when a kernel refused the values that it got and nothing of the user's was written yet. */
+function runOrFail(
+  entry: Entry,
+  frames: readonly Frame[],
+  owned: OwnedTensors,
+): EntryOutcome | undefined {
+  const written = entry.writes(frames);
+  const versions = written.length > 0 ? written.map((holder) => holder.version) : none;
+  try {
+    return entry.run(frames, owned);
+  } catch (error) {
+    const refused = error instanceof ArgumentError || error instanceof DataError;
+    // Once a tensor was written in place, running it all again would write twice.
+    if (refused && written.every((holder, i) => holder.version === versions[i])) return undefined;
+    throw error;
+  }
+}
+
+const none: readonly number[] = [];
+
+function positionOf(frames: readonly Frame[]): UserPosition | undefined {
+  const { closure, pc } = frames[frames.length - 1]!;
+  const span = closure.code.spans[pc];
+  return span && closure.code.source.position(span.start);
+}
