@@ -39,10 +39,11 @@ function multiply(
   return (aAt, bAt, cAt) => {
     for (let j = 0; j < n; j += blockN) {
       const columns = Math.min(blockN, n - j);
+      let p = 0;
       // An empty sum still writes zeros: one block even if k is 0.
-      for (let p = 0, depth = 0; p === 0 || p < k; p += depth) {
+      do {
         const inBlock = (start + p) % blockK;
-        depth = Math.min(blockK - inBlock, k - p);
+        const depth = Math.min(blockK - inBlock, k - p);
         const onTarget = start + p === 0 ? onto.store : inBlock === 0 ? onto.add : onto.goOn;
         const bFrom = bAt + p * b.rowStep + j * b.columnStep;
         packB(panelBAt, bFrom, columns, b.columnStep, b.rowStep, depth);
@@ -53,7 +54,8 @@ function multiply(
           const cTo = cAt + i * cRow + j * 4;
           multiplyPanels(panelAAt, panelBAt, cTo, rows, columns, depth, cRow, onTarget);
         }
-      }
+        p += depth;
+      } while (p < k);
     }
   };
 }
