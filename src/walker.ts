@@ -4,7 +4,7 @@ import { events } from '../runtime/memory/events.ts';
 import { endLongCaptureSession } from './1-capture/capture.ts';
 import { isTensorFunction } from './3-trace/api.ts';
 import type { Frame } from './bytecode/frame.ts';
-import { logBreak, logMiss, logPart } from './explain/log-events.ts';
+import { logBreak, logFallback, logMiss, logPart } from './explain/log-events.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';
 import { finishNatively, stepNatively, stepTo } from './resume/native.ts';
@@ -88,15 +88,23 @@ export class Walker {
     if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
     const before = events.kernels;
     const outcome = runOrFail(entry, frames, owned);
-    if (entry.subgraph) {
-      this.#stats.graphRuns++;
-      this.#stats.staticKernels += events.kernels - before;
-    }
-    // An op has found fault with its values: it is eager execution that tells where and to whom.
-    if (!outcome) return this.natively(frames, owned);
+    this.#stats.staticKernels += events.kernels - before;
+    if (typeof outcome === 'string') return this.#leaveToEager(outcome, frames, owned);
+    if (entry.subgraph) this.#stats.graphRuns++;
     if (outcome.kind === 'return') return outcome;
     this.#meetBreak(entry);
     return { kind: 'break', entry, frames: outcome.frames };
+  }
+
+  /** Eager execution tells where a fault is, and to whom. Where it finds none, what it did instead is on record. */
+  #leaveToEager(why: string, frames: readonly Frame[], owned: OwnedTensors): Way {
+    const at = positionOf(frames);
+    const way = this.natively(frames, owned);
+    if (way.kind === 'return') {
+      this.#stats.addFallback({ why, at });
+      logFallback(this.#name, why, at);
+    }
+    return way;
   }
 
   #meetBreak({ result: { outcome } }: Entry): void {
@@ -193,21 +201,24 @@ export function isFragment({ entry }: Break | Moved): boolean {
   return ops > 0 && ops < fragmentOps;
 }
 
-/** Undefined when a kernel refused the values that it got and nothing of the user's was written yet. */
+/** A text says why the program can't do it; nothing of the user's was written then. */
 function runOrFail(
   entry: Entry,
   frames: readonly Frame[],
   owned: OwnedTensors,
-): EntryOutcome | undefined {
+): EntryOutcome | string {
   const written = entry.writes(frames);
   const versions = written.length > 0 ? written.map((holder) => holder.version) : none;
   try {
-    return entry.run(frames, owned);
+    return (
+      entry.run(frames, owned) ??
+      'two inputs of the program are views of one memory, which it writes'
+    );
   } catch (error) {
     const refused = error instanceof ArgumentError || error instanceof DataError;
     // Once a tensor was written in place, running it all again would write twice.
-    if (refused && written.every((holder, i) => holder.version === versions[i])) return undefined;
-    throw error;
+    if (!refused || !written.every((holder, i) => holder.version === versions[i])) throw error;
+    return `a check or an op of the program refused its values (${error.message.split('\n')[0]})`;
   }
 }
 

@@ -118,7 +118,10 @@ export class Entry {
     }
   }
 
-  /** Undefined: two inputs are one memory, which must be left to eager execution. The guards must hold. `owned` are tensors that only the frames hold; dead ones are given back. */
+  /**
+   * Undefined: two inputs are one memory, which must be left to eager execution. The guards must hold.
+   * `owned` are tensors that only the frames hold; dead ones are given back.
+   */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome | undefined {
     const inputs = this.#inputs.map((read) => read(frames) as Tensor);
     if (this.subgraph?.confuses(inputs)) return undefined;
