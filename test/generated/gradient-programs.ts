@@ -97,7 +97,7 @@ export const worldNames = ['lib', 'values', 'weights'] as const;
 
 /** Text of a function body: `new Function(...worldNames, text)` makes the function that makes worlds. */
 export function worldText({ body }: GradientProgram): string {
-  return String.raw`'use strict';
+  return `'use strict';
   const { noGrad, grad, checkpoint, customFunction } = lib;
   return () => {
   const w0 = weights([2, 3], 1), w1 = weights([2, 3], 2), log = [];
