@@ -5,6 +5,8 @@ import type { Device } from './device.ts';
 export interface InitOptions {
   /** Takes a GPU that is emulated on the CPU: slow, for tests. */
   readonly allowSoftware?: boolean;
+  /** Ops that a GPU has no kernel for: computed by the CPU with a warning (the default), or refused. */
+  readonly missingKernels?: 'cpu' | 'error';
 }
 
 /**

@@ -1,7 +1,7 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { recordInPlace } from '../autograd/in-place-node.ts';
 import { anyRequiresGrad, recordOp } from '../autograd/op-node.ts';
-import { currentDevice } from '../device/current.ts';
+import { currentDevice, guardingDevice } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { DeviceError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
@@ -9,6 +9,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { copy } from './copy.ts';
 import { type Attrs, type OpRecord, userName } from './define-op.ts';
 import { executeEagerly } from './eager.ts';
+import { type GuardedOp, guardedOp } from './guarded-op.ts';
 
 /** Performs an op in another way than running its kernel: a program builder appends it. */
 export interface Interceptor {
@@ -41,6 +42,23 @@ const noAttrs: Attrs = {};
  * the same node for backward.
  */
 export function bind(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs = noAttrs): Tensor[] {
+  const guarding = guardingDevice();
+  if (guarding !== null && guarding.kind !== 'meta') {
+    const guarded = guardedOp(op, inputs, guarding);
+    if (guarded) return performGuarded(guarded, attrs);
+  }
+  return perform(op, inputs, attrs);
+}
+
+function performGuarded({ op, inputs, moved }: GuardedOp, attrs: Attrs): Tensor[] {
+  try {
+    return perform(op, inputs, attrs);
+  } finally {
+    for (const copy of moved) copy.dispose();
+  }
+}
+
+function perform(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor[] {
   const device = inputs.length > 0 ? commonDevice(op, inputs) : currentDevice();
   if (op.inPlace) return [bindInPlace(op, inputs, attrs, device)];
   const outputs = interceptor

@@ -26,6 +26,8 @@ export type Kernel =
     }
   /** A kernel that each device writes by hand, found in its table by name. */
   | { readonly kind: 'named'; readonly name: KernelName }
+  /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
+  | { readonly kind: 'onCpu'; readonly op: OpRecord }
   /** No kernel: run_program runs the programs inside the op. */
   | { readonly kind: 'control'; readonly form: ControlForm };
 

@@ -26,6 +26,7 @@ const changingAttrs = new Map<KernelName, readonly string[]>([
 ]);
 
 function namesOf({ kernel }: OpRecord): ReadonlySet<string> {
+  if (kernel.kind === 'onCpu') return symbolicAttrs(kernel.op);
   if (kernel.kind === 'named') return new Set(changingAttrs.get(kernel.name) ?? []);
   if (kernel.kind !== 'pointwise') return new Set();
   const nodes = nodesOf(kernel.expr);

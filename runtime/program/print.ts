@@ -69,7 +69,11 @@ function printPosition(at: UserPosition): string {
 function printOp(program: Program, op: ProgramOp, options: PrintOptions): string {
   const outputs = op.outputs.map((id) => printDefinition(program, id)).join(', ');
   const attrs = Object.entries(op.attrs).map(([key, value]) => `${key}=${printAttr(value)}`);
-  const call = [`${op.op.name} ${op.inputs.map(printValue).join(', ')}`.trimEnd(), ...attrs];
+  const place = op.op.kernel.kind === 'onCpu' ? '@cpu' : '';
+  const call = [
+    `${op.op.name}${place} ${op.inputs.map(printValue).join(', ')}`.trimEnd(),
+    ...attrs,
+  ];
   const text = outputs === '' ? `  ${call.join(' ')}` : `  ${outputs} = ${call.join(' ')}`;
   const regions = (op.regions ?? []).map((region) => printRegion(region, options));
   const placed =

@@ -5,7 +5,13 @@ import { checkpoint } from '../../runtime/autograd/checkpoint.ts';
 import { rulesOf } from '../../runtime/autograd/custom-function.ts';
 import { grad } from '../../runtime/autograd/grad.ts';
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { currentDevice, deviceGuard, deviceNamed } from '../../runtime/device/current.ts';
+import {
+  currentDevice,
+  deviceGuard,
+  deviceNamed,
+  guardingDevice,
+  hasGpu,
+} from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { span } from '../../runtime/profiler/profiler.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
@@ -47,7 +53,8 @@ export function guardedBody(t: Tracer, fn: Callable, args: readonly Variable[]):
   if (called !== deviceGuard) return null;
   const [place, body] = args;
   const device = place && deviceOf(t, place);
-  if (!body || device !== currentDevice()) {
+  const isAround = device === currentDevice() && (!hasGpu() || device === guardingDevice());
+  if (!body || !isAround) {
     throw new GraphBreak('framework-call', 'deviceGuard() of another device');
   }
   t.guardDevice();

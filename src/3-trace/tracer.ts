@@ -1,5 +1,5 @@
 import { gradEnabled, withGradMode } from '../../runtime/autograd/grad-mode.ts';
-import { currentDevice } from '../../runtime/device/current.ts';
+import { currentDevice, guardingDevice, hasGpu } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
@@ -104,6 +104,7 @@ export class Tracer {
     this.#inputs = new TensorInputs(this, this.#root.builder, history);
     this.control = control;
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
+    if (hasGpu()) this.guard('op device', { kind: 'opDevice', device: guardingDevice() });
     this.frames = entryFrames.map((frame, index) =>
       enteredFrame(frame, index, (source, value) => this.read(source, value)),
     );

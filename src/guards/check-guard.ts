@@ -1,5 +1,5 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { currentDevice } from '../../runtime/device/current.ts';
+import { currentDevice, guardingDevice } from '../../runtime/device/current.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { type Shape, sameShape } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -19,6 +19,8 @@ export function compileCheck(guard: Guard, sizes: readonly number[], reads: Plai
       return () => gradEnabled() === guard.enabled;
     case 'device':
       return () => currentDevice() === guard.device;
+    case 'opDevice':
+      return () => guardingDevice() === guard.device;
     case 'number': {
       const read = compileNumber(guard.expr, (source) => reads.reader(source));
       const { value } = guard;
@@ -80,7 +82,7 @@ const looksInside: ReadonlySet<Guard['kind']> = new Set<Guard['kind']>([
 /** Guards on one value. */
 type ValueGuard = Exclude<
   Guard,
-  { kind: 'gradMode' | 'device' | 'number' | 'same' | 'distinct' | 'data' }
+  { kind: 'gradMode' | 'device' | 'opDevice' | 'number' | 'same' | 'distinct' | 'data' }
 >;
 
 function compileTest(guard: ValueGuard): (value: unknown) => boolean {

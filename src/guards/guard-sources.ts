@@ -7,6 +7,7 @@ export function sourcesOf(guard: Guard): readonly Source[] {
   switch (guard.kind) {
     case 'gradMode':
     case 'device':
+    case 'opDevice':
       return [];
     case 'number':
       return [...numberSources(guard.expr)];

@@ -16,6 +16,8 @@ export type GuardedSize = number | null | 'any';
 export type Guard =
   | { readonly kind: 'gradMode'; readonly enabled: boolean }
   | { readonly kind: 'device'; readonly device: Device }
+  /** The device that `deviceGuard` has ops computed on; null outside of one. */
+  | { readonly kind: 'opDevice'; readonly device: Device | null }
   | { readonly kind: 'value'; readonly source: Source; readonly value: Primitive | symbol }
   /** A number, or a comparison of numbers, that decided something. */
   | { readonly kind: 'number'; readonly expr: NumberExpr; readonly value: number | boolean }
@@ -86,6 +88,7 @@ export type Guard =
 const cost: { readonly [K in Guard['kind']]: number } = {
   gradMode: 0,
   device: 1,
+  opDevice: 1,
   truthy: 2,
   defined: 2,
   typeof: 2,

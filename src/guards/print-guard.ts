@@ -13,6 +13,10 @@ export function printGuard(guard: Guard, names: SourceNames): string {
       return `gradients are ${guard.enabled ? 'recorded' : 'not recorded'}`;
     case 'device':
       return `the current device is ${guard.device.name}`;
+    case 'opDevice':
+      return guard.device
+        ? `deviceGuard has ops computed on ${guard.device.name}`
+        : 'no deviceGuard is around the call';
     case 'number':
       return printNumberGuard(guard, names);
     case 'distinct':
@@ -43,7 +47,10 @@ function printDistinct(
 }
 
 function printAbout(
-  guard: Exclude<Guard, { kind: 'gradMode' | 'device' | 'number' | 'distinct' | 'data' }>,
+  guard: Exclude<
+    Guard,
+    { kind: 'gradMode' | 'device' | 'opDevice' | 'number' | 'distinct' | 'data' }
+  >,
   source: string,
   names: SourceNames,
 ): string {

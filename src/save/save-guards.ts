@@ -59,6 +59,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
   switch (guard.kind) {
     case 'gradMode':
     case 'device':
+    case 'opDevice':
     // An argument is past its declaration.
     case 'initialized':
     // A loaded program takes plain data: what it can't write, it refuses itself.

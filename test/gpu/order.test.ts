@@ -6,9 +6,6 @@ import { GpuJsBackend } from '../../runtime/device/gpu/gpujs.ts';
 import { input, output, singleStage } from '../../runtime/device/gpu/kernel-plan.ts';
 import { PreparedKernel } from '../../runtime/device/gpu/prepared-kernel.ts';
 import { DeviceError, DTypeError } from '../../runtime/errors/errors.ts';
-import { bind1 } from '../../runtime/ops/bind.ts';
-import { defineOp } from '../../runtime/ops/define-op.ts';
-import type { KernelName } from '../../runtime/ops/kernel-names.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
@@ -66,18 +63,6 @@ describe.skipIf(skipGpu)('gpu/order', () => {
     const upload = () => deviceGuard(gpu(), () => tensor(new Int32Array([1, 2 ** 24 + 1])));
     expect(upload).toThrow(DTypeError);
     expect(upload).toThrow(/16777217 at element 1/);
-  });
-
-  it('an op without a kernel says so, and where to go', () => {
-    const op = defineOp({
-      name: 'testUnknown',
-      operands: { x: 'data' },
-      infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-      kernel: { kind: 'named', name: 'noSuchKernel' as KernelName },
-    });
-    const run = () => deviceGuard(gpu(), () => bind1(op, [tensor([1])]));
-    expect(run).toThrow(/testUnknown: the GPU has no kernel/);
-    expect(run).toThrow(/x\.toAsync\('cpu'\)/);
   });
 
   it('a kernel that can not be built fails what reads its result, and nothing else', async () => {

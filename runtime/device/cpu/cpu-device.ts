@@ -50,6 +50,8 @@ class CpuDevice implements Device {
         return pointwise(kernel.expr, inputs, outputs[0]!, attrs);
       case 'named':
         return kernelOf(op, kernel.name, inputs, outputs)(inputs, outputs, attrs);
+      case 'onCpu':
+        return this.prepare(kernel.op, inputs, outputs, attrs);
       case 'view':
       case 'control':
         throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);

@@ -1,14 +1,13 @@
 import { DeviceError } from '../../errors/errors.ts';
-import type { UserPosition } from '../../errors/position.ts';
 import { events } from '../../memory/events.ts';
 import { copying, copyingAsync } from '../../profiler/copying.ts';
 import type { Operand } from '../device.ts';
 import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
+import { buildError, closedError, runError } from './gpu-errors.ts';
 import type { CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
 import { IssueQueue, type Task } from './issue-queue.ts';
 import { KernelCache } from './kernel-cache.ts';
 import { maxElements } from './limits.ts';
-import { messageOf } from './node-webgpu.ts';
 
 /** An operand's first element. */
 export interface Place {
@@ -30,6 +29,20 @@ export interface KernelRun {
   readonly scalars: readonly number[];
   /** True when nothing of the output's old contents remains. */
   readonly whole: boolean;
+}
+
+/** A place and how many elements of it are meant. */
+export interface Span extends Place {
+  readonly count: number;
+}
+
+/** One op whose elements the host computes. */
+export interface HostRun {
+  readonly op: string;
+  readonly reads: readonly Span[];
+  readonly writes: readonly Place[];
+  /** From what was read to what is written, in their orders; throws what the op throws. */
+  readonly compute: (values: readonly Float32Array[]) => readonly Float32Array<ArrayBuffer>[];
 }
 
 /** Buffers, kernels and the one queue that everything passes. */
@@ -138,6 +151,56 @@ export class GpuCore {
     });
   }
 
+  /**
+   * Lets the host compute what the GPU can't: what was issued before is read, what is issued later waits.
+   * An error of `compute` spoils what would have been written.
+   */
+  computeOnHost(run: HostRun): void {
+    let ready: Promise<void> | null = null;
+    let results: readonly Float32Array<ArrayBuffer>[] = [];
+    let failure: Error | null = null;
+    const compute = async () => {
+      try {
+        results = run.compute(await this.#readAll(run));
+      } catch (cause) {
+        failure = cause instanceof Error ? cause : runError(run.op, cause);
+      }
+    };
+    this.#queue.issue({
+      waitsFor: () => {
+        ready ??= compute();
+        return ready;
+      },
+      run: () => {
+        run.writes.forEach((place, i) => {
+          if (failure) this.#fail(place.buffer, failure);
+          else this.#writeNow(results[i]!, place);
+        });
+      },
+    });
+  }
+
+  #readAll({ op, reads }: HostRun): Promise<Float32Array[]> {
+    return Promise.all(
+      reads.map(({ buffer, offset, count }) => {
+        if (buffer.failure) throw buffer.failure;
+        const bytes = count * elementBytes;
+        this.#emitCopy(this.name, 'host', bytes);
+        const read = () => this.#map(buffer, offset, count, op);
+        return copyingAsync(this.name, 'host', bytes, read);
+      }),
+    );
+  }
+
+  #writeNow(values: Float32Array<ArrayBuffer>, { buffer, offset }: Place): void {
+    if (values.length === 0) return;
+    this.#emitCopy('host', this.name, values.byteLength);
+    copying('host', this.name, values.byteLength, () => {
+      this.#backend.device.queue.writeBuffer(buffer.buffer, offset * elementBytes, values);
+    });
+    if (values.byteLength === buffer.bytes) buffer.failure = null;
+  }
+
   /** Copies `count` elements between two buffers. */
   copy(from: Place, to: Place, count: number): void {
     this.#queue.issueNow(() => {
@@ -241,34 +304,4 @@ export class GpuCore {
 
 function unbuilt(kernel: CompiledKernel): Promise<void> | null {
   return kernel.built || kernel.failure ? null : kernel.ready;
-}
-
-function buildError(op: string, cause: unknown, at?: UserPosition): DeviceError {
-  return new DeviceError({
-    what: `${op}: its GPU kernel could not be built`,
-    given: messageOf(cause),
-    expected: "source that gpu.js and the adapter's driver accept",
-    remedy: "report it, and move the operands to the CPU meanwhile: await x.toAsync('cpu')",
-    at,
-    cause,
-  });
-}
-
-function runError(op: string, cause: unknown): DeviceError {
-  return new DeviceError({
-    what: `${op}: the GPU failed`,
-    given: messageOf(cause),
-    expected: 'a device that is there and has memory left',
-    remedy: "use smaller tensors, call destroyGpu() and init('gpu') again, or stay on the CPU",
-    cause,
-  });
-}
-
-function closedError(op: string): DeviceError {
-  return new DeviceError({
-    what: `${op}: the GPU was given back`,
-    given: 'a device after destroyGpu()',
-    expected: 'a device in use',
-    remedy: "call await init('gpu') and make the tensors anew",
-  });
 }

@@ -17,7 +17,9 @@ import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
 import { elementBytes, fromFloats, toFloats } from './element-storage.ts';
 import { GpuCore } from './gpu-core.ts';
 import type { GpuJsBackend } from './gpujs.ts';
+import { HostOp } from './host-op.ts';
 import type { KernelPlan } from './kernel-plan.ts';
+import { type MissingKernelPolicy, MissingKernels } from './missing-kernels.ts';
 import { PreparedKernel } from './prepared-kernel.ts';
 import { randomNumbers } from './random.ts';
 
@@ -40,11 +42,18 @@ export class GpuDevice implements Device {
   readonly adapter: string;
   readonly #core: GpuCore;
   readonly #kernels = new WeakMap<OpRecord, OpKernels>();
-  readonly #readKernels = new Map<string, PreparedKernel>();
+  readonly #copyKernels = new Map<string, PreparedKernel>();
+  readonly #missing: MissingKernels;
 
-  constructor(backend: GpuJsBackend, kernelCapacity: number) {
+  constructor(backend: GpuJsBackend, kernelCapacity: number, missing: MissingKernelPolicy = 'cpu') {
     this.adapter = backend.adapter;
     this.#core = new GpuCore(backend, kernelCapacity);
+    this.#missing = new MissingKernels(missing);
+  }
+
+  /** Launches that the CPU computed because the GPU has no kernel, by op. */
+  get computedOnCpu(): ReadonlyMap<string, number> {
+    return this.#missing.launches;
   }
 
   get allocator(): BufferPool {
@@ -73,6 +82,11 @@ export class GpuDevice implements Device {
     if (kernel.kind === 'named' && kernel.name === 'literal') {
       return this.#literal(outputs[0]!, attrs);
     }
+    if (kernel.kind === 'onCpu') return this.#hostOp(kernel.op, inputs, outputs).bind(attrs);
+    if (!hasKernel(op)) {
+      const launch = this.#hostOp(op, inputs, outputs).bind(attrs);
+      return this.#missing.counted(op, inputs, launch);
+    }
     return this.#prepared(op, inputs, outputs, attrs).bind(attrs);
   }
 
@@ -88,6 +102,8 @@ export class GpuDevice implements Device {
   ): number {
     const { kernel } = op;
     if (kernel.kind === 'named' && isHostKernel(kernel.name)) return 0;
+    if (kernel.kind === 'onCpu') return this.#hostOp(kernel.op, inputs, outputs).scratchBytes();
+    if (!hasKernel(op)) return this.#hostOp(op, inputs, outputs).scratchBytes();
     return this.#prepared(op, inputs, outputs, attrs).scratchBytes;
   }
 
@@ -156,25 +172,26 @@ export class GpuDevice implements Device {
     let result: Promise<Float32Array> | undefined;
     this.#core.withScratch([size], ([scratch]) => {
       const target = { buffer: scratch!, offset: 0 };
-      this.#readKernel(meta).run((slot) => (slot.kind === 'input' ? place : target), {});
+      const kernel = this.#copyKernel(meta, contiguousMeta(meta, this));
+      kernel.run((slot) => (slot.kind === 'input' ? place : target), {});
       result = this.#core.read(target, size, 'data');
     });
     return result!;
   }
 
-  #readKernel(meta: TensorMeta): PreparedKernel {
-    const key = layoutKey([meta], [], {}, []);
-    let kernel = this.#readKernels.get(key);
+  #hostOp(op: OpRecord, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): HostOp {
+    return new HostOp(op, this.#core, inputs, outputs, (from, to) => this.#copyKernel(from, to));
+  }
+
+  /** Packs strided elements, or spreads packed ones. */
+  #copyKernel(from: TensorMeta, to: TensorMeta): PreparedKernel {
+    const key = layoutKey([from], [to], {}, []);
+    let kernel = this.#copyKernels.get(key);
     if (!kernel) {
-      const target = contiguousMeta(meta, this);
-      kernel = new PreparedKernel(
-        'data',
-        this.#core,
-        pointwisePlan(E.input(0), [meta], target, {}),
-        [target],
-      );
-      if (this.#readKernels.size >= preparedPerOp) this.#readKernels.clear();
-      this.#readKernels.set(key, kernel);
+      const plan = pointwisePlan(E.input(0), [from], to, {});
+      kernel = new PreparedKernel('data', this.#core, plan, [to]);
+      if (this.#copyKernels.size >= preparedPerOp) this.#copyKernels.clear();
+      this.#copyKernels.set(key, kernel);
     }
     return kernel;
   }
@@ -207,6 +224,11 @@ function attrsOfKernel({ kernel }: OpRecord): readonly string[] | null {
   return kernel.kind === 'named' && kernel.name === 'fill' ? [] : null;
 }
 
+/** False: the CPU computes it. */
+function hasKernel({ kernel }: OpRecord): boolean {
+  return kernel.kind !== 'named' || isHostKernel(kernel.name) || !!gpuKernels[kernel.name];
+}
+
 function planFor(
   op: OpRecord,
   inputs: readonly TensorMeta[],
@@ -214,18 +236,11 @@ function planFor(
   attrs: Attrs,
 ): KernelPlan {
   const { kernel } = op;
-  if (kernel.kind === 'view' || kernel.kind === 'control') {
-    throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);
-  }
   if (kernel.kind === 'pointwise') return pointwisePlan(kernel.expr, inputs, outputs[0]!, attrs);
-  const plan = isHostKernel(kernel.name) ? undefined : gpuKernels[kernel.name];
-  if (plan) return plan(inputs, outputs, attrs);
-  throw new DeviceError({
-    what: `${op.name}: the GPU has no kernel for it`,
-    given: inputs.map(formatSpec).join(', '),
-    expected: 'an op with a GPU kernel',
-    remedy: "move the operands to the CPU: await x.toAsync('cpu')",
-  });
+  const plan =
+    kernel.kind === 'named' && !isHostKernel(kernel.name) ? gpuKernels[kernel.name] : null;
+  if (!plan) throw new InvariantError(`${op.name}: a ${kernel.kind} op without a kernel`);
+  return plan(inputs, outputs, attrs);
 }
 
 function layoutKey(

@@ -1,10 +1,16 @@
 import { registerDevice } from '../current.ts';
 import { softwareAsked } from './adapter.ts';
 import type { GpuDevice } from './gpu-device.ts';
+import type { MissingKernelPolicy } from './missing-kernels.ts';
 
 export interface GpuOptions {
   /** Admits adapters that compute on the CPU; TOSTATIC_GPU_SOFTWARE=1 does the same. */
   readonly allowSoftware?: boolean;
+  /**
+   * Ops that the GPU has no kernel for: `cpu` lets the CPU compute them, copying operands and results, with
+   * a warning per op; `error` throws DeviceError.
+   */
+  readonly missingKernels?: MissingKernelPolicy;
   /** Compiled kernels that are kept; the least recently used ones go first. */
   readonly kernelCapacity?: number;
 }
@@ -33,6 +39,7 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
   const device = new GpuDevice(
     await GpuJsBackend.open({ allowSoftware }),
     options.kernelCapacity ?? 512,
+    options.missingKernels ?? 'cpu',
   );
   registerDevice(device);
   return device;

@@ -14,7 +14,6 @@ import { nllLoss, nllLossGrad } from './loss.ts';
 import { matmul } from './matmul.ts';
 import { copy, copyInto, fill, narrowGrad } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';
-import { notOnGpu } from './not-on-gpu.ts';
 import { sort } from './order.ts';
 import { maxPool2d, maxPool2dGrad } from './pool.ts';
 import { arange, cat, flip, place, placeInto, unfoldGrad } from './rearrange.ts';
@@ -36,7 +35,8 @@ export function isHostKernel(name: KernelName): name is HostKernel {
   return isRandomKernel(name) || name === 'literal';
 }
 
-export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: NamedPlan } = {
+/** Null: the CPU computes it; `docs/gpu.md` lists them. */
+export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: NamedPlan | null } = {
   fill,
   copy,
   copyInto,
@@ -51,29 +51,29 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   cumprod,
   cumprodGrad,
   convTranspose2d,
-  nuclearNorm: notOnGpu('nuclearNorm'),
-  inverse: notOnGpu('inverse'),
-  solve: notOnGpu('solve'),
-  solveTriangular: notOnGpu('solveTriangular'),
-  det: notOnGpu('det'),
-  logAbsDet: notOnGpu('logAbsDet'),
-  cofactors: notOnGpu('cofactors'),
-  cholesky: notOnGpu('cholesky'),
-  polygamma: notOnGpu('polygamma'),
-  cummax: notOnGpu('cummax'),
-  cummin: notOnGpu('cummin'),
-  logcumsumexp: notOnGpu('logcumsumexp'),
-  logcumsumexpGrad: notOnGpu('logcumsumexpGrad'),
-  scatterReduce: notOnGpu('scatterReduce'),
-  resample: notOnGpu('resample'),
-  resampleGrad: notOnGpu('resampleGrad'),
-  standardize: notOnGpu('standardize'),
-  standardizeGrad: notOnGpu('standardizeGrad'),
-  standardizeWeightGrad: notOnGpu('standardizeWeightGrad'),
-  addStandardizeWeightGrad: notOnGpu('addStandardizeWeightGrad'),
-  addMatmul: notOnGpu('addMatmul'),
-  addSum: notOnGpu('addSum'),
-  addConv2dWeightGrad: notOnGpu('addConv2dWeightGrad'),
+  nuclearNorm: null,
+  inverse: null,
+  solve: null,
+  solveTriangular: null,
+  det: null,
+  logAbsDet: null,
+  cofactors: null,
+  cholesky: null,
+  polygamma: null,
+  cummax: null,
+  cummin: null,
+  logcumsumexp: null,
+  logcumsumexpGrad: null,
+  scatterReduce: null,
+  resample: null,
+  resampleGrad: null,
+  standardize: null,
+  standardizeGrad: null,
+  standardizeWeightGrad: null,
+  addStandardizeWeightGrad: null,
+  addMatmul: null,
+  addSum: null,
+  addConv2dWeightGrad: null,
   narrowGrad,
   arange,
   cat,
@@ -95,7 +95,7 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   conv2dInputGrad,
   conv2dWeightGrad,
   maxPool2d,
-  adaptiveMaxPool2d: notOnGpu('adaptiveMaxPool2d'),
+  adaptiveMaxPool2d: null,
   maxPool2dGrad,
   logSoftmax,
   logSoftmaxGrad,

@@ -1,0 +1,172 @@
+import { userPosition, withPositionProvider } from '../../errors/position.ts';
+import { alignedBytes } from '../../memory/allocator.ts';
+import { events } from '../../memory/events.ts';
+import { Holder } from '../../memory/holder.ts';
+import { type Attrs, type OpRecord, operandUse } from '../../ops/define-op.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
+import { sameShape, sizeOf } from '../../tensor/shape.ts';
+import { deviceNamed } from '../current.ts';
+import type { Device, Launch, Operand } from '../device.ts';
+import { fromFloats, toFloats } from './element-storage.ts';
+import type { GpuCore, Place, Span } from './gpu-core.ts';
+import type { PreparedKernel } from './prepared-kernel.ts';
+
+/** A kernel that copies elements from one layout to another. */
+export type CopyKernel = (from: TensorMeta, to: TensorMeta) => PreparedKernel;
+
+/** One copy to the CPU. */
+interface Transfer {
+  readonly meta: TensorMeta;
+  readonly operand: Operand;
+}
+
+/**
+ * An op of GPU tensors that the CPU computes: the operands whose data it reads are copied to the CPU,
+ * its kernel runs there, and what the kernel wrote goes back. Paddle's data transform, with its rules:
+ * an operand that only gives its shape is never copied; operands that are one tensor are one buffer; of an
+ * op in place the buffer that the kernel wrote is what goes back, to the elements of the target alone; the
+ * copies on the CPU are freed before anything that was issued later runs.
+ */
+export class HostOp {
+  readonly #op: OpRecord;
+  readonly #core: GpuCore;
+  readonly #inputs: readonly TensorMeta[];
+  readonly #outputs: readonly TensorMeta[];
+  readonly #copyKernel: CopyKernel;
+
+  constructor(
+    op: OpRecord,
+    core: GpuCore,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    copyKernel: CopyKernel,
+  ) {
+    this.#op = op;
+    this.#core = core;
+    this.#inputs = inputs;
+    this.#outputs = outputs;
+    this.#copyKernel = copyKernel;
+  }
+
+  /** Strided operands are packed on the GPU before they are read, strided results unpacked there. */
+  scratchBytes(): number {
+    const strided = [...this.#inputs.filter((_, i) => this.#isRead(i)), ...this.#outputs].filter(
+      (meta) => !isContiguousMeta(meta),
+    );
+    return strided.reduce((sum, { shape }) => sum + alignedBytes(sizeOf(shape) * 4), 0);
+  }
+
+  bind(attrs: Attrs): Launch {
+    return (inputs, outputs, now = attrs) => this.#issue(inputs, outputs, now);
+  }
+
+  #isRead(input: number): boolean {
+    return operandUse(this.#op, input) === 'data' && sizeOf(this.#inputs[input]!.shape) > 0;
+  }
+
+  #issue(inputs: readonly Operand[], outputs: readonly Operand[], attrs: Attrs): void {
+    const transfers: Transfer[] = [];
+    /** Per input: its transfer, or -1. */
+    const slots = inputs.map((operand, i) => {
+      if (!this.#isRead(i)) return -1;
+      const meta = this.#inputs[i]!;
+      const known = transfers.findIndex((other) => isSame(other, { meta, operand }));
+      return known >= 0 ? known : transfers.push({ meta, operand }) - 1;
+    });
+    const packed = transfers.map(({ meta }) => (isContiguousMeta(meta) ? 0 : sizeOf(meta.shape)));
+    const spread = this.#outputs.map((meta) => (isContiguousMeta(meta) ? 0 : sizeOf(meta.shape)));
+    const sizes = [...packed, ...spread].filter((size) => size > 0);
+    const at = userPosition();
+    const outerOp = events.op;
+    this.#core.withScratch(sizes, (scratch) => {
+      let next = 0;
+      const reads: Span[] = transfers.map(({ meta, operand }, i) => {
+        const place = this.#core.place(operand, this.#op.name);
+        const count = sizeOf(meta.shape);
+        if (packed[i] === 0) return { ...place, count };
+        const target = { buffer: scratch[next++]!, offset: 0 };
+        copyBetween(this.#copyKernel(meta, contiguousMeta(meta, meta.device)), place, target);
+        return { ...target, count };
+      });
+      const targets = outputs.map((operand) => this.#core.place(operand, this.#op.name));
+      const writes = targets.map((place, i) =>
+        spread[i] === 0 ? place : { buffer: scratch[next++]!, offset: 0 },
+      );
+      this.#core.computeOnHost({
+        op: this.#op.name,
+        reads,
+        writes,
+        compute: (values) =>
+          withPositionProvider(
+            () => at,
+            () => {
+              events.op = this.#op.name;
+              try {
+                return this.#onCpu(values, transfers, slots, attrs);
+              } finally {
+                events.op = outerOp;
+              }
+            },
+          ),
+      });
+      targets.forEach((place, i) => {
+        const meta = this.#outputs[i]!;
+        if (spread[i] === 0) return;
+        copyBetween(this.#copyKernel(contiguousMeta(meta, meta.device), meta), writes[i]!, place);
+      });
+    });
+  }
+
+  #onCpu(
+    values: readonly Float32Array[],
+    transfers: readonly Transfer[],
+    slots: readonly number[],
+    attrs: Attrs,
+  ): Float32Array<ArrayBuffer>[] {
+    const cpu = deviceNamed('cpu');
+    const holders: Holder[] = [];
+    const hold = (meta: TensorMeta): Operand => {
+      const holder = new Holder(cpu, sizeOf(meta.shape) * cpu.elementBytes(meta.dtype));
+      holders.push(holder);
+      return { holder, offset: 0 };
+    };
+    try {
+      const copies = transfers.map(({ meta }, i) => {
+        const operand = hold(meta);
+        cpu.upload(fromFloats(values[i]!, meta.dtype), onCpu(meta, cpu), operand);
+        return operand;
+      });
+      const inputs = slots.map((slot, i) => {
+        if (slot >= 0) return copies[slot]!;
+        return operandUse(this.#op, i) === 'data' ? hold(this.#inputs[i]!) : nothing;
+      });
+      // A write in place goes where its target was copied to: that buffer is what goes back.
+      const outputs = this.#outputs.map((meta) => (this.#op.inPlace ? inputs[0]! : hold(meta)));
+      const inputMetas = this.#inputs.map((meta) => onCpu(meta, cpu));
+      const outputMetas = this.#outputs.map((meta) => onCpu(meta, cpu));
+      cpu.prepare(this.#op, inputMetas, outputMetas, attrs)(inputs, outputs, attrs);
+      return outputMetas.map((meta, i) =>
+        toFloats(cpu.downloadSync(meta, outputs[i]!), meta.dtype),
+      );
+    } finally {
+      for (const holder of holders) holder.release();
+    }
+  }
+}
+
+const nothing: Operand = { holder: null, offset: 0 };
+
+const onCpu = (meta: TensorMeta, cpu: Device): TensorMeta => contiguousMeta(meta, cpu);
+
+function copyBetween(kernel: PreparedKernel, from: Place, to: Place): void {
+  kernel.run((slot) => (slot.kind === 'input' ? from : to), {});
+}
+
+/** Of strided operands each is packed: how much scratch that takes must be known before they are. */
+function isSame(a: Transfer, b: Transfer): boolean {
+  const isPlain = isContiguousMeta(a.meta) && isContiguousMeta(b.meta);
+  const isOnePlace = a.operand.holder === b.operand.holder && a.operand.offset === b.operand.offset;
+  return (
+    isPlain && isOnePlace && a.meta.dtype === b.meta.dtype && sameShape(a.meta.shape, b.meta.shape)
+  );
+}
