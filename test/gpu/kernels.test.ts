@@ -202,14 +202,14 @@ describe.skipIf(skipGpu)('gpu/kernels', () => {
     for (const i of [0, 1]) await parity(() => bind(opNamed('maxPool2d'), [x()], attrs)[i]!);
   });
 
-  it('every op of the table with a named kernel has one here', async () => {
+  it('every op of the table with a named kernel has one here, or is left to the CPU', async () => {
     const { gpuKernels, isHostKernel } = await import(
       '../../runtime/device/gpu/codegen/kernels.ts'
     );
     const { opTable } = await import('../../runtime/ops/define-op.ts');
     for (const { kernel } of opTable.values()) {
       if (kernel.kind !== 'named' || isHostKernel(kernel.name)) continue;
-      expect(gpuKernels[kernel.name], kernel.name).toBeTypeOf('function');
+      expect(gpuKernels, kernel.name).toHaveProperty(kernel.name);
     }
   });
 });
