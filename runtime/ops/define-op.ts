@@ -38,7 +38,8 @@ export type ControlForm =
   | 'whileBackward'
   | 'assert'
   | 'print'
-  | 'hostNumber';
+  | 'hostNumber'
+  | 'draw';
 
 /** What backward keeps of a forward value: its data, or only dtype, shape and device. */
 export type SaveKind = 'value' | 'shape';

@@ -10,11 +10,12 @@ import { bind1, type Interceptor } from '../ops/bind.ts';
 import { copy } from '../ops/copy.ts';
 import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
 import { settledAttrs, symbolicAttrs } from '../ops/symbolic-attrs.ts';
+import { PlacedOffset } from '../random/seed.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
-import { hasEffect } from './control-ops.ts';
+import { hasEffect, placedDraw } from './control-ops.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
 
 const none: ReadonlySet<string> = new Set();
@@ -115,6 +116,11 @@ export class ProgramBuilder implements Interceptor {
   }
 
   execute(op: OpRecord, inputs: readonly Tensor[], given: Attrs, device: Device): Tensor[] {
+    const place: unknown = given.offset;
+    if (place instanceof PlacedOffset) {
+      const attrs = { ...given, seed: 0, offset: place.drawn };
+      return this.execute(placedDraw(op), place.numbers, attrs, device);
+    }
     // A region has no numbers of its own: in it they are guarded.
     const attrs = settledAttrs(given, this.#isRegion ? none : symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));

@@ -1,6 +1,8 @@
 import { InvariantError } from '../errors/invariant.ts';
-import type { OpRecord } from '../ops/define-op.ts';
+import { type OpRecord, opNamed } from '../ops/define-op.ts';
 import { scalarFunctions } from '../ops/scalar-functions.ts';
+import type { DType } from '../tensor/dtype.ts';
+import type { Shape } from '../tensor/shape.ts';
 import type { Region } from './program.ts';
 
 /**
@@ -84,6 +86,41 @@ export const hostNumberOp: OpRecord = {
   vjp: undefined,
 };
 
+/**
+ * (seed, ...places) → random numbers, as `uniform` and `normal` draw them of the stream at the sum of the
+ * places and attr `offset`: where a branch or a loop decides how many were drawn before.
+ */
+function drawOp(name: 'drawUniform' | 'drawNormal'): OpRecord {
+  return {
+    name,
+    operands: [{ name: 'numbers', use: 'data' }],
+    variadic: true,
+    infer: (_inputs, { shape, dtype }) => [{ dtype: dtype as DType, shape: shape as Shape }],
+    kernel: { kind: 'control', form: 'draw' },
+    layout: 'any',
+    inPlace: false,
+    vjp: undefined,
+    flat: true,
+  };
+}
+
+const drawOps: ReadonlyMap<string, OpRecord> = new Map([
+  ['uniform', drawOp('drawUniform')],
+  ['normal', drawOp('drawNormal')],
+]);
+
+/** The form of a random op whose place in the stream is known only to the program. */
+export function placedDraw({ name }: OpRecord): OpRecord {
+  const op = drawOps.get(name);
+  if (!op) throw new InvariantError(`${name} draws no random numbers`);
+  return op;
+}
+
+/** The random op that a placed one stands for. */
+export function drawnBy({ name }: OpRecord): OpRecord {
+  return opNamed(name === 'drawUniform' ? 'uniform' : 'normal');
+}
+
 /** Whether running the op is seen from outside, if only by an error, even if nobody reads its results. */
 export function hasEffect({ op, regions }: EffectSite): boolean {
   if (op.inPlace || op.effect || op.mayRefuse) return true;
@@ -97,8 +134,14 @@ interface EffectSite {
 
 /** All of them by name. */
 export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
-  [condOp, whileOp, condBackwardOp, whileBackwardOp, assertOp, printOp, hostNumberOp].map((op) => [
-    op.name,
-    op,
-  ]),
+  [
+    condOp,
+    whileOp,
+    condBackwardOp,
+    whileBackwardOp,
+    assertOp,
+    printOp,
+    hostNumberOp,
+    ...drawOps.values(),
+  ].map((op) => [op.name, op]),
 );

@@ -32,6 +32,7 @@ const checks: { readonly [F in ControlForm]: (check: ControlCheck) => void } = {
   assert: (check) => check.assert(),
   print: (check) => check.print(),
   hostNumber: (check) => check.hostNumber(),
+  draw: (check) => check.draw(),
 };
 
 class ControlCheck {
@@ -119,6 +120,18 @@ class ControlCheck {
     for (const input of this.#inputs) this.#expectSingle(input);
     if (inputs.length === 0) this.#fail('no numbers', 'at least one');
     this.#expectSame('results', this.#metas(outputs), op.infer(this.#inputs, attrs));
+    if (this.#step.regions) this.#fail('programs inside', 'none');
+  }
+
+  draw(): void {
+    const { op, inputs, outputs, attrs } = this.#step.op;
+    if (inputs.length < 2) this.#fail(`${inputs.length} numbers`, 'the seed and a place');
+    for (const input of this.#inputs) this.#expectSingle(input);
+    if (typeof attrs.offset !== 'number' || !(attrs.offset >= 0)) {
+      this.#fail(`the offset ${String(attrs.offset)}`, 'a number from 0 on');
+    }
+    this.#expectSame('results', this.#metas(outputs), op.infer(this.#inputs, attrs));
+    this.#expectContiguous(outputs);
     if (this.#step.regions) this.#fail('programs inside', 'none');
   }
 

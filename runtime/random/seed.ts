@@ -1,5 +1,6 @@
 import type { DType } from '../tensor/dtype.ts';
 import { type Shape, sizeOf } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 let currentSeed = 0;
 let offset = 0;
@@ -39,6 +40,22 @@ export function seed(value: number): void {
 export interface RandomState {
   readonly seed: number;
   readonly offset: number;
+}
+
+/**
+ * A place in the stream that only a program knows: in place of the offset in the attributes of a random op
+ * that is being appended to it.
+ */
+export class PlacedOffset {
+  /** The seed, then numbers that add up to the place. */
+  readonly numbers: readonly Tensor[];
+  /** Numbers drawn since then. */
+  readonly drawn: number;
+
+  constructor(numbers: readonly Tensor[], drawn: number) {
+    this.numbers = numbers;
+    this.drawn = drawn;
+  }
 }
 
 /** Where the stream of random numbers stands. */

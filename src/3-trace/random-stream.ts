@@ -1,49 +1,56 @@
 import {
+  PlacedOffset,
   type RandomSource,
   type RandomState,
   withRandomSource,
 } from '../../runtime/random/seed.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Source } from '../guards/source.ts';
+import { asNumber, numberTensor, scalarBinary } from './graph-control/scalars.ts';
 import type { Tracer } from './tracer.ts';
+import { known, type ScalarVariable, type Variable } from './variable.ts';
 
 const seedSource: Source = { kind: 'random', field: 'seed' };
 const offsetSource: Source = { kind: 'random', field: 'offset' };
+
+/** A place in the stream: counted by the program up to `base`, from there on by the trace. */
+interface Place {
+  readonly base: ScalarVariable | null;
+  readonly drawn: number;
+}
 
 /**
  * The stream of random numbers as a program sees it: places count from where the stream stands when a
  * run begins. So every run draws other numbers, those that eager execution would draw; what backward
  * computes again draws the same ones, since both programs of a run share its scalar inputs.
+ *
+ * In branches and loops, and behind those that draw, how many numbers were drawn before is a value of the
+ * program, merged and carried like any other.
  */
 export class RelativeStream implements RandomSource {
   readonly #tracer: Tracer;
-  /** Numbers drawn so far. */
-  #drawn = 0;
-  /** The furthest place so far: where the stream stands after a run. */
+  #place: Place = { base: null, drawn: 0 };
+  /** The furthest place so far, as long as the trace counts: where the stream stands after a run. */
   count = 0;
+  /** Where a run begins, as values of the program. */
+  #start: readonly Tensor[] | null = null;
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer;
   }
 
-  get drawn(): number {
-    return this.#drawn;
-  }
-
   take(count: number): RandomState {
     const place = this.state();
-    this.#moveTo(this.#drawn + count);
+    const { base, drawn } = this.#place;
+    this.#moveTo({ base, drawn: drawn + count });
     return place;
   }
 
   state(): RandomState {
-    const { numbers } = this.#tracer;
-    const [seed, start] = withRandomSource(null, () =>
-      [seedSource, offsetSource].map((source) => numbers.attribute({ kind: 'source', source })),
-    );
-    const offset = numbers.scalars.apply('+', [start!, this.#drawn]);
-    // Symbolic numbers go wherever numbers go.
-    const state = { seed, offset } as unknown as RandomState;
-    places.set(state, this.#drawn);
+    const { base, drawn } = this.#place;
+    const t = this.#tracer;
+    const state = base || t.isInRegion ? this.#placed(this.#place) : this.#counted(drawn);
+    places.set(state, this.#place);
     return state;
   }
 
@@ -51,15 +58,70 @@ export class RelativeStream implements RandomSource {
     this.#moveTo(places.get(state)!);
   }
 
-  #moveTo(place: number): void {
-    const [drawn, { count }] = [this.#drawn, this];
+  /** How many numbers were drawn: what branches and turns may leave different. */
+  get position(): Variable {
+    const { base, drawn } = this.#place;
+    if (!base) return known(drawn);
+    if (drawn === 0) return base;
+    const sum = scalarBinary(this.#tracer, '+', base, known(drawn)) as ScalarVariable;
+    this.position = sum;
+    return sum;
+  }
+
+  set position(position: Variable) {
+    this.#moveTo(
+      position.kind === 'scalar'
+        ? { base: position, drawn: 0 }
+        : { base: null, drawn: (position as { readonly value: number }).value },
+    );
+  }
+
+  /** Symbolic numbers go wherever numbers go. */
+  #counted(drawn: number): RandomState {
+    const { numbers } = this.#tracer;
+    const [seed, start] = withRandomSource(null, () =>
+      [seedSource, offsetSource].map((source) => numbers.attribute({ kind: 'source', source })),
+    );
+    const offset = numbers.scalars.apply('+', [start!, drawn]);
+    return { seed, offset } as unknown as RandomState;
+  }
+
+  #placed({ base, drawn }: Place): RandomState {
+    const t = this.#tracer;
+    // How far the stream moves depends on the sizes.
+    t.sizes.fixed = true;
+    const numbers = withRandomSource(null, () => [
+      ...this.#startOf(),
+      ...(base ? [asNumber(t, base)] : []),
+    ]);
+    const offset = new PlacedOffset(numbers, drawn);
+    return { seed: 0, offset } as unknown as RandomState;
+  }
+
+  #startOf(): readonly Tensor[] {
+    const t = this.#tracer;
+    if (!this.#start) {
+      t.journal.note(() => {
+        this.#start = null;
+      });
+      this.#start = t.inRoot(() =>
+        [seedSource, offsetSource].map((source) =>
+          numberTensor(t, { kind: 'source', source }, t.device),
+        ),
+      );
+    }
+    return this.#start;
+  }
+
+  #moveTo(place: Place): void {
+    const [before, { count }] = [this.#place, this];
     this.#tracer.journal.note(() => {
-      this.#drawn = drawn;
+      this.#place = before;
       this.count = count;
     });
-    this.#drawn = place;
-    this.count = Math.max(count, place);
+    this.#place = place;
+    this.count = place.base ? 0 : Math.max(count, place.drawn);
   }
 }
 
-const places = new WeakMap<RandomState, number>();
+const places = new WeakMap<RandomState, Place>();

@@ -115,7 +115,15 @@ export class Reconstruction {
       }),
       ...this.#gradients,
       ...[...effects.disposed.values()].flatMap((tensor) => this.#disposal(tensor)),
+      ...this.#draws(),
     ];
+  }
+
+  #draws(): Effect[] {
+    const { position } = this.#tracer.random;
+    return position.kind === 'scalar'
+      ? [{ kind: 'drawNumbers', count: this.recipe(position) }]
+      : [];
   }
 
   /** The objects that are made after the run. */

@@ -123,10 +123,24 @@ export class Tracer {
     return this.#surroundings;
   }
 
+  /** A branch or loop body is being followed. */
+  get isInRegion(): boolean {
+    return this.#surroundings !== this.#root;
+  }
+
   /** Inside `body`, ops are appended to the region. */
   inRegion<T>(region: RegionBuilder, body: () => T): T {
+    return this.#within(region, body);
+  }
+
+  /** Inside `body`, ops are appended to the outermost program, before what is being followed. */
+  inRoot<T>(body: () => T): T {
+    return this.#within(this.#root, body);
+  }
+
+  #within<T>(surroundings: Surroundings, body: () => T): T {
     const outer = this.#surroundings;
-    this.#surroundings = region;
+    this.#surroundings = surroundings;
     try {
       return body();
     } finally {
@@ -137,14 +151,9 @@ export class Tracer {
   /** Follows one way of several inside a region; what it did to the objects of the trace is taken back. */
   speculate<T>(region: RegionBuilder, body: () => T): T {
     const { floor } = this;
-    const { drawn } = this.random;
     const mark = this.journal.open();
     try {
-      const result = this.inRegion(region, body);
-      if (this.random.drawn !== drawn) {
-        throw new GraphBreak('control-flow', 'random numbers are drawn in a branch or loop');
-      }
-      return result;
+      return this.inRegion(region, body);
     } finally {
       this.journal.undo(mark);
       this.journal.close();

@@ -1,4 +1,5 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import { skipNumbers } from '../../runtime/random/seed.ts';
 import { keep } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader } from '../guards/source.ts';
@@ -111,6 +112,13 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
     case 'disposeOutput': {
       const { output } = effect;
       return (values) => () => values.outputs[output]!.dispose();
+    }
+    case 'drawNumbers': {
+      const read = compileRecipe(effect.count);
+      return (values) => {
+        const count = read(values) as number;
+        return () => skipNumbers(count);
+      };
     }
     default:
       return assertNever(effect, 'effect');

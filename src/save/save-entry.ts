@@ -144,6 +144,8 @@ export class EntryWriter {
       case 'retainGrad':
       case 'setGrad':
         return this.#refuse('it changes which tensors gradients are kept for');
+      case 'drawNumbers':
+        return this.#refuse('it draws random numbers in a branch or loop');
       case 'changeCollection':
         return this.#refuse('it changes a Map or a Set from outside');
       case 'dispose':

@@ -75,6 +75,8 @@ export function placedBy(effect: Effect): readonly Recipe[] {
     case 'requiresGrad':
     case 'retainGrad':
       return [];
+    case 'drawNumbers':
+      return [effect.count];
     default:
       return assertNever(effect, 'effect');
   }
@@ -97,6 +99,7 @@ export function changedBy(effect: Effect): Source | null {
     case 'disposeOutput':
     case 'retainGrad':
     case 'setGrad':
+    case 'drawNumbers':
       return null;
     default:
       return assertNever(effect, 'effect');

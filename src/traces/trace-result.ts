@@ -155,7 +155,9 @@ export type Effect =
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
   | { readonly kind: 'dispose'; readonly tensor: Source }
   /** A result that the program's end has disposed of: somebody still has the handle. */
-  | { readonly kind: 'disposeOutput'; readonly output: number };
+  | { readonly kind: 'disposeOutput'; readonly output: number }
+  /** So many random numbers were drawn, as the program has counted. */
+  | { readonly kind: 'drawNumbers'; readonly count: Recipe };
 
 /** How one trace serves other sizes than those that it was made with. */
 export interface Resized {
@@ -197,7 +199,7 @@ export interface TraceResult {
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];
   readonly unrolled: readonly UnrolledLoop[];
-  /** How many numbers a run draws from the stream. */
+  /** How many numbers a run draws from the stream, where the trace knows it. */
   readonly randomNumbers: number;
   readonly outcome: Outcome;
   /** Numbers of the outputs that are read for a number and given back. */

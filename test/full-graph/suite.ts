@@ -1,7 +1,8 @@
 /** Runs a function eagerly and as one graph, from copies of the same data, and compares everything. */
 
 import { expect } from 'vitest';
-import { memory, type StaticFunction, Tensor, tidy, toStatic } from '../../src/index.ts';
+import { randomState } from '../../runtime/random/seed.ts';
+import { memory, type StaticFunction, seed, Tensor, tidy, toStatic } from '../../src/index.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: any function under test.
 type Fn = (...args: any[]) => unknown;
@@ -42,9 +43,14 @@ interface Outcome {
   readonly value?: unknown;
   readonly gradients: unknown[];
   readonly arguments: unknown;
+  /** Random numbers, by the place where the stream stands afterwards. */
+  readonly numbersDrawn?: number;
 }
 
-const outcome = (fn: Fn, args: unknown[]): Outcome => tidy(() => run(fn, args));
+function outcome(fn: Fn, args: unknown[]): Outcome {
+  seed(11);
+  return tidy(() => run(fn, args));
+}
 
 function run(fn: Fn, args: unknown[]): Outcome {
   let value: unknown;
@@ -64,6 +70,7 @@ function run(fn: Fn, args: unknown[]): Outcome {
     value: plain(value),
     gradients: [...tensorsIn(args)].map((each) => each.grad && plain(each.grad)),
     arguments: plain(args),
+    numbersDrawn: randomState().offset,
   };
   return result;
 }

@@ -5,6 +5,7 @@ import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../action.ts';
 import { compileAssert } from './assert.ts';
 import { compileCond, compileCondBackward } from './cond.ts';
+import { compileDraw } from './draw.ts';
 import { compileHostNumber } from './host-number.ts';
 import { compilePrint } from './print.ts';
 import { compileWhile, compileWhileBackward } from './while-loop.ts';
@@ -31,6 +32,8 @@ export function compileControl(
       return compilePrint(step, values);
     case 'hostNumber':
       return compileHostNumber(step, values);
+    case 'draw':
+      return compileDraw(step, values);
     default:
       return assertNever(form, 'control op');
   }

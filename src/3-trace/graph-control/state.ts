@@ -137,8 +137,19 @@ export function stateOf(
   });
   for (const variable of made) addParts(variable, add);
   addEffects(t.effects, add);
+  add(randomPlace, t.random.position);
   return state;
 }
+
+/** How many random numbers were drawn. */
+const randomPlace: Place = {
+  key: 'random',
+  name: 'the stream of random numbers',
+  register: null,
+  set: (t, value) => {
+    t.random.position = value;
+  },
+};
 
 type Add = (place: Place, value: Variable) => void;
 

@@ -1,0 +1,121 @@
+/** Random numbers in branches and loops: the stream of eager execution on every way. */
+
+import { describe, expect, it } from 'vitest';
+import {
+  dropout,
+  memory,
+  nn,
+  rand,
+  randn,
+  seed,
+  type Tensor,
+  tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
+import { sameAsEager } from './suite.ts';
+
+const x = (...values: number[]) => tensor(values).requiresGrad_();
+
+describe('random numbers in a branch', () => {
+  it('on one way only, and behind it', () => {
+    const f = (x: Tensor) => {
+      let y = x.mul(2);
+      if (x.sum().itemSync() > 0) y = y.add(randn([3]));
+      return [y, rand([2])];
+    };
+    sameAsEager(f, [() => [x(1, 2, 3)], () => [x(-1, -2, -3)]]);
+  });
+
+  it('another number of them on each way', () => {
+    const f = (x: Tensor) => {
+      const first = rand([1]);
+      const y = x.sum().itemSync() > 0 ? x.mul(rand([3])) : x.mul(randn([3, 3])).sum(0);
+      return [first, y, dropout(y, 0.5, true)];
+    };
+    sameAsEager(f, [() => [x(1, 2, 3)], () => [x(-1, -2, -3)]]);
+  });
+});
+
+describe('random numbers in a loop', () => {
+  it('dropout in every turn: the gradient uses the same masks', () => {
+    const f = (x: Tensor) => {
+      let h = x;
+      let n = 0;
+      while (h.abs().sum().itemSync() > 1) {
+        h = dropout(h, 0.3, true).mul(0.5);
+        n++;
+      }
+      return [h, n, rand([2])];
+    };
+    sameAsEager(
+      f,
+      [
+        () => [x(0.1, 0.2)],
+        () => [x(0.6, 0.9)],
+        () => [x(5, -9, 3)].slice(0, 1),
+        () => [x(1000, 2000)],
+      ].filter((_, i) => i !== 2),
+    );
+  });
+
+  it('in one branch of a turn, with a break', () => {
+    const f = (x: Tensor) => {
+      let h = x;
+      for (;;) {
+        const r = rand([]).itemSync();
+        if (r < 0.2) h = h.add(randn([2]));
+        else if (r > 0.9) break;
+        h = h.mul(0.9);
+        if (h.abs().max().itemSync() < 0.1) break;
+      }
+      return [h, randn([2])];
+    };
+    sameAsEager(f, [() => [x(1, 2)], () => [x(0.05, 0.01)], () => [x(7, -7)]]);
+  });
+
+  it('in a loop inside a loop', () => {
+    const f = (x: Tensor) => {
+      let [h, outer] = [x, 0];
+      while (outer < 3 && h.sum().itemSync() < 100) {
+        let inner = h.sum().itemSync();
+        while (inner < 4) {
+          h = h.add(rand([2]));
+          inner = inner + 1;
+        }
+        outer++;
+        h = h.add(1);
+      }
+      return [h, rand([1])];
+    };
+    sameAsEager(f, [() => [x(1, 2)], () => [x(200, 1)], () => [x(-2, 0)]]);
+  });
+
+  it('a float64 draw takes two places, a layer draws as a function does', () => {
+    const layer = new nn.Dropout(0.4);
+    const f = (x: Tensor) => {
+      let h = layer.forward(x);
+      while (h.sum().itemSync() > 2)
+        h = layer.forward(h).mul(rand([2], { dtype: 'float64' }).to('float32'));
+      return h;
+    };
+    sameAsEager(f, [() => [x(1, 2)], () => [x(20, 30)]]);
+  });
+});
+
+it('after a reseeding the same program draws other numbers', () => {
+  const f = (x: Tensor) => (x.sum().itemSync() > 0 ? x.add(rand([2])) : x);
+  const graph = toStatic(f, { fullGraph: true });
+  const before = memory.stats('cpu').allocated;
+  tidy(() => {
+    const data = tensor([1, 2]);
+    for (const n of [1, 2, 1]) {
+      seed(n);
+      const expected = [f(data), f(data)].map((y) => [...y.dataSync()]);
+      seed(n);
+      expect([graph(data), graph(data)].map((y) => [...y.dataSync()])).toEqual(expected);
+    }
+  });
+  expect(graph.stats().translations).toBe(1);
+  expect(memory.stats('cpu').allocated).toBe(before);
+});
