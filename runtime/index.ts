@@ -4,6 +4,7 @@ import './device/cpu/cpu-device.ts';
 import './device/meta/meta-device.ts';
 import './tensor/methods.ts';
 import './tensor/operators.ts';
+import './trace-log/from-environment.ts';
 
 export { type BackwardOptions, backward } from './autograd/backward.ts';
 export { checkpoint } from './autograd/checkpoint.ts';
@@ -415,3 +416,5 @@ export type { Promoted } from './tensor/dtype-types.ts';
 export { keep, tidy } from './tensor/lifetime.ts';
 export type { JsonNested, Nested, TensorSummary } from './tensor/nested.ts';
 export { Tensor } from './tensor/tensor.ts';
+export type { TraceModule } from './trace-log/stream.ts';
+export { type TraceLogOptions, traceLog } from './trace-log/trace-log.ts';

@@ -3,9 +3,10 @@ import type { Device } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
 import { spans } from '../profiler/spans.ts';
-import { isContiguousMeta } from '../tensor/meta.ts';
+import { contiguousMeta, isContiguousMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { traceStream } from '../trace-log/stream.ts';
 import { currentCallTrace } from './call-trace.ts';
 import { copy } from './copy.ts';
 import { type Attrs, type OpRecord, operandUse, userName } from './define-op.ts';
@@ -49,9 +50,7 @@ function runOnCopies(
   attrs: Attrs,
   device: Device,
 ): Tensor[] {
-  const operands = inputs.map((x, i) =>
-    needsCopy(op, x, i) ? executeEagerly(copy, [x], {}, device)[0]! : x,
-  );
+  const operands = inputs.map((x, i) => (needsCopy(op, x, i) ? packed(op, x, device) : x));
   const outer = events.op;
   try {
     return run(op, operands, attrs, device);
@@ -62,6 +61,11 @@ function runOnCopies(
     });
     events.op = outer;
   }
+}
+
+function packed(op: OpRecord, x: Tensor, device: Device): Tensor {
+  if (traceStream.active) traceStream.transform(userName(op), x, contiguousMeta(x, device));
+  return executeEagerly(copy, [x], {}, device)[0]!;
 }
 
 function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[] {
@@ -84,6 +88,7 @@ function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Devi
       spans.around(span, () => launch(inputs, outputs, now));
     } else launch(inputs, outputs, now);
     events.kernel(device.name, op.name);
+    if (traceStream.active) traceEager(op, device, inputs, outputs);
     if (op.inPlace) inputs[0]!.holder!.version++;
     return outputs;
   } catch (error) {
@@ -92,6 +97,22 @@ function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Devi
   } finally {
     events.op = outer;
   }
+}
+
+function traceEager(
+  op: OpRecord,
+  device: Device,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+): void {
+  const { operands } = op;
+  const named = inputs.map((meta, i) => {
+    const last = operands.length - 1;
+    const index = op.variadic && i >= last ? i - last : '';
+    return { name: `${operands[Math.min(i, last)]!.name}${index}`, meta };
+  });
+  const results = outputs.map((meta, i) => ({ name: i === 0 ? 'out' : `out${i}`, meta }));
+  traceStream.op(userName(op), device.name, named, results);
 }
 
 export function newHolder(

@@ -6,9 +6,10 @@ import { type Attrs, type AttrValue, userName } from '../ops/define-op.ts';
 import { isSymbolic } from '../ops/symbolic-number.ts';
 import { spans } from '../profiler/spans.ts';
 import type { Plan, Step } from '../program/plan.ts';
-import type { ValueTable } from '../program/program.ts';
+import type { ValueId, ValueTable } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
+import { type Named, traceStream } from '../trace-log/stream.ts';
 import type { Action, BindPlan } from './action.ts';
 import { compileControl } from './control/compile-control.ts';
 import type { Scope, Slot } from './scope.ts';
@@ -64,11 +65,17 @@ function compileStep(step: Step, values: ValueTable, arena: Arena): Action {
   const { frees } = step;
   const device = values[step.op.outputs[0] ?? step.op.inputs[0]!]?.device.name ?? 'host';
   const span = { kind: 'op', name: userName(op), device, at } as const;
+  const named = (ids: readonly ValueId[]): Named[] =>
+    ids.map((id) => ({ name: `%${id}`, meta: values[id]! }));
   return (slots, scalars) => {
     events.op = op.name;
     events.at = at;
     if (spans.active) spans.around(span, () => run(slots, scalars));
     else run(slots, scalars);
+    if (traceStream.active) {
+      traceStream.op(userName(op), device, named(step.op.inputs), named(step.op.outputs));
+      for (const id of frees) traceStream.erase(`%${id}`);
+    }
     for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
   };
 }

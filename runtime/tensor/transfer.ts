@@ -4,6 +4,7 @@ import type { Device } from '../device/device.ts';
 import { AutogradError } from '../errors/errors.ts';
 import { cast } from '../ops/cast.ts';
 import { newHolder } from '../ops/eager.ts';
+import { traceStream } from '../trace-log/stream.ts';
 import { type DType, dtypes, type TypedArray } from './dtype.ts';
 import { contiguousMeta, formatSpec } from './meta.ts';
 import { Tensor } from './tensor.ts';
@@ -52,6 +53,7 @@ function check(x: Tensor): void {
 
 function place(x: Tensor, device: Device, data: TypedArray | null): Tensor {
   const meta = contiguousMeta(x, device);
+  if (traceStream.active) traceStream.transform('to', x, meta);
   const result = new Tensor(meta, newHolder(device, x.dtype, x.shape));
   if (data) device.upload(data, meta, result);
   return result;

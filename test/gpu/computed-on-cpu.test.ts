@@ -24,6 +24,7 @@ import {
   tensor,
   tidy,
   toStatic,
+  traceLog,
 } from '../../src/index.ts';
 import { gpuForTests, skipGpu, useSoftwareAdapter } from './open-gpu.ts';
 import { expectParity } from './parity.ts';
@@ -182,7 +183,14 @@ describe.skipIf(skipGpu)('gpu/computed-on-cpu', () => {
         const x = onGpu([1, 2, 3]);
         deviceGuard('cpu', () => x.mul_(x));
         await gpu().synchronize();
+        const transforms: string[] = [];
+        const stop = traceLog((line) => transforms.push(line), { modules: ['transform'] });
         const copies = await copiesOf(() => deviceGuard('cpu', () => x.add(x)));
+        stop();
+        expect(transforms).toEqual([
+          'Transform for add from {float32[3], contiguous, gpu} to {float32[3], contiguous, cpu}',
+          'Transform for add from {float32[3], contiguous, cpu} to {float32[3], contiguous, gpu}',
+        ]);
         expect(copies).toEqual(['gpu->host 12', 'host->cpu 12', 'cpu->host 12', 'host->gpu 12']);
         expect([...(await x.data())]).toEqual([1, 4, 9]);
         x.dispose();

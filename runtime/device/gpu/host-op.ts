@@ -2,9 +2,10 @@ import { userPosition, withPositionProvider } from '../../errors/position.ts';
 import { alignedBytes } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import { Holder } from '../../memory/holder.ts';
-import { type Attrs, type OpRecord, operandUse } from '../../ops/define-op.ts';
+import { type Attrs, type OpRecord, operandUse, userName } from '../../ops/define-op.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sameShape, sizeOf } from '../../tensor/shape.ts';
+import { traceStream } from '../../trace-log/stream.ts';
 import { deviceNamed } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { fromFloats, toFloats } from './element-storage.ts';
@@ -77,7 +78,6 @@ export class HostOp {
     const spread = this.#outputs.map((meta) => (isContiguousMeta(meta) ? 0 : sizeOf(meta.shape)));
     const sizes = [...packed, ...spread].filter((size) => size > 0);
     const at = userPosition();
-    const outerOp = events.op;
     this.#core.withScratch(sizes, (scratch) => {
       let next = 0;
       const reads: Span[] = transfers.map(({ meta, operand }, i) => {
@@ -100,11 +100,12 @@ export class HostOp {
           withPositionProvider(
             () => at,
             () => {
+              const outer = events.op;
               events.op = this.#op.name;
               try {
                 return this.#onCpu(values, transfers, slots, attrs);
               } finally {
-                events.op = outerOp;
+                events.op = outer;
               }
             },
           ),
@@ -133,6 +134,7 @@ export class HostOp {
     try {
       const copies = transfers.map(({ meta }, i) => {
         const operand = hold(meta);
+        if (traceStream.active) traceStream.transform(userName(this.#op), meta, onCpu(meta, cpu));
         cpu.upload(fromFloats(values[i]!, meta.dtype), onCpu(meta, cpu), operand);
         return operand;
       });
@@ -145,12 +147,19 @@ export class HostOp {
       const inputMetas = this.#inputs.map((meta) => onCpu(meta, cpu));
       const outputMetas = this.#outputs.map((meta) => onCpu(meta, cpu));
       cpu.prepare(this.#op, inputMetas, outputMetas, attrs)(inputs, outputs, attrs);
+      if (traceStream.active) this.#traceResults(outputMetas);
       return outputMetas.map((meta, i) =>
         toFloats(cpu.downloadSync(meta, outputs[i]!), meta.dtype),
       );
     } finally {
       for (const holder of holders) holder.release();
     }
+  }
+
+  #traceResults(results: readonly TensorMeta[]): void {
+    results.forEach((meta, i) => {
+      traceStream.transform(userName(this.#op), meta, this.#outputs[i]!);
+    });
   }
 }
 

@@ -1,0 +1,11 @@
+/** `TOSTATIC_TRACE`: modules by comma, or `all`, from the start of the process on standard error. */
+
+import type { TraceModule } from './stream.ts';
+import { traceLog } from './trace-log.ts';
+
+const wanted = globalThis.process?.env?.TOSTATIC_TRACE;
+
+if (wanted) {
+  const modules = wanted === 'all' ? undefined : (wanted.split(',') as TraceModule[]);
+  traceLog((line) => console.error(line), modules ? { modules } : {});
+}

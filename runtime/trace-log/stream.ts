@@ -1,0 +1,63 @@
+/** What ops, transforms and scopes do, as lines. Nothing is built while nobody listens. */
+
+import type { TensorMeta } from '../tensor/meta.ts';
+import { isContiguousMeta } from '../tensor/meta.ts';
+import { formatShape } from '../tensor/shape.ts';
+
+/** Parts of the log that can be listened to alone; `memory` and `copy` are folds over the memory events. */
+export type TraceModule = 'op' | 'transform' | 'copy' | 'scope' | 'memory';
+
+type Written = Extract<TraceModule, 'op' | 'transform' | 'scope'>;
+export type TraceListener = (module: Written, line: string) => void;
+
+/** An operand or result by its name in the program, or in the op's record. */
+export interface Named {
+  readonly name: string;
+  readonly meta: TensorMeta;
+}
+
+class TraceStream {
+  #listeners: readonly TraceListener[] = [];
+  /** True while anybody listens: emitters ask before they make anything. */
+  active = false;
+
+  subscribe(listener: TraceListener): () => void {
+    this.#listeners = [...this.#listeners, listener];
+    this.active = true;
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener);
+      this.active = this.#listeners.length > 0;
+    };
+  }
+
+  /** An op was issued. */
+  op(name: string, device: string, inputs: readonly Named[], outputs: readonly Named[]): void {
+    const [from, to] = [inputs, outputs].map((list) => list.map(formatNamed).join(', '));
+    this.#emit('op', `Op(${name}), Place(${device}), inputs {${from}}, outputs {${to}}`);
+  }
+
+  /** A tensor is given to a kernel in another layout or on another device, or is moved for good. */
+  transform(op: string, from: TensorMeta, to: TensorMeta): void {
+    this.#emit('transform', `Transform for ${op} from ${formatKey(from)} to ${formatKey(to)}`);
+  }
+
+  /** A value left its scope: nothing reads it any more. */
+  erase(name: string): void {
+    this.#emit('scope', `Erase variable ${name}`);
+  }
+
+  #emit(module: Written, line: string): void {
+    for (const listener of this.#listeners) listener(module, line);
+  }
+}
+
+export const traceStream = new TraceStream();
+
+function formatNamed({ name, meta }: Named): string {
+  return `${name}:${meta.dtype}${formatShape(meta.shape)}`;
+}
+
+function formatKey(meta: TensorMeta): string {
+  const layout = isContiguousMeta(meta) ? 'contiguous' : 'strided';
+  return `{${meta.dtype}${formatShape(meta.shape)}, ${layout}, ${meta.device.name}}`;
+}

@@ -1,0 +1,59 @@
+import { ArgumentError } from '../errors/errors.ts';
+import { formatEvent } from '../memory/event-log.ts';
+import { events, type MemoryEvent } from '../memory/events.ts';
+import { type TraceModule, traceStream } from './stream.ts';
+
+export const traceModules: readonly TraceModule[] = ['op', 'transform', 'copy', 'scope', 'memory'];
+
+export interface TraceLogOptions {
+  /** Which lines; all when left out. */
+  readonly modules?: readonly TraceModule[];
+}
+
+/**
+ * Passes a line for whatever happens to tensors to `write`, until the returned function is called:
+ *
+ * - `op`: each op that is issued, with its device and its operands and results as `name:dtype[shape]`;
+ * - `transform`: a tensor that is given to a kernel in another layout or on another device;
+ * - `copy`: each copy between devices and the host, in bytes;
+ * - `scope`: each value of a program that leaves its scope, since nothing reads it any more;
+ * - `memory`: allocations and releases, in the lines that `tostatic memory` reads.
+ *
+ * Marks (`memory.mark`, `START SOT_CALL_n`) are always there. `TOSTATIC_TRACE=op,copy` (or `all`) does the same
+ * from the start of the process, on standard error. The lines follow Paddle's verbose log of its executor.
+ * Throws ArgumentError for an unknown module.
+ */
+export function traceLog(write: (line: string) => void, options: TraceLogOptions = {}): () => void {
+  const wanted = new Set(options.modules ?? traceModules);
+  for (const module of wanted) if (!traceModules.includes(module)) throw unknownModule(module);
+  const stopMemory = events.subscribe((event) => {
+    const module = moduleOf(event);
+    const line = module === null || wanted.has(module) ? formatEvent(event) : null;
+    if (line !== null && event.kind !== 'kernel') write(line);
+  });
+  const listens = wanted.has('op') || wanted.has('transform') || wanted.has('scope');
+  const stopTrace = listens
+    ? traceStream.subscribe((module, line) => {
+        if (wanted.has(module)) write(line);
+      })
+    : () => {};
+  return () => {
+    stopMemory();
+    stopTrace();
+  };
+}
+
+/** Null: in every log. */
+function moduleOf({ kind }: MemoryEvent): TraceModule | null {
+  if (kind === 'mark') return null;
+  return kind === 'copy' ? 'copy' : 'memory';
+}
+
+function unknownModule(module: string): ArgumentError {
+  return new ArgumentError({
+    what: 'traceLog: no such module',
+    given: `'${module}'`,
+    expected: traceModules.map((name) => `'${name}'`).join(', '),
+    remedy: 'leave modules out (or TOSTATIC_TRACE=all) for all of them',
+  });
+}
