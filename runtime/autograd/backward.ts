@@ -8,6 +8,7 @@ import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { runBackward } from './engine.ts';
 import { gradEnabled } from './grad-mode.ts';
+import { ownsWholeHolder } from './owned-memory.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface BackwardOptions {
@@ -51,7 +52,10 @@ export function expectHistory(use: string, output: Tensor): void {
   });
 }
 
-/** The sink of `backward`: `.grad` starts as the gradient itself when nobody else holds its memory. */
+/**
+ * The sink of `backward`: `.grad` starts as the gradient itself when nobody else holds its memory, since
+ * later parts are added in place.
+ */
 function accumulate(leaf: Tensor, gradient: Tensor): void {
   if (leaf.grad) {
     addTo(leaf, leaf.grad, gradient);
@@ -74,12 +78,4 @@ function addTo(leaf: Tensor, earlier: Tensor, gradient: Tensor): void {
   // With createGraph the sum has a history of its own.
   leaf.grad = keep(add(earlier, gradient));
   earlier.dispose();
-}
-
-/** Later accumulation writes in place, so the memory must be the gradient's alone. */
-function ownsWholeHolder(gradient: Tensor): boolean {
-  const { holder, device, dtype, size } = gradient;
-  if (!holder) return false;
-  const bytes = size * device.elementBytes(dtype);
-  return holder.owners === 1 && holder.bytes === bytes && gradient.isContiguous;
 }

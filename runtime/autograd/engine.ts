@@ -1,11 +1,14 @@
 import { AutogradError } from '../errors/errors.ts';
+import { add_ } from '../ops/in-place.ts';
 import { add } from '../ops/pointwise.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { keep } from '../tensor/lifetime.ts';
+import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { enableGrad, noGrad } from './grad-mode.ts';
+import { enableGrad, gradEnabled, noGrad } from './grad-mode.ts';
 import { addToRetained, throughHooks } from './hooks.ts';
 import { type GradNode, share } from './node.ts';
+import { ownsWholeHolder } from './owned-memory.ts';
 import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 
 /** Gets the complete gradient of a place; takes over the handle. */
@@ -249,9 +252,19 @@ function byKey(places: readonly Place[]): Map<Key, Set<number>> {
   return map;
 }
 
-function sum(a: Tensor, b: Tensor): Tensor {
-  const total = add(a, b);
-  a.dispose();
-  b.dispose();
+/** Written over what came first, where nobody else can see that memory. */
+function sum(earlier: Tensor, gradient: Tensor): Tensor {
+  if (!gradEnabled() && ownsWholeHolder(earlier) && sameSpec(earlier, gradient)) {
+    add_(earlier, gradient);
+    gradient.dispose();
+    return earlier;
+  }
+  const total = add(earlier, gradient);
+  earlier.dispose();
+  gradient.dispose();
   return keep(total);
+}
+
+function sameSpec(a: Tensor, b: Tensor): boolean {
+  return a.dtype === b.dtype && sameShape(a.shape, b.shape);
 }

@@ -1,24 +1,28 @@
+import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { deviceGuard } from '../../runtime/device/current.ts';
 import { CaptureError } from '../../runtime/errors/errors.ts';
 import { isTracked, keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isTensorFunction } from '../3-trace/api.ts';
 import { isRefused } from '../3-trace/code-of.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../3-trace/framework-files.ts';
-import { reads } from '../bytecode/effects.ts';
+import { reads, writes } from '../bytecode/effects.ts';
 import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
-import type { Instruction, Opcode } from '../bytecode/instructions.ts';
+import type { Instruction, InstructionOf, Opcode, Reg } from '../bytecode/instructions.ts';
 import { dyingBetween } from '../bytecode/liveness.ts';
 import { codeOf } from '../code-cache.ts';
 import { mayRead } from '../resume/held.ts';
 import { closureOf, runFrames } from '../resume/interpreter.ts';
+import { MadeObjects } from './made-objects.ts';
 
 /**
  * The honest eager baseline: runs `fn` op by op through its bytecode and gives each tensor back at the
  * last use of the last register that holds it, which is what reference counting gives a CPython
  * program. User functions and modules that it calls run the same way.
  *
- * A tensor that was put into an object or handed to foreign code is given back when the call ends, or
- * not at all when it was stored in something that lives on: only registers are counted.
+ * Lists, objects and closures that the function makes hold their tensors as long as something leads to
+ * them. A tensor that was handed to foreign code is given back when the call ends, or not at all when it
+ * was stored in something that was there before.
  * Throws CaptureError when the function has no bytecode.
  */
 export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
@@ -48,8 +52,11 @@ export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...a
 
 class CountedRun {
   readonly #frames: Frame[];
-  /** Held by an object or by foreign code: not released by a register. */
-  readonly #shared = new Set<unknown>();
+  readonly #objects = new MadeObjects();
+  /** Held by an object from elsewhere, or by foreign code: not released by a register. */
+  readonly #escaped = new Set<unknown>();
+  /** Something went that may have held tensors. */
+  #isHolderGone = false;
 
   constructor(closure: Closure, thisValue: unknown, args: readonly unknown[]) {
     this.#frames = [newFrame(closure, thisValue, args)];
@@ -57,74 +64,179 @@ class CountedRun {
 
   run(): unknown {
     return runFrames(this.#frames, {
-      enterCall: (callee, thisValue, args) => {
-        const closure = enteredClosure(callee);
-        return closure && { closure, thisValue, args };
-      },
+      enterCall,
       afterInstruction: (frame, pc, instruction, before) => {
-        this.#share(frame, instruction);
+        this.#follow(frame, instruction, before);
         // What a variable held before it was assigned again.
         this.#release(before, this.#frames);
         for (const register of dyingBetween(frame.closure.code, pc, frame.pc)) {
           this.#release(frame.registers[register], this.#frames);
         }
+        this.#releaseUnreachable(this.#frames);
       },
       onReturn: (frame, value) => {
         const callers = this.#frames.slice(0, -1);
         for (const held of new Set(frame.registers)) {
           if (held !== value) this.#release(held, callers);
         }
+        this.#releaseUnreachable(callers, value);
       },
     });
   }
 
   #release(value: unknown, frames: readonly Frame[]): void {
-    // Parameters and other tensors that come from outside are not this run's to release.
-    if (!(value instanceof Tensor) || !isTracked(value) || this.#shared.has(value)) return;
-    if (!frames.some((frame) => mayRead(frame, value))) value.dispose();
+    if (!(value instanceof Tensor)) {
+      if (this.#objects.isHolder(value)) this.#isHolderGone = true;
+      return;
+    }
+    if (!this.#isOwn(value)) return;
+    if (this.#objects.isInside(value)) this.#isHolderGone = true;
+    else if (!frames.some((frame) => mayRead(frame, value))) value.dispose();
   }
 
-  /** Remembers operands that something other than a register holds from now on. */
-  #share(frame: Frame, instruction: Instruction): void {
-    if (!keepsOperands(frame, instruction)) return;
-    for (const register of reads(instruction)) {
-      const value = frame.registers[register];
-      if (!(value instanceof Tensor)) continue;
-      this.#shared.add(value);
-      if (storesOutside.has(instruction.op)) keep(value);
+  /** Parameters and other tensors that come from outside are not this run's to release. */
+  #isOwn(tensor: Tensor): boolean {
+    return isTracked(tensor) && !this.#escaped.has(tensor);
+  }
+
+  #releaseUnreachable(frames: readonly Frame[], value?: unknown): void {
+    if (!this.#isHolderGone) return;
+    this.#isHolderGone = false;
+    for (const tensor of this.#objects.takeUnreachable(frames, value)) {
+      if (this.#isOwn(tensor)) tensor.dispose();
     }
   }
+
+  /** Follows tensors into objects and out of them. */
+  #follow(frame: Frame, instruction: Instruction, before: unknown): void {
+    const { op } = instruction;
+    const objects = this.#objects;
+    const target = writes(instruction);
+    const result = target === undefined ? undefined : frame.registers[target];
+    // The result may lie where an operand was.
+    const read = (register: Reg) => (register === target ? before : frame.registers[register]);
+    if (makers.has(op)) objects.add(result);
+    else if (op === 'getIterator') objects.iterate(result, read(instruction.iterable));
+    else if (op === 'loadCell') objects.put(result);
+    else if (op === 'getProp' || op === 'getElem') {
+      const object = read(instruction.object);
+      if (objects.has(object)) objects.put(result);
+      else if (!(object instanceof Tensor)) this.#escape([result]);
+    } else if (op === 'call' || op === 'callSpread') this.#followCall(frame, instruction, before);
+    else if (op === 'storeCell') this.#store(read(instruction.cell), [read(instruction.src)]);
+    else if (stores.has(op)) {
+      const [into, ...values] = reads(instruction).map(read);
+      this.#store(into, values);
+    } else if (escapes.has(op)) this.#escape(reads(instruction).map(read), op === 'storeFree');
+  }
+
+  /** What an object held before may go. */
+  #store(into: unknown, values: readonly unknown[]): void {
+    if (this.#objects.has(into)) {
+      this.#objects.add(into);
+      this.#isHolderGone = true;
+    } else this.#escape(values, true);
+  }
+
+  #followCall(
+    { registers }: Frame,
+    instruction: InstructionOf<'call'> | InstructionOf<'callSpread'>,
+    before: unknown,
+  ): void {
+    const { dst } = instruction;
+    const read = (register: Reg) => (register === dst ? before : registers[register]);
+    const callee = read(instruction.callee);
+    const [first] = instruction.op === 'call' ? instruction.args.map(read) : [];
+    if (enterCall(callee, undefined, [first])) return;
+    if (isTensorFunction(callee) || makesList.has(callee)) {
+      this.#objects.add(registers[dst]);
+    } else if (holdsNothing.has(callee)) {
+      this.#escape([registers[dst]].filter((value) => !(value instanceof Tensor)));
+    } else {
+      const receiver = instruction.receiver === null ? undefined : read(instruction.receiver);
+      if (changesList.has(callee)) this.#store(receiver, reads(instruction).map(read));
+      else this.#escape(reads(instruction).map(read));
+    }
+  }
+
+  /** Something from elsewhere holds the values from now on; `stays`: also after the call. */
+  #escape(values: readonly unknown[], stays = false): void {
+    for (const value of this.#objects.reachableFrom(values)) {
+      if (!(value instanceof Tensor) || !isTracked(value)) continue;
+      this.#escaped.add(value);
+      if (stays) keep(value);
+    }
+  }
+}
+
+/** What `tidy` would give back at its end goes at its last use here. */
+function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]) {
+  const isTidy = callee === tidy;
+  const closure = enteredClosure(isTidy ? args[0] : callee);
+  return (
+    closure && (isTidy ? { closure, thisValue: undefined, args: [] } : { closure, thisValue, args })
+  );
 }
 
 /** The closure to go on in as bytecode: user functions and modules, not the tensor API. */
 function enteredClosure(callee: unknown): Closure | undefined {
   const made = closureOf(callee);
-  if (made) return made.code.isAsync ? undefined : made;
+  if (made) return made.code.isAsync || made.code.isGenerator ? undefined : made;
   if (typeof callee !== 'function' || isTensorFunction(callee)) return undefined;
   const found = codeOf(callee);
   if (isRefused(found) || found.boundThis || found.boundArgs.length > 0) return undefined;
-  const { isAsync, source } = found.closure.code;
-  if (isAsync) return undefined;
+  const { isAsync, isGenerator, source } = found.closure.code;
+  if (isAsync || isGenerator) return undefined;
   const { file } = source;
   return isFrameworkFile(file) && !isInlinedFrameworkFile(file) ? undefined : found.closure;
 }
 
-/** Writes into objects that may outlive the call. */
-const storesOutside: ReadonlySet<Opcode> = new Set<Opcode>(['setProp', 'setElem', 'storeFree']);
-const storesInside: ReadonlySet<Opcode> = new Set<Opcode>([
+const makers: ReadonlySet<Opcode> = new Set<Opcode>([
   'newArray',
+  'newObject',
+  'newCell',
+  'parameterCell',
+  'objectRest',
+  'restArgs',
+  'arguments',
+]);
+/** Their first operand is what they write into. */
+const stores: ReadonlySet<Opcode> = new Set<Opcode>([
+  'setProp',
+  'setElem',
   'arrayPush',
+  'arraySpread',
   'defineProp',
   'objectSpread',
-  'restArgs',
-  'storeCell',
 ]);
-
-function keepsOperands(frame: Frame, instruction: Instruction): boolean {
-  const { op } = instruction;
-  if (op === 'call' || op === 'callSpread') {
-    const callee = frame.registers[instruction.callee];
-    return !isTensorFunction(callee) && !enteredClosure(callee);
-  }
-  return storesOutside.has(op) || storesInside.has(op) || op.startsWith('construct');
-}
+const escapes: ReadonlySet<Opcode> = new Set<Opcode>([
+  'storeFree',
+  'setPrivate',
+  'defineAccessor',
+  'setPrototype',
+  'class',
+  'construct',
+  'constructSpread',
+  'intrinsic',
+]);
+const { prototype: list } = Array;
+/** Functions that call others, and hold nothing of what they get when they return. */
+const holdsNothing: ReadonlySet<unknown> = new Set([
+  tidy,
+  noGrad,
+  enableGrad,
+  deviceGuard,
+  list.forEach,
+  list.reduce,
+  list.some,
+  list.every,
+]);
+const makesList: ReadonlySet<unknown> = new Set([
+  Array.from,
+  list.map,
+  list.filter,
+  list.slice,
+  list.concat,
+  list.flatMap,
+]);
+const changesList: ReadonlySet<unknown> = new Set([list.push, list.unshift, list.pop, list.shift]);

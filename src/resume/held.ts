@@ -1,18 +1,30 @@
 import type { Code } from '../bytecode/code.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import type { Pc } from '../bytecode/instructions.ts';
+import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 
 /** Whether the frame may still read the value: from a live register, or an argument not yet taken. */
-export function mayRead({ closure, pc, registers, args }: Frame, value: unknown): boolean {
-  const { code } = closure;
-  for (const register of liveBefore(code)[pc]!) if (registers[register] === value) return true;
-  // A frame that waits for its call may also go on at the handler of a throw.
-  const waits = pc > 0 && code.instructions[pc - 1]!.op.startsWith('call');
-  for (const register of waits ? liveDuring(code, pc - 1) : []) {
+export function mayRead(frame: Frame, value: unknown): boolean {
+  const { closure, pc, registers, args } = frame;
+  for (const register of liveBefore(closure.code)[pc]!) {
     if (registers[register] === value) return true;
   }
+  for (const register of liveWhileWaiting(frame)) if (registers[register] === value) return true;
   return args.some((arg, index) => arg === value && pc <= lastTaken(closure.code, index));
+}
+
+/** All that the frame may still read, but for its `this` and the cells of its closure. */
+export function readableIn(frame: Frame): unknown[] {
+  const { closure, pc, registers, args } = frame;
+  const live = [...liveBefore(closure.code)[pc]!, ...liveWhileWaiting(frame)];
+  const waiting = args.filter((_, index) => pc <= lastTaken(closure.code, index));
+  return [...live.map((register) => registers[register]), ...waiting];
+}
+
+/** A frame that waits for its call may also go on at the handler of a throw. */
+function liveWhileWaiting({ closure: { code }, pc }: Frame): Iterable<Reg> {
+  const waits = pc > 0 && code.instructions[pc - 1]!.op.startsWith('call');
+  return waits ? liveDuring(code, pc - 1) : [];
 }
 
 const lastTakenOf = new WeakMap<Code, readonly Pc[]>();

@@ -1,0 +1,83 @@
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Frame } from '../bytecode/frame.ts';
+import { closureOf } from '../resume/function-of.ts';
+import { readableIn } from '../resume/held.ts';
+import { IteratorRecord } from '../resume/iterator-record.ts';
+
+/**
+ * Arrays, objects, cells and closures that a run has made itself, and the tensors in them: who can still
+ * reach what is known, as in a language that counts references. Objects from elsewhere are not looked into.
+ */
+export class MadeObjects {
+  readonly #made = new WeakSet<object>();
+  readonly #iterated = new WeakMap<object, unknown>();
+  /** Tensors that were put into a made object, or come from one. */
+  readonly #inside = new Set<Tensor>();
+
+  has(value: unknown): value is object {
+    return typeof value === 'object' && value !== null && this.#made.has(value);
+  }
+
+  /** With its going, tensors may go. */
+  isHolder(value: unknown): boolean {
+    return this.has(value) || closureOf(value) !== undefined || IteratorRecord.is(value);
+  }
+
+  isInside(tensor: Tensor): boolean {
+    return this.#inside.has(tensor);
+  }
+
+  /** The object was made just now. */
+  add(value: unknown): void {
+    if (typeof value !== 'object' || value === null || value instanceof Tensor) return;
+    this.#made.add(value);
+    for (const part of partsOf(value)) this.put(part);
+  }
+
+  /** The value was put into a made object. */
+  put(value: unknown): void {
+    if (value instanceof Tensor) this.#inside.add(value);
+  }
+
+  iterate(iterator: unknown, iterable: unknown): void {
+    if (IteratorRecord.is(iterator)) this.#iterated.set(iterator, iterable);
+  }
+
+  /** Tensors of made objects that neither the frames nor `value` lead to; they are in none any more. */
+  takeUnreachable(frames: readonly Frame[], value?: unknown): Tensor[] {
+    if (this.#inside.size === 0) return [];
+    const roots = frames.flatMap((frame) => [
+      ...readableIn(frame),
+      frame.thisValue,
+      ...frame.closure.cells,
+    ]);
+    const reached = this.reachableFrom([...roots, value]);
+    const gone = [...this.#inside].filter((tensor) => !reached.has(tensor));
+    for (const tensor of gone) this.#inside.delete(tensor);
+    return gone;
+  }
+
+  /** The values and all that lies in made objects among them. */
+  reachableFrom(values: readonly unknown[]): ReadonlySet<unknown> {
+    const reached = new Set<unknown>(values);
+    // A set iterates over what is added meanwhile.
+    for (const value of reached) {
+      const closure = closureOf(value);
+      if (closure) {
+        for (const cell of closure.cells) reached.add(cell);
+        reached.add(closure.lexicalThis?.value);
+      } else if (IteratorRecord.is(value)) {
+        reached.add(value.current);
+        reached.add(this.#iterated.get(value));
+      } else if (this.has(value)) for (const part of partsOf(value)) reached.add(part);
+    }
+    return reached;
+  }
+}
+
+/** What lies in an object; getters are not asked. */
+function partsOf(object: object): unknown[] {
+  if (object instanceof Map) return [...object.entries()].flat();
+  if (object instanceof Set) return [...object];
+  return Object.values(Object.getOwnPropertyDescriptors(object)).map(({ value }) => value);
+}

@@ -1,0 +1,44 @@
+/** The eager baseline and the planner count the same: a step in the order of the source, each value freed at its last use. */
+
+import { describe, expect, it } from 'vitest';
+import { workload as convNet } from '../../examples/workloads/conv-net.ts';
+import { workload as mlp } from '../../examples/workloads/mlp.ts';
+import { workload as resNet } from '../../examples/workloads/resnet.ts';
+import { Captured } from '../../src/captured-function.ts';
+import { memory, refcounted, seed, type Tensor } from '../../src/index.ts';
+import type { BuiltWorkload } from '../../src/lab/compare/workload.ts';
+
+type Step = (...batch: Tensor[]) => Tensor;
+
+const plain = { order: false, slices: false, reuse: false, chooseSaved: false, arena: false };
+
+function stepPeak(build: () => BuiltWorkload, wayOf: (step: Step) => Step): number {
+  seed(1);
+  const built = build();
+  const [step, batch] = [wayOf(built.step), built.inputs(0)];
+  step(...batch).dispose();
+  memory.reset('cpu');
+  step(...batch).dispose();
+  const { peakAllocated } = memory.stats('cpu');
+  for (const tensor of batch) tensor.dispose();
+  built.dispose();
+  return peakAllocated;
+}
+
+describe('lab/eager baseline', () => {
+  it.each([
+    ['mlp', mlp],
+    ['conv-net', convNet],
+    ['resnet', resNet],
+  ] as const)('%s', (_, { build }) => {
+    const counted = stepPeak(() => build(), refcounted);
+    const planned = stepPeak(
+      () => build(),
+      (step) => {
+        const captured = new Captured(step as Captured['fn'], { memory: plain });
+        return (...batch) => captured.call(undefined, batch) as Tensor;
+      },
+    );
+    expect(counted).toBe(planned);
+  });
+});
