@@ -1,5 +1,5 @@
 import type { AnyNode, Node, Pattern } from 'acorn';
-import { childrenOf } from '../syntax/children.ts';
+import { statementsIn } from '../syntax/children.ts';
 import type { LexicalScope } from './binding.ts';
 
 /** Names that a pattern binds, in order. */
@@ -40,7 +40,6 @@ function hoistVarsOf(node: AnyNode, scope: LexicalScope, topLevel: boolean): voi
     }
     return;
   }
-  if (node.type === 'ClassDeclaration' || node.type === 'ClassExpression') return;
   if (node.type === 'VariableDeclaration' && node.kind === 'var') {
     for (const { id } of node.declarations) {
       for (const name of patternNames(id)) {
@@ -51,7 +50,7 @@ function hoistVarsOf(node: AnyNode, scope: LexicalScope, topLevel: boolean): voi
   }
   const exported =
     node.type === 'ExportNamedDeclaration' || node.type === 'ExportDefaultDeclaration';
-  for (const child of childrenOf(node)) hoistVarsOf(child, scope, exported);
+  for (const child of statementsIn(node)) hoistVarsOf(child, scope, exported);
 }
 
 const isVisible = (scope: LexicalScope, name: string): boolean =>

@@ -1,5 +1,5 @@
 import type { AnyNode, FunctionDeclaration, Statement } from 'acorn';
-import { childrenOf } from '../syntax/children.ts';
+import { statementsIn } from '../syntax/children.ts';
 import { boundNames } from './declarations.ts';
 import { clause, declaredFunction, isClass, isFunctionNode } from './nodes.ts';
 
@@ -54,7 +54,7 @@ export function hoistedFunctions(
         return;
       }
       default:
-        for (const child of childrenOf(node)) visit(child, blocked);
+        for (const child of statementsIn(node)) visit(child, blocked);
     }
   };
   const blocked = new Set([...taken, ...lexicalNames(body)]);

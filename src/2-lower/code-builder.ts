@@ -26,6 +26,20 @@ export interface Protection {
   readonly error: Reg;
 }
 
+/** What lowering adds to what is known of a function beforehand. */
+export type Text = Pick<
+  Code,
+  'registerCount' | 'registerNames' | 'instructions' | 'regions' | 'spans' | 'inner'
+>;
+
+/** A jump before its label is bound. */
+interface Jump {
+  readonly instruction: Extract<Instruction, { target: Pc } | { done: Pc }>;
+  readonly label: Label;
+}
+
+const unbound: Pc = -1;
+
 type JumpOp = 'jump' | 'jumpIf' | 'jumpIfNot' | 'jumpIfNullish' | 'jumpIfNotUndefined';
 export type ConditionalJump = Exclude<JumpOp, 'jump'>;
 
@@ -35,7 +49,9 @@ export type Mark = number & { readonly brand: 'Mark' };
 /** Unreachable instructions are dropped, so every instruction of a Code can run. */
 export class CodeBuilder {
   readonly inner: Code[] = [];
-  private readonly instructions: ((patch: (label: Label) => Pc) => Instruction)[] = [];
+  private readonly instructions: Instruction[] = [];
+  /** What is left open till all labels are bound. */
+  private readonly jumps: Jump[] = [];
   private readonly spans: Span[] = [];
   /** Per instruction. */
   private readonly protections: (Protection | undefined)[] = [];
@@ -47,30 +63,34 @@ export class CodeBuilder {
   emit(instruction: Instruction, span: Span): void {
     const { flow, throws } = effectOf(instruction);
     if (throws) this.mayThrow();
-    this.append(() => instruction, flow === 'leave', span);
+    this.append(instruction, flow === 'leave', span);
   }
 
   jump(target: Label, span: Span): void {
-    if (this.reachable) target.used = true;
-    this.append((pcOf) => ({ op: 'jump', target: pcOf(target) }), true, span);
+    const instruction: Instruction = { op: 'jump', target: unbound };
+    this.goesTo(target, instruction);
+    this.append(instruction, true, span);
   }
 
   jumpOn(op: ConditionalJump, test: Reg, target: Label, span: Span): void {
-    if (this.reachable) target.used = true;
-    this.append((pcOf) => ({ op, test, target: pcOf(target) }), false, span);
+    const instruction = { op, test, target: unbound } satisfies Instruction;
+    this.goesTo(target, instruction);
+    this.append(instruction, false, span);
   }
 
   iteratorNext(dst: Reg, iterator: Reg, done: Label, span: Span): void {
-    if (this.reachable) done.used = true;
     if (effects.iteratorNext.throws) this.mayThrow();
-    this.append((pcOf) => ({ op: 'iteratorNext', dst, iterator, done: pcOf(done) }), false, span);
+    const instruction: Instruction = { op: 'iteratorNext', dst, iterator, done: unbound };
+    this.goesTo(done, instruction);
+    this.append(instruction, false, span);
   }
 
   /** `dst` gets what the generator is resumed with; `returned` is where its `return` goes on. */
   yield(mode: InstructionOf<'yield'>['mode'], dst: Reg, src: Reg, returned: Label, span: Span) {
-    if (this.reachable) returned.used = true;
     this.mayThrow();
-    this.append((pcOf) => ({ op: 'yield', dst, src, mode, target: pcOf(returned) }), false, span);
+    const instruction: Instruction = { op: 'yield', dst, src, mode, target: unbound };
+    this.goesTo(returned, instruction);
+    this.append(instruction, false, span);
   }
 
   intrinsic(name: Intrinsic, args: readonly Reg[], span: Span, dst = this.temp()): Reg {
@@ -83,9 +103,15 @@ export class CodeBuilder {
     return dst;
   }
 
-  private append(make: (pcOf: (label: Label) => Pc) => Instruction, ends: boolean, span: Span) {
+  private goesTo(label: Label, instruction: Jump['instruction']): void {
     if (!this.reachable) return;
-    this.instructions.push(make);
+    label.used = true;
+    this.jumps.push({ instruction, label });
+  }
+
+  private append(instruction: Instruction, ends: boolean, span: Span): void {
+    if (!this.reachable) return;
+    this.instructions.push(instruction);
     this.spans.push(span);
     this.protections.push(this.current);
     if (ends) this.reachable = false;
@@ -145,29 +171,23 @@ export class CodeBuilder {
     this.height = mark;
   }
 
-  finish(
-    facts: Omit<
-      Code,
-      'registerCount' | 'registerNames' | 'instructions' | 'regions' | 'spans' | 'inner'
-    >,
-  ): Code {
-    const pcOf = (label: Label): Pc => {
-      invariant(label.at !== undefined, 'every label that is jumped to is bound');
-      return label.at;
-    };
+  finish(): Text {
+    for (const { instruction, label } of this.jumps) {
+      if (instruction.op === 'iteratorNext') instruction.done = pcOf(label);
+      else instruction.target = pcOf(label);
+    }
     return {
-      ...facts,
       registerCount: this.names.length,
       registerNames: this.names,
-      instructions: this.instructions.map((make) => make(pcOf)),
-      regions: this.regions(pcOf),
+      instructions: this.instructions,
+      regions: this.regions(),
       spans: this.spans,
       inner: this.inner,
     };
   }
 
   /** Neighbouring instructions with one handler; what can't throw needs none. */
-  private regions(pcOf: (label: Label) => Pc): ProtectedRegion[] {
+  private regions(): ProtectedRegion[] {
     const regions: ProtectedRegion[] = [];
     const { protections } = this;
     for (let start = 0, end = 0; start < protections.length; start = end) {
@@ -178,4 +198,9 @@ export class CodeBuilder {
     }
     return regions;
   }
+}
+
+function pcOf({ at }: Label): Pc {
+  invariant(at !== undefined, 'every label that is jumped to is bound');
+  return at;
 }

@@ -1,5 +1,5 @@
 import type { AnyNode, Identifier, Pattern } from 'acorn';
-import { childrenOf } from '../syntax/children.ts';
+import { statementsIn } from '../syntax/children.ts';
 import type { Range } from './bindings.ts';
 import { isFunctionNode, spanOf } from './nodes.ts';
 
@@ -47,7 +47,7 @@ export function varNames(body: readonly AnyNode[]): VarName[] {
         for (const name of boundNames(id, except)) names.push({ ...name, topLevel: initialized });
       }
     }
-    for (const child of childrenOf(node)) visit(child, false);
+    for (const child of statementsIn(node)) visit(child, false);
   };
   for (const statement of body) visit(statement, true);
   return names;
