@@ -73,6 +73,8 @@ sameAsNative('classes', {
   'fields are defined, not assigned': `
     class A { set x(v) { log('setter'); } } class B extends A { x = 1; ['y'] = this; static z; 'q r' = 2; 3 = 4; f = () => this; g = function () {}; }
     const b = new B(); return [Object.keys(b), b.f() === b, b.y === b, b.g.name, b.f.name, Object.getOwnPropertyDescriptor(B, 'z')];`,
+  'a var of a static block belongs to the block': `
+    class A { static { var v = 1; } } try { return v; } catch (e) { log(e); }`,
   'static blocks': `
     let seen; class A { static a = 1; static { var v = this.a; let w = v + 1; seen = [v, w, typeof this]; this.b = w; } static c = this.b + 1; }
     return [seen, A.b, A.c, typeof v];`,
