@@ -205,7 +205,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
   }
 
   function visitClass(node: ClassNode, place: Place): void {
-    const scope = childScope(place);
+    const scope = new LexicalScope('class', place.scope);
     if (node.id) declareLocal(scope, node.id.name, 'self', place);
     const inner: Place = { ...place, scope, strict: true };
     visit(node.superClass, inner);
@@ -263,6 +263,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
       ...(classNode && { classNode }),
       strict,
       enclosing: outside.fn,
+      around: outside.scope,
       free: new Map(),
       written: new Set(),
       bodyNames: new Set(),

@@ -35,7 +35,7 @@ export class LexicalScope {
   aliasesArguments = false;
 
   constructor(
-    readonly kind: 'program' | 'function' | 'body' | 'block',
+    readonly kind: 'program' | 'function' | 'body' | 'block' | 'class',
     readonly parent: LexicalScope | undefined,
     /** Set on the outermost scope of a function: names found further out are free in it. */
     readonly facts?: Pick<FunctionFacts, 'free' | 'written' | 'kind' | 'strict'>,
@@ -58,6 +58,8 @@ export interface FunctionFacts {
   readonly classNode?: ClassNode;
   readonly strict: boolean;
   readonly enclosing: FunctionFacts | undefined;
+  /** Where it stands. */
+  readonly around: LexicalScope;
   /** Outer names that it or a function inside it uses; undefined when no scope of the script has it. */
   readonly free: Map<string, Binding | undefined>;
   /** Those of the free names that it or a function inside it assigns. */

@@ -6,10 +6,10 @@ import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { givenScope } from './given-scope.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { liveScope, privateAccess } from './live-scope.ts';
-import { moduleEvaluator, rememberEvaluator } from './module-evaluator.ts';
 import { privateKind } from './private-kind.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
-import { findFunction, loadScript, type Script } from './script.ts';
+import { findFunction, knownScript, loadScript, type Script } from './script.ts';
+import { rememberEvaluator, scriptEvaluator } from './script-evaluator.ts';
 
 export interface BoundTarget {
   readonly target: AnyFunction;
@@ -42,16 +42,11 @@ export function captureLive(
   const { internal } = session.properties(objectId);
   const at = valueNamed(internal, '[[FunctionLocation]]')?.value as Location | undefined;
   if (!at) return refuse('native', `${fn.name || 'The function'} has no place in a script.`);
-  const info = session.scripts.get(at.scriptId);
-  if (!info) return refuse('no-source', `Script ${at.scriptId} is not known to the debugger.`);
-  if (info.url.startsWith('node:')) {
-    return refuse('native', `${fn.name || 'The function'} belongs to ${info.url}.`);
-  }
-  const script = loadScript(session, info);
+  const script = knownScript(at.scriptId) ?? newScript(session, fn, at.scriptId);
   if (isRefusal(script)) return script;
   const facts = findFunction(script, at, isClass(fn));
   if (!facts) {
-    return refuse('no-source', `No function begins at ${info.url}:${at.lineNumber + 1}.`);
+    return refuse('no-source', `No function begins at ${script.text.file}:${at.lineNumber + 1}.`);
   }
 
   const hidden = takeHidden(session, internal, facts);
@@ -65,7 +60,8 @@ export function captureLive(
     !(facts.kind === 'arrow' && facts.usesThis);
   const evaluate = alone
     ? undefined
-    : (moduleEvaluator(script, facts) ?? probeEntry(session, fn, objectId, at, script, facts));
+    : (scriptEvaluator(session, { script, facts, internal }) ??
+      probeEntry(session, fn, objectId, at, script, facts));
   if (evaluate && isRefusal(evaluate)) {
     return captureSnapshot(session, fn, { script, facts, internal }) ?? evaluate;
   }
@@ -92,6 +88,19 @@ export function captureLive(
       }),
     }),
   };
+}
+
+function newScript(
+  session: DebuggerSession,
+  fn: AnyFunction,
+  scriptId: string,
+): Script | CaptureRefusal {
+  const info = session.script(scriptId);
+  if (!info) return refuse('no-source', `Script ${scriptId} is not known to the debugger.`);
+  if (info.url.startsWith('node:')) {
+    return refuse('native', `${fn.name || 'The function'} belongs to ${info.url}.`);
+  }
+  return loadScript(session, info);
 }
 
 const isClass = (fn: AnyFunction): boolean => /^class\b/.test(Function.prototype.toString.call(fn));

@@ -2,22 +2,23 @@ import { builtinModule } from './builtin-module.ts';
 import { boundTarget, captureLive } from './capture-live.ts';
 import { captureMarked } from './capture-marked.ts';
 import { captureGiven, capturePrinted, isNativeText } from './capture-printed.ts';
+import { currentSession, withCaptureSession } from './capture-session.ts';
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';
-import { currentSession, type DebuggerSession, withCaptureSession } from './debugger-session.ts';
+import type { DebuggerSession } from './debugger-session.ts';
 import { readMarker } from './read-marker.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
 
+export {
+  endCaptureSession,
+  endLongCaptureSession,
+  withCaptureSession,
+} from './capture-session.ts';
 export type {
   AnyFunction,
   CapturedFunction,
   ClassNode,
   FunctionNode,
 } from './captured-function.ts';
-export {
-  endCaptureSession,
-  endLongCaptureSession,
-  withCaptureSession,
-} from './debugger-session.ts';
 export { findHomeObject } from './home-object.ts';
 export {
   type CaptureRefusal,

@@ -71,12 +71,13 @@ export interface Handover {
 export const handoverName = '__tostaticCapture';
 const objectGroup = 'tostatic-capture';
 
-/** A connected inspector session with the Debugger domain on. Synchronous throughout. */
+/** A connected inspector session. Synchronous throughout. */
 export class DebuggerSession {
-  readonly scripts = new Map<string, ScriptInfo>();
+  readonly #scripts = new Map<string, ScriptInfo>();
   readonly handover: Handover = {};
   readonly #realms = new Set<object>();
   #isResting = false;
+  #isDebugging = false;
 
   private constructor(readonly session: Session) {}
 
@@ -88,9 +89,8 @@ export class DebuggerSession {
       session.connect();
       const opened = new DebuggerSession(session);
       session.on('Debugger.scriptParsed', ({ params }) => {
-        opened.scripts.set(params.scriptId, params);
+        opened.#scripts.set(params.scriptId, params);
       });
-      opened.post('Debugger.enable', { maxScriptsCacheSize: 0 });
       opened.reachFrom(globalThis);
       // The inspector evaluates in the main realm; test runners may load this file in another one.
       opened.reachFrom(realmOf(inspector.Session));
@@ -109,6 +109,21 @@ export class DebuggerSession {
     });
     if (failure) throw failure;
     return result as Protocol[M][1];
+  }
+
+  /**
+   * Switches the Debugger domain on, till the session ends. The engine then tells of every script that it has, which
+   * costs milliseconds: not for functions of scripts that are known.
+   */
+  debug(): void {
+    if (this.#isDebugging) return;
+    this.#isDebugging = true;
+    this.post('Debugger.enable', { maxScriptsCacheSize: 0 });
+  }
+
+  script(scriptId: string): ScriptInfo | undefined {
+    this.debug();
+    return this.#scripts.get(scriptId);
   }
 
   /** Makes the hand-over table visible to code that runs in this realm. */
@@ -168,10 +183,10 @@ export class DebuggerSession {
 
   close(): void {
     this.rest();
-    this.scripts.clear();
+    this.#scripts.clear();
     try {
       this.release();
-      this.post('Debugger.disable');
+      if (this.#isDebugging) this.post('Debugger.disable');
     } finally {
       this.session.disconnect();
     }
@@ -193,55 +208,4 @@ export function realmOf(fn: object): object | undefined {
   } catch {
     return undefined;
   }
-}
-
-let depth = 0;
-let current: DebuggerSession | undefined;
-/** When the last capture ended, where the session rests for others of the same turn; milliseconds. */
-let resting: number | undefined;
-
-/** A turn that lasts longer ends the session at its next call that captures nothing. */
-const longestRest = 50;
-
-/**
- * Keeps one debugger session for all captures inside `run` (which must be synchronous: enabling the
- * debugger costs milliseconds and slows other code down while it lasts). It opens at the first need. A
- * function is traced piece by piece, and others are captured beside it: the session rests till the
- * turn ends, with nothing to be seen of it.
- */
-export function withCaptureSession<T>(run: () => T): T {
-  depth++;
-  resting = undefined;
-  try {
-    return run();
-  } finally {
-    depth--;
-    if (depth === 0 && current) {
-      current.rest();
-      resting = performance.now();
-      queueMicrotask(() => endCaptureSession());
-    }
-  }
-}
-
-/** Switches the debugger off, if it rests. `after`: and has done so for that many milliseconds. */
-export function endCaptureSession(after = 0): void {
-  if (resting === undefined || performance.now() - resting < after) return;
-  const open = current;
-  current = undefined;
-  resting = undefined;
-  open?.close();
-}
-
-/** For calls that capture nothing: a turn that goes on for long with them has captured what it needs. */
-export function endLongCaptureSession(): void {
-  if (resting !== undefined) endCaptureSession(longestRest);
-}
-
-/** The session of the surrounding `withCaptureSession`; undefined where there is no inspector. */
-export function currentSession(): DebuggerSession | undefined {
-  if (depth === 0) throw new Error('invariant: currentSession outside withCaptureSession');
-  if (current) current.wake();
-  else current = DebuggerSession.open();
-  return current;
 }

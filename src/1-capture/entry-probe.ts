@@ -25,6 +25,7 @@ export function probeEntry(
   script: Script,
   facts: FunctionFacts,
 ): Evaluate | CaptureRefusal {
+  session.debug();
   const { classNode, node } = facts;
   const last = classNode && isImplicit(classNode) ? classNode.end : node.end;
   const first = classNode ? Math.min(classNode.start, node.start) : node.start;

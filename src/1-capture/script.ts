@@ -33,9 +33,10 @@ const forgotten = new FinalizationRegistry<string>((id) => {
   if (scripts.get(id)?.deref() === undefined) scripts.delete(id);
 });
 
+/** A script that a captured function of is alive: nothing has to be asked about it. */
+export const knownScript = (scriptId: string): Script | undefined => scripts.get(scriptId)?.deref();
+
 export function loadScript(session: DebuggerSession, info: ScriptInfo): Script | CaptureRefusal {
-  const known = scripts.get(info.scriptId)?.deref();
-  if (known) return known;
   const { scriptId, isModule = false } = info;
   const { scriptSource } = session.post('Debugger.getScriptSource', { scriptId });
   const text = makeScriptText({ text: scriptSource, ...info });

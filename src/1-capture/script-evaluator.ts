@@ -1,0 +1,85 @@
+import { type FunctionFacts, isNeverReassigned, type LexicalScope } from './binding.ts';
+import { findInScopes } from './capture-snapshot.ts';
+import type { DebuggerSession } from './debugger-session.ts';
+import type { Evaluate } from './entry-probe.ts';
+import type { FoundFunction, Script } from './script.ts';
+
+/** An evaluator in a function that stands at the top of a script. */
+interface Inside {
+  readonly evaluate: Evaluate;
+  /** Names that the function hides. */
+  readonly hidden: ReadonlySet<string>;
+  /** An object that each run of the script makes anew, in a variable that never changes. */
+  readonly witness: { readonly name: string; readonly value: unknown } | undefined;
+}
+
+const inside = new WeakMap<Script, Inside>();
+
+/**
+ * What reads the top-level variables of a function's script, where it uses no others: the evaluator of a
+ * function captured before it. To take one out of each function, the engine parses the whole file again.
+ * Of an ES module there is one instance per script. Another script may have run several times: there the
+ * witness of the evaluator has to be among the variables around the function.
+ */
+export function scriptEvaluator(
+  session: DebuggerSession,
+  { script, facts, internal }: FoundFunction,
+): Evaluate | undefined {
+  const known = inside.get(script);
+  if (!known || facts.usesSuper || facts.privateNames.size > 0) return undefined;
+  if (facts.kind === 'arrow' && facts.usesThis) return undefined;
+  if (facts.kind === 'constructor') return undefined;
+  for (const [name, binding] of facts.free) {
+    if (binding && binding.scope.kind !== 'program') return undefined;
+    if (name === 'arguments' || known.hidden.has(name)) return undefined;
+  }
+  if (script.isModule) return known.evaluate;
+  const { witness } = known;
+  const found = witness && findInScopes(session, internal, witness.name);
+  return found && found.value === witness.value ? known.evaluate : undefined;
+}
+
+/** Keeps the evaluator, if nothing but classes stands between its function and the top of the script. */
+export function rememberEvaluator(script: Script, facts: FunctionFacts, evaluate: Evaluate): void {
+  if (inside.has(script) || facts.kind === 'constructor') return;
+  const hidden = new Set([...facts.declared, ...facts.bodyNames]);
+  const { node } = facts;
+  if (node.type === 'FunctionExpression' && node.id) hidden.add(node.id.name);
+  let scope: LexicalScope | undefined = facts.around;
+  for (; scope?.kind === 'class'; scope = scope.parent) {
+    for (const name of scope.bindings.keys()) hidden.add(name);
+  }
+  if (scope?.kind !== 'program') return;
+  const witness = script.isModule ? undefined : findWitness(script, evaluate, hidden);
+  inside.set(script, { evaluate, hidden, witness });
+}
+
+function findWitness(
+  { facts, body = [] }: Script,
+  evaluate: Evaluate,
+  hidden: ReadonlySet<string>,
+): Inside['witness'] {
+  for (const name of body.flatMap(definedBy)) {
+    const binding = facts.program.bindings.get(name);
+    if (!binding || !isNeverReassigned(binding) || hidden.has(name)) continue;
+    try {
+      const value = evaluate(name);
+      if (Object(value) === value) return { name, value };
+    } catch {
+      // Not there yet, or a variable that no function uses: the engine has none for it.
+    }
+  }
+  return undefined;
+}
+
+/** Variables that a statement fills with objects of its own. */
+function definedBy(statement: NonNullable<Script['body']>[number]): string[] {
+  if (statement.type === 'FunctionDeclaration' || statement.type === 'ClassDeclaration') {
+    return [statement.id.name];
+  }
+  if (statement.type !== 'VariableDeclaration') return [];
+  return statement.declarations.flatMap(({ id, init }) => {
+    const isOwn = init && /^(Function|ArrowFunction|Class|Array|Object)Expression$/.test(init.type);
+    return isOwn && id.type === 'Identifier' ? [id.name] : [];
+  });
+}
