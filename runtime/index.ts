@@ -22,6 +22,7 @@ export * as data from './data/index.ts';
 export { currentDevice, deviceGuard, deviceNamed, setDevice } from './device/current.ts';
 export type { Device, DeviceKind } from './device/device.ts';
 export { type InitOptions, init, shutdown } from './device/init.ts';
+export { withMetaReads } from './device/meta/meta-device.ts';
 export {
   ArgumentError,
   AutogradError,

@@ -15,7 +15,9 @@ import { normalize } from './5-optimize/normalize.ts';
 import { chooseSlices } from './5-optimize/slices/choose-slices.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
-import { type PlanRegions, planProgram, roughBytes } from './7-plan/plan.ts';
+import { enteringAlone } from './7-plan/entering.ts';
+import { planProgram, roughBytes } from './7-plan/plan.ts';
+import type { PlanRegions } from './7-plan/plan-in-order.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 
@@ -62,8 +64,9 @@ interface Ownership {
 /** Phases 6 and 7, for a subgraph and for the regions of its control ops. */
 class SubgraphPlanner {
   readonly #memory: MemoryOptions;
-  /** A forward op and the op that undoes it run the same planned regions. */
+  /** Regions are planned once: a forward op and the op that undoes it run the same ones. */
   readonly #recorded = new Map<Region, PlannedSubgraph>();
+  readonly #unrecorded = new Map<Region, PlannedSubgraph>();
 
   constructor(memory: MemoryOptions) {
     this.#memory = memory;
@@ -107,7 +110,8 @@ class SubgraphPlanner {
       ...(donated && { donated }),
     };
     const plannedForward = this.#plan(forward, { keep, ...entering });
-    const after = { carried: plannedForward.kept, inputsEnterAlone: gradients };
+    const before = { plan: plannedForward.plan, entering: enteringAlone(forward.inputs, entering) };
+    const after = { carried: plannedForward.kept, inputsEnterAlone: gradients, after: before };
     const plannedBackward = this.#plan(backward, { keep: [], ...after });
     const part: BackwardPart = {
       plan: plannedBackward.plan,
@@ -135,17 +139,21 @@ class SubgraphPlanner {
     });
   }
 
-  readonly #planRegions: PlanRegions = ({ op, inputs, outputs, regions = [] }, recorded) => {
+  readonly #planRegions: PlanRegions = ({ op, inputs, outputs, regions = [] }, recorded, moves) => {
     const loops = op.name === 'while' || op.name === 'whileBackward';
     const carried = op.name === 'while' ? outputs.length - 1 : 0;
     return regions.map((region, i) => {
-      // The body of a loop alone holds what is carried to it.
+      // The body of a loop alone holds what is carried to it, a branch what dies with the op.
       const isBody = loops && i === 1;
       const count = isBody && inputs.length > 0 ? carried : 0;
       const records = recorded || op.name.endsWith('Backward');
-      const alone = (index: number) => index < count;
+      const alone = (index: number) =>
+        op.name === 'cond' ? moves[index + 1] === true : index < count;
       if (records && region.joint) return this.#trainingRegion(region, region.joint, isBody, alone);
-      return this.inference(region.program, isBody ? { inputs: alone } : {}).planned;
+      const planned =
+        this.#unrecorded.get(region) ?? this.inference(region.program, { inputs: alone }).planned;
+      this.#unrecorded.set(region, planned);
+      return planned;
     });
   };
 

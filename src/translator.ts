@@ -14,7 +14,7 @@ import { codeOf } from './code-cache.ts';
 import { compileSubgraph } from './compile-subgraph.ts';
 import { instructionLog } from './explain/log-events.ts';
 import { expectOneProgram } from './full-graph/full-graph-error.ts';
-import type { CompiledPart } from './programs/compiled-part.ts';
+import { type CompiledPart, RunRecord } from './programs/compiled-part.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { Entry } from './resume/entry.ts';
@@ -131,8 +131,11 @@ export class Translator {
     if (stages === 'overwritten') return null;
     const tooSmall = stages !== null && stages.forward.ops.length < minGraphSize;
     const subgraph = stages && !tooSmall ? this.#variants(result, stages) : null;
-    const record = { runs: 0, peakBytes: undefined, predictedBytes: undefined };
-    return new Entry({ trace: result, stages, record, tooSmall }, subgraph, memory.donate);
+    return new Entry(
+      { trace: result, stages, record: new RunRecord(), tooSmall },
+      subgraph,
+      memory.donate,
+    );
   }
 
   #addPart(part: CompiledPart): void {

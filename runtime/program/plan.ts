@@ -18,9 +18,12 @@ export interface Step {
 
 /** Bytes that a program allocates itself, alignment included; its inputs are not counted. */
 export interface PredictedMemory {
-  /** Most bytes alive at once during the run, above what was allocated when it began. */
+  /**
+   * Most bytes alive at once during the run, above what was allocated when it began. With control ops: on
+   * the way that needs most, where loops that keep something for backward take one turn.
+   */
   readonly peakBytes: number;
-  /** No order of the same ops has a lower peak. 0 where control ops leave it open. */
+  /** No order of the same ops has a lower peak; ops inside of control ops stay in theirs. */
   readonly lowerBoundBytes: number;
   /** Bytes of saved values that only the scope keeps alive between forward and backward. */
   readonly savedBytes: number;

@@ -1,12 +1,12 @@
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
 
 /** Bytes that an op's kernel takes from the allocator beside its outputs, while it runs. */
 export function scratchBytesOf(
-  program: Program,
+  values: ValueTable,
   { op, inputs, outputs, attrs }: ProgramOp,
 ): number {
-  if (op.kernel.kind === 'view') return 0;
-  const metas = (ids: readonly ValueId[]) => ids.map((id) => program.values[id]!);
+  if (op.kernel.kind === 'view' || op.kernel.kind === 'control') return 0;
+  const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
   return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);
 }

@@ -8,6 +8,7 @@ import type { CapturedStats } from '../stats.ts';
 import { type BreakRecord, breakReasons, isLimitation } from '../traces/graph-break.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import { explainDecisions } from './decisions.ts';
+import { explainLoops, predictedPeak } from './predicted-peak.ts';
 import { rewriteOf } from './rewrite.ts';
 
 /** What became of a captured function, for a person: subgraphs with guards and memory, breaks, fallbacks. */
@@ -72,6 +73,7 @@ function explainMemory({ planned }: SubgraphStages): string[] {
   const { peakBytes, savedBytes, outputBytes } = forward.predicted;
   const lines = [
     `  memory: forward peak ${peakBytes} bytes; kept ${savedBytes} saved + ${outputBytes} outputs`,
+    ...explainLoops(planned),
   ];
   if (!backward) return lines;
   const { withData, noNeedBuffer } = backward.saved;
@@ -87,8 +89,9 @@ function explainMemory({ planned }: SubgraphStages): string[] {
 function explainRuns({ record }: CompiledPart, { planned }: SubgraphStages): string[] {
   if (record.runs === 0) return [];
   const { name } = planned.values[0]!.device;
-  const { peakBytes, predictedBytes } = record;
-  const peak = `peak of the last run ${peakBytes} bytes measured, ${predictedBytes} planned`;
+  const predicted = predictedPeak(record);
+  const told = predicted === null ? 'not known before' : `${predicted} planned`;
+  const peak = `peak of the last run ${record.peakBytes} bytes measured, ${told}`;
   return [`  ran:    ${plural(record.runs, 'time')} on ${name}; ${peak}`];
 }
 

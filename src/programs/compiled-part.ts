@@ -1,13 +1,19 @@
+import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import { Decisions } from '../../runtime/run-program/control/decisions.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { SubgraphStages } from './stages.ts';
 
 /** What was seen of one part while it ran. */
-export interface RunRecord {
-  runs: number;
+export class RunRecord {
+  runs = 0;
   /** Most bytes of the last run above those in use when it began; undefined before the first run. */
   peakBytes: number | undefined;
-  /** What the plan that ran had predicted; inputs that died with the call change it. */
-  predictedBytes: number | undefined;
+  /** The plan of the last run, which inputs that died with the call change. */
+  planned: PlannedSubgraph | undefined;
+  /** Numbers of these inputs. */
+  donated: readonly number[] = [];
+  /** What its control ops decided, in the last run. */
+  readonly decisions = new Decisions();
 }
 
 /** What is compiled for one way through one part of the function. */

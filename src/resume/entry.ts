@@ -2,6 +2,7 @@ import { markSpent } from '../../runtime/autograd/spent-node.ts';
 import { events } from '../../runtime/memory/events.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
+import { decided } from '../../runtime/run-program/control/decisions.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
@@ -107,13 +108,20 @@ export class Entry {
     const { record } = this.part;
     const { counter } = subgraph.device.allocator;
     const [before, peak] = [counter.allocated, counter.peakAllocated];
+    const around = decided.current;
     counter.peakAllocated = before;
+    record.decisions.clear();
+    decided.current = record.decisions;
     try {
-      return runMarked(subgraph, inputs, donated, this.#scalars);
+      const outputs = runMarked(subgraph, inputs, donated, this.#scalars);
+      record.decisions.close();
+      return outputs;
     } finally {
+      decided.current = around;
       record.runs++;
       record.peakBytes = counter.peakAllocated - before;
-      record.predictedBytes = subgraph.last.planned.forward.predicted.peakBytes;
+      record.planned = subgraph.last.planned;
+      record.donated = subgraph.lastDonated;
       if (peak > counter.peakAllocated) counter.peakAllocated = peak;
     }
   }

@@ -11,6 +11,8 @@ export interface PlanChoice {
   readonly sourceOrder: boolean;
 }
 
+const none: readonly number[] = [];
+
 /** More patterns of donation than this at one entry: the calls differ too much to plan each of them. */
 const variantLimit = 8;
 
@@ -19,9 +21,12 @@ export class SubgraphVariants {
   readonly usual: Subgraph;
   /** The one that ran last. */
   last: Subgraph;
+  /** Numbers of the inputs that it took over. */
+  lastDonated: readonly number[] = [];
   readonly #compile: (choice: PlanChoice) => Subgraph;
   /** By the bits of the donated inputs. */
   readonly #donating = new Map<number, Subgraph>();
+  readonly #numbers = new Map<Subgraph, readonly number[]>();
   #inSourceOrder: Subgraph | undefined;
   /** Numbers of the inputs that the program writes in place. */
   readonly written: readonly number[];
@@ -46,6 +51,7 @@ export class SubgraphVariants {
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
     const subgraph = this.#choose(inputs, donated);
     this.last = subgraph;
+    this.lastDonated = this.#numbers.get(subgraph) ?? none;
     // Only a plan that was made for it takes inputs over.
     const takes = subgraph !== this.usual && subgraph !== this.#inSourceOrder;
     return subgraph.run(inputs, takes ? donated : 0, numbers);
@@ -82,8 +88,10 @@ export class SubgraphVariants {
   #donatingOf(donated: number): Subgraph | undefined {
     const known = this.#donating.get(donated);
     if (known || this.#donating.size >= variantLimit) return known;
-    const made = this.#compile({ donated: numbersIn(donated), sourceOrder: false });
+    const numbers = numbersIn(donated);
+    const made = this.#compile({ donated: numbers, sourceOrder: false });
     this.#donating.set(donated, made);
+    this.#numbers.set(made, numbers);
     return made;
   }
 

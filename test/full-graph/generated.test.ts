@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { memory, Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { functionText, type Node, programFrom, smaller } from '../generated/control-programs.ts';
+import { expectPredicted } from './suite.ts';
 
 const inputs = [
   [1, 2],
@@ -54,6 +55,7 @@ function problem(nodes: readonly Node[]): string | null {
     for (const values of [...inputs, inputs[0]!]) {
       const [expected, found] = [eager, graph].map((fn) => outcome(fn, values));
       if (found !== expected) return `of ${values}: ${expected} became ${found}`;
+      expectPredicted(graph);
     }
   } catch (error) {
     return String(error);

@@ -2,6 +2,7 @@
 
 import { expect } from 'vitest';
 import { randomState } from '../../runtime/random/seed.ts';
+import { predictedPeak } from '../../src/explain/predicted-peak.ts';
 import { memory, type StaticFunction, seed, Tensor, tidy, toStatic } from '../../src/index.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: any function under test.
@@ -27,6 +28,7 @@ export function sameAsEager(
       const given = [...tensorsIn([eager, full])];
       const expected = outcome(fn, eager);
       const found = outcome(graph, full);
+      expectPredicted(graph);
       expect(found.thrown).toEqual(expected.thrown);
       if (exact) expect(found).toEqual(expected);
       else close(found, expected);
@@ -36,6 +38,16 @@ export function sameAsEager(
   expect(graph.stats()).toMatchObject({ translations, graphs: translations, breaks: [] });
   expect(memory.stats('cpu').allocated).toBe(before);
   return { graph };
+}
+
+/** What the last run took at its peak is what its plans predict of its decisions. */
+export function expectPredicted(graph: StaticFunction<Fn>): void {
+  for (const { record, stages } of graph.programs()) {
+    if (!stages || record.runs === 0 || !record.decisions.complete) continue;
+    expect(record.peakBytes).toBe(predictedPeak(record));
+    const { peakBytes, lowerBoundBytes } = stages.planned.forward.predicted;
+    expect(lowerBoundBytes).toBeLessThanOrEqual(peakBytes);
+  }
 }
 
 interface Outcome {

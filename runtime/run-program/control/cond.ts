@@ -1,24 +1,36 @@
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../action.ts';
+import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
+import { handedOver } from './handed-over.ts';
 import { regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { Tape } from './tape.ts';
 
-/** Reads the condition and runs one region. Reading waits for the device. */
-export function compileCond({ op, regions }: Step, values: ValueTable, bind: BindPlan): Action {
+/**
+ * Reads the condition and runs one region. Reading waits for the device. Operands that die with the op die
+ * at their last use inside.
+ */
+export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Action {
+  const { op, regions } = step;
   const [then, otherwise] = regions!.map((region) => regionRun(region, bind));
   const [test, ...captured] = op.inputs;
   const condition = values[test!]!;
   const { device } = condition;
   const results = op.outputs.slice(0, -1);
   const tape = op.outputs[results.length]!;
+  const moves = handedOver(step).slice(1);
   return (slots, scalars) => {
-    const region = device.downloadSync(condition, slots[test!]!)[0] ? then! : otherwise!;
+    const holds = device.downloadSync(condition, slots[test!]!)[0];
+    decided.current?.note(holds ? 0 : 1);
+    const region = holds ? then! : otherwise!;
     const scope = region.take(scalars);
     try {
-      for (let i = 0; i < captured.length; i++) region.share(scope, i, slots[captured[i]!]!);
+      for (let i = 0; i < captured.length; i++) {
+        if (moves[i]) region.move(scope, i, slots[captured[i]!]!);
+        else region.share(scope, i, slots[captured[i]!]!);
+      }
       region.forward(scope);
     } catch (error) {
       region.giveBack(scope);
@@ -33,21 +45,20 @@ export function compileCond({ op, regions }: Step, values: ValueTable, bind: Bin
   };
 }
 
-export function compileCondBackward(
-  { op, frees, regions }: Step,
-  values: ValueTable,
-  bind: BindPlan,
-): Action {
+export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
+  const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;
   const of = op.attrs.of as readonly number[];
   const to = op.attrs.to as readonly number[];
   const retains = !frees.includes(tape!);
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
+  const handed = handedOver(step).slice(1);
+  const moves = (result: number) => handed[of.indexOf(result)] ?? false;
   const backwards = new Map(
     regions!.flatMap((planned) => {
       if (!planned.backward) return [];
       const region = regionRun(planned, bind);
-      return [[region, new RegionBackward(region, retains, false)] as const];
+      return [[region, new RegionBackward(region, retains, moves)] as const];
     }),
   );
   return (slots) => {

@@ -21,9 +21,11 @@ export function compileDraw({ op }: Step, values: ValueTable): Action {
   };
   const [seed, ...places] = op.inputs;
   return (slots) => {
-    attrs.seed = numberAt(slots, seed!);
-    attrs.offset = first;
-    for (const place of places) attrs.offset += numberAt(slots, place);
+    if (device.kind !== 'meta') {
+      attrs.seed = numberAt(slots, seed!);
+      attrs.offset = first;
+      for (const place of places) attrs.offset += numberAt(slots, place);
+    }
     const slot = slots[result!]!;
     slot.put(new Holder(device, bytes), 0);
     launch([], [slot], attrs);

@@ -14,8 +14,9 @@ export function compileHostNumber({ op }: Step, values: ValueTable): Action {
   const data = meta.dtype === 'bool' ? new Uint8Array(1) : new Float64Array(1);
   const operands = op.inputs.map((id) => ({ id, meta: values[id]! }));
   const numbers = operands.map(() => 0);
+  const computes = device.kind !== 'meta';
   return (slots) => {
-    for (let i = 0; i < operands.length; i++) {
+    for (let i = 0; computes && i < operands.length; i++) {
       const { id, meta: from } = operands[i]!;
       numbers[i] = Number(device.downloadSync(from, slots[id]!)[0]);
     }

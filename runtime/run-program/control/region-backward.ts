@@ -11,13 +11,13 @@ export class RegionBackward {
   readonly #plan: Plan;
   readonly #executable: Runnable;
   readonly #retains: boolean;
-  readonly #moves: boolean;
+  readonly #moves: (result: number) => boolean;
   /** Per result: whether backward reads its gradient, and zeros for when there is none. */
   readonly #zeros: readonly (Zeros | null)[];
   readonly #saved: ReadonlySet<number>;
 
-  /** `moves`: the gradients given to a run die at their last use in it; else somebody else has them, too. */
-  constructor(region: RegionRun, retains: boolean, moves: boolean) {
+  /** `moves`: the gradient given for a result dies at its last use in the run; else somebody else has it, too. */
+  constructor(region: RegionRun, retains: boolean, moves: (result: number) => boolean) {
     const { values, backward } = region.planned;
     const part = backward!;
     this.#region = region;
@@ -51,7 +51,7 @@ export class RegionBackward {
         const slot = slots[gradOutputs[i]!]!;
         const gradient = given(i);
         if (!gradient?.holder) zeros.fill(slot);
-        else if (!this.#moves) slot.put(gradient.holder.retain(), gradient.offset);
+        else if (!this.#moves(i)) slot.put(gradient.holder.retain(), gradient.offset);
         else {
           slot.put(gradient.holder, gradient.offset);
           gradient.holder = null;

@@ -2,16 +2,19 @@ import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../action.ts';
 import { Slot } from '../scope.ts';
+import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
+import { handedOver, takeFrom } from './handed-over.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { Tape } from './tape.ts';
 
 /**
  * Runs the body until the condition is false. The carried values move from turn to turn: in a turn only
- * its scope holds them, so that each dies at its last use there.
+ * its scope holds them, so that each dies at its last use there. So do their starts, if they die with the op.
  */
-export function compileWhile({ op, regions }: Step, values: ValueTable, bind: BindPlan): Action {
+export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Action {
+  const { op, regions } = step;
   const [test, body] = regions!.map((region) => regionRun(region, bind)) as [RegionRun, RegionRun];
   const results = op.outputs.slice(0, -1);
   const tape = op.outputs[results.length]!;
@@ -21,6 +24,7 @@ export function compileWhile({ op, regions }: Step, values: ValueTable, bind: Bi
   const conditionMeta = testValues[condition]!;
   const captured = op.inputs.slice(results.length);
   const recorded = body.planned.backward !== null;
+  const moves = handedOver(step);
   // The state of a run that is under way; a body that runs its own loop again has another step.
   const enter = (
     carried: readonly Slot[],
@@ -71,16 +75,14 @@ export function compileWhile({ op, regions }: Step, values: ValueTable, bind: Bi
     else body.giveBack(scope);
   };
   return (slots, scalars) => {
-    const carried = results.map((_, i) => {
-      const { holder, offset } = slots[op.inputs[i]!]!;
-      const slot = new Slot();
-      slot.put(holder!.retain(), offset);
-      return slot;
-    });
+    const carried = results.map((_, i) => takeFrom(slots[op.inputs[i]!]!, moves[i]!));
     const record = new Tape(device);
     slots[tape]!.put(record, 0);
+    const place = decided.current?.note(0) ?? -1;
+    let turns = 0;
     try {
-      while (holds(carried, slots, scalars)) turn(carried, slots, scalars, record);
+      for (; holds(carried, slots, scalars); turns++) turn(carried, slots, scalars, record);
+      decided.current?.fill(place, turns);
     } catch (error) {
       for (const slot of carried) slot.release();
       throw error;
@@ -92,27 +94,22 @@ export function compileWhile({ op, regions }: Step, values: ValueTable, bind: Bi
 }
 
 /** Walks the tape back: the gradients of the carried values go from turn to turn, the others are summed. */
-export function compileWhileBackward(
-  { op, frees, regions }: Step,
-  values: ValueTable,
-  bind: BindPlan,
-): Action {
+export function compileWhileBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
+  const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;
   const of = op.attrs.of as readonly number[];
   const to = op.attrs.to as readonly number[];
   const carried = op.attrs.carried as number;
   const retains = !frees.includes(tape!);
   const body = regionRun(regions![1]!, bind);
-  const backward = body.planned.backward ? new RegionBackward(body, retains, true) : null;
+  const backward = body.planned.backward ? new RegionBackward(body, retains, () => true) : null;
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
+  const moves = handedOver(step).slice(1);
   return (slots) => {
     const record = slots[tape!]!.holder as Tape;
     let gradients: Slot[] = Array.from({ length: carried }, (_, i) => {
-      const slot = new Slot();
       const place = of.indexOf(i);
-      const from = place < 0 ? null : slots[given[place]!]!;
-      if (from) slot.put(from.holder!.retain(), from.offset);
-      return slot;
+      return place < 0 ? new Slot() : takeFrom(slots[given[place]!]!, moves[place]!);
     });
     try {
       for (let turn = record.length - 1; backward && turn >= 0; turn--) {

@@ -3,8 +3,11 @@ import { operandUse } from '../../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
+import type { ControlMemory } from '../control/control-memory.ts';
 import { scratchBytesOf } from '../op-memory.ts';
 import type { Storage } from '../storages.ts';
+import { AccessOrder } from './accesses.ts';
+import { handedOn, mayRefuse, writesInside } from './control-effects.ts';
 
 /** A program's ops by number, 0 to n − 1 in the order of the source; an order is a permutation. */
 export type OpIndex = number;
@@ -50,6 +53,10 @@ export interface GraphOptions {
   readonly carried: ReadonlyMap<ValueId, Storage>;
   readonly entering: (input: ValueId) => Entering;
   readonly reuse: boolean;
+  /** What control ops do with memory, on the way that is looked at. */
+  readonly control?: ReadonlyMap<ProgramOp, ControlMemory>;
+  /** Of them the least in any order; else as it was seen. */
+  readonly least?: boolean;
 }
 
 /**
@@ -70,9 +77,7 @@ class GraphBuilder {
   readonly #storageOf = new Map<ValueId, StorageIndex>();
   readonly #carriedStorage = new Map<Storage, StorageIndex>();
   readonly #definedBy = new Map<ValueId, OpIndex>();
-  readonly #lastWriter: OpIndex[] = [];
-  readonly #readersSince: OpIndex[][] = [];
-  #lastRefusal: OpIndex = -1;
+  readonly #accesses = new AccessOrder();
 
   constructor(program: Program, options: GraphOptions) {
     this.#program = program;
@@ -104,7 +109,9 @@ class GraphBuilder {
       for (const storage of storages) touchers[storage]!.push(op);
     });
     const pinned = new Uint8Array(this.#bytes.length);
-    for (const id of [...outputs, ...keep]) pinned[this.#storageOf.get(id)!] = 1;
+    for (const id of [...outputs, ...keep]) {
+      for (const held of [id, ...this.#heldBy(id)]) pinned[this.#storageOf.get(held)!] = 1;
+    }
     return {
       size: ops.length,
       before,
@@ -112,7 +119,7 @@ class GraphBuilder {
       touches,
       makes: ops.map((op, index) => this.#madeBy(op, index)),
       reusable: ops.map((op) => (this.#options.reuse ? this.#reusableBy(op, pinned) : [])),
-      scratch: Float64Array.from(ops, (op) => scratchBytesOf(this.#program, op)),
+      scratch: Float64Array.from(ops, (op) => this.#scratchOf(op)),
       bytes: Float64Array.from(this.#bytes),
       pinned,
       maker: Int32Array.from(this.#maker),
@@ -124,57 +131,83 @@ class GraphBuilder {
   #newStorage(bytes: number, exclusive: boolean, maker: OpIndex): StorageIndex {
     this.#exclusive.push(exclusive);
     this.#maker.push(maker);
-    this.#lastWriter.push(-1);
-    this.#readersSince.push([]);
-    return this.#bytes.push(bytes) - 1;
+    const storage = this.#bytes.push(bytes) - 1;
+    this.#accesses.add(storage, maker === -1);
+    return storage;
   }
 
   /** The ops that must come before it. */
   #addOp(op: ProgramOp, index: OpIndex): OpIndex[] {
     const earlier = new Set<OpIndex>();
-    const { inputs, outputs } = op;
+    const { inputs } = op;
     for (const id of inputs) {
       const definer = this.#definedBy.get(id);
       if (definer !== undefined) earlier.add(definer);
     }
+    const writes = writesInside(op);
     inputs.forEach((id, i) => {
-      if (operandUse(op.op, i) === 'data')
-        this.#access(id, index, op.op.inPlace && i === 0, earlier);
+      if (operandUse(op.op, i) !== 'data') return;
+      const storage = this.#storageOf.get(id)!;
+      if (writes || (op.op.inPlace && i === 0)) this.#accesses.write(storage, index, earlier);
+      else this.#accesses.read(storage, index, earlier);
     });
-    if (op.op.mayRefuse) {
-      if (this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
-      this.#lastRefusal = index;
+    // What a tape holds is read when it is walked back.
+    for (const id of this.#undone(op)?.inputs ?? []) {
+      this.#accesses.read(this.#storageOf.get(id)!, index, earlier);
     }
-    const isView = op.op.kernel.kind === 'view';
-    for (const id of outputs) {
-      this.#definedBy.set(id, index);
-      const storage = isView
-        ? this.#storageOf.get(inputs[0]!)!
-        : this.#newStorage(this.#bytesOf(id), true, index);
-      this.#storageOf.set(id, storage);
-    }
+    if (mayRefuse(op)) this.#accesses.refuse(index, earlier);
+    this.#define(op, index);
     earlier.delete(index);
     return [...earlier];
   }
 
-  #access(id: ValueId, index: OpIndex, writes: boolean, earlier: Set<OpIndex>): void {
-    const storage = this.#storageOf.get(id)!;
-    const writer = this.#lastWriter[storage]!;
-    if (writer >= 0) earlier.add(writer);
-    if (!writes) {
-      this.#readersSince[storage]!.push(index);
-      return;
+  #define(op: ProgramOp, index: OpIndex): void {
+    const { inputs, outputs } = op;
+    const { kind } = op.op.kernel;
+    const made = this.#options.control?.get(op)?.made;
+    outputs.forEach((id, i) => {
+      this.#definedBy.set(id, index);
+      const bytes = made?.[i] ?? this.#bytesOf(id);
+      const storage =
+        kind === 'view'
+          ? this.#storageOf.get(inputs[0]!)!
+          : this.#newStorage(bytes, kind !== 'control', index);
+      this.#storageOf.set(id, storage);
+    });
+    for (const from of handedOn(op)) {
+      for (const id of outputs) {
+        this.#accesses.join(this.#storageOf.get(id)!, this.#storageOf.get(from)!);
+      }
     }
-    for (const reader of this.#readersSince[storage]!) earlier.add(reader);
-    this.#readersSince[storage] = [];
-    this.#lastWriter[storage] = index;
-    const callers = this.#maker[storage] === -1;
-    if (callers && this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
   }
 
-  #touchesOf({ op, inputs, outputs }: ProgramOp): StorageIndex[] {
-    const data = inputs.filter((_, i) => operandUse(op, i) === 'data');
-    return [...new Set([...data, ...outputs].map((id) => this.#storageOf.get(id)!))];
+  /** The op whose tape this one walks back, where it is in this program. */
+  #undone({ op, inputs }: ProgramOp): ProgramOp | undefined {
+    if (op.kernel.kind !== 'control' || !op.kernel.form.endsWith('Backward')) return undefined;
+    const maker = this.#definedBy.get(inputs[0]!);
+    return maker === undefined ? undefined : this.#program.ops[maker];
+  }
+
+  /** What a tape holds beside what its op has made. */
+  #heldBy(tape: ValueId): ValueId[] {
+    const maker = this.#program.ops[this.#definedBy.get(tape) ?? -1];
+    if (!maker || maker.outputs.at(-1) !== tape) return [];
+    const { held = [] } = this.#options.control?.get(maker) ?? {};
+    return held.map((i) => maker.inputs[i]!);
+  }
+
+  #scratchOf(op: ProgramOp): number {
+    const control = this.#options.control?.get(op);
+    if (!control) return scratchBytesOf(this.#program.values, op);
+    return this.#options.least ? control.leastScratch : control.scratch;
+  }
+
+  #touchesOf(op: ProgramOp): StorageIndex[] {
+    const { inputs, outputs } = op;
+    const data = inputs.filter((_, i) => operandUse(op.op, i) === 'data');
+    const held = this.#undone(op) ? this.#heldBy(inputs[0]!) : [];
+    const values = [...data, ...outputs, ...held];
+    return [...new Set(values.map((id) => this.#storageOf.get(id)!))];
   }
 
   #madeBy({ outputs }: ProgramOp, index: OpIndex): StorageIndex[] {

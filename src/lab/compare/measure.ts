@@ -1,6 +1,7 @@
 import type { Device } from '../../../runtime/device/device.ts';
 import { seed } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { predictedPeak } from '../../explain/predicted-peak.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
 import { freeAtPeak } from '../free-at-peak.ts';
 import { byLine, type LineShare, recordPeak } from '../peak-attribution.ts';
@@ -117,8 +118,8 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
     freeAtPeak: free?.free ?? 0,
     fragmentation: free?.free ? 1 - free.largest / free.free : 0,
     keptAfterForward,
-    predictedPeak: whole && held + whole.peakBytes,
-    lowerBound: whole && held + whole.lowerBoundBytes,
+    predictedPeak: whole?.peak == null ? null : held + whole.peak,
+    lowerBound: whole && held + whole.lowerBound,
     allocations,
     frees,
     firstStep,
@@ -156,14 +157,14 @@ function keptBy(forward: (...batch: Tensor[]) => Tensor, batch: Tensor[], device
   return kept;
 }
 
-/** The plan of a step that is one program: the last one that was compiled, which fits every later step. */
+/** Of a step that is one program: the plan of the last one that was compiled, which fits every later step. */
 function wholeStep({ forward }: Prepared, parts: readonly CompiledPart[]) {
   if (forward) return null;
-  const programs = parts.flatMap(({ stages, trace }) =>
-    stages && trace.outcome.kind === 'return' ? [stages.planned.forward.predicted] : [],
-  );
   const isWhole = parts.every(({ trace }) => trace.outcome.kind === 'return');
-  return (isWhole && programs.at(-1)) || null;
+  const last = parts.findLast(({ stages }) => stages !== null);
+  if (!isWhole || !last?.stages) return null;
+  const { lowerBoundBytes } = last.stages.planned.forward.predicted;
+  return { peak: predictedPeak(last.record), lowerBound: lowerBoundBytes };
 }
 
 function subgraphResult({ stages, trace }: CompiledPart): SubgraphResult[] {

@@ -1,0 +1,18 @@
+import type { Step } from '../../program/plan.ts';
+import { Slot } from '../scope.ts';
+
+/** Per operand of a control op: it dies with the op, which reads it in one place: its share goes inside. */
+export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
+  const { inputs } = op;
+  return inputs.map((id, i) => {
+    return frees.includes(id) && inputs.indexOf(id) === i && inputs.lastIndexOf(id) === i;
+  });
+}
+
+/** A slot with the value of another one: with its share, or with one more. */
+export function takeFrom(from: Slot, moves: boolean): Slot {
+  const slot = new Slot();
+  slot.put(moves ? from.holder! : from.holder!.retain(), from.offset);
+  if (moves) from.holder = null;
+  return slot;
+}

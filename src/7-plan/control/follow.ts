@@ -1,0 +1,141 @@
+import type { Plan, PlannedSubgraph, Step } from '../../../runtime/program/plan.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
+import { scratchBytesOf } from '../op-memory.ts';
+import { bytesOf } from '../storages.ts';
+import { followControl } from './follow-control.ts';
+import { callersPiece, type FollowedScope, heldBy, type Piece, RunMemory } from './run-memory.ts';
+
+/** Says what the control ops of a run that is followed decide. */
+export interface Decider {
+  /** Which region of a `cond`. */
+  branch(op: ProgramOp): number;
+  /** Turns of a `while`; `recorded`: each leaves something for backward. */
+  turns(op: ProgramOp, recorded: boolean): number;
+}
+
+/** Sees every control op of the program itself, not of its regions: `run` is to be called once. */
+export type Observer = (
+  step: Step,
+  scope: FollowedScope,
+  run: () => void,
+  memory: RunMemory,
+) => void;
+
+/**
+ * Follows a run step by step and counts its bytes, when it is known what its control ops decide: who owns
+ * what is decided exactly as run_program does, so the bytes are those that the allocator will count.
+ */
+export class Follower {
+  readonly memory = new RunMemory();
+  readonly decider: Decider;
+
+  constructor(decider: Decider) {
+    this.decider = decider;
+  }
+
+  run(plan: Plan, values: ValueTable, scope: FollowedScope, observer?: Observer): void {
+    const { memory } = this;
+    for (const step of plan.steps) {
+      const { kernel } = step.op.op;
+      if (kernel.kind !== 'control') this.#runOp(step, values, scope);
+      else {
+        const run = () => followControl(kernel.form, { follower: this, step, values, scope });
+        if (observer) observer(step, scope, run, memory);
+        else run();
+      }
+      for (const id of step.frees) memory.dropFrom(scope, id);
+    }
+  }
+
+  #runOp({ op, reuses }: Step, values: ValueTable, scope: FollowedScope): void {
+    const { memory } = this;
+    const isView = op.op.kernel.kind === 'view';
+    op.outputs.forEach((id, i) => {
+      const base = isView ? op.inputs[0]! : reuses[i];
+      const piece =
+        base === null || base === undefined
+          ? memory.make(bytesOf(values, id))
+          : memory.share(scope.get(base)!);
+      scope.set(id, piece);
+    });
+    memory.touch(scratchBytesOf(values, op));
+  }
+}
+
+/** A run of a whole subgraph that is followed: forward, then backward in the same scope. */
+export class FollowedRun {
+  readonly #follower: Follower;
+  readonly #planned: Pick<PlannedSubgraph, 'values'>;
+  readonly #scope: FollowedScope = new Map();
+  /** Of the outputs, with what the caller holds of them. */
+  readonly #outputs = new Set<Piece>();
+
+  constructor(planned: Pick<PlannedSubgraph, 'values'>, decider: Decider) {
+    this.#planned = planned;
+    this.#follower = new Follower(decider);
+  }
+
+  /**
+   * Answers the bytes above those at the start. `alone`, `donated`: which inputs bring bytes that nobody
+   * else holds; those of `donated` were there before.
+   */
+  forward(plan: Plan, { alone, donated }: EnteringAlone, observer?: Observer): FollowedBytes {
+    const { memory } = this.#follower;
+    const { values } = this.#planned;
+    let donatedBytes = 0;
+    plan.inputs.forEach((id, i) => {
+      if (plan.unusedInputs.includes(id)) return;
+      const own = donated(i) || alone(i);
+      this.#scope.set(id, own ? memory.make(bytesOf(values, id)) : callersPiece());
+      if (donated(i)) donatedBytes += bytesOf(values, id);
+    });
+    this.#follower.run(plan, values, this.#scope, observer);
+    for (const id of plan.outputs) this.#outputs.add(memory.share(this.#scope.get(id)!));
+    memory.dropAtEnd(this.#scope, plan);
+    const outputBytes = sumBytes(this.#outputs);
+    return {
+      peakBytes: memory.peak - donatedBytes,
+      savedBytes: memory.live - outputBytes,
+      outputBytes,
+    };
+  }
+
+  /** After `forward`. `alone`: of the gradients that come in. */
+  backward(plan: Plan, { alone }: EnteringAlone, observer?: Observer): FollowedBytes {
+    const { memory } = this.#follower;
+    const { values } = this.#planned;
+    const before = memory.live;
+    memory.peak = before;
+    plan.inputs.forEach((id, i) => {
+      if (plan.unusedInputs.includes(id)) return;
+      this.#scope.set(id, alone(i) ? memory.make(bytesOf(values, id)) : callersPiece());
+    });
+    this.#follower.run(plan, values, this.#scope, observer);
+    const results = new Set(plan.outputs.map((id) => this.#scope.get(id)!));
+    return { peakBytes: memory.peak - before, savedBytes: 0, outputBytes: sumBytes(results) };
+  }
+
+  /** After `forward`: bytes that only a tape holds, and no slot beside it. */
+  tapeBytes(tape: ValueId): number {
+    const outside = new Set([...this.#scope.values(), ...this.#outputs]);
+    const held = [...heldBy(this.#scope.get(tape)!)].filter((piece) => !outside.has(piece));
+    return sumBytes(held);
+  }
+}
+
+function sumBytes(pieces: Iterable<Piece>): number {
+  let sum = 0;
+  for (const { bytes } of pieces) sum += bytes;
+  return sum;
+}
+
+export interface EnteringAlone {
+  readonly alone: (input: number) => boolean;
+  readonly donated: (input: number) => boolean;
+}
+
+export interface FollowedBytes {
+  readonly peakBytes: number;
+  readonly savedBytes: number;
+  readonly outputBytes: number;
+}

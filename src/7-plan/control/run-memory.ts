@@ -1,0 +1,99 @@
+import type { Plan, PlannedSubgraph } from '../../../runtime/program/plan.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
+
+/** One allocation while a run is followed: its size, and how many hold it. */
+export interface Piece {
+  /** Aligned; 0 for memory of the caller. */
+  readonly bytes: number;
+  owners: number;
+  /** Of a control op's last result: the runs of its regions that backward goes back to. */
+  readonly tape: RecordedRun[] | null;
+}
+
+/** What is in a scope. */
+export type FollowedScope = Map<ValueId, Piece>;
+
+/** A run of a region that is on a tape. */
+export interface RecordedRun {
+  readonly region: PlannedSubgraph;
+  readonly scope: FollowedScope;
+}
+
+/** Counts bytes as the allocator does, by owners as holders do. */
+export class RunMemory {
+  live = 0;
+  peak = 0;
+
+  /** With one owner. */
+  make(bytes: number): Piece {
+    this.live += bytes;
+    this.peak = Math.max(this.peak, this.live);
+    return { bytes, owners: 1, tape: null };
+  }
+
+  makeTape(): Piece & { readonly tape: RecordedRun[] } {
+    return { bytes: 0, owners: 1, tape: [] };
+  }
+
+  /** One more owner. */
+  share(piece: Piece): Piece {
+    piece.owners++;
+    return piece;
+  }
+
+  drop(piece: Piece): void {
+    if (--piece.owners > 0) return;
+    this.live -= piece.bytes;
+    for (const { scope } of piece.tape ?? []) this.clear(scope);
+  }
+
+  /** Bytes that come and go. */
+  touch(bytes: number): void {
+    this.peak = Math.max(this.peak, this.live + bytes);
+  }
+
+  dropFrom(scope: FollowedScope, id: ValueId): void {
+    const piece = scope.get(id);
+    if (!piece) return;
+    scope.delete(id);
+    this.drop(piece);
+  }
+
+  dropAtEnd(scope: FollowedScope, { freesAtEnd }: Plan): void {
+    for (const id of freesAtEnd) this.dropFrom(scope, id);
+  }
+
+  clear(scope: FollowedScope): void {
+    for (const id of [...scope.keys()]) this.dropFrom(scope, id);
+  }
+
+  /** What `body` adds to the live bytes while it runs, at most. */
+  excursion(body: () => void): number {
+    const [before, peak] = [this.live, this.peak];
+    this.peak = before;
+    body();
+    const most = this.peak - before;
+    this.peak = Math.max(peak, this.peak);
+    return most;
+  }
+}
+
+/** Memory of the caller, who holds it before, during and after the run. */
+export function callersPiece(): Piece {
+  return { bytes: 0, owners: 2, tape: null };
+}
+
+/** All that is on a tape, and on the tapes on it. */
+export function heldBy(tape: Piece): Set<Piece> {
+  const held = new Set<Piece>();
+  const add = (piece: Piece) => {
+    for (const { scope } of piece.tape ?? []) {
+      for (const inner of scope.values()) {
+        held.add(inner);
+        add(inner);
+      }
+    }
+  };
+  add(tape);
+  return held;
+}

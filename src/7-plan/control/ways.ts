@@ -1,0 +1,111 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import type { ProgramOp } from '../../../runtime/program/program.ts';
+import type { Decider } from './follow.ts';
+
+/** A run that is on record: decisions in the order in which they began. */
+export class RecordedWay implements Decider {
+  readonly #decisions: readonly number[];
+  #next = 0;
+
+  constructor(decisions: readonly number[]) {
+    this.#decisions = decisions;
+  }
+
+  branch(): number {
+    return this.#take();
+  }
+
+  turns(): number {
+    return this.#take();
+  }
+
+  #take(): number {
+    const decision = this.#decisions[this.#next++];
+    invariant(decision !== undefined, 'a program decides more than is on record');
+    return decision;
+  }
+}
+
+/** Every control op decides alike each time that it runs. */
+export class UniformWay implements Decider {
+  /** What each op decides, in the order in which they were met. */
+  readonly chosen: Map<ProgramOp, number>;
+  /** What each could decide, the first one by default. */
+  readonly options = new Map<ProgramOp, readonly number[]>();
+
+  constructor(chosen: ReadonlyMap<ProgramOp, number> = new Map()) {
+    this.chosen = new Map(chosen);
+  }
+
+  branch(op: ProgramOp): number {
+    return this.#choose(op, branches);
+  }
+
+  turns(op: ProgramOp, recorded: boolean): number {
+    return this.#choose(op, recorded ? recordedTurns : turns);
+  }
+
+  /** The same, but for one op. */
+  with(op: ProgramOp, decision: number): UniformWay {
+    return new UniformWay(new Map(this.chosen).set(op, decision));
+  }
+
+  #choose(op: ProgramOp, options: readonly number[]): number {
+    this.options.set(op, options);
+    const chosen = this.chosen.get(op) ?? options[0]!;
+    this.chosen.set(op, chosen);
+    return chosen;
+  }
+}
+
+const branches = [0, 1];
+/** From the third turn on every turn finds what the one before found. */
+const turns = [3, 1, 0];
+/** With each turn more is kept: of such loops one turn counts. */
+const recordedTurns = [1, 0];
+
+/** So many ways are all tried; of more, those that differ from the worst known one in one decision. */
+const mostWays = 64;
+
+/** The way with the highest peak. `peakOf` follows one; `most`: how often at most. */
+export function worstWay(peakOf: (way: UniformWay) => number, most: number): UniformWay {
+  let worst = new UniformWay();
+  let highest = peakOf(worst);
+  let left = most;
+  const offer = (way: UniformWay): boolean => {
+    if (left-- <= 0) return false;
+    const peak = peakOf(way);
+    if (peak <= highest) return false;
+    [worst, highest] = [way, peak];
+    return true;
+  };
+  const first = worst;
+  const count = [...first.options.values()].reduce((all, { length }) => all * length, 1);
+  if (count <= mostWays) {
+    for (const way of allWays(first)) offer(way);
+    return worst;
+  }
+  for (let improves = true; improves; ) {
+    improves = false;
+    for (const [op, options] of worst.options) {
+      for (const decision of options) {
+        if (decision === worst.chosen.get(op)) continue;
+        improves = offer(worst.with(op, decision)) || improves;
+      }
+    }
+  }
+  return worst;
+}
+
+/** All but the given one. What is met on some ways only decides there by default, then in turn. */
+function* allWays(from: UniformWay, settled = new Set<ProgramOp>()): Generator<UniformWay> {
+  const open = [...from.options].find(([op]) => !settled.has(op));
+  if (!open) return;
+  const [op, options] = open;
+  const fixed = new Set(settled).add(op);
+  for (const decision of options) {
+    const way = decision === from.chosen.get(op) ? from : from.with(op, decision);
+    if (way !== from) yield way;
+    yield* allWays(way, fixed);
+  }
+}

@@ -1,0 +1,36 @@
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { EnteringAlone } from './control/follow.ts';
+import type { Entering } from './order/memory-graph.ts';
+import { bytesOf } from './storages.ts';
+
+/** Whose memory the inputs of a program are. */
+export interface EnteringOptions {
+  /** Inputs die with the scope that they enter, as gradients do; else they are the caller's. */
+  readonly inputsEnterAlone?: boolean | ((index: number) => boolean);
+  /** Inputs that nobody else holds: memory to free at its last use, or to write over. */
+  readonly donated?: ReadonlySet<ValueId>;
+}
+
+/** Which inputs, by their numbers, nobody outside of the scope holds. */
+export function enteringAlone(
+  inputs: readonly ValueId[],
+  { inputsEnterAlone: alone = false, donated }: EnteringOptions,
+): EnteringAlone {
+  return {
+    alone: typeof alone === 'function' ? alone : () => alone,
+    donated: (i) => donated?.has(inputs[i]!) ?? false,
+  };
+}
+
+/** What each input brings. */
+export function enteringWith(
+  { values, inputs }: Program,
+  { donated, inputsEnterAlone: alone = false }: EnteringOptions,
+): (id: ValueId) => Entering {
+  const entersAlone = (id: ValueId) =>
+    typeof alone === 'function' ? alone(inputs.indexOf(id)) : alone;
+  return (id) => {
+    if (donated?.has(id)) return { bytes: bytesOf(values, id), exclusive: true };
+    return { bytes: entersAlone(id) ? bytesOf(values, id) : 0, exclusive: false };
+  };
+}

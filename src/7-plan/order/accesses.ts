@@ -1,0 +1,57 @@
+import type { OpIndex, StorageIndex } from './memory-graph.ts';
+
+/** Who has written and read one memory so far. */
+interface Accesses {
+  /** One, or several where memories turned out to be one. */
+  writers: OpIndex[];
+  /** Since the last write. */
+  readers: OpIndex[];
+  /** The caller can see it. */
+  callers: boolean;
+}
+
+/**
+ * Which accesses to memory have to stay in their order. What may be one memory counts as one: a result of
+ * a control op may be an operand of it, handed on.
+ */
+export class AccessOrder {
+  readonly #of: Accesses[] = [];
+  #lastRefusal: OpIndex = -1;
+
+  add(storage: StorageIndex, callers: boolean): void {
+    this.#of[storage] = { writers: [], readers: [], callers };
+  }
+
+  /** The storage may be the other one. */
+  join(storage: StorageIndex, other: StorageIndex): void {
+    const [own, joined] = [this.#of[storage]!, this.#of[other]!];
+    if (own === joined) return;
+    joined.writers.push(...own.writers);
+    joined.readers.push(...own.readers);
+    joined.callers ||= own.callers;
+    this.#of.forEach((accesses, i) => {
+      if (accesses === own) this.#of[i] = joined;
+    });
+  }
+
+  read(storage: StorageIndex, op: OpIndex, earlier: Set<OpIndex>): void {
+    const { writers, readers } = this.#of[storage]!;
+    for (const writer of writers) earlier.add(writer);
+    readers.push(op);
+  }
+
+  /** A write to the caller's memory comes after all that may refuse before it. */
+  write(storage: StorageIndex, op: OpIndex, earlier: Set<OpIndex>): void {
+    const accesses = this.#of[storage]!;
+    for (const other of [...accesses.writers, ...accesses.readers]) earlier.add(other);
+    accesses.readers = [];
+    accesses.writers = [op];
+    if (accesses.callers && this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
+  }
+
+  /** What may refuse, or is seen from outside, stays in its order. */
+  refuse(op: OpIndex, earlier: Set<OpIndex>): void {
+    if (this.#lastRefusal >= 0) earlier.add(this.#lastRefusal);
+    this.#lastRefusal = op;
+  }
+}

@@ -1,0 +1,58 @@
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
+import { sameShape } from '../../runtime/tensor/shape.ts';
+import { bytesOf, type StorageCount } from './storages.ts';
+
+/** Gives each output memory: that of a dying operand, or new one. Answers the operands, or null. */
+export function allocateOutputs(
+  program: Program,
+  op: ProgramOp,
+  dying: readonly ValueId[],
+  count: StorageCount,
+): readonly (ValueId | null)[] {
+  if (op.op.kernel.kind === 'view') {
+    count.share(op.outputs[0]!, op.inputs[0]!);
+    return [null];
+  }
+  return op.outputs.map((output) => {
+    const reused = reusable(program, op, output, dying, count);
+    if (reused === null) count.allocate(output, bytesOf(program.values, output));
+    else count.share(output, reused);
+    return reused;
+  });
+}
+
+/**
+ * A dying operand whose memory the output may take: only the program holds it, an element-by-element
+ * kernel reads each element before it writes it, and the sizes are equal.
+ */
+function reusable(
+  program: Program,
+  { op, inputs }: ProgramOp,
+  output: ValueId,
+  dying: readonly ValueId[],
+  count: StorageCount,
+): ValueId | null {
+  if (op.kernel.kind !== 'pointwise') return null;
+  const { shape, dtype, device } = program.values[output]!;
+  const bytes = bytesOf(program.values, output);
+  const candidate = inputs.find((id) => {
+    if (!dying.includes(id)) return false;
+    const meta = program.values[id]!;
+    const storage = count.of(id);
+    invariant(storage !== undefined, `%${id} is read but not in the scope`);
+    return (
+      storage.exclusive &&
+      storage.owners === 1 &&
+      storage.bytes === bytes &&
+      bytes > 0 &&
+      meta.offset === 0 &&
+      // Blocks are rounded up: of few elements, narrow and wide ones fill blocks of one size.
+      device.elementBytes(meta.dtype) === device.elementBytes(dtype) &&
+      sameShape(meta.shape, shape) &&
+      isContiguousMeta(meta)
+    );
+  });
+  return candidate ?? null;
+}

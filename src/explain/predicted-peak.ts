@@ -1,0 +1,29 @@
+import { formatPosition } from '../../runtime/errors/position.ts';
+import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import { loopGrowths, predictRun } from '../7-plan/control/predict-run.ts';
+import type { RunRecord } from '../programs/compiled-part.ts';
+
+/**
+ * The peak that was planned for the last run, in bytes; of a program with branches and loops that of the
+ * way it took. Null: it took more decisions than are kept, or failed.
+ */
+export function predictedPeak({ planned, donated, decisions }: RunRecord): number | null {
+  if (!planned) return null;
+  if (!hasControl(planned)) return planned.forward.predicted.peakBytes;
+  if (!decisions.complete) return null;
+  return predictRun(planned, decisions.list, donated).forward.peakBytes;
+}
+
+/** A line per loop that keeps something for backward. */
+export function explainLoops(planned: PlannedSubgraph): string[] {
+  if (!hasControl(planned)) return [];
+  return loopGrowths(planned).map(({ op, baseBytes, bytesPerTurn, fromTurns }) => {
+    const place = op.at ? ` at ${formatPosition(op.at)}` : '';
+    const from = fromTurns > 0 ? `, from ${fromTurns} on` : '';
+    return `          of n turns of the loop${place}: ${baseBytes} + n * ${bytesPerTurn} bytes${from}`;
+  });
+}
+
+function hasControl({ forward }: PlannedSubgraph): boolean {
+  return forward.steps.some(({ op }) => op.op.kernel.kind === 'control');
+}
