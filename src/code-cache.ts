@@ -13,7 +13,7 @@ import {
 } from './2-lower/lower.ts';
 import type { CapturedCode, RefusedCode } from './3-trace/code-of.ts';
 import type { Code } from './bytecode/code.ts';
-import type { Closure, PrivateAccess, Scope } from './bytecode/frame.ts';
+import { newClosure, type PrivateAccess, type Scope } from './bytecode/frame.ts';
 import { closureOf } from './resume/function-of.ts';
 import { instantiate } from './resume/interpreter.ts';
 import { capturedBehind } from './static-functions.ts';
@@ -98,7 +98,14 @@ function findConstruction(type: AnyFunction): CapturedCode | RefusedCode {
     return refused(`${lowered.explanation} (${lowered.reason}, at ${at})`);
   }
   const homeObject = type.prototype as object;
-  const closure: Closure = { code: lowered.constructor, scope, cells: [], homeObject, fn: type };
+  const closure = newClosure({
+    code: lowered.constructor,
+    scope,
+    cells: [],
+    homeObject,
+    lexicalThis: undefined,
+    fn: type,
+  });
   if (lowered.fields) {
     closure.fields = instantiate(lowered.fields, scope, [], undefined, homeObject);
   }
@@ -134,7 +141,14 @@ function captureCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Refu
   const unframed = refuseDriven(code);
   if (unframed) return unframed;
   return {
-    closure: { code, scope, cells: [], homeObject, lexicalThis: thisValue, fn: capture.fn },
+    closure: newClosure({
+      code,
+      scope,
+      cells: [],
+      homeObject,
+      lexicalThis: thisValue,
+      fn: capture.fn,
+    }),
     boundThis: bound && { value: bound.thisValue },
     boundArgs: bound?.args ?? [],
   };

@@ -67,6 +67,18 @@ export interface Closure {
   fields?: (() => void) | undefined;
 }
 
+/** With every field of its own: what user code has put on the prototype of objects isn't taken for one. */
+export function newClosure({
+  code,
+  scope,
+  cells,
+  homeObject,
+  lexicalThis,
+  fn,
+}: Required<Omit<Closure, 'fields'>>): Closure {
+  return { code, scope, cells, homeObject, lexicalThis, fn, fields: undefined };
+}
+
 /** What an arrow shares with the function around it. */
 export interface LexicalThis {
   readonly value: unknown;

@@ -6,6 +6,7 @@ import { asyncGeneratorCallable, generatorCallable } from './generator-frame.ts'
 import { type AnyFunction, Itself } from './itself.ts';
 import {
   defineProperty,
+  descriptionOf,
   descriptor,
   getPrototypeOf,
   setPrototypeOf,
@@ -181,7 +182,8 @@ function asyncCallable(closure: Closure, machine: Machine): AnyFunction {
 /** The name that a property key gives to a function. */
 export function functionName(key: PropertyKey): string {
   if (typeof key !== 'symbol') return String(key);
-  return key.description === undefined ? '' : `[${key.description}]`;
+  const description = descriptionOf(key);
+  return description === undefined ? '' : `[${description}]`;
 }
 
 function define(fn: AnyFunction, key: 'name' | 'length', value: unknown): void {

@@ -2,6 +2,7 @@ import type { Expression, Function as FunctionNode, Pattern, Statement } from 'e
 import type { Code } from '../bytecode/code.ts';
 import type { Opcode } from '../bytecode/instructions.ts';
 import { block, call, declare, element, id, literal, property, returns } from './estree.ts';
+import { argumentInList } from './machine-statements.ts';
 import { bodyText, programText } from './machine-text.ts';
 
 /** Instructions that look into the frame. */
@@ -36,7 +37,7 @@ export function functionText(code: Code): string {
   const { variables, body } = bodyText(code, [0], {
     marksPlace: hasFrame,
     start: literal(0),
-    argument: (index) => (hasList ? element(id('A'), literal(index)) : id(`a${index}`)),
+    argument: (index) => (hasList ? argumentInList(index) : id(`a${index}`)),
     held: () => undefined,
   });
   const isArrow = code.kind === 'arrow';

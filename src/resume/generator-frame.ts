@@ -13,17 +13,25 @@ type Begin = (thisValue: unknown, args: readonly unknown[]) => Frame;
 
 type Way = 'next' | 'throw' | 'return';
 
-const absent: unique symbol = Symbol('absent');
 const placeholder = Symbol('what the engine returns');
 
-/** The argument list of a generator function: nobody passes the frame. */
-type Arguments = unknown[] & { readonly [absent]?: Frame };
+/**
+ * The argument list of a generator function. Its parameter takes a length and is given the frame, in the key of a
+ * pattern: so only what every list has of its own is read.
+ */
+type Arguments = unknown[] & { readonly length: Frame };
+
+/** Gives the frame to the parameter, and answers a key that every list has. */
+function taken(frame: Frame, give: (frame: Arguments['length']) => void): 'length' {
+  give(frame as Arguments['length']);
+  return 'length';
+}
 
 /**
  * Generators are native generator functions that drive a frame. The engine keeps the protocol (who is
  * running, requests in a queue, turns of promises, `yield*`), the frame keeps the state of the body.
  *
- * The parameters are taken by the call itself, in a default value, as natively they are. When the engine
+ * The parameters are taken by the call itself, in a pattern, as natively they are. When the engine
  * lets a `yield` return, what it returns is seen by nobody but the engine: the body goes on with a
  * placeholder, and if that is what it returns in the end, the engine's own return goes its way.
  */
@@ -62,8 +70,13 @@ export function generatorAt(frame: Frame, machine: Machine, state: string): Gene
 function driver(begin: Begin, machine: Machine, pending?: Suspended) {
   return function* (
     this: unknown,
-    // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
-    ...{ [absent]: frame = begin(this, listOf(arguments)) }: Arguments
+    ...{
+      length: frame,
+      // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
+      [taken(begin(this, listOf(arguments)), (made) => {
+        frame = made;
+      })]: _length,
+    }: Arguments
   ): Generator<unknown, unknown> {
     for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
       if (!Suspended.is(result)) return result;
@@ -101,8 +114,13 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
 function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
   return async function* (
     this: unknown,
-    // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
-    ...{ [absent]: frame = begin(this, listOf(arguments)) }: Arguments
+    ...{
+      length: frame,
+      // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
+      [taken(begin(this, listOf(arguments)), (made) => {
+        frame = made;
+      })]: _length,
+    }: Arguments
   ): AsyncGenerator<unknown, unknown> {
     for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
       if (!Suspended.is(result)) {

@@ -4,6 +4,7 @@ import {
   type Cell,
   type Closure,
   type Frame,
+  newClosure,
   uninitialized,
 } from '../bytecode/frame.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
@@ -14,7 +15,7 @@ import { classOf, functionOf, type MachineFor } from './function-of.ts';
 import { intrinsics } from './intrinsics.ts';
 import { keyIterator } from './iterator-record.ts';
 import { packedCode } from './packed-code.ts';
-import { append, apply } from './primordials.ts';
+import { append, apply, argumentAt } from './primordials.ts';
 import { pausing, runPacked } from './run-packed.ts';
 import * as semantics from './semantics.ts';
 import { stopped } from './stopped.ts';
@@ -66,7 +67,7 @@ const handlers: Handlers = {
     semantics.checkInitialized(get(frame, src), name);
   },
   arg(frame, { dst, index }) {
-    frame.registers[dst] = frame.args[index];
+    frame.registers[dst] = argumentAt(frame.args, index);
   },
   restArgs(frame, { dst, from }) {
     frame.registers[dst] = semantics.restOf(frame.args, from);
@@ -275,11 +276,21 @@ export function innerClosure(
   const { code, scope, homeObject, lexicalThis } = frame.closure;
   const inner = code.inner[index];
   invariant(inner, 'the inner code exists');
-  if (inner.kind !== 'arrow') return { code: inner, scope, cells, homeObject: home };
-  const { thisValue: value, newTarget } = frame;
-  const closure = lexicalThis?.closure ?? frame.closure;
-  const around = { value, newTarget, closure };
-  return { code: inner, scope, cells, homeObject, lexicalThis: around };
+  const isArrow = inner.kind === 'arrow';
+  return newClosure({
+    code: inner,
+    scope,
+    cells,
+    homeObject: isArrow ? homeObject : home,
+    lexicalThis: isArrow
+      ? {
+          value: frame.thisValue,
+          newTarget: frame.newTarget,
+          closure: lexicalThis?.closure ?? frame.closure,
+        }
+      : undefined,
+    fn: undefined,
+  });
 }
 
 /**

@@ -2,7 +2,7 @@ import { invariant } from '../../runtime/errors/invariant.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import type { Code, SourcePosition } from '../bytecode/code.ts';
 import { writes } from '../bytecode/effects.ts';
-import type { Cell, Closure, Frame, Scope } from '../bytecode/frame.ts';
+import { type Cell, type Closure, type Frame, newClosure, type Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { activate, functionOf } from './function-of.ts';
 import { generatorAt } from './generator-frame.ts';
@@ -183,9 +183,10 @@ export function instantiate(
   thisValue: unknown,
   homeObject?: object,
 ): (...args: never[]) => unknown {
-  const closure: Closure =
+  const lexicalThis =
     code.kind === 'arrow'
-      ? { code, scope, cells, homeObject, lexicalThis: { value: thisValue } }
-      : { code, scope, cells, homeObject };
+      ? { value: thisValue, newTarget: undefined, closure: undefined }
+      : undefined;
+  const closure = newClosure({ code, scope, cells, homeObject, lexicalThis, fn: undefined });
   return functionOf(closure, machineFor) as (...args: never[]) => unknown;
 }

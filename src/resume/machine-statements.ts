@@ -84,6 +84,14 @@ function calls(
   ];
 }
 
+/** Argument number `index` where A is a list: one that is not given is nobody's. */
+export const argumentInList = (index: number): Expression => ({
+  type: 'ConditionalExpression',
+  test: binary('<', literal(index), property(id('A'), 'length')),
+  consequent: element(id('A'), literal(index)),
+  alternate: literal(undefined),
+});
+
 /**
  * Puts the frame down as data, to go on at `pc`. All registers are elements, also where nothing lives: who resumes
  * may read them, and must not see what stands on the prototypes of arrays.

@@ -18,7 +18,7 @@ import {
   throws,
 } from './estree.ts';
 import { closeIterators, stopBody, switchBody } from './machine-bodies.ts';
-import type { FreeNames, Place } from './machine-statements.ts';
+import { argumentInList, type FreeNames, type Place } from './machine-statements.ts';
 import { entryName, regionName, structuredBody } from './structured-body.ts';
 
 /** `stops`: it stops after every instruction, with the frame as data. */
@@ -49,7 +49,7 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
     shape,
     marksPlace: true,
     start: property(frame, 'pc'),
-    argument: (index) => element(id('A'), literal(index)),
+    argument: argumentInList,
     held: (index) =>
       held(index) ? element(property(frame, 'registers'), literal(index)) : undefined,
   });

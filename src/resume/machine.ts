@@ -44,7 +44,7 @@ export function machines(execution: Execution = {}): MachineFor {
     return machine;
   };
   const generatesFunctions = execution.executor !== 'interpreter' && !execution.suspendEverywhere;
-  if (generatesFunctions) machineFor.functionsFor = functionMakers(machineFor);
+  machineFor.functionsFor = generatesFunctions ? functionMakers(machineFor) : undefined;
   return machineFor;
 }
 

@@ -28,10 +28,14 @@ export function descriptor(fields: PropertyDescriptor): PropertyDescriptor {
   return { __proto__: null, ...fields } as PropertyDescriptor;
 }
 
-/** Appends an element, whatever stands on the prototype. */
+const arrayPrototype = Array.prototype;
+const objectPrototype = Object.prototype;
+
+/** Appends an element to an array of the realm's own kind, whatever stands above it. */
 export function append(array: unknown[], value: unknown): void {
   const index = array.length;
-  if (index in array) {
+  // Nobody is asked for the element: what stands between the two prototypes may be a Proxy.
+  if (getPrototypeOf(arrayPrototype) !== objectPrototype || index in array) {
     defineProperty(
       array,
       index,
@@ -39,6 +43,15 @@ export function append(array: unknown[], value: unknown): void {
     );
   } else array[index] = value;
 }
+
+/** Argument number `index` of a call; one that is not given is nobody's, also not of the arrays' prototype. */
+export const argumentAt = (args: readonly unknown[], index: number): unknown =>
+  index < args.length ? args[index] : undefined;
+
+const { get: readDescription } = getOwnPropertyDescriptor(Symbol.prototype, 'description')!;
+
+export const descriptionOf = (symbol: symbol): string | undefined =>
+  apply(readDescription!, symbol, []) as string | undefined;
 
 /** `arguments` as an array. */
 export function listOf(values: ArrayLike<unknown>): unknown[] {

@@ -11,13 +11,21 @@ export interface PrivateName {
   readonly slot: Slot;
 }
 
+/** Its fields are all its own: nothing is taken from the prototype of objects. */
 interface Method {
   /** A method; accessors have none. */
-  value?: unknown;
-  getter?: unknown;
-  setter?: unknown;
+  readonly value: unknown;
+  getter: unknown;
+  setter: unknown;
   readonly isMethod: boolean;
 }
+
+const methodOf = (value: unknown, isMethod: boolean): Method => ({
+  value,
+  getter: undefined,
+  setter: undefined,
+  isMethod,
+});
 
 interface Slot {
   has(object: object): boolean;
@@ -56,12 +64,12 @@ export const newPrivateName = (description: unknown, owner: unknown): PrivateNam
 });
 
 export function definePrivateMethod(name: unknown, fn: unknown): void {
-  (name as PrivateName).shared = { value: fn, isMethod: true };
+  (name as PrivateName).shared = methodOf(fn, true);
 }
 
 export function definePrivateAccessor(name: unknown, kind: 'getter' | 'setter', fn: unknown): void {
   const known = name as PrivateName;
-  known.shared ??= { isMethod: false };
+  known.shared ??= methodOf(undefined, false);
   known.shared[kind] = fn;
 }
 

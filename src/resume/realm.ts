@@ -4,6 +4,7 @@
  */
 
 import type { Code } from '../bytecode/code.ts';
+import { newClosure } from '../bytecode/frame.ts';
 import { activate, closureOf } from './function-of.ts';
 import { type GlobalName, globalScope } from './global-scope.ts';
 import { type Execution, machines } from './machine.ts';
@@ -20,7 +21,15 @@ export function scriptSteps(
   declared: Readonly<Record<string, GlobalName>>,
 ): () => unknown {
   showSources();
-  const frame = activate({ code, scope: globalScope(declared), cells: [] }, globalThis, []);
+  const closure = newClosure({
+    code,
+    scope: globalScope(declared),
+    cells: [],
+    homeObject: undefined,
+    lexicalThis: undefined,
+    fn: undefined,
+  });
+  const frame = activate(closure, globalThis, []);
   const machine = machines(execution)(code);
   return () => {
     const result = machine(frame);

@@ -3,7 +3,7 @@ import { binary } from '../bytecode/operators.ts';
 import type { MachineFor } from './function-of.ts';
 import { notCallable } from './native-errors.ts';
 import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packed-code.ts';
-import { append, apply } from './primordials.ts';
+import { append, apply, argumentAt } from './primordials.ts';
 import { asIterator } from './semantics.ts';
 
 /** An instruction that isn't packed: does it, and answers the pc to go on at. */
@@ -152,7 +152,7 @@ export function runPacked(
         continue;
       }
       case 7: // arg
-        R[words[at + 1]!] = frame.args[words[at + 2]!];
+        R[words[at + 1]!] = argumentAt(frame.args, words[at + 2]!);
         pc++;
         continue;
       case 8: {
