@@ -3,7 +3,8 @@
 import type { AnyFunction } from './1-capture/capture.ts';
 import type { Frame } from './bytecode/frame.ts';
 import { awaitedBy, resumeWith } from './resume/async-frame.ts';
-import { generatorOver, suspensionOf } from './resume/generator-frame.ts';
+import { suspensionOf } from './resume/driven-frame.ts';
+import { generatorOver } from './resume/generator-frame.ts';
 import { OwnedTensors } from './resume/owned-tensors.ts';
 import { putDown } from './resume/put-down.ts';
 import type { ResumePoint } from './resume/resume-point.ts';

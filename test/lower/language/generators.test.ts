@@ -25,6 +25,19 @@ sameAsNative('generators', {
   'return while returning': `
     function* g() { try { yield 1; } finally { try { yield 2; } finally { yield 3; } } }
     const it = g(); return [it.next(), it.return('a'), it.return('b'), it.next(), it.next()];`,
+  'yield and yield* in a finally that return has entered': `
+    const inner = (more) => ({ [Symbol.iterator]() { return watch('it', { i: 0, next(v) { return watch('n', { value: v, done: this.i++ > 2 }); }, return(v) { return watch('r', { value: v, done: true }); }, throw(v) { return watch('t', { value: v, done: this.i++ > 3 }); }, ...more }); } });
+    const kinds = [{}, { throw: undefined }, { return: undefined }, { throw: undefined, return: null }, { return: () => 1, throw: () => 2 }, { return() { throw 'R'; }, throw() { throw 'T'; } }];
+    const ways = ['next', 'throw', 'return'], show = (f) => { try { const r = f(); log(r.value, r.done); } catch (e) { log(e && e.name || e); } };
+    for (const kind of kinds) for (const way of ways) for (const again of ways) {
+      function* g() { try { yield 1; } finally { try { log('result', yield* inner(kind)); } finally { yield 2; } log('end'); } }
+      const it = g(); it.next(); for (const [w, v] of [['return', 'a'], [way, 'b'], [again, 'c'], ['next', 'd'], ['next', 'e']]) show(() => it[w](v));
+    }`,
+  'several returns, of which the last that is not dropped counts': `
+    function* a() { try { yield 1; } finally { for (;;) { try { yield 2; } finally { break; } } yield 3; } } function* b() { try { yield 1; } finally { try { yield 2; } catch { log('c'); } yield* [3, 4]; } }
+    function* c() { try { yield 1; } finally { try { yield 2; } finally { return 9; } } } function* d() { try { try { yield 1; } finally { yield 2; } } finally { try { yield 3; } finally { log('x'); } } }
+    function* e() { l: try { yield 1; } finally { try { yield* [2, 3]; } finally { break l; } } return 'after'; }
+    for (const g of [a, b, c, d, e]) for (const ways of ['nn', 'rn', 'rr', 'tn', 'nr', 'rt']) { const it = g(); it.next(); for (const w of 'r' + ways + 'nn') try { log(it[{ n: 'next', r: 'return', t: 'throw' }[w]](w)); } catch (x) { log('thrown', x); } }`,
   'running twice':
     'let it; function* g() { try { it.next(); } catch (e) { log(e); } yield 1; } it = g(); return it.next();',
   'yield* hands everything on': `
@@ -100,6 +113,14 @@ sameAsNative(
     'return and throw': `
       async function* g() { try { yield 1; yield 2; } catch (e) { log('caught', e); yield 'c'; } finally { log('finally'); yield 'f'; } }
       for (const way of ['return', 'throw']) for (const steps of [0, 1, 2]) { const it = g(); for (let i = 0; i < steps; i++) await it.next(); for (let i = 0; i < 3; i++) try { log(way, steps, await it[way](Promise.resolve('v'))); } catch (e) { log('thrown', e); } }`,
+    'turns in a finally that return has entered': `
+      async function* a() { try { yield 1; } finally { yield 2; await 3; yield 4; } } async function* b() { try { yield 1; } finally { yield* [2, 3]; } } async function* c() { try { yield 1; } finally { yield* a(); } }
+      async function* d() { for (;;) { try { yield 1; } finally { try { yield 2; } finally { break; } } } yield 9; return 10; } async function* e() { try { yield* a(); } finally { yield 7; await 0; return Promise.resolve(8); } }
+      for (const g of [a, b, c, d, e]) for (const ways of ['nn', 'rn', 'tn', 'rr', 'nr']) {
+        let n = 0; const ticks = (async () => { for (let i = 0; i < 50; i++) { await null; n++; } })(); const it = g(); await it.next();
+        for (const w of 'r' + ways + 'nn') try { const r = await it[{ n: 'next', r: 'return', t: 'throw' }[w]](w); log(n, w, r); } catch (x) { log(n, w, 'thrown', x); }
+        await ticks;
+      }`,
     'a rejected return': `
       async function* g() { try { yield 1; } catch (e) { log('caught', e); } return 'end'; } async function* h() { try { return Promise.reject(new Error('r')); } catch (e) { log(e); return 'h'; } }
       const it = g(); await it.next(); log(await it.return(Promise.reject('no'))); return await h().next();`,

@@ -1,0 +1,102 @@
+import { delegateOf } from './async-iterator.ts';
+import { type Arguments, type Begin, goOn, taken, type Way, yieldAt } from './driven-frame.ts';
+import type { Machine } from './function-of.ts';
+import { apply, listOf } from './primordials.ts';
+import { Suspended } from './suspended.ts';
+
+/**
+ * As `driver`, for async generators, whose frames also stop where they wait. Each yield and wait is the engine's
+ * own, for its turns: also those of a `finally` that a `return` has entered. Only where yet another `return` has come and
+ * the body yields again, a generator inside stands for it. `pending`: how the machine has stopped already.
+ */
+export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
+  return async function* (
+    this: unknown,
+    ...{
+      length: frame,
+      // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
+      [taken(begin(this, listOf(arguments)), (made) => {
+        frame = made;
+      })]: _length,
+    }: Arguments
+  ): AsyncGenerator<unknown, unknown> {
+    for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
+      if (!Suspended.is(result)) {
+        // Returning a value waits for it, which the body has done.
+        if (result === undefined) return;
+        return result;
+      }
+      const { mode } = yieldAt(frame);
+      let way: Way = 'return';
+      let value: unknown;
+      try {
+        if (mode === 'return') return result.value;
+        if (mode === 'await') value = await result.value;
+        else if (mode === 'yield') value = yield result.value;
+        else value = yield* delegateOf(result.value, true) as AsyncIterable<unknown>;
+        way = 'next';
+      } catch (error) {
+        way = 'throw';
+        value = error;
+      } finally {
+        if (way === 'return') {
+          const first = Symbol('what the engine returns');
+          goOn(frame, way, first);
+          for (let last = machine(frame); ; last = machine(frame)) {
+            if (last === first) break;
+            // biome-ignore lint/correctness/noUnsafeFinally: the body ends without a value
+            if (last === undefined) return;
+            // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
+            if (!Suspended.is(last)) return last;
+            const { mode } = yieldAt(frame);
+            way = 'return';
+            try {
+              // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else, which the engine waits for
+              if (mode === 'return') return last.value;
+              if (mode === 'await') value = await last.value;
+              else if (mode === 'yield') value = yield last.value;
+              else value = yield* delegateOf(last.value, true) as AsyncIterable<unknown>;
+              way = 'next';
+            } catch (error) {
+              way = 'throw';
+              value = error;
+            } finally {
+              if (way === 'return') {
+                const second = Symbol('what the engine returns instead');
+                goOn(frame, way, second);
+                let end = machine(frame);
+                while (Suspended.is(end) && yieldAt(frame).mode === 'await') {
+                  let way: Way = 'next';
+                  let waited: unknown;
+                  try {
+                    waited = await end.value;
+                  } catch (error) {
+                    way = 'throw';
+                    waited = error;
+                  }
+                  goOn(frame, way, waited);
+                  end = machine(frame);
+                }
+                if (Suspended.is(end)) {
+                  end = yield* apply(
+                    asyncDriver(() => frame, machine, end),
+                    undefined,
+                    [],
+                  );
+                }
+                // biome-ignore lint/correctness/noUnsafeFinally: what was returned first counts after all
+                if (end === first) break;
+                // biome-ignore lint/correctness/noUnsafeFinally: the body ends without a value
+                if (end === undefined) return;
+                // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
+                if (end !== second) return end;
+              }
+            }
+            goOn(frame, way, value);
+          }
+        }
+      }
+      goOn(frame, way, value);
+    }
+  };
+}

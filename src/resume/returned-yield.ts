@@ -1,0 +1,92 @@
+import { iteratorOf } from './iterator-record.ts';
+import { notDelegable } from './native-errors.ts';
+import { apply, isObject } from './primordials.ts';
+
+/** What a `return` has brought to a generator, while the body goes on in its `finally`. */
+export class Returned {
+  readonly #isOne = true;
+
+  constructor(readonly value: unknown) {}
+
+  static is(result: unknown): result is Returned {
+    return typeof result === 'object' && result !== null && #isOne in result;
+  }
+}
+
+/**
+ * What stands at a `yield` of a body that a `return` has made go on: in a `finally`. The generator delegates to it, so
+ * that what another `return` brings can be told, and the body can go on once more.
+ */
+export interface ReturnedYield {
+  readonly returned: Returned | undefined;
+  [Symbol.iterator](): Iterator<unknown>;
+}
+
+type Method = (...given: unknown[]) => unknown;
+
+/** Of `yield value`. */
+export function yieldOnce(value: unknown): ReturnedYield {
+  let isOut = false;
+  const standing = {
+    __proto__: null,
+    returned: undefined as Returned | undefined,
+    [Symbol.iterator]: (): Iterator<unknown> => standing,
+    next(sent: unknown) {
+      const done = isOut;
+      isOut = true;
+      return { value: done ? sent : value, done };
+    },
+    throw(error: unknown) {
+      throw error;
+    },
+    return(given: unknown) {
+      standing.returned = new Returned(given);
+      return { value: undefined, done: true };
+    },
+  };
+  return standing;
+}
+
+/**
+ * Of `yield* iterable`: the same calls and reads, of the same objects, but for one: where the iterator answers
+ * to `return` that it isn't done, that is read twice.
+ */
+export function yieldAll(iterable: unknown): ReturnedYield {
+  let inner: Iterator<unknown>;
+  const standing = {
+    __proto__: null,
+    returned: undefined as Returned | undefined,
+    [Symbol.iterator](): Iterator<unknown> {
+      inner = iteratorOf(iterable, () => notDelegable(iterable, false));
+      return standing as unknown as Iterator<unknown>;
+    },
+    get next() {
+      return forwarded(inner, inner.next);
+    },
+    get throw() {
+      return forwarded(inner, inner.throw);
+    },
+    get return(): unknown {
+      const method: unknown = inner.return;
+      if (method === undefined || method === null) return (value: unknown) => end(value);
+      if (typeof method !== 'function') return method;
+      return (...given: unknown[]) => {
+        const result = apply(method as Method, inner, given) as IteratorResult<unknown>;
+        // Without an argument the iterator is closed, for want of `throw`: then nothing is read.
+        if (given.length === 0 || !isObject(result) || !result.done) return result;
+        return end(result.value);
+      };
+    },
+  };
+  const end = (value: unknown) => {
+    standing.returned = new Returned(value);
+    return { value: undefined, done: true };
+  };
+  return standing;
+}
+
+/** As the engine finds it: what can't be called fails there. */
+function forwarded(inner: object, method: unknown): unknown {
+  if (typeof method !== 'function') return method;
+  return (...given: unknown[]) => apply(method as Method, inner, given);
+}
