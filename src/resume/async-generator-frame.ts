@@ -1,3 +1,5 @@
+import type { Frame } from '../bytecode/frame.ts';
+import { liveDuring } from '../bytecode/liveness.ts';
 import { delegateOf } from './async-iterator.ts';
 import { type Arguments, type Begin, goOn, taken, type Way, yieldAt } from './driven-frame.ts';
 import type { Machine } from './function-of.ts';
@@ -6,7 +8,7 @@ import { Suspended } from './suspended.ts';
 
 /**
  * As `driver`, for async generators, whose frames also stop where they wait. Each yield and wait is the engine's
- * own, for its turns: also those of a `finally` that a `return` has entered. Only where yet another `return` has come and
+ * own, for its turns: also those of a `finally` that a `return` has entered. Only where yet another `return` is pending when
  * the body yields again, a generator inside stands for it. `pending`: how the machine has stopped already.
  */
 export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
@@ -20,7 +22,8 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
       })]: _length,
     }: Arguments
   ): AsyncGenerator<unknown, unknown> {
-    for (let result: unknown = pending ?? machine(frame); ; result = machine(frame)) {
+    let result: unknown = pending ?? machine(frame);
+    all: for (;;) {
       if (!Suspended.is(result)) {
         // Returning a value waits for it, which the body has done.
         if (result === undefined) return;
@@ -42,12 +45,17 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
         if (way === 'return') {
           const first = Symbol('what the engine returns');
           goOn(frame, way, first);
-          for (let last = machine(frame); ; last = machine(frame)) {
+          let last = machine(frame);
+          for (;;) {
             if (last === first) break;
             // biome-ignore lint/correctness/noUnsafeFinally: the body ends without a value
             if (last === undefined) return;
             // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
             if (!Suspended.is(last)) return last;
+            if (!isPending(frame, first)) {
+              result = last;
+              continue all; // the body goes on as if nothing had been returned
+            }
             const { mode } = yieldAt(frame);
             way = 'return';
             try {
@@ -65,7 +73,8 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
                 const second = Symbol('what the engine returns instead');
                 goOn(frame, way, second);
                 let end = machine(frame);
-                while (Suspended.is(end) && yieldAt(frame).mode === 'await') {
+                while (Suspended.is(end) && isPending(frame, second)) {
+                  if (yieldAt(frame).mode !== 'await') break;
                   let way: Way = 'next';
                   let waited: unknown;
                   try {
@@ -76,6 +85,11 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
                   }
                   goOn(frame, way, waited);
                   end = machine(frame);
+                }
+                if (Suspended.is(end) && !isPending(frame, second)) {
+                  last = end;
+                  // biome-ignore lint/correctness/noUnsafeFinally: the body goes on with what was returned first
+                  continue;
                 }
                 if (Suspended.is(end)) {
                   end = yield* apply(
@@ -93,10 +107,20 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
               }
             }
             goOn(frame, way, value);
+            last = machine(frame);
           }
         }
       }
       goOn(frame, way, value);
+      result = machine(frame);
     }
   };
+}
+
+/** Whether the frame, where it stands, may still return what stands for a `return`: no `break` has dropped it. */
+function isPending({ closure, pc, registers }: Frame, returned: symbol): boolean {
+  for (const register of liveDuring(closure.code, pc)) {
+    if (registers[register] === returned) return true;
+  }
+  return false;
 }
