@@ -7,6 +7,7 @@ import type {
   ValueId,
 } from '../runtime/program/program.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
+import { writtenInputs } from '../runtime/program/writes.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
@@ -65,11 +66,14 @@ interface Ownership {
 class SubgraphPlanner {
   readonly #memory: MemoryOptions;
   /** Regions are planned once: a forward op and the op that undoes it run the same ones. */
-  readonly #recorded = new Map<Region, PlannedSubgraph>();
+  readonly #recorded: Map<Region, PlannedSubgraph>;
   readonly #unrecorded = new Map<Region, PlannedSubgraph>();
+  /** The same for programs whose operands may show what they write. */
+  #inSourceOrder: SubgraphPlanner | undefined;
 
-  constructor(memory: MemoryOptions) {
+  constructor(memory: MemoryOptions, recorded = new Map<Region, PlannedSubgraph>()) {
     this.#memory = memory;
+    this.#recorded = recorded;
   }
 
   get #slices(): boolean {
@@ -149,13 +153,27 @@ class SubgraphPlanner {
       const records = recorded || op.name.endsWith('Backward');
       const alone = (index: number) =>
         op.name === 'cond' ? moves[index + 1] === true : index < count;
-      if (records && region.joint) return this.#trainingRegion(region, region.joint, isBody, alone);
+      const planner = this.#forRegion(region.program);
+      if (records && region.joint) {
+        return planner.#trainingRegion(region, region.joint, isBody, alone);
+      }
       const planned =
-        this.#unrecorded.get(region) ?? this.inference(region.program, { inputs: alone }).planned;
+        this.#unrecorded.get(region) ??
+        planner.inference(region.program, { inputs: alone }).planned;
       this.#unrecorded.set(region, planned);
       return planned;
     });
   };
+
+  /** Its operands may be one memory: where it writes to one, everything stays in the order of the source. */
+  #forRegion(program: Program): SubgraphPlanner {
+    if (writtenInputs(program).length === 0) return this;
+    this.#inSourceOrder ??= new SubgraphPlanner(
+      { ...this.#memory, order: false, chooseSaved: false },
+      this.#recorded,
+    );
+    return this.#inSourceOrder;
+  }
 
   #trainingRegion(
     region: Region,

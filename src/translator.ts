@@ -4,6 +4,7 @@ import { type SpanStart, spans } from '../runtime/profiler/spans.ts';
 import { hasEffect } from '../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../runtime/program/plan.ts';
 import type { Program, ValueId } from '../runtime/program/program.ts';
+import { writtenOperands } from '../runtime/program/writes.ts';
 import { Subgraph } from '../runtime/run-program/run-program.ts';
 import { withCaptureSession } from './1-capture/capture.ts';
 import { type RegionPhases, trace } from './3-trace/trace.ts';
@@ -170,7 +171,7 @@ function compileOps(
   memory: MemoryOptions,
 ): SubgraphStages | 'overwritten' | null {
   const { program } = result;
-  const writes = program.ops.some(({ op }) => op.inPlace);
+  const writes = program.ops.some((op) => writtenOperands(op).length > 0);
   if (program.outputs.length === 0 && !program.ops.some(hasEffect)) return null;
   try {
     return compileSubgraph(program, result, memory);
@@ -192,15 +193,16 @@ function readByGradients(
   const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
   const read = new Set<ValueId>();
   let written = false;
-  for (const { op, inputs: operands, outputs } of ops) {
+  for (const each of ops) {
+    const { op, inputs: operands, outputs } = each;
+    const targets = writtenOperands(each);
     if (op.kernel.kind === 'view') roots.set(outputs[0]!, rootOf(operands[0]!));
     else if (written) {
       operands.forEach((id, i) => {
-        const isTarget = op.inPlace && i === 0;
-        if (!isTarget && operandUse(op, i) === 'data') read.add(rootOf(id));
+        if (!targets.includes(i) && operandUse(op, i) === 'data') read.add(rootOf(id));
       });
     }
-    written ||= op.inPlace;
+    written ||= targets.length > 0;
   }
   for (const id of backward?.saved.withData ?? []) read.add(rootOf(id));
   return inputs.flatMap((id, i) => (read.has(id) ? [i] : []));

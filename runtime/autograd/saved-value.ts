@@ -71,12 +71,8 @@ export class SavedValue {
     if (this.#deferred) return this.#deferred.get().read(op, target);
     const holder = this.#holder;
     if (this.#checked && this.#currentVersion() !== this.#version) {
-      throw new AutogradError({
-        what: `backward of ${op}: a value that it needs was changed in place`,
-        given: `a ${formatSpec(this.#meta)} tensor, saved at version ${this.#version}, now at version ${this.#currentVersion()}`,
-        expected: 'the data that the forward pass saw',
-        remedy: 'use the out-of-place form of the op that changed it, or change a clone()',
-      });
+      const versions = `saved at version ${this.#version}, now at version ${this.#currentVersion()}`;
+      throw changedInPlace(op, `a ${formatSpec(this.#meta)} tensor, ${versions}`);
     }
     const value = new Tensor(this.#meta, holder?.retain() ?? null, this.#traced);
     return this.#checked && gradEnabled() ? attach(value, target) : value;
@@ -91,4 +87,14 @@ export class SavedValue {
     this.#holder?.release();
     this.#holder = null;
   }
+}
+
+/** Backward of the op needs the data that the forward pass saw, and somebody has written over it. */
+export function changedInPlace(op: string, given: string): AutogradError {
+  return new AutogradError({
+    what: `backward of ${op}: a value that it needs was changed in place`,
+    given,
+    expected: 'the data that the forward pass saw',
+    remedy: 'use the out-of-place form of the op that changed it, or change a clone()',
+  });
 }

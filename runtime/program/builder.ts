@@ -17,6 +17,7 @@ import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
 import { hasEffect, placedDraw } from './control-ops.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
+import { writtenOperands } from './writes.ts';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -27,6 +28,14 @@ export interface Checkpoint {
   readonly inputs: number;
   readonly writes: number;
   readonly spent: ReadonlySet<GradNode>;
+}
+
+/** The memory of a region's inputs, as the surrounding program knows it. */
+export interface OutsideMemory {
+  noteWrite(input: ValueId): void;
+  forgetWrite(input: ValueId): void;
+  /** Undefined for an input that stands for no value outside. */
+  versionOf(input: ValueId): number | undefined;
 }
 
 /**
@@ -56,22 +65,29 @@ export class ProgramBuilder implements Interceptor {
 
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
+  readonly #outside: OutsideMemory | undefined;
 
   /**
    * `onForeign` answers for a tensor with data that meets traced ones: it may become an input. In a
    * region it answers for the values of the surrounding programs, too, and with `replay` for those of the
-   * program that is built again.
+   * program that is built again. `outside`: what a region says and asks of the memory of its inputs.
    */
   constructor(
     onForeign: (tensor: Tensor) => Tensor,
     {
       region = false,
       replay = false,
-    }: { readonly region?: boolean; readonly replay?: boolean } = {},
+      outside,
+    }: {
+      readonly region?: boolean;
+      readonly replay?: boolean;
+      readonly outside?: OutsideMemory;
+    } = {},
   ) {
     this.#onForeign = onForeign;
     this.#isRegion = region;
     this.#takesTraced = region || replay;
+    this.#outside = outside;
   }
 
   get opCount(): number {
@@ -125,9 +141,6 @@ export class ProgramBuilder implements Interceptor {
     const attrs = settledAttrs(given, this.#isRegion ? none : symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     if (op.inPlace) {
-      if (this.#isRegion && this.isInput(this.#root(ids[0]!))) {
-        throw new WriteOutOfRegion(userName(op));
-      }
       this.#write(op, ids, attrs, null);
       return [inputs[0]!];
     }
@@ -164,9 +177,28 @@ export class ProgramBuilder implements Interceptor {
   #write(op: OpRecord, ids: readonly ValueId[], attrs: Attrs, before: ValueId | null): void {
     this.#expectFit(op, ids, attrs);
     this.#append(op, ids, [], attrs, before === null ? {} : { before });
-    const root = this.#root(ids[0]!);
-    this.#versions.set(root, this.#versionOf(root) + 1);
+    this.noteWrite(ids[0]!);
+  }
+
+  /** The memory of the value has been written, by an op of this program or inside one. */
+  noteWrite(id: ValueId): void {
+    const root = this.#root(id);
+    this.#versions.set(root, (this.#versions.get(root) ?? 0) + 1);
     this.#writes.push(root);
+    if (this.isInput(root)) this.#outside?.noteWrite(root);
+  }
+
+  /** Takes back that the last `count` writes were made. */
+  forgetWrites(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const root = this.#writes.pop()!;
+      this.#versions.set(root, this.#versions.get(root)! - 1);
+      if (this.isInput(root)) this.#outside?.forgetWrite(root);
+    }
+  }
+
+  get writeCount(): number {
+    return this.#writes.length;
   }
 
   /** Eager execution infers first: it refuses operands that are larger than the target. */
@@ -189,6 +221,7 @@ export class ProgramBuilder implements Interceptor {
     const outputs = results.map((meta) => this.#newValue(contiguousMeta(meta, meta.device)));
     const made = outputs.map((output) => this.valueOf(output));
     this.#append(op, ids, made, attrs, { regions });
+    for (const index of writtenOperands({ op, regions })) this.noteWrite(ids[index]!);
     return outputs;
   }
 
@@ -217,14 +250,11 @@ export class ProgramBuilder implements Interceptor {
   }
 
   rollback(to: Checkpoint): void {
+    this.forgetWrites(this.#writes.length - to.writes);
     this.#values.length = to.values;
     for (const id of this.#bases.keys()) if (id >= to.values) this.#bases.delete(id);
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
-    while (this.#writes.length > to.writes) {
-      const root = this.#writes.pop()!;
-      this.#versions.set(root, this.#versionOf(root) - 1);
-    }
     this.#spent = to.spent;
   }
 
@@ -272,8 +302,11 @@ export class ProgramBuilder implements Interceptor {
     return count;
   }
 
+  /** Writes of this program's own, and of what surrounds it. */
   #versionOf(id: ValueId): number {
-    return this.#versions.get(this.#root(id)) ?? 0;
+    const root = this.#root(id);
+    const outside = this.isInput(root) ? this.#outside?.versionOf(root) : undefined;
+    return outside ?? this.#versions.get(root) ?? 0;
   }
 
   #newValue(meta: TensorMeta): Tensor {
@@ -293,20 +326,6 @@ export class RecordedWriteInPlace extends AutogradError {
       given: `${op} while a program is being built and gradients are recorded`,
       expected: 'no operand that requires a gradient, or gradients switched off',
       remedy: 'use the form without underscore, or leave it to the graph break',
-    });
-    this.op = op;
-  }
-}
-
-/** A branch or loop body may run any number of times, so it writes only what it made itself. */
-export class WriteOutOfRegion extends AutogradError {
-  readonly op: string;
-  constructor(op: string) {
-    super({
-      what: `${op}: a write in place to a tensor from outside, inside a branch or loop of a program`,
-      given: `${op} on a tensor that was there before the branch or loop began`,
-      expected: 'a tensor made inside',
-      remedy: 'use the form without underscore and carry the result',
     });
     this.op = op;
   }

@@ -52,7 +52,7 @@ import * as statistics from '../../runtime/ops/statistics.ts';
 import * as triangles from '../../runtime/ops/triangles.ts';
 import * as views from '../../runtime/ops/views.ts';
 import * as windows from '../../runtime/ops/windows.ts';
-import { RecordedWriteInPlace, WriteOutOfRegion } from '../../runtime/program/builder.ts';
+import { RecordedWriteInPlace } from '../../runtime/program/builder.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -61,7 +61,8 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { settled } from './choices.ts';
 import { constantOf } from './facts.ts';
-import { decidesShape, rowsAt, scalarOperands } from './graph-control/scalar-arguments.ts';
+import { rowsAt } from './graph-control/rows-at.ts';
+import { decidesShape, scalarOperands, scaledWrite } from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
 import { numberOperand } from './numbers.ts';
 import { plainEntries } from './properties.ts';
@@ -218,9 +219,12 @@ export function callApi(
   const shapes = decideShapes.has(fn);
   // Only methods of tensors have a `this`.
   const self = receiver.kind === 'tensor' ? apiValue(t, receiver, shapes) : undefined;
-  const rows = rowsAt(t, fn, receiver, args);
-  if (rows) return rows;
-  if (self instanceof Tensor && fn.name.endsWith('_')) t.control.copied.expectNone(t.builder, self);
+  const atNumber = rowsAt(t, fn, receiver, args) ?? scaledWrite(t, fn, receiver, args);
+  if (atNumber) return atNumber;
+  const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
+  if (target instanceof Tensor && fn.name.endsWith('_')) {
+    t.control.copied.expectNone(t.builder, target);
+  }
   const symbols = takesSymbols.has(fn);
   const values = scalarOperands(t, fn, self, args).map((arg) =>
     arg.kind === 'symbolic' ? numberOperand(t, arg, { symbols, shapes }) : apiValue(t, arg, shapes),
@@ -234,9 +238,6 @@ export function callApi(
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
     if (error instanceof RecordedWriteInPlace) throw new GraphBreak('in-place', error.op);
-    if (error instanceof WriteOutOfRegion) {
-      throw new GraphBreak('in-place', `${error.op} of a tensor from outside a branch or loop`);
-    }
     if (error instanceof dataDependent.ShapeDependsOnData) {
       throw new GraphBreak('data-read', error.op);
     }

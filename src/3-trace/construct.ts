@@ -88,6 +88,7 @@ export function enterConstructor(
     returnTo,
     gradMode: t.top.gradMode,
     pc: 0,
+    last: null,
   });
 }
 

@@ -22,6 +22,13 @@ export interface OuterArray {
   readonly appended: Variable[];
 }
 
+/** A tensor that is given back: always, or where a truth value of the program says so. */
+export interface Disposal {
+  readonly variable: TensorVariable;
+  readonly source: Source | null;
+  readonly when: Variable | null;
+}
+
 /** What a Map or Set is made to do after the run. */
 export interface CollectionChange {
   readonly collection: Source;
@@ -46,7 +53,7 @@ export class EffectLog {
   /** Which objects a later call must not confuse. */
   readonly met = new ObjectsMet();
   /** Tensors that are given back at the end: the user's own, and values of the program. */
-  readonly disposed = new Map<Tensor, TensorVariable>();
+  readonly disposed = new Map<Tensor, Disposal>();
 
   /** Outer tensors that gradients flow to from now on, or no more. */
   readonly switched = new Map<Tensor, { readonly source: Source; readonly value: boolean }>();
@@ -145,10 +152,14 @@ export class EffectLog {
   }
 
   dispose(variable: TensorVariable): void {
+    this.disposeWhen(variable, null);
+  }
+
+  /** `when`: the truth value of the program that says whether it is given back; null: it is. */
+  disposeWhen(variable: TensorVariable, when: Variable | null): void {
     const tensor = (variable.actual ?? variable.traced)!;
-    if (this.disposed.has(tensor)) return;
-    this.#journal.note(() => this.disposed.delete(tensor));
-    this.disposed.set(tensor, variable);
+    this.#journal.keepMap(this.disposed);
+    this.disposed.set(tensor, { variable, source: variable.source, when });
   }
 
   setRequiresGrad(tensor: Tensor, source: Source, value: boolean): void {

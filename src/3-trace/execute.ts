@@ -78,12 +78,14 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   if (instruction.op === 'yield' && instruction.mode === 'yield') {
     return { value: get(frame, instruction.src) };
   }
+  const { pc } = frame;
   const loop = loopToConvert(tracer, frame);
   if (loop) {
     frame.pc = settle(tracer, frame, convertOrUnroll(tracer, frame, loop));
   } else {
     frame.pc = perform(tracer, frame, instruction as Instruction);
   }
+  frame.last = pc;
   const { returning } = tracer.control;
   if (!returning) return undefined;
   tracer.control.returning = null;

@@ -140,6 +140,10 @@ function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Var
 /** It happens after the run, where somebody can still see the tensor. */
 function traceDispose(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
+  if (t.isInRegion && receiver.perhaps.length > 0) {
+    const what = 'a tensor is disposed of in a branch or loop that may be one from outside';
+    throw new GraphBreak('control-flow', what);
+  }
   t.effects.dispose(receiver);
   return undefinedVariable;
 }

@@ -286,7 +286,7 @@ function enterCall(
   }
   const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);
   const mode = gradMode ?? t.top.gradMode;
-  t.push({ ...callee, entry: null, registers, returnTo, gradMode: mode, pc: 0 });
+  t.push({ ...callee, entry: null, registers, returnTo, gradMode: mode, pc: 0, last: null });
   return undefined;
 }
 

@@ -8,7 +8,7 @@ import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import { isDifferentiable, spentBelow } from './autograd/graph.ts';
 import { resolved } from './choices.ts';
-import type { Write } from './effects.ts';
+import type { Disposal, Write } from './effects.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -135,7 +135,8 @@ export class Reconstruction {
   #tensorOutput(variable: TensorVariable): Recipe {
     const tensor = variable.traced!;
     const isNew = !this.#numbers.has(tensor);
-    const recipe: Recipe = { kind: 'output', index: this.#output(tensor) };
+    const perhaps = variable.perhaps.map(({ source }) => source!);
+    const recipe: Recipe = { kind: 'output', index: this.#output(tensor), perhaps };
     if (!isNew) return recipe;
     if (this.#tracer.builder.isOwnLeaf(tensor)) {
       this.#gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
@@ -149,10 +150,14 @@ export class Reconstruction {
   }
 
   /** A value of the program that nobody sees has no handle to give back. */
-  #disposal({ source, traced }: TensorVariable): Effect[] {
-    if (source) return [{ kind: 'dispose', tensor: source }];
-    if (!this.#numbers.has(traced!)) return [];
-    return [{ kind: 'disposeOutput', output: this.#output(traced!) }];
+  #disposal({ variable, source, when }: Disposal): Effect[] {
+    const { traced } = variable;
+    const condition = when && this.recipe(when);
+    if (source) return [{ kind: 'dispose', tensor: source, when: condition }];
+    const isSeen = this.#numbers.has(traced!) || variable.perhaps.length > 0;
+    return isSeen
+      ? [{ kind: 'disposeOutput', output: this.recipe(variable), when: condition }]
+      : [];
   }
 
   #propertyEffects({ object, key, value, anew }: Write): Effect[] {

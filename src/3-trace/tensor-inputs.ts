@@ -43,9 +43,11 @@ export class TensorInputs {
   /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
   use(variable: TensorVariable): Tensor {
     const { actual, source, traced: made } = variable;
-    if (this.#t.effects.disposed.has((actual ?? made)!)) {
-      throw new GraphBreak('op-error', 'a disposed tensor is used');
+    const disposal = this.#t.effects.disposed.get((actual ?? made)!);
+    if (disposal?.when) {
+      throw new GraphBreak('control-flow', 'a tensor is used that a branch may have disposed of');
     }
+    if (disposal) throw new GraphBreak('op-error', 'a disposed tensor is used');
     if (made) return made;
     invariant(actual && source, 'a tensor is traced or has a source');
     if (!actual.holder) {

@@ -18,6 +18,8 @@ export interface TraceFrame {
   /** Inside `noGrad` or `enableGrad`; undefined: what held at the entry. */
   readonly gradMode: boolean | undefined;
   pc: Pc;
+  /** The instruction before; null at the start. */
+  last: Pc | null;
 }
 
 /** The frame that a trace is entered with, its values by their places. */
@@ -45,5 +47,6 @@ export function enteredFrame(
     returnTo,
     gradMode,
     pc,
+    last: null,
   };
 }

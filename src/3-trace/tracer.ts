@@ -155,6 +155,7 @@ export class Tracer {
     try {
       return this.inRegion(region, body);
     } finally {
+      region.takeBackWrites();
       this.journal.undo(mark);
       this.journal.close();
       this.floor = floor;

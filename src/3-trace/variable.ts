@@ -47,6 +47,8 @@ export interface TensorVariable {
   grad: Variable | null;
   /** A result whose `.grad` backward fills too. */
   retainsGrad: boolean;
+  /** Tensors from outside that it is on some ways to it. */
+  perhaps: readonly TensorVariable[];
 }
 
 export interface ConstantVariable {
@@ -248,7 +250,8 @@ export function tensorVariable(
   from: Partial<Pick<TensorVariable, 'source' | 'actual' | 'traced'>>,
 ): TensorVariable {
   const { source = null, actual = null, traced = null } = from;
-  return { kind: 'tensor', source, actual, traced, shape: null, grad: null, retainsGrad: false };
+  const own = { shape: null, grad: null, retainsGrad: false, perhaps: [] } as const;
+  return { kind: 'tensor', source, actual, traced, ...own };
 }
 
 /** The result of an op. */

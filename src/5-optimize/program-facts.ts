@@ -1,5 +1,6 @@
 import { operandUse } from '../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { writtenOperands } from '../../runtime/program/writes.ts';
 
 /** What rewriting rules ask of a straight-line program. Ops are named by their index. */
 export class ProgramFacts {
@@ -12,16 +13,28 @@ export class ProgramFacts {
 
   constructor(program: Program) {
     this.program = program;
-    program.ops.forEach(({ op, inputs, outputs }, index) => {
+    program.ops.forEach((each, index) => {
+      const { op, inputs, outputs } = each;
       inputs.forEach((id, i) => {
         if (operandUse(op, i) === 'data' && op.kernel.kind !== 'view') this.#read(id, index);
       });
-      if (op.inPlace) this.#written.add(this.rootOf(inputs[0]!));
+      for (const operand of writtenOperands(each)) this.#written.add(this.rootOf(inputs[operand]!));
       for (const id of outputs) {
         this.#definedBy.set(id, index);
         if (op.kernel.kind === 'view') this.#rootOf.set(id, this.rootOf(inputs[0]!));
       }
     });
+    for (const { regions, inputs, outputs } of program.ops) {
+      if (regions) this.#spread(inputs, outputs);
+    }
+  }
+
+  /** A region may hand an operand through: a write to its result is one to the operand, and the reverse. */
+  #spread(inputs: readonly ValueId[], outputs: readonly ValueId[]): void {
+    if (outputs.some((id) => this.isWritten(id))) {
+      for (const id of inputs) this.#written.add(this.rootOf(id));
+    }
+    if (inputs.some((id) => this.isWritten(id))) for (const id of outputs) this.#written.add(id);
   }
 
   /** The value whose memory this one shows. */

@@ -65,10 +65,6 @@ export const errorClasses: Readonly<
     when: 'A write in place that gradients flow through, while a program is built.',
     remedy: 'Use the form without underscore.',
   },
-  WriteOutOfRegion: {
-    when: 'A branch or loop of a program writes to a tensor from outside.',
-    remedy: 'Use the form without underscore and carry the result.',
-  },
   ShapeDependsOnData: {
     when: 'The size of a result depends on values (`nonzero()`), while a program is built.',
     remedy: 'Call it after the captured function, or use a mask.',

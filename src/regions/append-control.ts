@@ -1,12 +1,14 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { targetOf } from '../../runtime/autograd/node.ts';
+import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { OpRecord } from '../../runtime/ops/define-op.ts';
+import { type OpRecord, operandUse } from '../../runtime/ops/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { condOp, whileOp } from '../../runtime/program/control-ops.ts';
-import type { JointProgram, Program, Region } from '../../runtime/program/program.ts';
+import type { JointProgram, Program, Region, ValueId } from '../../runtime/program/program.ts';
+import { writtenInputs } from '../../runtime/program/writes.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
@@ -46,12 +48,60 @@ export function appendControl(
     inputs: inputs.map((input) => contiguousMeta(input, input.device)),
     results: outputs.slice(0, -1).map((output) => contiguousMeta(output, output.device)),
     tape: outputs[outputs.length - 1]!,
+    read: readByBackward(op, inputs, outputs, joint),
     owners: count,
   });
   differentiable.forEach((flows, index) => {
     if (flows) outputs[index]!.setGradEdge({ node, index });
   });
   return outputs;
+}
+
+/**
+ * Operands and results whose memory backward reads. What a turn of a loop has kept of an operand, a later
+ * one must not write over.
+ */
+function readByBackward(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+  regions: readonly Region[],
+): Tensor[] {
+  const first = inputs.length - regions[regions.length - 1]!.program.inputs.length;
+  const read = new Set<Tensor>();
+  for (const { joint, program } of regions) {
+    if (!joint) continue;
+    const { operands, results } = readOutside(joint);
+    const written = op === whileOp ? writtenInputs(program) : [];
+    const lost = written.find((index) => operands.has(index) || results.has(index));
+    if (lost !== undefined) {
+      throw changedInPlace(
+        op.name,
+        `a ${formatSpec(inputs[lost]!)} tensor, written in a later turn`,
+      );
+    }
+    for (const index of operands) read.add(inputs[index + first]!);
+    for (const index of results) read.add(outputs[index]!);
+  }
+  return [...read];
+}
+
+/** Numbers of the operands and results of a region whose memory its backward reads. */
+function readOutside({ program, forwardOps, forwardInputs, forwardOutputs }: JointProgram) {
+  const roots = new Map<ValueId, ValueId>();
+  const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
+  const read = new Set<ValueId>();
+  program.ops.forEach(({ op, inputs, outputs }, index) => {
+    if (op.kernel.kind === 'view') roots.set(outputs[0]!, rootOf(inputs[0]!));
+    else if (index >= forwardOps) {
+      inputs.forEach((id, i) => {
+        if (operandUse(op, i) === 'data') read.add(rootOf(id));
+      });
+    }
+  });
+  const among = (ids: readonly ValueId[]) =>
+    new Set(ids.flatMap((id, i) => (read.has(rootOf(id)) ? [i] : [])));
+  return { operands: among(forwardInputs), results: among(forwardOutputs) };
 }
 
 /** Those of the region's outputs, and the tape: a value without bytes. */

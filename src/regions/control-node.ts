@@ -1,9 +1,10 @@
 import { GradNode, type Target } from '../../runtime/autograd/node.ts';
+import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
 import { contiguous } from '../../runtime/ops/movement.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { condBackwardOp, whileBackwardOp } from '../../runtime/program/control-ops.ts';
 import type { Region } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 interface ControlRecord {
@@ -18,6 +19,8 @@ interface ControlRecord {
   /** Per result but the tape. */
   readonly results: readonly TensorMeta[];
   readonly tape: Tensor;
+  /** Operands and results whose data backward reads. */
+  readonly read: readonly Tensor[];
   readonly owners: number;
 }
 
@@ -28,11 +31,14 @@ interface ControlRecord {
 export class ControlNode extends GradNode {
   override readonly name: string;
   readonly #record: ControlRecord;
+  /** Values of the surroundings whose data is on the tape, with their versions. */
+  readonly #read: readonly (readonly [Tensor, number])[];
 
   constructor(record: ControlRecord) {
     super(record.targets, record.owners);
     this.name = record.carried > 0 ? 'while' : 'cond';
     this.#record = record;
+    this.#read = record.read.map((tensor) => [tensor, tensor.traced!.version()]);
   }
 
   override apply(
@@ -41,6 +47,10 @@ export class ControlNode extends GradNode {
     wanted: readonly boolean[],
   ): (Tensor | null)[] {
     const { builder, regions, carried, tape, inputs } = this.#record;
+    for (const [tensor, version] of this.#read) {
+      if (tensor.traced!.version() === version) continue;
+      throw changedInPlace(this.name, `a ${formatSpec(tensor)} tensor, written since forward`);
+    }
     const of = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
     const to = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
     const given = of.map((i) => contiguous(gradOutputs[i]!));

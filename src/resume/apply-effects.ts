@@ -4,9 +4,9 @@ import { keep } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader } from '../guards/source.ts';
 import { storedBy } from '../traces/recipes.ts';
-import type { Effect } from '../traces/trace-result.ts';
+import type { Effect, Recipe } from '../traces/trace-result.ts';
 import { compileItems } from './make.ts';
-import { compileRecipe, type RunValues } from './materialize.ts';
+import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
 /** One change with its operands read, ready to be made. */
@@ -104,14 +104,19 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
     }
     case 'dispose': {
       const tensorOf = compileReader(effect.tensor);
+      const isDue = compileCondition(effect.when);
       return (values) => {
         const tensor = tensorOf(values.frames) as Tensor;
-        return () => tensor.dispose();
+        return isDue(values) ? () => tensor.dispose() : nothing;
       };
     }
     case 'disposeOutput': {
-      const { output } = effect;
-      return (values) => () => values.outputs[output]!.dispose();
+      const read = compileRecipe(effect.output);
+      const isDue = compileCondition(effect.when);
+      return (values) => {
+        const tensor = read(values) as Tensor;
+        return isDue(values) ? () => tensor.dispose() : nothing;
+      };
     }
     case 'drawNumbers': {
       const read = compileRecipe(effect.count);
@@ -123,6 +128,12 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
     default:
       return assertNever(effect, 'effect');
   }
+}
+
+const nothing: Change = () => {};
+
+function compileCondition(when: Recipe | null): RecipeReader {
+  return when ? compileRecipe(when) : () => true;
 }
 
 function compileCollectionChange(

@@ -100,11 +100,7 @@ export class Entry {
   }
 
   /** Runs the program and notes the peak of its memory, as the allocator counts it. */
-  #runMeasured(
-    subgraph: SubgraphVariants,
-    inputs: readonly Tensor[],
-    donated: number,
-  ): readonly Tensor[] {
+  #runMeasured(subgraph: SubgraphVariants, inputs: readonly Tensor[], donated: number): Tensor[] {
     const { record } = this.part;
     const { counter } = subgraph.device.allocator;
     const [before, peak] = [counter.allocated, counter.peakAllocated];
@@ -138,7 +134,7 @@ export class Entry {
     }
     const outputs = this.subgraph
       ? this.#runMeasured(this.subgraph, inputs, this.#donated(inputs, frames, owned))
-      : none;
+      : [];
     for (const { name, index } of this.#spent) markSpent(outputs[index]!, name);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = { frames, outputs, sizes: this.result.sizes, made: [] };
@@ -158,7 +154,9 @@ export class Entry {
     applyEffects?.();
     owned.moveTo(
       next,
-      outputs.filter((output, i) => !this.#stored.has(i) && !output.disposed),
+      outputs.filter(
+        (output, i) => !this.#stored.has(i) && !output.disposed && !inputs.includes(output),
+      ),
       values.made,
     );
     return { kind: 'break', frames: next };
@@ -166,7 +164,6 @@ export class Entry {
 }
 
 const nothing: readonly Holder[] = [];
-const none: readonly Tensor[] = [];
 
 let calls = 0;
 

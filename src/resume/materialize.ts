@@ -2,14 +2,14 @@ import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Cell, Frame } from '../bytecode/frame.ts';
 import { compileNumber } from '../guards/number-expr.ts';
-import { compileReader } from '../guards/source.ts';
+import { compileReader, type Source } from '../guards/source.ts';
 import type { FrameRecipe, Recipe } from '../traces/trace-result.ts';
 
 /** What recipes are read from after a run of the graph. */
 export interface RunValues {
   /** The frames that the entry was entered with. */
   readonly frames: readonly Frame[];
-  readonly outputs: readonly Tensor[];
+  readonly outputs: Tensor[];
   /** Sizes of results that the user's code asked for. */
   readonly sizes: readonly number[];
   /** Filled by `Makers`. */
@@ -38,7 +38,8 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
       return ({ frames, sizes }) => read(frames, sizes);
     }
     case 'output': {
-      const { index } = recipe;
+      const { index, perhaps } = recipe;
+      if (perhaps.length > 0) return compileSameTensor(index, perhaps);
       return ({ outputs }) => outputs[index];
     }
     case 'scalar': {
@@ -62,6 +63,21 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
     default:
       return assertNever(recipe, 'recipe');
   }
+}
+
+/** Where the program has handed a tensor from outside through, the result is that very tensor. */
+function compileSameTensor(index: number, perhaps: readonly Source[]): RecipeReader {
+  const readers = perhaps.map(compileReader);
+  return ({ frames, outputs }) => {
+    const output = outputs[index]!;
+    const same = readers
+      .map((read) => read(frames) as Tensor)
+      .find(({ holder, offset }) => holder === output.holder && offset === output.offset);
+    if (!same || same === output) return output;
+    output.dispose();
+    outputs[index] = same;
+    return same;
+  };
 }
 
 /** Compiles a frame to go on with. */

@@ -1,5 +1,6 @@
 import type { Device } from '../../runtime/device/device.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
+import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
@@ -42,7 +43,8 @@ export class SubgraphVariants {
     this.#readByGradients = readByGradients;
     this.usual = usual;
     this.last = usual;
-    this.written = writtenInputs(usual);
+    const { inputs, steps } = usual.planned.forward;
+    this.written = writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
     this.device = usual.planned.values[0]!.device;
     this.#compile = compile;
   }
@@ -105,20 +107,6 @@ function numbersIn(bits: number): number[] {
   const numbers: number[] = [];
   for (let i = 0; bits >> i > 0; i++) if ((bits >> i) & 1) numbers.push(i);
   return numbers;
-}
-
-/** Numbers of the inputs whose memory some op of the program writes, also through views. */
-function writtenInputs({ planned }: Subgraph): number[] {
-  const bases = new Map<number, number>();
-  const written = new Set<number>();
-  for (const { op } of planned.forward.steps) {
-    const [first] = op.inputs;
-    if (first === undefined) continue;
-    const root = bases.get(first) ?? first;
-    if (op.op.kernel.kind === 'view') bases.set(op.outputs[0]!, root);
-    if (op.op.inPlace) written.add(root);
-  }
-  return planned.forward.inputs.flatMap((id, i) => (written.has(id) ? [i] : []));
 }
 
 let calls = 0;

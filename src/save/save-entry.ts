@@ -86,6 +86,7 @@ export class EntryWriter {
           number: savedNumber(recipe.expr, this.#places, this.#trace.sizes),
         };
       case 'output':
+        return { kind: 'output', index: recipe.index };
       case 'scalar':
       case 'made':
         return recipe;
@@ -149,9 +150,15 @@ export class EntryWriter {
       case 'changeCollection':
         return this.#refuse('it changes a Map or a Set from outside');
       case 'dispose':
+        if (effect.when) return this.#refuse('it disposes of a tensor under a condition');
         return { kind: 'dispose', place: this.#places.of(effect.tensor) };
-      case 'disposeOutput':
-        return { kind: 'disposeOutput', output: effect.output };
+      case 'disposeOutput': {
+        const { output, when } = effect;
+        if (when || output.kind !== 'output' || output.perhaps.length > 0) {
+          return this.#refuse('it disposes of a tensor under a condition');
+        }
+        return { kind: 'disposeOutput', output: output.index };
+      }
     }
   }
 }

@@ -17,8 +17,8 @@ export type Recipe =
   | { readonly kind: 'source'; readonly source: Source }
   /** Computed from what a run finds. */
   | { readonly kind: 'number'; readonly expr: NumberExpr }
-  /** Output number `index` of the subgraph. */
-  | { readonly kind: 'output'; readonly index: number }
+  /** Output number `index` of the subgraph; a tensor from outside, where it is one of these. */
+  | { readonly kind: 'output'; readonly index: number; readonly perhaps: readonly Source[] }
   /** The single element of output number `index`, which nobody else gets. */
   | { readonly kind: 'scalar'; readonly index: number; readonly type: 'number' | 'boolean' }
   /** Object number `index` of those made after the run. */
@@ -153,9 +153,10 @@ export type Effect =
   | { readonly kind: 'retainGrad'; readonly tensor: Recipe }
   /** Of a tensor made inside: its `.grad`. */
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
-  | { readonly kind: 'dispose'; readonly tensor: Source }
+  /** `when`: only where this is true; null: always. */
+  | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }
   /** A result that the program's end has disposed of: somebody still has the handle. */
-  | { readonly kind: 'disposeOutput'; readonly output: number }
+  | { readonly kind: 'disposeOutput'; readonly output: Recipe; readonly when: Recipe | null }
   /** So many random numbers were drawn, as the program has counted. */
   | { readonly kind: 'drawNumbers'; readonly count: Recipe };
 

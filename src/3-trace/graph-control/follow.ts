@@ -1,3 +1,4 @@
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../bytecode/code.ts';
 import type { Pc, Reg } from '../../bytecode/instructions.ts';
 import { liveBefore } from '../../bytecode/liveness.ts';
@@ -16,6 +17,8 @@ export interface Way {
   readonly region: RegionBuilder;
   readonly end: PathEnd;
   readonly state: State;
+  /** Tensors that are given back on it. */
+  readonly disposed: ReadonlySet<Tensor>;
 }
 
 /** `before`: what is known on this way. */
@@ -54,7 +57,8 @@ export function follow(
       const end = start();
       const freeze = freezer(made);
       const value = end.value && freeze(end.value);
-      return { region, end: { ...end, value }, state: stateOf(t, frame, made, freeze) };
+      const disposed = new Set(t.effects.disposed.keys());
+      return { region, end: { ...end, value }, state: stateOf(t, frame, made, freeze), disposed };
     });
   } finally {
     t.frames.length = depth;

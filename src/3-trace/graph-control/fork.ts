@@ -163,8 +163,10 @@ function appendCond(
   leaves: readonly Leaf[],
 ): Tensor[] {
   if (leaves.length === 0 && ways.every(({ region }) => !region.builder.hasEffect())) return [];
-  const outputs = ways.map(({ region }, way) =>
-    t.inRegion(region, () => leaves.map((leaf) => leafTensor(t, leaf, way, truth.device))),
+  const outputs = ways.map(({ region, disposed }, way) =>
+    t.inRegion(region, () =>
+      leaves.map((leaf) => leafTensor(t, leaf, way, truth.device, disposed)),
+    ),
   );
   const regions = ways.map(({ region }) => region);
   for (const [way, region] of regions.entries()) region.captureAll(outputs[way]!);

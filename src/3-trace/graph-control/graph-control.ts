@@ -14,8 +14,8 @@ import type { PathEnd } from './path.ts';
  */
 export type ControlPolicy = 'always' | 'possible' | 'functions';
 
-/** What is known of a loop whose end depends on values of the program. */
-type LoopPlan = 'while' | 'unrolled';
+/** What is known of a loop whose end depends on values of the program. `peeled`: one after its first turn. */
+type LoopPlan = 'while' | 'peeled' | 'unrolled';
 
 /** What earlier attempts to trace the same function have found out about its loops. */
 export class LoopPlans {

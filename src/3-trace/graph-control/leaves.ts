@@ -9,18 +9,31 @@ import { full } from '../../../runtime/ops/create.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import type { SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
 import type { Leaf, Renumbered } from './unify.ts';
 
-/** The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it. */
-export function leafTensor(t: Tracer, leaf: Leaf, way: number, device: Device): Tensor {
+/**
+ * The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it.
+ * `disposed`: tensors that the way has given back.
+ */
+export function leafTensor(
+  t: Tracer,
+  leaf: Leaf,
+  way: number,
+  device: Device,
+  disposed: ReadonlySet<Tensor> = none,
+): Tensor {
   const value = leaf.values[way];
   if (!value) return placeholder(t, leaf, device);
   switch (value.kind) {
     case 'tensor':
+      if (disposed.has((value.actual ?? value.traced)!)) {
+        throw new GraphBreak('control-flow', 'a disposed tensor leaves a branch or loop');
+      }
       return t.perform([t.use(value)], ([x]) => contiguous(x as Tensor));
     case 'scalar':
       return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
@@ -60,6 +73,23 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
 }
 
 /** The variable for a value of the program that stands for a leaf. */
-export function leafVariable(t: Tracer, { kind }: Leaf, tensor: Tensor): Variable {
-  return kind === 'tensor' ? t.result(tensor) : { kind: 'scalar', type: kind, tensor };
+export function leafVariable(t: Tracer, { kind, values }: Leaf, tensor: Tensor): Variable {
+  if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
+  const variable = t.result(tensor);
+  variable.perhaps = outerOf(values);
+  return variable;
 }
+
+/** The tensors from outside among what the ways leave: the result may be the very one. */
+function outerOf(values: Leaf['values']): readonly TensorVariable[] {
+  const found = new Set<TensorVariable>();
+  for (const value of values) {
+    if (value?.kind !== 'tensor') continue;
+    if (value.source) found.add(value);
+    for (const each of value.perhaps) found.add(each);
+  }
+  return found.size === 0 ? nobody : [...found];
+}
+
+const none: ReadonlySet<Tensor> = new Set();
+const nobody: readonly TensorVariable[] = [];

@@ -31,7 +31,9 @@ export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
   const { code } = frame.closure;
   const loop = structureOf(code).loops.get(frame.pc);
   if (!loop || t.control.isActive(frame, loop)) return undefined;
-  return t.control.plans.of(code, loop) === 'while' ? loop : undefined;
+  const plan = t.control.plans.of(code, loop);
+  const isFirst = frame.last === null || !loop.body.has(frame.last);
+  return plan === 'while' || (plan === 'peeled' && !isFirst) ? loop : undefined;
 }
 
 /**
@@ -198,6 +200,8 @@ class Turn {
   ): boolean {
     const { state, end } = this.#way;
     const frame = this.#frame;
+    // A place that a turn leaves as it was is carried as well, once it is.
+    const given = new Set(this.#way.region.given);
     let added = false;
     const carry = (
       place: Place,
@@ -209,10 +213,11 @@ class Turn {
       const fresh = differing(place.name, names, (tell) =>
         unify(this.#t, [first, last], isOld, tell),
       );
+      if (place.isGradient && (fresh.choices > 0 || isFromOutside(first))) this.#peel();
       const known_ = carried.get(place.key);
       this.#turned.set(
         place.key,
-        differing(place.name, names, (tell) => unify(this.#t, [now, last], isOld, tell)),
+        differing(place.name, names, (tell) => unify(this.#t, [now, last], isOld, tell, given)),
       );
       if (known_ && sameLeaves(known_.unified, fresh)) return;
       carried.set(place.key, { place, unified: fresh });
@@ -248,10 +253,17 @@ class Turn {
     return added;
   }
 
+  /** The first turn finds another kind of value than those after it: it is followed by itself. */
+  #peel(): void {
+    const { plans } = this.#t.control;
+    const { code } = this.#frame.closure;
+    if (plans.of(code, this.#loop) === 'while') plans.choose(code, this.#loop, 'peeled');
+  }
+
   /** Appends the op and puts its results into the places. */
   append(): PathEnd {
     const t = this.#t;
-    const { region, end } = this.#way;
+    const { region, end, disposed } = this.#way;
     const head = this.#head;
     const { header } = this.#loop;
     if (!head && end.targets.every((target) => target === header)) {
@@ -260,7 +272,7 @@ class Turn {
     const outputs = t.inRegion(region, () => [
       ...(head ? [] : this.#flags(end)),
       ...[...this.#carried.keys()].flatMap((key) =>
-        this.#turned.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device)),
+        this.#turned.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device, disposed)),
       ),
     ]);
     const test = head ? head.region : new RegionBuilder(t.surroundings);
@@ -312,6 +324,12 @@ class Turn {
     const { tensor } = end.which;
     return [t.runApi(() => eq(tensor, header)), tensor];
   }
+}
+
+/** Giving it back is an effect of its own. */
+function isFromOutside(variable: Variable | null): boolean {
+  if (variable?.kind !== 'tensor') return false;
+  return variable.source !== null || variable.perhaps.length > 0;
 }
 
 /** Operands of the same kinds, dtypes and shapes. */

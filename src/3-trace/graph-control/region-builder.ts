@@ -31,6 +31,7 @@ export class RegionBuilder implements Surroundings {
   readonly #outer: Surroundings;
   /** Captured values of the surrounding program, and the inputs that stand for them. */
   readonly #captured = new Map<ValueId, { readonly outer: Tensor; readonly input: Tensor }>();
+  readonly #outerOfInput = new Map<ValueId, Tensor>();
   /** Inputs that are no captured values. */
   readonly given: Tensor[] = [];
   /** What they were given for, in the surrounding program. */
@@ -40,7 +41,33 @@ export class RegionBuilder implements Surroundings {
   /** `stand`: what is there instead of a tensor of a program that is built again. */
   constructor(outer: Surroundings, stand = (tensor: Tensor): Tensor => tensor) {
     this.#outer = outer;
-    this.builder = new ProgramBuilder((tensor) => this.capture(stand(tensor)), { region: true });
+    this.builder = new ProgramBuilder((tensor) => this.capture(stand(tensor)), {
+      region: true,
+      outside: {
+        noteWrite: (input) => this.#noteWrite(input),
+        forgetWrite: (input) => this.#forgetWrite(input),
+        versionOf: (input) => this.#outerOf(input)?.traced?.version(),
+      },
+    });
+  }
+
+  /** Where the way is left: nothing of it has happened, until the op with the region is appended. */
+  takeBackWrites(): void {
+    this.builder.forgetWrites(this.builder.writeCount);
+  }
+
+  #noteWrite(input: ValueId): void {
+    const outer = this.#outerOf(input);
+    if (outer) this.#outer.builder.noteWrite(this.#outer.builder.valueOf(outer));
+  }
+
+  #forgetWrite(input: ValueId): void {
+    if (this.#outerOf(input)) this.#outer.builder.forgetWrites(1);
+  }
+
+  /** The value of the surrounding program whose memory the input shows. */
+  #outerOf(input: ValueId): Tensor | undefined {
+    return this.#outerOfInput.get(input);
   }
 
   /** An input like `outer` that the control op is given explicitly. */
@@ -60,6 +87,7 @@ export class RegionBuilder implements Surroundings {
     if (known) return known.input;
     const input = this.builder.input(outer).requiresGrad_(outer.requiresGrad);
     this.#captured.set(id, { outer, input });
+    this.#outerOfInput.set(this.builder.valueOf(input), outer);
     return input;
   }
 

@@ -1,27 +1,19 @@
-/** Numbers of a program as arguments of the tensor API: as operands, and as places in a tensor. */
+/** Numbers of a program as arguments of the tensor API. */
 
-import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { deviceGuard } from '../../../runtime/device/current.ts';
 import { formatPosition } from '../../../runtime/errors/position.ts';
-import { cast } from '../../../runtime/ops/cast.ts';
-import { where } from '../../../runtime/ops/comparison.ts';
 import * as inPlace from '../../../runtime/ops/in-place.ts';
-import { indexSelect } from '../../../runtime/ops/indexing.ts';
-import { narrow, reshape, select, squeeze } from '../../../runtime/ops/movement.ts';
 import * as pointwise from '../../../runtime/ops/pointwise.ts';
 import * as pointwiseInPlace from '../../../runtime/ops/pointwise-in-place.ts';
-import { arange } from '../../../runtime/ops/ranges.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ScalarVariable, TensorVariable, Variable } from '../variable.ts';
-import { check } from './fork.ts';
-import { asNumber, scalarOperand } from './scalars.ts';
+import { scalarOperand } from './scalars.ts';
 
 const { prototype } = Tensor;
 
-const methodNamed = (name: string): unknown =>
+/** The method of tensors. */
+export const methodNamed = (name: string): unknown =>
   Object.getOwnPropertyDescriptor(prototype, name)?.value;
 
 /** Functions whose numbers are operands like tensors. */
@@ -54,48 +46,36 @@ export function decidesShape(name: string, { at }: ScalarVariable): GraphBreak {
   );
 }
 
-/**
- * `select(dim, i)` and `narrow(dim, i, length)` at a number of the program: no view, but a copy of these
- * rows. Undefined for other calls. A place that the tensor doesn't have ends the run, and eager execution
- * refuses it.
- */
-export function rowsAt(
+/** Writes that add something times a number: what that is, as their kernels round it. */
+const scaledWrites = new Map<unknown, (parts: readonly Tensor[]) => Tensor>(
+  [
+    { fn: inPlace.add_, part: ([y]: readonly Tensor[]) => y! },
+    { fn: inPlace.addcmul_, part: ([y, z]: readonly Tensor[]) => pointwise.mul(y!, z!) },
+    { fn: inPlace.addcdiv_, part: ([y, z]: readonly Tensor[]) => pointwise.div(y!, z!) },
+  ].flatMap(({ fn, part }) => [
+    [fn, part],
+    [methodNamed(fn.name), part],
+  ]),
+);
+
+/** `x.addcdiv_(y, z, s)` and its like at a number of the program; undefined for other calls. */
+export function scaledWrite(
   t: Tracer,
   fn: unknown,
   receiver: Variable,
   given: readonly Variable[],
 ): TensorVariable | undefined {
-  const isMethod = fn === methodNamed('select') || fn === methodNamed('narrow');
-  if (!isMethod && fn !== select && fn !== narrow) return undefined;
-  const [x, dimension, place, count] = isMethod ? [receiver, ...given] : given;
-  if (x?.kind !== 'tensor' || place?.kind !== 'scalar' || !dimension) return undefined;
-  if (dimension.kind === 'scalar' || count?.kind === 'scalar') return undefined;
-  const tensor = t.use(x);
-  const dim = Number(constantOf(t, dimension));
-  const axis = dim < 0 ? dim + tensor.rank : dim;
-  const size = tensor.shape[axis];
-  if (size === undefined) throw new GraphBreak('throw', `dimension ${dim} of ${tensor.rank}`);
-  // Places are counted by the size that is here: another one is a trace of its own.
-  t.sizes.fixed = true;
-  const isRow = fn === select || fn === methodNamed('select');
-  const length = isRow ? 1 : Number(count && constantOf(t, count));
-  const at = asNumber(t, place);
-  const lowest = isRow ? -size : 0;
-  const run = (body: () => Tensor): Tensor => t.runApi(() => noGrad(body));
-  const { ge, le, eq, trunc, logicalAnd, lt, add } = pointwise;
-  check(
-    t,
-    run(() => logicalAnd(logicalAnd(ge(at, lowest), le(at, size - length)), eq(at, trunc(at)))),
-    true,
+  const part = scaledWrites.get(fn);
+  const operands = receiver.kind === 'tensor' ? [receiver, ...given] : given;
+  const factor = operands[operands.length - 1];
+  const tensors = operands.slice(0, -1);
+  if (!part || factor?.kind !== 'scalar' || tensors.length < 2) return undefined;
+  if (!tensors.every((each): each is TensorVariable => each.kind === 'tensor')) return undefined;
+  const [target, ...parts] = tensors.map((each) => t.use(each));
+  t.control.copied.expectNone(t.builder, target!);
+  const scale = t.use(scalarOperand(t, factor, target));
+  const written = t.perform<Tensor>([target, parts, scale], ([to, from, by]) =>
+    inPlace.add_(to as Tensor, pointwise.mul(part(from as Tensor[]), by as Tensor)),
   );
-  const index = run(() => {
-    const first = reshape(where(lt(at, 0), add(at, size), at), [1]);
-    if (length === 1) return cast(first, 'int32');
-    const offsets = deviceGuard(at.device, () => arange(0, length, 1, { dtype: 'float64' }));
-    return cast(add(offsets, first), 'int32');
-  });
-  const rows = t.runApi(() => indexSelect(tensor, axis, index));
-  const result = t.result(isRow ? t.runApi(() => squeeze(rows, axis)) : rows);
-  t.control.copied.note(t.builder, [tensor, result.traced!]);
-  return result;
+  return t.result(written);
 }

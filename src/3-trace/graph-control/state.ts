@@ -1,5 +1,6 @@
 /** What a way through the code may change, place by place. */
 
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { needsArguments } from '../../bytecode/call-inputs.ts';
 import type { Pc, Reg } from '../../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../../bytecode/liveness.ts';
@@ -14,6 +15,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
+import { partsOf } from './parts.ts';
 import { idOf } from './variable-class.ts';
 
 /** Something that holds a variable and may hold another one later. */
@@ -28,6 +30,8 @@ export interface Place {
   set(t: Tracer, value: Variable): void;
   /** The value where the trace has written none: of something that existed before. */
   outside?(t: Tracer): Variable;
+  /** `.grad` of a tensor from outside. */
+  readonly isGradient?: boolean;
   /** An element, property or entry: it may be missing on some ways. */
   readonly part?: 'element' | 'property' | 'entry';
 }
@@ -92,32 +96,6 @@ export function heldMoreThanOnce(t: Tracer, frame: TraceFrame, pc: Pc): Readonly
   return again;
 }
 
-function partsOf(variable: Variable): readonly (Variable | null)[] {
-  switch (variable.kind) {
-    case 'choice':
-      return variable.options;
-    case 'newArray':
-      return variable.elements;
-    case 'newObject':
-      return [...variable.entries.values()];
-    case 'newCollection':
-      return [...variable.entries.values()].flatMap(({ key, value }) => [key, value]);
-    case 'cell':
-      return [variable.content];
-    case 'closure':
-      return [...variable.cells, variable.thisVariable];
-    case 'bound':
-      return [variable.target, variable.receiver, ...variable.args];
-    case 'iterator':
-      return [variable.over];
-    case 'iteratorRecord':
-      // Nobody else gets hold of the iterator of a direct iteration.
-      return variable.direct ? [] : [variable.iterator, variable.next];
-    default:
-      return [];
-  }
-}
-
 /**
  * Reads every place: the registers of the top frame, the content of the objects in `made`, and what is
  * to be written after the run. Objects made since are copied, so that later changes don't show.
@@ -138,6 +116,7 @@ export function stateOf(
   for (const variable of made) addParts(variable, add);
   addEffects(t.effects, add);
   add(randomPlace, t.random.position);
+  addDisposals(t, add);
   return state;
 }
 
@@ -259,6 +238,7 @@ function addEffects(effects: EffectLog, add: Add): void {
       key: `write ${idOf(object)} ${key}`,
       name: `.${key}`,
       register: null,
+      isGradient: object instanceof Tensor && key === 'grad',
       set: (t, next) => t.effects.write(object, source, key, next),
       outside: (t) => {
         const value_: unknown = Reflect.get(object, key);
@@ -275,7 +255,21 @@ function addEffects(effects: EffectLog, add: Add): void {
     count(`${id} elements`, 'the elements of an array', array.elements?.length ?? 0);
   }
   count('collections', 'the entries of a Map or Set', effects.collectionChanges.length);
-  count('disposed', 'the disposed tensors', effects.disposed.size);
+}
+
+/** Whether a tensor from before has been given back; of what a way has made itself nobody asks. */
+function addDisposals(t: Tracer, add: Add): void {
+  for (const [tensor, { variable, when }] of t.effects.disposed) {
+    if (t.isInRegion && !variable.actual && tensor.traced?.builder === t.builder) continue;
+    const place: Place = {
+      key: `disposed ${idOf(tensor)}`,
+      name: 'a disposed tensor',
+      register: null,
+      set: (_t, next) => t.effects.disposeWhen(variable, next),
+      outside: () => known(false),
+    };
+    add(place, when ?? known(true));
+  }
 }
 
 /** Copies of objects that were made since; others stand for themselves. */

@@ -16,6 +16,7 @@ import {
   uninitializedVariable,
   type Variable,
 } from '../variable.ts';
+import { partsOf } from './parts.ts';
 import { classOf, idOf } from './variable-class.ts';
 
 /** The number of an option, from the number that it has among those of another choice. */
@@ -42,6 +43,8 @@ export interface Leaf {
 /** A structure with its leaves taken out; `build` puts the joined ones in. */
 export interface Unified {
   readonly leaves: readonly Leaf[];
+  /** How many choices there are in it. */
+  readonly choices: number;
   build(joined: readonly Variable[]): Variable;
 }
 
@@ -59,10 +62,12 @@ export function unify(
   ways: Values,
   isOld: (variable: Variable) => boolean,
   tell: (how: string) => string,
+  given: ReadonlySet<Tensor> = none,
 ): Unified {
-  const unifier = new Unifier(t, isOld);
+  const unifier = new Unifier(t, isOld, given);
   const build = unifier.add(ways, tell);
-  return { leaves: unifier.leaves, build: (joined) => build(joined, new Map()) };
+  const { leaves, choices } = unifier;
+  return { leaves, choices, build: (joined) => build(joined, new Map()) };
 }
 
 /** `made`: what this building has made so far, by the structures it is made of. */
@@ -74,8 +79,10 @@ export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) =>
  */
 export class Unifier {
   readonly leaves: Leaf[] = [];
+  choices = 0;
   readonly #t: Tracer;
   readonly #isOld: (variable: Variable) => boolean;
+  readonly #given: ReadonlySet<Tensor>;
   /** Structures by what each way gives for them. */
   readonly #builds = new Map<string, Build>();
   /** What the other ways give for a structure that one of them made. */
@@ -85,9 +92,15 @@ export class Unifier {
 
   #tell: (how: string) => string = (how) => how;
 
-  constructor(t: Tracer, isOld: (variable: Variable) => boolean) {
+  /** `given`: values that are leaves even where all ways leave the same one. */
+  constructor(
+    t: Tracer,
+    isOld: (variable: Variable) => boolean,
+    given: ReadonlySet<Tensor> = none,
+  ) {
     this.#t = t;
     this.#isOld = isOld;
+    this.#given = given;
   }
 
   /** `tell`: how to say what a choice is between. */
@@ -103,7 +116,9 @@ export class Unifier {
     if (!first) return () => known(undefined);
     // What two ways have in common they both found, unless only one of them counts.
     const shared = present.length === ways.length || !this.#isMadeOnWay(first);
-    if (shared && present.every((way) => isSame(t, way, first))) return () => first;
+    if (shared && present.every((way) => isSame(t, way, first)) && !this.#isGiven(first)) {
+      return () => first;
+    }
     const classes = new Set(present.flatMap((way) => optionsOf(way).map(this.#classOf)));
     if (classes.size > 1 || present.some((way) => way.kind === 'choice')) {
       return this.#addChoice(ways, [...classes]);
@@ -112,6 +127,17 @@ export class Unifier {
     if (!kind) return this.#addStructure(ways, first);
     const index = this.leaves.push({ kind, values: ways as Leaf['values'] }) - 1;
     return (joined) => joined[index]!;
+  }
+
+  /** Some value in it is one of those that are given. */
+  #isGiven(variable: Variable, above: ReadonlySet<Variable> = new Set()): boolean {
+    if (this.#given.size === 0 || above.has(variable)) return false;
+    if (variable.kind === 'tensor')
+      return variable.traced !== null && this.#given.has(variable.traced);
+    if (variable.kind === 'scalar') return this.#given.has(variable.tensor);
+    const within = new Set([...above, variable]);
+    const parts = variable.kind === 'choice' ? [variable.selector.which] : [];
+    return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
   }
 
   /** What a way computed or made belongs to it, and must be handed out. */
@@ -140,6 +166,7 @@ export class Unifier {
     const how = describeWays(this.#t, ways);
     const from = this.#tell(how);
     if (this.#t.control.policy !== 'always') throw new Mismatch(how);
+    this.choices++;
     const numbers = ways.map((way) => {
       if (!way) return null;
       const numbers = optionsOf(way).map((option) => classes.indexOf(this.#classOf(option)));
@@ -286,6 +313,8 @@ export class Unifier {
     }
   }
 }
+
+const none: ReadonlySet<Tensor> = new Set();
 
 function optionsOf(variable: Variable): readonly Variable[] {
   return variable.kind === 'choice' ? variable.options : [variable];

@@ -1,0 +1,41 @@
+import type { Program, ProgramOp, ValueId } from './program.ts';
+
+/** What says which operands a program inside an op writes. */
+type OpWithRegions = Pick<ProgramOp, 'op' | 'regions'>;
+
+const none: readonly number[] = [];
+
+/** Numbers of the operands whose memory running the op changes: of a write in place, or of one inside. */
+export function writtenOperands({ op, regions }: OpWithRegions): readonly number[] {
+  if (op.inPlace) return targetOnly;
+  if (!regions || op.kernel.kind !== 'control') return none;
+  const { form } = op.kernel;
+  if (form !== 'cond' && form !== 'while') return none;
+  // The condition is operand 0 of `cond`, and no region's.
+  const first = form === 'cond' ? 1 : 0;
+  const written = new Set(regions.flatMap(({ program }) => writtenInputs(program)));
+  return [...written].map((index) => index + first).sort((a, b) => a - b);
+}
+
+const targetOnly: readonly number[] = [0];
+
+type OpList = Pick<Program, 'inputs' | 'ops'>;
+
+const known = new WeakMap<OpList, readonly number[]>();
+
+/** Numbers of the inputs whose memory the program writes, through views too. */
+export function writtenInputs(program: OpList): readonly number[] {
+  const existing = known.get(program);
+  if (existing) return existing;
+  const roots = new Map<ValueId, ValueId>();
+  const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
+  const written = new Set<ValueId>();
+  for (const op of program.ops) {
+    const [first] = op.inputs;
+    if (op.op.kernel.kind === 'view') roots.set(op.outputs[0]!, rootOf(first!));
+    for (const index of writtenOperands(op)) written.add(rootOf(op.inputs[index]!));
+  }
+  const numbers = program.inputs.flatMap((id, i) => (written.has(id) ? [i] : []));
+  known.set(program, numbers);
+  return numbers;
+}

@@ -1,0 +1,28 @@
+import type { Variable } from '../variable.ts';
+
+/** The variables that a variable holds. */
+export function partsOf(variable: Variable): readonly (Variable | null)[] {
+  switch (variable.kind) {
+    case 'choice':
+      return variable.options;
+    case 'newArray':
+      return variable.elements;
+    case 'newObject':
+      return [...variable.entries.values()];
+    case 'newCollection':
+      return [...variable.entries.values()].flatMap(({ key, value }) => [key, value]);
+    case 'cell':
+      return [variable.content];
+    case 'closure':
+      return [...variable.cells, variable.thisVariable];
+    case 'bound':
+      return [variable.target, variable.receiver, ...variable.args];
+    case 'iterator':
+      return [variable.over];
+    case 'iteratorRecord':
+      // Nobody else gets hold of the iterator of a direct iteration.
+      return variable.direct ? [] : [variable.iterator, variable.next];
+    default:
+      return [];
+  }
+}

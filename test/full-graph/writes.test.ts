@@ -1,0 +1,141 @@
+/** Writes in place to tensors from outside, in branches and loops: as often as eagerly, seen by whom eagerly. */
+
+import { describe, it } from 'vitest';
+import { nn, noGrad, type Tensor, tensor } from '../../src/index.ts';
+import { sameAsEager } from './suite.ts';
+
+const x = (...values: number[]) => tensor(values);
+const both = [() => [x(0, 0), x(1, 2)], () => [x(5, 5), x(-1, -2)]];
+
+describe('writes in a branch', () => {
+  it('happen on their way only', () => {
+    sameAsEager((buffer: Tensor, y: Tensor) => {
+      if (y.sum().itemSync() > 0) buffer.add_(y);
+      return y.mul(2);
+    }, both);
+  });
+
+  it('are seen behind the branch, and by views', () => {
+    sameAsEager((buffer: Tensor, y: Tensor) => {
+      const first = buffer.select(0, 0);
+      if (y.sum().itemSync() > 0) buffer.copy_(y);
+      else first.fill_(7);
+      return [buffer.mul(2), first.add(1)];
+    }, both);
+  });
+
+  it('through a view made outside are seen in the branch', () => {
+    sameAsEager((buffer: Tensor, y: Tensor) => {
+      const first = buffer.select(0, 0);
+      let seen = y;
+      if (y.sum().itemSync() > 0) {
+        first.add_(3);
+        seen = buffer.mul(10);
+        buffer.zero_();
+        seen = seen.add(first);
+      }
+      return seen;
+    }, both);
+  });
+
+  it('on both ways, in branches inside one another', () => {
+    sameAsEager(
+      (buffer: Tensor, y: Tensor) => {
+        const s = y.sum().itemSync();
+        if (s > 0) {
+          if (s > 2) buffer.mul_(2);
+          else buffer.sub_(1);
+          buffer.add_(y);
+        } else buffer.fill_(-1);
+        return buffer.sum();
+      },
+      [...both, () => [x(1, 1), x(0.5, 0.25)]],
+    );
+  });
+
+  it('of what the branch may have handed through', () => {
+    sameAsEager((buffer: Tensor, y: Tensor) => {
+      let z = buffer;
+      if (y.sum().itemSync() > 0) z = buffer.mul(2);
+      z.add_(100);
+      return [z.mul(1), buffer.mul(1)];
+    }, both);
+  });
+});
+
+describe('writes in a loop', () => {
+  it('happen once a turn', () => {
+    const count = (buffer: Tensor, y: Tensor) => {
+      let turns = 0;
+      while (buffer.sum().itemSync() < 10 && turns < 5) {
+        buffer.add_(y);
+        turns++;
+      }
+      return turns;
+    };
+    sameAsEager(count, [...both, () => [x(20, 0), x(1, 1)], () => [x(9, 0), x(1, 1)]]);
+  });
+
+  it('to a row, and to what is carried', () => {
+    sameAsEager((buffer: Tensor, y: Tensor) => {
+      let state = y;
+      while (state.sum().itemSync() < 20) {
+        buffer.select(0, 1).add_(state.sum());
+        state = state.mul(2).abs();
+        state.add_(1);
+      }
+      return [state, buffer.sum()];
+    }, both);
+  });
+
+  it('to the start of what is carried: it is the same tensor', () => {
+    sameAsEager((buffer: Tensor, y: Tensor) => {
+      let state = buffer;
+      let turns = 0;
+      while (state.sum().itemSync() < 20) {
+        state.add_(y.abs());
+        if (turns > 1) state = state.mul(2);
+        turns++;
+      }
+      return state.mul(1);
+    }, both);
+  });
+
+  it('of a loop in a loop, with break', () => {
+    sameAsEager((buffer: Tensor, y: Tensor) => {
+      outer: while (buffer.sum().itemSync() < 30) {
+        while (y.sum().itemSync() < 4) {
+          y.add_(1);
+          if (buffer.max().itemSync() > 8) break outer;
+        }
+        buffer.add_(y);
+        y.sub_(2);
+      }
+      return buffer.sum();
+    }, both);
+  });
+
+  it('to running statistics of a module', () => {
+    const make = (scale: number) => () => {
+      const norm = new nn.BatchNorm1d(2);
+      const data = tensor(
+        [1, 2, 3, 5].map((each) => each * scale),
+        { shape: [2, 2] },
+      );
+      return [norm, data, Object.values(norm.stateDict())];
+    };
+    sameAsEager(
+      (norm: nn.BatchNorm1d, data: Tensor) =>
+        noGrad(() => {
+          let h = data;
+          let turns = 0;
+          while (h.abs().sum().itemSync() > 0.5 && turns < 3) {
+            h = norm.forward(h).mul(0.5);
+            turns++;
+          }
+          return h;
+        }),
+      [make(1), make(0), make(10)],
+    );
+  });
+});
