@@ -1,12 +1,15 @@
-import { ArgumentError, DataError } from '../runtime/errors/errors.ts';
+import { ArgumentError, DataError, type TostaticError } from '../runtime/errors/errors.ts';
 import { formatPosition, type UserPosition } from '../runtime/errors/position.ts';
 import { events } from '../runtime/memory/events.ts';
+import { FailedCheck } from '../runtime/run-program/control/assert.ts';
+import { holdingLines } from '../runtime/run-program/control/lines.ts';
 import { endLongCaptureSession } from './1-capture/capture.ts';
 import { isTensorFunction } from './3-trace/api.ts';
 import type { Frame } from './bytecode/frame.ts';
 import { logBreak, logFallback, logMiss, logPart } from './explain/log-events.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';
+import { MemoryBefore } from './resume/given-up-run.ts';
 import { finishNatively, stepNatively, stepTo } from './resume/native.ts';
 import type { OwnedTensors } from './resume/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume/resume-point.ts';
@@ -201,28 +204,35 @@ export function isFragment({ entry }: Break | Moved): boolean {
   return ops > 0 && ops < fragmentOps;
 }
 
-/** A text says why the program can't do it; nothing of the user's was written then. */
+/** A text says why the program can't do it; then everything of the user's is as it was before. */
 function runOrFail(
   entry: Entry,
   frames: readonly Frame[],
   owned: OwnedTensors,
 ): EntryOutcome | string {
   const written = entry.writes(frames);
-  const versions = written.length > 0 ? written.map((holder) => holder.version) : none;
+  const holders = written.map((tensor) => tensor.holderFor('a captured function'));
+  const versions = holders.map((holder) => holder.version);
+  const before = entry.subgraph?.checksAfterWrites ? new MemoryBefore(written) : null;
   try {
-    return (
-      entry.run(frames, owned) ??
-      'two inputs of the program are views of one memory, which it writes'
-    );
+    const outcome = entry.subgraph?.checksBesideLines
+      ? holdingLines(() => entry.run(frames, owned), isRefused)
+      : entry.run(frames, owned);
+    return outcome ?? 'two inputs of the program are views of one memory, which it writes';
   } catch (error) {
-    const refused = error instanceof ArgumentError || error instanceof DataError;
+    if (!isRefused(error)) throw error;
+    if (error instanceof FailedCheck) before?.restore();
     // Once a tensor was written in place, running it all again would write twice.
-    if (!refused || !written.every((holder, i) => holder.version === versions[i])) throw error;
+    if (!holders.every((holder, i) => holder.version === versions[i])) throw error;
     return `a check or an op of the program refused its values (${error.message.split('\n')[0]})`;
+  } finally {
+    before?.dispose();
   }
 }
 
-const none: readonly number[] = [];
+function isRefused(error: unknown): error is TostaticError {
+  return error instanceof ArgumentError || error instanceof DataError;
+}
 
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {
   const { closure, pc } = frames[frames.length - 1]!;

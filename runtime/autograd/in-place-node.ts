@@ -68,14 +68,7 @@ function handlesOn(target: Tensor, op: OpRecord): number {
 function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
   const name = userName(op);
   const base = alone ? target : (target.family?.base ?? target);
-  if (base.requiresGrad && base.isLeaf) {
-    throw new AutogradError({
-      what: `${name}: a write in place to a leaf where gradients are recorded`,
-      given: `a ${formatSpec(target)} ${base === target ? 'leaf' : 'view of a leaf'} that requires a gradient`,
-      expected: 'a result, or gradients switched off',
-      remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
-    });
-  }
+  if (base.requiresGrad && base.isLeaf) throw writeToLeaf(name, target, base === target);
   if (!op.vjp) {
     throw new AutogradError({
       what: `${name}: a write in place where gradients are recorded`,
@@ -90,6 +83,16 @@ function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
     given: `a ${formatSpec(target)} tensor whose memory also has detached handles, views made in noGrad, or views of a disposed tensor`,
     expected: 'a tensor and views of it, all made where gradients are recorded',
     remedy: 'write to a clone(), dispose the other handles first, or use the out-of-place form',
+  });
+}
+
+/** `isLeaf`: the target is the leaf itself, and no view of it. */
+export function writeToLeaf(name: string, target: Tensor, isLeaf: boolean): AutogradError {
+  return new AutogradError({
+    what: `${name}: a write in place to a leaf where gradients are recorded`,
+    given: `a ${formatSpec(target)} ${isLeaf ? 'leaf' : 'view of a leaf'} that requires a gradient`,
+    expected: 'a result, or gradients switched off',
+    remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
   });
 }
 

@@ -1,5 +1,6 @@
 /** Which functions of the tensor API are traced, and how they are called with variables. */
 
+import { writeToLeaf } from '../../runtime/autograd/in-place-node.ts';
 import * as advancedIndex from '../../runtime/ops/advanced-index.ts';
 import * as attention from '../../runtime/ops/attention.ts';
 import * as broadcast from '../../runtime/ops/broadcast.ts';
@@ -59,6 +60,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isPlainObject } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
+import { expectLeaf } from './autograd/hooks.ts';
 import { settled } from './choices.ts';
 import { constantOf } from './facts.ts';
 import { rowsAt } from './graph-control/rows-at.ts';
@@ -237,12 +239,28 @@ export function callApi(
     );
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
-    if (error instanceof RecordedWriteInPlace) throw new GraphBreak('in-place', error.op);
+    if (error instanceof RecordedWriteInPlace) {
+      const written = receiver.kind === 'tensor' ? receiver : args[0];
+      throw refusedOfLeaf(t, written, error.op) ?? new GraphBreak('in-place', error.op);
+    }
     if (error instanceof dataDependent.ShapeDependsOnData) {
       throw new GraphBreak('data-read', error.op);
     }
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
   }
+}
+
+/** Eager execution refuses a recorded write to a leaf. */
+function refusedOfLeaf(
+  t: Tracer,
+  variable: Variable | undefined,
+  op: string,
+): GraphBreak | undefined {
+  if (variable?.kind !== 'tensor' || !variable.actual?.requiresGrad) return undefined;
+  if (!variable.actual.isLeaf) return undefined;
+  expectLeaf(t, variable);
+  const error = writeToLeaf(op, variable.actual, true);
+  return new GraphBreak('op-error', error.message, error);
 }
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */

@@ -1,6 +1,5 @@
 import { markSpent } from '../../runtime/autograd/spent-node.ts';
 import { events } from '../../runtime/memory/events.ts';
-import type { Holder } from '../../runtime/memory/holder.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -93,10 +92,10 @@ export class Entry {
     return this.guards.holds(frames) ? this : undefined;
   }
 
-  /** The memory of tensors from outside that a run writes in place. */
-  writes(frames: readonly Frame[]): readonly Holder[] {
+  /** The tensors from outside whose memory a run writes in place. */
+  writes(frames: readonly Frame[]): readonly Tensor[] {
     if (this.#written.length === 0) return nothing;
-    return this.#written.map((read) => (read(frames) as Tensor).holderFor('a captured function'));
+    return this.#written.map((read) => read(frames) as Tensor);
   }
 
   /** Runs the program and notes the peak of its memory, as the allocator counts it. */
@@ -163,7 +162,7 @@ export class Entry {
   }
 }
 
-const nothing: readonly Holder[] = [];
+const nothing: readonly Tensor[] = [];
 
 let calls = 0;
 

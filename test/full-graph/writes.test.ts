@@ -1,7 +1,7 @@
 /** Writes in place to tensors from outside, in branches and loops: as often as eagerly, seen by whom eagerly. */
 
-import { describe, it } from 'vitest';
-import { nn, noGrad, type Tensor, tensor } from '../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import { nn, noGrad, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 const x = (...values: number[]) => tensor(values);
@@ -137,5 +137,45 @@ describe('writes in a loop', () => {
         }),
       [make(1), make(0), make(10)],
     );
+  });
+});
+
+describe('writes that eager execution refuses', () => {
+  const refusal = (f: (w: Tensor, y: Tensor) => Tensor, given: readonly number[]) => {
+    const [w, y] = [x(1, 2).requiresGrad_(), x(...given)];
+    try {
+      return tidy(() => [...f(w, y).dataSync(), ...w.dataSync()]);
+    } catch (error) {
+      const { name, message } = error as Error;
+      return [name, message.split('\n')[0]!.replace(/of \w+:/, 'of an op:'), ...w.dataSync()];
+    } finally {
+      w.dispose();
+      y.dispose();
+    }
+  };
+
+  it.each<[string, (w: Tensor, y: Tensor) => Tensor]>([
+    [
+      'to a leaf where gradients are recorded',
+      (w, y) => {
+        if (y.sum().itemSync() > 0) w.add_(y);
+        return y.mul(2);
+      },
+    ],
+    [
+      'to what a branch has saved for backward',
+      (w, y) => {
+        const h = w.mul(1);
+        let z = h;
+        if (y.sum().itemSync() > 0) z = h.square();
+        noGrad(() => h.mul_(2));
+        z.sum().backward();
+        return y.mul(2);
+      },
+    ],
+  ])('%s', (_, f) => {
+    const graph = toStatic(f, { fullGraph: true });
+    expect(refusal(graph, [1, 2])).toEqual(refusal(f, [1, 2]));
+    expect(refusal(f, [1, 2])[0]).toBe('AutogradError');
   });
 });

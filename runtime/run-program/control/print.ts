@@ -1,8 +1,12 @@
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { bind1 } from '../../ops/bind.ts';
+import { copy } from '../../ops/copy.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import type { Action } from '../action.ts';
 import type { Slot } from '../scope.ts';
+import { type Line, writeLine } from './lines.ts';
 
 type Method = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
@@ -21,7 +25,7 @@ export function compilePrint({ op }: Step, values: ValueTable): Action {
     const meta = values[id]!;
     return meta.device.downloadSync(meta, slots[id]!)[0];
   };
-  return (slots) => {
+  const lineOf = (slots: readonly Slot[], isLate: boolean): Line => {
     const shown: Tensor[] = [];
     const args = parts.map((part) => {
       if ('constant' in part) return part.constant;
@@ -32,12 +36,18 @@ export function compilePrint({ op }: Step, values: ValueTable): Action {
       const { dtype, shape, strides, device } = values[id]!;
       const tensor = new Tensor({ dtype, shape, strides, offset, device }, holder!.retain());
       shown.push(tensor);
-      return tensor;
+      if (!isLate) return tensor;
+      // Until the line is written somebody may write to the tensor.
+      const copied = noGrad(() => bind1(copy, [tensor]));
+      shown.push(copied);
+      return copied;
     });
-    try {
-      console[method](...args);
-    } finally {
-      for (const tensor of shown) tensor.dispose();
-    }
+    return {
+      write: () => console[method](...args),
+      release: () => {
+        for (const tensor of shown) tensor.dispose();
+      },
+    };
   };
+  return (slots) => writeLine((isLate) => lineOf(slots, isLate));
 }
