@@ -11,6 +11,7 @@ import { writtenInputs } from '../runtime/program/writes.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
+import { copyStridedInputs, inputCopies } from './5-optimize/copy-inputs.ts';
 import { dropUnreadCopies, eliminateDeadBackward } from './5-optimize/dead-code.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import { chooseSlices } from './5-optimize/slices/choose-slices.ts';
@@ -41,7 +42,8 @@ export function compileSubgraph(
   memory: MemoryOptions = memoryOptions(),
   donated: readonly number[] = [],
 ): SubgraphStages {
-  const traced = normalize(tracedProgram);
+  const entering = memory.stridedInputs ? tracedProgram : copyStridedInputs(tracedProgram);
+  const traced = normalize(entering);
   verifyProgram(traced);
   const planner = new SubgraphPlanner(memory);
   const owned: Ownership = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
@@ -200,6 +202,7 @@ function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions)
       ...saved.withData,
       ...(memory.noNeedBuffer ? [] : saved.noNeedBuffer),
       ...(memory.unusedInputs ? [] : forward.inputs),
+      ...(memory.inputCopies ? [] : inputCopies(forward)),
       ...(memory.unusedOutputs ? [] : forward.outputs),
       ...(memory.skipSet ? [] : made),
     ]),

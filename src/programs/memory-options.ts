@@ -23,6 +23,10 @@ export interface MemoryOptions {
   readonly skipSet: boolean;
   /** Inputs that backward doesn't read are not held for it. Off: all inputs are. */
   readonly unusedInputs: boolean;
+  /** A contiguous copy of a strided input dies at its last use. Off: it stays until backward has run. */
+  readonly inputCopies: boolean;
+  /** Strided inputs are read as they are. Off: contiguous copies of them, made first. */
+  readonly stridedInputs: boolean;
   /** Outputs that backward doesn't read leave the scope. Off: they stay until backward has run. */
   readonly unusedOutputs: boolean;
   /** Of a value that backward reads only for its shape no data is kept. Off: the data is. */
@@ -39,13 +43,15 @@ const allOn: MemoryOptions = {
   chooseSaved: true,
   skipSet: true,
   unusedInputs: true,
+  inputCopies: true,
+  stridedInputs: true,
   unusedOutputs: true,
   noNeedBuffer: true,
 };
 
 /**
  * Variants of the original system: `planned` has everything; `cleaned` is run_program with all
- * clean-ups, no reuse and the order of the source; `inputsCleaned` and `uncleaned` are the states before its memory was mended.
+ * clean-ups, no reuse, copies of strided inputs and the order of the source; `inputsCleaned` and `uncleaned` are the states before its memory was mended.
  */
 const cleaned = {
   ...allOn,
@@ -55,6 +61,7 @@ const cleaned = {
   arena: false,
   donate: false,
   chooseSaved: false,
+  stridedInputs: false,
 };
 
 export const memoryPresets = {
@@ -66,6 +73,7 @@ export const memoryPresets = {
     noNeedBuffer: false,
     unusedOutputs: false,
     unusedInputs: false,
+    inputCopies: false,
   },
 } as const satisfies Record<string, MemoryOptions>;
 

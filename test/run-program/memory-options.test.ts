@@ -82,6 +82,8 @@ const switches = [
   'reuse',
   'skipSet',
   'unusedInputs',
+  'inputCopies',
+  'stridedInputs',
   'unusedOutputs',
   'noNeedBuffer',
 ] as const;
@@ -126,6 +128,45 @@ describe('run-program/memory-options', () => {
     expect(kept).toEqual(kept.toSorted((a, b) => b - a));
     expect(kept[0]).toBeGreaterThan(kept[2]!);
     expect(Object.keys(memoryPresets)).toHaveLength(4);
+  });
+
+  it('a copy of a strided input dies at its last use, or stays until backward', () => {
+    const bytes = 64 * 32 * 4;
+    const keptBy = (choice: MemoryChoice) => {
+      seed(4);
+      using whole = randn([32, 64]);
+      using w = randn([64, 32]).requiresGrad_();
+      using x = whole.t();
+      const f = toStatic((t: Tensor, w: Tensor) => t.mul(2).exp().mul(w), { memory: choice });
+      const start = memory.stats('cpu').allocated;
+      const y = f(x, w);
+      const kept = memory.stats('cpu').allocated - start;
+      const { savedBytes, outputBytes } = f.programs()[0]!.stages!.planned.forward.predicted;
+      expect(kept).toBe(savedBytes + outputBytes);
+      const values = [...y.dataSync()];
+      using total = y.sum();
+      total.backward();
+      const gradient = [...w.grad!.dataSync()];
+      w.grad!.dispose();
+      y.dispose();
+      total.dispose();
+      expect(memory.stats('cpu').allocated).toBe(start);
+      return { kept, values, gradient };
+    };
+    const [usual, copied, keptCopy] = [
+      keptBy('planned'),
+      keptBy({ stridedInputs: false }),
+      keptBy({ stridedInputs: false, inputCopies: false }),
+    ];
+    // The result, and the factor of w.
+    expect([usual.kept, copied.kept, keptCopy.kept]).toEqual([2 * bytes, 2 * bytes, 3 * bytes]);
+    expect([copied, keptCopy].map(({ values, gradient }) => [values, gradient])).toEqual(
+      Array(2).fill([usual.values, usual.gradient]),
+    );
+    const presets = (['uncleaned', 'inputsCleaned', 'cleaned'] as const).map(
+      (preset) => keptBy(preset).kept,
+    );
+    expect(presets).toEqual([3, 2, 2].map((tensors) => tensors * bytes));
   });
 
   it('an output that is not cleaned up lives until backward, however early the caller drops it', () => {

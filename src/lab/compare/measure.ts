@@ -46,6 +46,8 @@ export interface WayResult {
   readonly firstStep: number;
   readonly step: number;
   readonly graphs: number;
+  /** Runs of subgraphs in one step: a graph in a loop, or of a function called often, runs several times. */
+  readonly graphRuns: number;
   readonly breaks: number;
   readonly translations: number;
   /** Kernels of all calls so far that ran in subgraphs, and those that the captured function ran beside them. */
@@ -98,7 +100,9 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
   for (let i = 0; i < steps; i++) fastest = Math.min(fastest, timed(run));
   counter.reset();
   const held = counter.allocated;
+  const runsBefore = runsOf(captured);
   run();
+  const graphRuns = runsOf(captured) - runsBefore;
   const { peakAllocated, peakReserved, allocations, frees } = counter.snapshot();
   const { timeline } = recordTimeline(device, run, phases);
   const free = freeAtPeak(device, peakAllocated, run);
@@ -125,6 +129,7 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
     firstStep,
     step: fastest,
     graphs: stats?.graphs ?? 0,
+    graphRuns,
     breaks: stats?.breaks.length ?? 0,
     translations: stats?.translations ?? 0,
     staticKernels: stats?.kernels.static ?? 0,
@@ -139,6 +144,10 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
   for (const tensor of batch) tensor.dispose();
   workload.dispose();
   return { ...result, leaked: counter.allocated - atFirst };
+}
+
+function runsOf(captured: Prepared['captured']): number {
+  return captured?.parts.reduce((sum, { record }) => sum + record.runs, 0) ?? 0;
 }
 
 function timed(body: () => void): number {
