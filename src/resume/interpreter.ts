@@ -6,12 +6,12 @@ import { type Cell, type Closure, type Frame, newClosure, type Scope } from '../
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { activate, functionOf } from './function-of.ts';
 import { generatorAt } from './generator-frame.ts';
-import { type Performed, perform } from './interpret.ts';
+import { type Performed, perform } from './handlers.ts';
 import { machineFor } from './machine.ts';
 import { catchIn, unwindTo } from './unwind.ts';
 
 export { activate, closureOf } from './function-of.ts';
-export { innerClosure } from './interpret.ts';
+export { innerClosure } from './inner-closure.ts';
 export { arrayIteratorAt, IteratorRecord } from './iterator-record.ts';
 
 export type StepResult =

@@ -11,7 +11,8 @@ import {
   type MachineFor,
 } from './function-of.ts';
 import { functionText, runsWithoutFrame } from './function-text.ts';
-import { innerClosure, interpret } from './interpret.ts';
+import { innerClosure } from './inner-closure.ts';
+import { interpreterOf } from './interpret.ts';
 import { intrinsics } from './intrinsics.ts';
 import { abandonIterators, keyIterator } from './iterator-record.ts';
 import { type MachineShape, machineText } from './machine-text.ts';
@@ -61,7 +62,7 @@ function makeMachine(
 ): Machine {
   const interprets = executor === 'interpreter' || !canGenerate();
   if (suspendEverywhere) return stopsEverywhere(code, machineFor, interprets ? undefined : compile);
-  return interprets ? (frame) => interpret(frame, machineFor) : generated(code, machineFor);
+  return interprets ? interpreterOf(code, machineFor) : generated(code, machineFor);
 }
 
 /** Functions with a body of their own, for codes that never put a frame down. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/bytecode/frame.ts';
 import { drive, resumeWith } from '../../src/resume/async-frame.ts';
-import { interpret } from '../../src/resume/interpret.ts';
+import { interpreterOf } from '../../src/resume/interpret.ts';
 import { step } from '../../src/resume/interpreter.ts';
 import { executeFrame, machineFor } from '../../src/resume/machine.ts';
 import { catchIn } from '../../src/resume/unwind.ts';
@@ -154,7 +154,8 @@ describe('async functions', () => {
       const run = (frame: Frame) => (isAsync ? drive(frame, executeFrame) : executeFrame(frame));
       expect(await bytecodeTurns(example, run), 'machine').toBe(expected);
       if (!isAsync) return;
-      const interpreted = (frame: Frame) => drive(frame, (each) => interpret(each, machineFor));
+      const interpreted = (frame: Frame) =>
+        drive(frame, (each) => interpreterOf(each.closure.code, machineFor)(each));
       expect(await bytecodeTurns(example, interpreted), 'interpreter').toBe(expected);
       const results = (outcome: string): string => outcome.replaceAll(/^'turn \d+'\n?/gm, '');
       for (let steps = 1; ; steps++) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/bytecode/frame.ts';
-import { interpret } from '../../src/resume/interpret.ts';
+import { interpreterOf } from '../../src/resume/interpret.ts';
 import { run, step } from '../../src/resume/interpreter.ts';
 import { compile, executeFrame } from '../../src/resume/machine.ts';
 import { controlFlow } from './examples/control-flow.ts';
@@ -38,7 +38,7 @@ for (const [group, examples] of Object.entries(groups)) {
         expect(bytecodeOutcome(example, executeFrame), 'machine').toBe(expected);
         expect(bytecodeOutcome(example, inSwitch), 'switch').toBe(expected);
         expect(
-          bytecodeOutcome(example, (frame) => interpret(frame, () => run)),
+          bytecodeOutcome(example, (frame) => interpreterOf(frame.closure.code, () => run)(frame)),
           'interpreter alone',
         ).toBe(expected);
         for (let steps = 1; ; steps++) {

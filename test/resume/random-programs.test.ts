@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/bytecode/frame.ts';
 import { drive } from '../../src/resume/async-frame.ts';
-import { interpret } from '../../src/resume/interpret.ts';
+import { interpreterOf } from '../../src/resume/interpret.ts';
 import { run, step } from '../../src/resume/interpreter.ts';
 import { executeFrame, machineFor } from '../../src/resume/machine.ts';
 import { bytecodeTurns, nativeTurns } from './async-world.ts';
@@ -141,7 +141,8 @@ describe('random programs', () => {
       const example = { name: 'random', fn, env: asyncEnv, calls };
       const expected = await nativeTurns(example);
       expect(await bytecodeTurns(example, (frame) => drive(frame, executeFrame))).toBe(expected);
-      const interpreted = (frame: Frame) => drive(frame, (each) => interpret(each, machineFor));
+      const interpreted = (frame: Frame) =>
+        drive(frame, (each) => interpreterOf(each.closure.code, machineFor)(each));
       expect(await bytecodeTurns(example, interpreted)).toBe(expected);
     });
     await fc.assert(property, { numRuns: 60 });
