@@ -226,6 +226,55 @@ describe('the prediction of a program', () => {
   });
 });
 
+describe('the peak of a loop as a person writes it', () => {
+  const whiles: Fn = (x, w, turns) => {
+    let h = x;
+    let i = turns.itemSync();
+    while (i > 0) {
+      h = h.mul(w).tanh();
+      i--;
+    }
+    return h.sum();
+  };
+  const rows = (all: Tensor, w: Tensor): Tensor => {
+    let h = w;
+    for (const row of all) h = h.mul(row).tanh();
+    return h.sum();
+  };
+  const peakOfRows = (count: number, grad: boolean, device: DeviceName): number =>
+    deviceGuard(device, () => {
+      const [all, w] = [data([count, n]), data([n], { salt: 1 })];
+      if (grad) w.requiresGrad_();
+      const graph = toStatic(rows, { fullGraph: true });
+      graph(all, w).dispose();
+      const { result, peak } = measure(() => graph(all, w), device);
+      for (const each of [result, all, w]) each.dispose();
+      return peak;
+    });
+  const peakOfWhile = (turns: number, grad: boolean, device: DeviceName): number => {
+    const graph = toStatic(whiles, { fullGraph: true });
+    return follow(graph, loop(turns), device, grad).forward.peakBytes;
+  };
+
+  it.each(devices)(
+    'is the same for any number of turns where nothing is saved, on %s',
+    (device) => {
+      for (const peakOf of [peakOfWhile, peakOfRows]) {
+        const peaks = [3, 4, 12, 48].map((turns) => peakOf(turns, false, device));
+        expect(peaks).toEqual(peaks.map(() => peaks[0]));
+      }
+    },
+  );
+
+  it.each(devices)('and else grows by what backward reads of a turn, on %s', (device) => {
+    for (const peakOf of [peakOfWhile, peakOfRows]) {
+      const peaks = [3, 4, 12, 48].map((turns) => peakOf(turns, true, device));
+      const grown = peaks.map((peak) => (peak - peaks[0]!) / bytesOf(n));
+      expect(grown).toEqual([0, 1, 9, 45]);
+    }
+  });
+});
+
 describe('what dies at a control op', () => {
   it('is freed at its last use inside', () => {
     const fn: Fn = (x, w, turns) => {

@@ -1,28 +1,11 @@
 /** An exception in the middle of a run leaves bytes and scopes as they were. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { AutogradError, OutOfMemoryError, type Tensor, toStatic } from '../../src/index.ts';
+import { failAt } from './fail-at.ts';
 import { bytesNow, data } from './memory-counter.ts';
 
 const n = 64;
-
-/** The allocation number `nth` from now on fails, once. */
-function failAt(nth: number): void {
-  const alloc = cpu.allocator.alloc.bind(cpu.allocator);
-  let count = 0;
-  vi.spyOn(cpu.allocator, 'alloc').mockImplementation((bytes) => {
-    if (count++ === nth) {
-      throw new OutOfMemoryError({
-        what: 'alloc: no memory',
-        given: `${bytes} bytes`,
-        expected: 'less',
-        remedy: 'none: this is a test',
-      });
-    }
-    return alloc(bytes);
-  });
-}
 
 afterEach(() => {
   vi.restoreAllMocks();

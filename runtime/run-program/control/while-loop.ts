@@ -75,9 +75,9 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
     else body.giveBack(scope);
   };
   return (slots, scalars) => {
-    const carried = results.map((_, i) => takeFrom(slots[op.inputs[i]!]!, moves[i]!));
     const record = new Tape(device);
     slots[tape]!.put(record, 0);
+    const carried = results.map((_, i) => takeFrom(slots[op.inputs[i]!]!, moves[i]!));
     const place = decided.current?.note(0) ?? -1;
     let turns = 0;
     try {
