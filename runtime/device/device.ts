@@ -30,6 +30,8 @@ export interface Device {
   readonly allocator: Allocator;
   /** Its kernels sum in the order of `ops/blocks.ts`: a sum that is done in steps has the same bits. */
   readonly sumsInBlocks: boolean;
+  /** Its kernels may write over the operands that op records name for it. */
+  readonly overwritesOperands: boolean;
   /** Bytes of one element in this device's memory (a GPU may store bool as float32). */
   elementBytes(dtype: DType): number;
   /**

@@ -87,6 +87,12 @@ export interface OpRecord {
   readonly layout: 'any' | 'contiguous';
   /** Writes its result over operand 0. */
   readonly inPlace: boolean;
+  /**
+   * Operands, by name, whose memory the result may take when they die with the op: before a kernel writes
+   * an element, it has read all that it reads of the elements that share a sum with it. Only on devices
+   * whose kernels keep that.
+   */
+  readonly overwrites?: readonly string[];
   /** One gradient per differentiable operand (always of output 0). */
   readonly vjp: Readonly<Record<string, Gradient>> | undefined;
   /** Constant in pieces: without `vjp` because its gradient is 0 wherever there is one. */
@@ -108,6 +114,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly kernel: Kernel;
   readonly layout?: 'any' | 'contiguous';
   readonly inPlace?: boolean;
+  readonly overwrites?: readonly (keyof O & string)[];
   readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | OutputName> };
   readonly flat?: boolean;
   readonly mayRefuse?: boolean;
@@ -140,6 +147,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     kernel,
     layout: definition.layout ?? (kernel.kind === 'pointwise' ? 'any' : 'contiguous'),
     inPlace: definition.inPlace ?? false,
+    overwrites: definition.overwrites ?? [],
     vjp: definition.vjp as OpRecord['vjp'],
     flat: definition.flat ?? false,
     mayRefuse: definition.mayRefuse ?? false,
@@ -168,4 +176,15 @@ export function expectTensor(op: OpRecord, operand: Tensor): void {
 /** How the kernel uses input number `index`. */
 export function operandUse(op: OpRecord, index: number): OperandUse {
   return op.operands[Math.min(index, op.operands.length - 1)]!.use;
+}
+
+/** Whether the result may take the memory of input number `index`, if that dies with the op. */
+export function mayOverwrite(
+  { kernel, operands, overwrites = [] }: OpRecord,
+  index: number,
+  device: { readonly overwritesOperands: boolean },
+): boolean {
+  if (kernel.kind === 'pointwise') return true;
+  const name = operands[index]?.name;
+  return device.overwritesOperands && name !== undefined && overwrites.includes(name);
 }

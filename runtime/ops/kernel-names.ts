@@ -141,4 +141,8 @@ export type KernelName =
   /** (logProbs [n,c], target int32 [n]) → [] mean of −logProbs[i, target[i]]. */
   | 'nllLoss'
   /** (dy [], target, logProbs: shape) → [n,c] */
-  | 'nllLossGrad';
+  | 'nllLossGrad'
+  /** (dy [], target) → [] −dy over the number of labels that count. */
+  | 'nllLossShare'
+  /** (share [], target, logProbs) → [n,c]: (one at the label − exp(logProbs)) · share */
+  | 'crossEntropyGrad';

@@ -37,6 +37,7 @@ function alongLast(
     operands: { dy: 'data', out: 'data' },
     infer: inferSame,
     kernel: { kind: 'named', name: `${name}Grad` },
+    overwrites: ['dy', 'out'],
     vjp: {
       dy: saving({ out: 'value' }, ({ out }, g) => second.dy(out, g)),
       out: saving({ dy: 'value', out: 'value' }, ({ dy, out }, g) => second.out(dy, out, g)),
@@ -50,6 +51,7 @@ function alongLast(
       return inferSame(inputs);
     },
     kernel: { kind: 'named', name },
+    overwrites: ['x'],
     vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(gradOp, [dy, out])) },
   });
 }
@@ -122,6 +124,26 @@ const nllLossOp = defineOp({
       bind1(nllLossGradOp, [dy, target, logProbs as Tensor]),
     ),
   },
+});
+
+/** The gradient of one log-probability that counts: −dy over their number. Written by the compiler only. */
+defineOp({
+  name: 'nllLossShare',
+  operands: { dy: 'data', target: 'data' },
+  infer: ([dy]) => ({ dtype: dy!.dtype, shape: [] }),
+  kernel: { kind: 'named', name: 'nllLossShare' },
+});
+
+/**
+ * logSoftmaxGrad of nllLossGrad, row by row, without the mostly empty tensor between them. Written by the
+ * compiler only.
+ */
+defineOp({
+  name: 'crossEntropyGrad',
+  operands: { share: 'data', target: 'data', out: 'data' },
+  infer: ([, , out]) => ({ dtype: out!.dtype, shape: out!.shape }),
+  kernel: { kind: 'named', name: 'crossEntropyGrad' },
+  overwrites: ['out'],
 });
 
 /** Mean of −logProbs[i, target[i]] over the labels that are not −100; [n, classes] and int32 [n]. */

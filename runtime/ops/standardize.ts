@@ -49,6 +49,7 @@ const gradOp: OpRecord = defineOp({
   operands: { dy: 'data', x: 'data', stats: 'data' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
+  overwrites: ['dy', 'x'],
 });
 
 const affineGradOp: OpRecord = defineOp({
@@ -56,6 +57,7 @@ const affineGradOp: OpRecord = defineOp({
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
+  overwrites: ['dy', 'x'],
 });
 
 const weightGradOp: OpRecord = defineOp({

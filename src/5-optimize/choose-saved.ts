@@ -1,5 +1,7 @@
 import type { JointProgram, Program } from '../../runtime/program/program.ts';
 import { eliminateDeadCode } from './dead-code.ts';
+import { joinedGradients } from './joined-gradients.ts';
+import { labelGradient } from './label-gradient.ts';
 import { pooledRelu } from './pooled-relu.ts';
 import { redoLate } from './redo-late.ts';
 import { shareCopies } from './share-copies.ts';
@@ -10,7 +12,7 @@ import { shareCopies } from './share-copies.ts';
  */
 export function chooseSaved(joint: JointProgram): JointProgram {
   const { forwardOps: firstLate } = joint;
-  const shared = shareCopies(pooledRelu(joint.program));
+  const shared = shareCopies(simplerGradients(joint.program, firstLate));
   const program = redoLate(shared, { firstLate, inputsStay: false });
   const late = eliminateDeadCode(program.ops.slice(firstLate), program.outputs);
   return { ...joint, program: { ...program, ops: [...program.ops.slice(0, firstLate), ...late] } };
@@ -19,7 +21,12 @@ export function chooseSaved(joint: JointProgram): JointProgram {
 /** The same for a program that has its backward in it: what runs after the last recorded op. */
 export function chooseSavedInStep(program: Program): Program {
   const firstLate = program.ops.findLastIndex((op) => op.recordsGrad) + 1;
-  const shared = shareCopies(pooledRelu(program));
+  const shared = shareCopies(simplerGradients(program, firstLate));
   const redone = redoLate(shared, { firstLate, inputsStay: true });
   return { ...redone, ops: eliminateDeadCode(redone.ops, redone.outputs) };
+}
+
+/** The same gradients from smaller tensors. Ops before the first late one stay as they are. */
+function simplerGradients(program: Program, firstLate: number): Program {
+  return joinedGradients(labelGradient(pooledRelu(program)), firstLate);
 }

@@ -1,4 +1,5 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
+import { mayOverwrite } from '../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sameShape } from '../../runtime/tensor/shape.ts';
@@ -24,8 +25,8 @@ export function allocateOutputs(
 }
 
 /**
- * A dying operand whose memory the output may take: only the program holds it, an element-by-element
- * kernel reads each element before it writes it, and the sizes are equal.
+ * A dying operand whose memory the output may take: only the program holds it, the kernel reads each
+ * element before it writes it, and the sizes are equal.
  */
 function reusable(
   program: Program,
@@ -34,11 +35,10 @@ function reusable(
   dying: readonly ValueId[],
   count: StorageCount,
 ): ValueId | null {
-  if (op.kernel.kind !== 'pointwise') return null;
   const { shape, dtype, device } = program.values[output]!;
   const bytes = bytesOf(program.values, output);
-  const candidate = inputs.find((id) => {
-    if (!dying.includes(id)) return false;
+  const candidate = inputs.find((id, i) => {
+    if (!dying.includes(id) || !mayOverwrite(op, i, device)) return false;
     const meta = program.values[id]!;
     const storage = count.of(id);
     invariant(storage !== undefined, `%${id} is read but not in the scope`);

@@ -332,6 +332,8 @@ const elsewhere = [
   'addMatmul_',
   'addSum_',
   'addConv2dWeightGrad_',
+  'nllLossShare',
+  'crossEntropyGrad',
   'addStandardizeWeightGrad_',
 ];
 

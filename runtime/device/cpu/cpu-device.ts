@@ -33,6 +33,7 @@ class CpuDevice implements Device {
   readonly kind = 'cpu';
   readonly allocator = new BestFitAllocator('cpu', heap);
   readonly sumsInBlocks = hasSimd;
+  readonly overwritesOperands = true;
 
   elementBytes(dtype: DType): number {
     return dtypes[dtype].bytes;

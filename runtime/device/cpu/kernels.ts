@@ -27,7 +27,7 @@ import {
   scatterAdd,
   scatterReduce,
 } from './scalar/indexing.ts';
-import { nllLoss, nllLossGrad } from './scalar/loss.ts';
+import { nllLoss, nllLossGrad, nllLossShare } from './scalar/loss.ts';
 import { sort } from './scalar/order.ts';
 import { polygamma } from './scalar/polygamma.ts';
 import { argmax, argmin } from './scalar/reduce.ts';
@@ -43,7 +43,7 @@ import {
 } from './scalar/scan.ts';
 import { nuclearNorm } from './scalar/singular-values.ts';
 import { cholesky, solveTriangular } from './scalar/triangular.ts';
-import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
+import { crossEntropyGrad, logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 import {
   addStandardizeWeightGrad,
   standardize,
@@ -121,4 +121,6 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   softmaxGrad,
   nllLoss,
   nllLossGrad,
+  nllLossShare,
+  crossEntropyGrad,
 };

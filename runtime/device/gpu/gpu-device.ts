@@ -38,6 +38,7 @@ export class GpuDevice implements Device {
   readonly name = 'gpu';
   readonly kind = 'gpu';
   readonly sumsInBlocks = false;
+  readonly overwritesOperands = false;
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
   readonly #core: GpuCore;

@@ -25,6 +25,7 @@ export class MetaDevice implements Device {
   readonly allocator: BestFitAllocator;
   /** As the CPU, whose memory it counts. */
   readonly sumsInBlocks = true;
+  readonly overwritesOperands = true;
   #next = chunkBytes;
   #answers: Iterator<number | boolean> | null = null;
 

@@ -263,6 +263,12 @@ const convWeightGrad: Rule = ({ op, inputs, cuts }) => {
   return { kind: 'accumulate', operands: [0, 0, null], into, attrs: () => attrs };
 };
 
+/** Row by row, each with its label; the share of one is known before. */
+const crossEntropyGrad: Rule = ({ cuts: [share, target, out] }) => {
+  if (share !== null || (target ?? 0) !== 0 || (out ?? 0) !== 0) return null;
+  return { kind: 'map', operands: [null, 0, 0], outputs: [0] };
+};
+
 const rules: Readonly<Record<string, Rule>> = {
   reshape: reshaped,
   reshapeLike: reshaped,
@@ -277,6 +283,7 @@ const rules: Readonly<Record<string, Rule>> = {
   softmaxGrad: alongLast,
   logSoftmax: alongLast,
   logSoftmaxGrad: alongLast,
+  crossEntropyGrad,
   matmul: product,
   standardizeAffine: standardized,
   standardizeAffineGrad: standardizedGrad,

@@ -12,11 +12,15 @@ export interface CutAt {
  * The fewest bytes that can be alive while an op runs, over all orders. Which ops have run by then is a
  * set closed under "must come before" with the op's own predecessors in it and its successors not; a
  * storage is alive when its maker is in the set and one of its users isn't. The cheapest such set is a
- * minimum cut (a closure problem, after Picard 1976), over the ops that may be on either side.
+ * minimum cut (a closure problem, after Picard 1976), over the ops that may be on either side. With
+ * `earlier`, over the orders in which those ops have run; null where there is none.
  */
-export function cutAt(graph: MemoryGraph, op: OpIndex): CutAt {
+export function cutAt(graph: MemoryGraph, op: OpIndex, earlier?: undefined): CutAt;
+export function cutAt(graph: MemoryGraph, op: OpIndex, earlier: readonly OpIndex[]): CutAt | null;
+export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] = []): CutAt | null {
   const { bytes, maker, pinned, touchers } = graph;
-  const side = sidesOf(graph, op);
+  const side = sidesOf(graph, op, ran);
+  if (!side) return null;
   const earlier = new Uint8Array(graph.size);
   const network = new FlowNetwork();
   const nodes = new Int32Array(graph.size);
@@ -61,6 +65,18 @@ export function cutAt(graph: MemoryGraph, op: OpIndex): CutAt {
   return { bytes: fixed + flow + growthAtLeast(graph, op, side), earlier };
 }
 
+/**
+ * The fewest bytes that can be alive while the last of some ops runs, whichever that is: a higher bound
+ * than that of each alone, which leaves the others for later.
+ */
+export function cutAtLast(graph: MemoryGraph, ops: readonly OpIndex[]): number {
+  const cuts = ops.flatMap((op) => {
+    const others = ops.filter((other) => other !== op);
+    return cutAt(graph, op, others)?.bytes ?? [];
+  });
+  return Math.min(...cuts);
+}
+
 const open = 0;
 const before = 1;
 const after = 2;
@@ -71,11 +87,15 @@ const nodeOfSide: { readonly [S in Closed]: number } = {
 };
 const unlimited = Number.POSITIVE_INFINITY;
 
-/** Which ops come before or after the given one in every order; itself counts as still to come. */
-function sidesOf(graph: MemoryGraph, op: OpIndex): Uint8Array {
+/**
+ * Which ops come before or after the given one in every order in which `ran` have run; itself counts as
+ * still to come.
+ */
+function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint8Array | null {
   const side = new Uint8Array(graph.size);
+  for (const other of ran) side[other] = before;
   const spread = (way: MemoryGraph['before'], mark: Closed) => {
-    const reached = [op];
+    const reached = mark === before ? [op, ...ran] : [op];
     for (const from of reached) {
       for (const to of way[from]!) {
         if (side[to] === mark) continue;
@@ -85,7 +105,9 @@ function sidesOf(graph: MemoryGraph, op: OpIndex): Uint8Array {
     }
   };
   spread(graph.before, before);
+  if (side[op] === before) return null;
   spread(graph.after, after);
+  if (ran.some((other) => side[other] === after)) return null;
   side[op] = after;
   return side;
 }

@@ -1,5 +1,5 @@
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
-import { operandUse } from '../../../runtime/ops/define-op.ts';
+import { mayOverwrite, operandUse } from '../../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
@@ -217,12 +217,13 @@ class GraphBuilder {
 
   /** As the planner decides, but for what depends on the order. */
   #reusableBy({ op, inputs, outputs }: ProgramOp, pinned: Uint8Array): StorageIndex[] {
-    if (op.kernel.kind !== 'pointwise' || op.inPlace) return [];
+    if (op.inPlace || op.kernel.kind === 'view' || outputs.length !== 1) return [];
     const { values } = this.#program;
     const [output] = outputs;
     const { shape, dtype, device } = values[output!]!;
     const bytes = this.#bytesOf(output!);
-    const storages = inputs.filter((id) => {
+    const storages = inputs.filter((id, i) => {
+      if (!mayOverwrite(op, i, device)) return false;
       const storage = this.#storageOf.get(id)!;
       const meta = values[id]!;
       return (

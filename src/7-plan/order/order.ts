@@ -1,6 +1,7 @@
 import type { Program } from '../../../runtime/program/program.ts';
-import { type CutAt, cutAt } from './cut-at.ts';
+import { type CutAt, cutAt, cutAtLast } from './cut-at.ts';
 import { exactOrder } from './exact-order.ts';
+import { type Families, familiesOf } from './families.ts';
 import { hastened, postponed } from './list-order.ts';
 import {
   isLeaner,
@@ -42,7 +43,7 @@ const hugeOps = 20_000;
  */
 export function orderForMemory(program: Program, options: GraphOptions): OrderedProgram {
   const graph = memoryGraph(program, options);
-  const search = new OrderSearch(graph);
+  const search = new OrderSearch(graph, familiesOf(program));
   search.run();
   const { order, profile, lowerBound } = search;
   const ops = Array.from(order, (index) => program.ops[index]!);
@@ -51,7 +52,7 @@ export function orderForMemory(program: Program, options: GraphOptions): Ordered
 
 /** The bound for the order that the program has, when it is to stay. */
 export function boundOf(program: Program, options: GraphOptions): number {
-  const search = new OrderSearch(memoryGraph(program, options));
+  const search = new OrderSearch(memoryGraph(program, options), familiesOf(program));
   search.probe();
   return search.lowerBound;
 }
@@ -64,13 +65,15 @@ export function roughPeak(program: Program, options: GraphOptions): number {
 class OrderSearch {
   readonly #graph: MemoryGraph;
   readonly #walk: LiveBytes;
+  readonly #families: Families;
   readonly #cuts = new Map<OpIndex, CutAt>();
   order: Order;
   profile: Profile;
   lowerBound = 0;
 
-  constructor(graph: MemoryGraph) {
+  constructor(graph: MemoryGraph, families: Families = []) {
     this.#graph = graph;
+    this.#families = families;
     this.#walk = new LiveBytes(graph);
     this.order = sourceOrder(graph);
     this.profile = profileOf(this.#walk, this.order);
@@ -105,7 +108,14 @@ class OrderSearch {
       during[i] = this.#walk.step(op);
     });
     const positions = Array.from(this.order.keys()).sort((a, b) => during[b]! - during[a]!);
-    for (const position of positions.slice(0, probes)) this.#cut(position);
+    const highest = positions.slice(0, probes);
+    for (const position of highest) this.#cut(position);
+    if (this.#graph.size > hugeOps) return;
+    const families = new Set(highest.map((at) => this.#families[this.order[at]!]));
+    for (const family of families) {
+      if (!family || this.profile.peak <= this.lowerBound) continue;
+      this.lowerBound = Math.max(this.lowerBound, cutAtLast(this.#graph, family));
+    }
   }
 
   /** Moves what may lie elsewhere away from the peak; false when that doesn't help any more. */

@@ -47,9 +47,7 @@ export const nllLossGrad: KernelFactory = ([, target, logProbs], [dx]) => {
     const data = heap.view(dtype);
     const labelsAt = indexOf(labels!, 'int32');
     const to = indexOf(out!, dtype);
-    let count = 0;
-    for (let i = 0; i < n; i++) if (heap.i32[labelsAt + i] !== ignored) count++;
-    const share = round(-data[indexOf(dy!, dtype)]! / count);
+    const share = round(-data[indexOf(dy!, dtype)]! / counted(labelsAt, n));
     data.fill(0, to, to + n * classes);
     for (let i = 0; i < n; i++) {
       const label = heap.i32[labelsAt + i]!;
@@ -57,5 +55,55 @@ export const nllLossGrad: KernelFactory = ([, target, logProbs], [dx]) => {
       checkLabel(label, classes);
       data[to + i * classes + label] = share;
     }
+  };
+};
+
+function counted(labelsAt: number, n: number): number {
+  let count = 0;
+  for (let i = 0; i < n; i++) if (heap.i32[labelsAt + i] !== ignored) count++;
+  return count;
+}
+
+export const nllLossShare: KernelFactory = ([, target], [share]) => {
+  expectContiguous(target!);
+  const [n] = target!.shape as [number];
+  const { dtype } = share!;
+  return ([dy, labels], [out]) => {
+    const data = heap.view(dtype);
+    const count = counted(indexOf(labels!, 'int32'), n);
+    data[indexOf(out!, dtype)] = -data[indexOf(dy!, dtype)]! / count;
+  };
+};
+
+/** Each row with its label; null where it doesn't count. */
+export function eachLabel(
+  labelsAt: number,
+  n: number,
+  classes: number,
+  row: (index: number, label: number | null) => void,
+): void {
+  for (let i = 0; i < n; i++) {
+    const label = heap.i32[labelsAt + i]!;
+    if (label !== ignored) checkLabel(label, classes);
+    row(i, label === ignored ? null : label);
+  }
+}
+
+export const crossEntropyGrad: KernelFactory = ([, target, logProbs], [dx]) => {
+  expectContiguous(target!, logProbs!, dx!);
+  const [n, classes] = logProbs!.shape as [number, number];
+  const { dtype } = dx!;
+  const round = roundingOf(dtype);
+  return ([share, labels, out], [to]) => {
+    const data = heap.view(dtype);
+    const own = data[indexOf(share!, dtype)]!;
+    const [from, into] = [indexOf(out!, dtype), indexOf(to!, dtype)];
+    eachLabel(indexOf(labels!, 'int32'), n, classes, (row, label) => {
+      const sum = label === null ? 0 : own + 0;
+      for (let i = 0, at = row * classes; i < classes; i++, at++) {
+        const part = round(round(Math.exp(data[from + at]!)) * sum);
+        data[into + at] = (i === label ? own : 0) - part;
+      }
+    });
   };
 };

@@ -148,6 +148,17 @@ function logSoftmaxGrad(f: FunctionBuilder): void {
   });
 }
 
+/** −exp(first) · the number at `second`, for one row. */
+function probabilityShare(f: FunctionBuilder): void {
+  const row = new RowWriter(f);
+  row.forEachRow(() => {
+    const sum = f.local('v128', load('v128.load32_splat', get(row.second)));
+    row.pass([row.first], ([out]) =>
+      op('f32x4.sub', f32x4(0), op('f32x4.mul', emitExp(f, out!), get(sum))),
+    );
+  });
+}
+
 function softmaxGrad(f: FunctionBuilder): void {
   const row = new RowWriter(f);
   row.forEachRow(() => {
@@ -159,5 +170,5 @@ function softmaxGrad(f: FunctionBuilder): void {
 }
 
 export const softmaxKernels = lazily(() =>
-  compile({ logSoftmax, softmax, logSoftmaxGrad, softmaxGrad }),
+  compile({ logSoftmax, softmax, logSoftmaxGrad, probabilityShare, softmaxGrad }),
 );

@@ -74,6 +74,8 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   addMatmul: null,
   addSum: null,
   addConv2dWeightGrad: null,
+  nllLossShare: null,
+  crossEntropyGrad: null,
   narrowGrad,
   arange,
   cat,

@@ -1,0 +1,31 @@
+import { opNamed } from '../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta } from '../../runtime/tensor/meta.ts';
+
+/**
+ * The gradient of cross entropy row by row: logSoftmaxGrad(nllLossGrad(dy)) without the tensor between
+ * them, which has one element per row that isn't 0. Equal bit for bit: the row's sum is that element.
+ */
+export function labelGradient(program: Program): Program {
+  const values = [...program.values];
+  const ops: ProgramOp[] = [...program.ops];
+  const reads = new Map<ValueId, number>();
+  for (const { inputs } of ops) for (const id of inputs) reads.set(id, (reads.get(id) ?? 0) + 1);
+  for (const id of program.outputs) reads.set(id, (reads.get(id) ?? 0) + 1);
+  const sparse = new Map<ValueId, number>();
+  program.ops.forEach((op, index) => {
+    if (op.op.name === 'nllLossGrad') sparse.set(op.outputs[0]!, index);
+    const [dy, out] = op.inputs;
+    const at = op.op.name === 'logSoftmaxGrad' ? sparse.get(dy!) : undefined;
+    if (at === undefined || reads.get(dy!) !== 1) return;
+    const { device, dtype } = values[dy!]!;
+    if (!device.overwritesOperands || dtype !== 'float32') return;
+    const loss = ops[at]!;
+    const [given, target] = loss.inputs as readonly [ValueId, ValueId];
+    const share = (values.push(contiguousMeta({ dtype, shape: [] }, device)) - 1) as ValueId;
+    const outputs = [share];
+    ops[at] = { ...loss, op: opNamed('nllLossShare'), inputs: [given, target], outputs };
+    ops[index] = { ...op, op: opNamed('crossEntropyGrad'), inputs: [share, target, out!] };
+  });
+  return values.length > program.values.length ? { ...program, values, ops } : program;
+}

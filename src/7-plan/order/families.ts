@@ -1,0 +1,26 @@
+import type { Program } from '../../../runtime/program/program.ts';
+import type { OpIndex } from './memory-graph.ts';
+
+/** Per op: the ops that do the same for other parts, itself among them; undefined where it is alone. */
+export type Families = readonly (readonly OpIndex[] | undefined)[];
+
+/** More would take too many cuts. */
+const largest = 16;
+
+/** Ops of one kind that one line of the user's asked for, with results of one shape. */
+export function familiesOf({ ops, values }: Program): Families {
+  const families = new Map<string, OpIndex[]>();
+  const keys = ops.map(({ op, outputs, inputs, at }) => {
+    const { shape } = values[outputs[0] ?? inputs[0]!]!;
+    return `${op.name} ${shape.join()} ${at?.file}:${at?.line}:${at?.column}`;
+  });
+  keys.forEach((key, index) => {
+    const family = families.get(key);
+    if (family) family.push(index);
+    else families.set(key, [index]);
+  });
+  return keys.map((key) => {
+    const family = families.get(key)!;
+    return family.length > 1 && family.length <= largest ? family : undefined;
+  });
+}
