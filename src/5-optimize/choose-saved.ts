@@ -5,6 +5,7 @@ import { labelGradient } from './label-gradient.ts';
 import { pooledRelu } from './pooled-relu.ts';
 import { redoLate } from './redo-late.ts';
 import { shareCopies } from './share-copies.ts';
+import { shareParts } from './share-parts.ts';
 
 /**
  * In: a joint program. Out: one that keeps less from forward to backward and computes the same, to the
@@ -12,7 +13,7 @@ import { shareCopies } from './share-copies.ts';
  */
 export function chooseSaved(joint: JointProgram): JointProgram {
   const { forwardOps: firstLate } = joint;
-  const shared = shareCopies(simplerGradients(joint.program, firstLate));
+  const shared = shareParts(shareCopies(simplerGradients(joint.program, firstLate)), firstLate);
   const program = redoLate(shared, { firstLate, inputsStay: false });
   const late = eliminateDeadCode(program.ops.slice(firstLate), program.outputs);
   return { ...joint, program: { ...program, ops: [...program.ops.slice(0, firstLate), ...late] } };
@@ -21,7 +22,7 @@ export function chooseSaved(joint: JointProgram): JointProgram {
 /** The same for a program that has its backward in it: what runs after the last recorded op. */
 export function chooseSavedInStep(program: Program): Program {
   const firstLate = program.ops.findLastIndex((op) => op.recordsGrad) + 1;
-  const shared = shareCopies(simplerGradients(program, firstLate));
+  const shared = shareParts(shareCopies(simplerGradients(program, firstLate)), firstLate);
   const redone = redoLate(shared, { firstLate, inputsStay: true });
   return { ...redone, ops: eliminateDeadCode(redone.ops, redone.outputs) };
 }

@@ -1,6 +1,7 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { productsReadApart, slicedApart } from './read-apart.ts';
 import { findRegion, type SlicePlan } from './region.ts';
 import { writeSlices } from './write-slices.ts';
 
@@ -31,7 +32,8 @@ export function chooseSlices(program: Program, costOf: Cost): Program {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
   const cost = costOf(program);
   if (cost < leastBytes) return program;
-  return sliceUpdates(...sliceBatch(program, cost, costOf), costOf);
+  const [whole, needed] = sliceReadApart(...sliceBatch(program, cost, costOf), costOf);
+  return sliceUpdates(whole, needed, costOf);
 }
 
 function isTrainingStep({ ops, inputs }: Program): boolean {
@@ -82,6 +84,26 @@ function batchPlan(program: Program, batch: number): Omit<SlicePlan, 'parts'> {
   const ids = batchInputs(program).filter((id) => values[id]!.shape[0] === batch);
   const from = new Set(ids.filter((id) => dtypes[values[id]!.dtype].floating));
   return { seeds: new Map(ids.map((id) => [id, 0])), from, batch };
+}
+
+/** The largest first: of the others, most don't reach up to the peak any more. */
+function sliceReadApart(program: Program, cost: number, costOf: Cost): Chosen {
+  let best: Chosen = [program, cost];
+  const bytes = ({ ops, values }: Program, index: number) =>
+    sizeOf(values[ops[index]!.outputs[0]!]!.shape);
+  const tried = new Set<ValueId>();
+  for (;;) {
+    const [program, cost] = best;
+    const [next] = productsReadApart(program)
+      .filter(({ product }) => !tried.has(program.ops[product]!.outputs[0]!))
+      .sort((a, b) => bytes(program, b.product) - bytes(program, a.product));
+    if (!next) return best;
+    tried.add(program.ops[next.product]!.outputs[0]!);
+    const candidate = slicedApart(program, next.plan);
+    if (!candidate || candidate.ops.length > mostOps) continue;
+    const needed = costOf(candidate);
+    if (needed <= cost * (1 - worthwhile / 8)) best = [candidate, needed];
+  }
 }
 
 /** Gradients of large weights, each applied part by part. */

@@ -13,6 +13,8 @@ export interface SlicePlan {
   readonly from: ReadonlySet<ValueId>;
   /** The size of a batch: results of that length are cut, too. Left out: what the seeds lead to alone. */
   readonly batch?: number;
+  /** Indices of the ops that may be sliced; all when left out. */
+  readonly only?: ReadonlySet<number>;
 }
 
 export type Stage = 'before' | 'sliced' | 'after';
@@ -94,7 +96,8 @@ class RegionFinder {
     if (isLate) return this.#after(op, roots);
     const isWhole = data.every((id) => !this.#isCut(id));
     const isView = op.op.kernel.kind === 'view';
-    if (!(isWhole && isView)) {
+    const mayBeSliced = this.#plan.only?.has(index) ?? !(isWhole && isView);
+    if (mayBeSliced) {
       const way = this.#wayOf(op);
       if (way) return this.#slice(op, index, way);
     }

@@ -1,0 +1,151 @@
+import { type Attrs, operandUse, opNamed } from '../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { ProgramFacts } from './program-facts.ts';
+
+/** Where the elements of a value lie in another one. */
+interface Place {
+  readonly whole: ValueId;
+  readonly offset: number;
+}
+
+/**
+ * What was put together of values, and is there for late ops anyway, serves them instead of the values
+ * themselves: one copy where there would be two. Late ops are those from `firstLate` on.
+ */
+export function shareParts(program: Program, firstLate: number): Program {
+  const facts = new ProgramFacts(program);
+  const places = new Map<ValueId, Place>();
+  const outputs = new Set(program.outputs.map((id) => facts.rootOf(id)));
+  for (const op of program.ops.slice(0, firstLate)) {
+    if (op.op.name !== 'cat') continue;
+    const [whole] = op.outputs as [ValueId];
+    if (facts.lastReadOfMemory(whole) < firstLate || facts.isWritten(whole)) continue;
+    for (const [id, offset] of partsOf(program, op)) {
+      const root = facts.rootOf(id);
+      const isAll = sizeOf(program.values[root]!.shape) === sizeOf(program.values[id]!.shape);
+      const isMade = facts.definitionIndex(root) >= 0;
+      if (!isAll || !isMade || outputs.has(root) || facts.isWritten(root)) continue;
+      if (isContiguousMeta(program.values[root]!)) places.set(root, { whole, offset });
+    }
+  }
+  return places.size === 0 ? program : withLateReads(program, facts, firstLate, places);
+}
+
+/** Operands of a `cat` that lie in its result as they are, with their offset there. */
+function* partsOf({ values }: Program, { inputs, attrs }: ProgramOp): Generator<[ValueId, number]> {
+  const dim = attrs.dim as number;
+  let offset = 0;
+  for (const id of inputs) {
+    const { shape } = values[id]!;
+    const isBlock = sizeOf(shape.slice(0, dim)) === 1;
+    if (isBlock && isContiguousMeta(values[id]!)) yield [id, offset];
+    offset += sizeOf(shape);
+  }
+}
+
+function withLateReads(
+  program: Program,
+  facts: ProgramFacts,
+  firstLate: number,
+  places: ReadonlyMap<ValueId, Place>,
+): Program {
+  return new LateReads(program, facts, places).rewrite(firstLate);
+}
+
+class LateReads {
+  readonly #program: Program;
+  readonly #facts: ProgramFacts;
+  readonly #places: ReadonlyMap<ValueId, Place>;
+  readonly #values: TensorMeta[];
+  readonly #ops: ProgramOp[] = [];
+  /** Early values, and what late ops read for them. */
+  readonly #moved = new Map<ValueId, ValueId>();
+
+  constructor(program: Program, facts: ProgramFacts, places: ReadonlyMap<ValueId, Place>) {
+    this.#program = program;
+    this.#facts = facts;
+    this.#places = places;
+    this.#values = [...program.values];
+  }
+
+  rewrite(firstLate: number): Program {
+    const { ops } = this.#program;
+    this.#ops.push(...ops.slice(0, firstLate));
+    for (const op of ops.slice(firstLate)) {
+      const inputs = op.inputs.map((id, i) => {
+        const isEarly = this.#facts.definitionIndex(id) < firstLate;
+        return isEarly && operandUse(op.op, i) === 'data' ? this.#placed(id, op) : id;
+      });
+      if (op.op.kernel.kind === 'view') this.#shift(op.outputs[0]!, op.inputs[0]!, inputs[0]!);
+      this.#ops.push({ ...op, inputs });
+    }
+    return { ...this.#program, values: this.#values, ops: this.#ops };
+  }
+
+  /** A view of what lies elsewhere lies elsewhere. */
+  #shift(view: ValueId, base: ValueId, moved: ValueId): void {
+    const by = this.#values[moved]!.offset - this.#program.values[base]!.offset;
+    const meta = this.#program.values[view]!;
+    this.#values[view] = { ...meta, offset: meta.offset + by };
+  }
+
+  #placed(id: ValueId, reader: ProgramOp): ValueId {
+    const known = this.#moved.get(id);
+    if (known !== undefined) return known;
+    const root = this.#facts.rootOf(id);
+    const place = this.#places.get(root);
+    if (!place) return id;
+    const moved = id === root ? this.#part(id, place, reader) : this.#view(id, reader);
+    this.#moved.set(id, moved);
+    return moved;
+  }
+
+  #view(id: ValueId, reader: ProgramOp): ValueId {
+    const definition = this.#facts.definitionOf(id)!;
+    const [base, ...others] = definition.inputs as readonly [ValueId, ...ValueId[]];
+    const moved = this.#placed(base, reader);
+    const made = this.#define(this.#values[id]!);
+    this.#values[made] = {
+      ...this.#values[id]!,
+      offset: this.#values[id]!.offset + this.#values[moved]!.offset - this.#values[base]!.offset,
+    };
+    const { at } = reader;
+    this.#ops.push({
+      ...definition,
+      inputs: [moved, ...others],
+      outputs: [made],
+      recordsGrad: false,
+      at,
+    });
+    return made;
+  }
+
+  /** The elements of a value in the whole that they were put into. */
+  #part(id: ValueId, { whole, offset }: Place, reader: ProgramOp): ValueId {
+    const meta = this.#values[id]!;
+    const length = sizeOf(meta.shape);
+    const flat = {
+      ...this.#values[whole]!,
+      shape: [sizeOf(this.#values[whole]!.shape)],
+      strides: [1],
+    };
+    const row = this.#emit('reshape', whole, { shape: flat.shape }, flat, reader);
+    const narrowed = { ...flat, shape: [length], offset };
+    const part = this.#emit('narrow', row, { dim: 0, start: offset, length }, narrowed, reader);
+    return this.#emit('reshape', part, { shape: meta.shape }, { ...meta, offset }, reader);
+  }
+
+  #emit(name: string, input: ValueId, attrs: Attrs, meta: TensorMeta, reader: ProgramOp): ValueId {
+    const made = this.#define(meta);
+    const { at } = reader;
+    const view = { inputs: [input], outputs: [made], attrs, recordsGrad: false, at };
+    this.#ops.push({ op: opNamed(name), ...view });
+    return made;
+  }
+
+  #define(meta: TensorMeta): ValueId {
+    return (this.#values.push(meta) - 1) as ValueId;
+  }
+}
