@@ -5,7 +5,7 @@ import '../../src/index.ts';
 import { events, type MemoryEvent } from '../../runtime/memory/events.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { cutAt } from '../../src/7-plan/order/cut-at.ts';
+import { cutAt, cutAtLast } from '../../src/7-plan/order/cut-at.ts';
 import { LiveBytes, profileOf, sourceOrder } from '../../src/7-plan/order/live-bytes.ts';
 import { type MemoryGraph, memoryGraph } from '../../src/7-plan/order/memory-graph.ts';
 import { orderForMemory } from '../../src/7-plan/order/order.ts';
@@ -13,7 +13,7 @@ import { planProgram } from '../../src/7-plan/plan.ts';
 import { memory, type Tensor } from '../../src/index.ts';
 import { memoryOptions } from '../../src/programs/memory-options.ts';
 import { data } from '../run-program/memory-counter.ts';
-import { randomProgram } from './random-program.ts';
+import { randomInts, randomProgram } from './random-program.ts';
 
 const noInputBytes = {
   keep: [],
@@ -113,6 +113,11 @@ describe('plan/order', () => {
       const best = bruteForce(graph);
       for (let op = 0; op < graph.size; op++) {
         expect(cutAt(graph, op).bytes).toBeLessThanOrEqual(best);
+      }
+      const below = randomInts(seed);
+      for (let i = 0; i < 6; i++) {
+        const ops = new Set([below(graph.size), below(graph.size), below(graph.size)]);
+        expect(cutAtLast(graph, [...ops])).toBeLessThanOrEqual(best);
       }
     }
   });
