@@ -13,7 +13,11 @@ import { shareParts } from './share-parts.ts';
  */
 export function chooseSaved(joint: JointProgram): JointProgram {
   const { forwardOps: firstLate } = joint;
-  const shared = shareParts(shareCopies(simplerGradients(joint.program, firstLate)), firstLate);
+  const simpler = labelGradient(pooledRelu(joint.program));
+  // With the gradient of one result missing, sums have other zeros.
+  const isWhole = joint.gradOutputs.filter((id) => id !== null).length === 1;
+  const whole = isWhole ? joinedGradients(simpler, firstLate) : simpler;
+  const shared = shareParts(shareCopies(whole), firstLate);
   const program = redoLate(shared, { firstLate, inputsStay: false });
   const late = eliminateDeadCode(program.ops.slice(firstLate), program.outputs);
   return { ...joint, program: { ...program, ops: [...program.ops.slice(0, firstLate), ...late] } };
@@ -22,12 +26,8 @@ export function chooseSaved(joint: JointProgram): JointProgram {
 /** The same for a program that has its backward in it: what runs after the last recorded op. */
 export function chooseSavedInStep(program: Program): Program {
   const firstLate = program.ops.findLastIndex((op) => op.recordsGrad) + 1;
-  const shared = shareParts(shareCopies(simplerGradients(program, firstLate)), firstLate);
+  const joined = joinedGradients(labelGradient(pooledRelu(program)), firstLate);
+  const shared = shareParts(shareCopies(joined), firstLate);
   const redone = redoLate(shared, { firstLate, inputsStay: true });
   return { ...redone, ops: eliminateDeadCode(redone.ops, redone.outputs) };
-}
-
-/** The same gradients from smaller tensors. Ops before the first late one stay as they are. */
-function simplerGradients(program: Program, firstLate: number): Program {
-  return joinedGradients(labelGradient(pooledRelu(program)), firstLate);
 }
