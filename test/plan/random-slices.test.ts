@@ -138,7 +138,7 @@ it('hold for any layers, sizes of the batch and optimizers', () => {
       expect(own.peak).toBe(own.predicted);
       if (own.inParts) sliced++;
     }),
-    { numRuns: 12, seed: 20 },
+    { numRuns: 8, seed: 20 },
   );
   expect(sliced).toBeGreaterThan(3);
   expect(memory.stats('cpu').allocated).toBe(before);
