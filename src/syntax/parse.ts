@@ -1,26 +1,23 @@
 import * as acorn from 'acorn';
 
-/** The tokenizer's idea of what is around the current token; acorn's types leave it out. */
-interface Contexts {
-  readonly type: acorn.TokenType;
-  overrideContext(context: object): void;
+/** What the parser calls and keeps while it reads a `yield`; acorn's types leave it out. */
+interface Reader {
+  parseYield(...given: unknown[]): acorn.Expression;
+  /** Whether a slash begins a regular expression. */
+  exprAllowed: boolean;
 }
 
-const { f_expr_gen: generatorExpression } = (
-  acorn as unknown as { readonly tokContexts: { readonly f_expr_gen: object } }
-).tokContexts;
-
 /**
- * acorn 8.19 forgets the star of `(async function* () { … })`, and then takes `yield /x/` in it for a division. The
- * star is the current token when it says what is around.
+ * acorn 8.19 loses sight of the generator in methods and in `(async function* () { … })`, and then takes `yield /x/` in
+ * them for a division. Where it parses a `yield`, an expression follows.
  */
 const Parser = acorn.Parser.extend((Base) => {
-  const overrideContext = (Base.prototype as unknown as Contexts).overrideContext;
+  const { parseYield } = Base.prototype as unknown as Reader;
   class Patched extends Base {}
   Object.assign(Patched.prototype, {
-    overrideContext(this: Contexts, context: object): void {
-      const isGenerator = this.type === acorn.tokTypes.star;
-      overrideContext.call(this, isGenerator ? generatorExpression : context);
+    parseYield(this: Reader, ...given: unknown[]): acorn.Expression {
+      this.exprAllowed = true;
+      return parseYield.apply(this, given);
     },
   });
   return Patched;

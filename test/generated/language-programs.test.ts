@@ -5,12 +5,8 @@ import type { Scope } from '../../src/bytecode/frame.ts';
 import { activate } from '../../src/resume/interpreter.ts';
 import { type Execution, machines } from '../../src/resume/machine.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
-import {
-  type LanguageProgram,
-  languagePrograms,
-  makeWorld,
-  surroundings,
-} from './language-programs.ts';
+import { type LanguageProgram, languagePrograms } from './language-programs.ts';
+import { makeWorld, surroundings } from './language-world.ts';
 import { runs } from './runs.ts';
 
 /** Both executors, and with the frame put down and taken up again at every instruction. */

@@ -1,4 +1,12 @@
 import fc from 'fast-check';
+import {
+  asyncForms,
+  classForms,
+  functionForms,
+  generatorForms,
+  scopeForms,
+  type Text,
+} from './language-forms.ts';
 
 /** A function as text. */
 export interface LanguageProgram {
@@ -58,8 +66,9 @@ const { statement } = fc.letrec<Parts>((tie) => {
   const part = (key: keyof Parts) => tie(key) as fc.Arbitrary<string>;
   const [e, p, s, b] = [part('expression'), part('pattern'), part('statement'), part('block')];
   const [target, g, y] = [part('target'), part('generatorBody'), part('asyncBody')];
-  const text = (strings: TemplateStringsArray, ...holes: fc.Arbitrary<string>[]) =>
+  const text: Text = (strings, ...holes) =>
     fc.tuple(...holes).map((values) => String.raw({ raw: strings }, ...values));
+  const parts = { e, p, s, b, target, g, y, name };
   // One depth for all: at its end only the first way of each list is taken, which is a simple one.
   const one = { depthIdentifier, maxDepth, depthSize: 'small', withCrossShrink: true } as const;
   return {
@@ -102,6 +111,8 @@ const { statement } = fc.letrec<Parts>((tie) => {
       text`[...(function* () { ${g} })()].length`,
       text`drive((function* (x = ${e}) { ${g} })(1), [${e}, ${e}])`,
       text`new (class extends Base { #p = ${e}; q = t(${e}); constructor(x) { super(x); this.r = this.#p; } get z() { return [super.value, this.#p]; } })(${e}).z`,
+      ...classForms(text, parts),
+      ...functionForms(text, parts),
       text`(class { static s = t(${e}); static { t(this.s); } static [t("k")]() { return ${e}; } }).k()`,
     ),
     target: fc.oneof(
@@ -135,6 +146,7 @@ const { statement } = fc.letrec<Parts>((tie) => {
           text`try { yield ${e}; } finally { t(yield ${e}); ${s} }`,
           text`try { ${s} return ${e}; } finally { if (t(yield 7)) { ${s} } }`,
           text`for (const x of it(2)) { try { t(yield x); } finally { t("each"); } }`,
+          ...generatorForms(text, parts),
         ),
         { maxLength: 3 },
       )
@@ -150,6 +162,7 @@ const { statement } = fc.letrec<Parts>((tie) => {
           text`for await (const x of (async function* () { try { yield ${e}; await null; ${g} yield later(${e}); } finally { t(await "end"); } })()) { if (x === ${e}) break; t(x); }`,
           text`try { t(await fails(${e})); } catch (error) { t(kind(error)); ${s} } finally { await null; t("left"); }`,
           text`if (await ${e}) return later(${e});`,
+          ...asyncForms(text, parts),
           text`const [d = await later(${e}), ...r] = it(2); t([d, ...r].length);`,
           text`t(await Promise.all([later(${e}), (async () => { ${s} return this; })()]).then((all) => all.length));`,
         ),
@@ -185,6 +198,7 @@ const { statement } = fc.letrec<Parts>((tie) => {
       text`l2: for (let i = 0; i < 3; i++) { switch (i) { case 0: continue l2; case 1: ${b} break; default: break l2; } t(i); }`,
       text`{ let [${name} = 1, z = ${e}] = it(2); const h = () => z; t(h()); }`,
       text`{ const { p: z = ${e}, ...rest } = o; t(z); t(Object.keys(rest).length); }`,
+      ...scopeForms(text, parts),
       text`if (${e}) throw t(${e});`,
       text`if (t(${e})) return ${e};`,
       text`try ${b} catch (error) { t(kind(error)); ${b} }`,
@@ -206,75 +220,6 @@ const { statement } = fc.letrec<Parts>((tie) => {
     ),
   };
 });
-
-/** What surrounds every program; `log` is given. */
-const environment = `
-  const t = (x) => { if (log.length < 120) log.push(typeof x === 'function' ? 'f' : x); return x; };
-  const kind = (error) => error instanceof Error ? error.constructor.name : error;
-  const it = (n) => ({
-    [Symbol.iterator]() {
-      t('open');
-      let i = 0;
-      return {
-        next() { t('next'); return i < n ? { value: i++, done: false } : { value: 'end', done: true }; },
-        return(value) { t('return'); return { value, done: true }; },
-      };
-    },
-  });
-  const drive = (g, values) => {
-    const seen = [];
-    try {
-      seen.push(g.next().value);
-      for (const value of values) seen.push(g.next(value));
-      seen.push(g.throw(new RangeError('thrown in')));
-      seen.push(g.return('returned'));
-    } catch (error) { seen.push(kind(error)); }
-    return t(seen.length);
-  };
-  const f = (...all) => t(all.length);
-  const tag = (strings, ...values) => t(strings.raw.join('|') + values.length);
-  const boom = (x) => { if (t(x)) throw new RangeError('boom'); return x; };
-  const later = async (x) => { await null; t('later'); await null; return x; };
-  const fails = async (x) => { await null; if (x) throw new RangeError('late'); return x; };
-  const drain = async (g, way) => {
-    try {
-      t((await g.next(1)).done);
-      t((await (way ? g.return(later(2)) : g.throw(new RangeError('in')))).done);
-      for await (const x of g) t(x);
-    } catch (error) { t(kind(error)); }
-  };
-  const watch = (object) => new Proxy(object, new Proxy({}, { get: (_, trap) => (...args) => {
-    t(trap + (typeof args[1] === 'string' ? args[1] : ''));
-    return Reflect[trap](...args);
-  } }));
-  class Base { constructor(x) { this.value = x; } }
-  const o = () => ({ get p() { return t('p'); }, set p(v) { t(typeof v); }, q: 2, 1: (x) => t(x), m(x) { return t(x); } });
-  const w = () => watch({ p: 1, n: null, a: [1, 2], q: { r: 1 } });
-  const calls = [() => [1, 2, 3, [4, 5], o(), w()], () => [0, 'x', null, [], o(), w()]];`;
-
-/** The names that programs use. */
-export const surroundings = [
-  't',
-  'kind',
-  'it',
-  'drive',
-  'f',
-  'tag',
-  'boom',
-  'later',
-  'fails',
-  'drain',
-  'Base',
-] as const;
-
-/** A world that no program has touched: its names, its log, and the argument lists that a program is called with. */
-export const makeWorld = new Function(
-  `"use strict"; const log = []; ${environment} return { names: { ${surroundings} }, log, calls };`,
-) as () => {
-  readonly names: Readonly<Record<string, unknown>>;
-  readonly log: readonly unknown[];
-  readonly calls: readonly (() => unknown[])[];
-};
 
 export const languagePrograms: fc.Arbitrary<LanguageProgram> = fc
   .tuple(fc.array(statement, { minLength: 1, maxLength: 6 }), fc.boolean())

@@ -33,6 +33,10 @@ sameAsNative('generators', {
       function* g() { try { yield 1; } finally { try { log('result', yield* inner(kind)); } finally { yield 2; } log('end'); } }
       const it = g(); it.next(); for (const [w, v] of [['return', 'a'], [way, 'b'], [again, 'c'], ['next', 'd'], ['next', 'e']]) show(() => it[w](v));
     }`,
+  'a regular expression is yielded by methods': `
+    class A { *m() { yield /x(y)?/g.test('axy'); } static *#s() { yield /a/; } static run() { return [...A.#s()].map(String); } async *n() { yield /z/; } *[1]() { yield
+      /q/.source; } }
+    return [...new A().m(), ...A.run(), ...{ *o() { yield /o/.flags + (yield / 2 /.source); } }.o(), ...new A()[1]()];`,
   'several returns, of which the last that is not dropped counts': `
     function* a() { try { yield 1; } finally { for (;;) { try { yield 2; } finally { break; } } yield 3; } } function* b() { try { yield 1; } finally { try { yield 2; } catch { log('c'); } yield* [3, 4]; } }
     function* c() { try { yield 1; } finally { try { yield 2; } finally { return 9; } } } function* d() { try { try { yield 1; } finally { yield 2; } } finally { try { yield 3; } finally { log('x'); } } }
