@@ -84,8 +84,9 @@ function takeArray(
   l.targets.withinIterator(close, () => {
     for (const element of node.elements) {
       const elementMark = l.code.mark();
-      if (element?.type === 'RestElement') takeRest(l, element, iterator, how);
-      else takeElement(l, element, iterator, element ? spanOf(element) : spanOf(node), how);
+      if (!element) l.code.emit({ op: 'iteratorSkip', iterator }, spanOf(node));
+      else if (element.type === 'RestElement') takeRest(l, element, iterator, how);
+      else takeElement(l, element, iterator, how);
       l.code.release(elementMark);
     }
   });
@@ -95,18 +96,18 @@ function takeArray(
 
 function takeElement(
   l: Lowering,
-  element: Pattern | null,
+  element: Pattern,
   iterator: Reg,
-  at: Span,
   how: 'assign' | 'declare',
 ): void {
-  const store = element ? lowerTarget(l, element, how) : undefined;
-  const item = element ? elementRegister(l, element) : l.code.temp();
+  const at = spanOf(element);
+  const store = lowerTarget(l, element, how);
+  const item = elementRegister(l, element);
   const end = l.code.label();
   l.code.emit({ op: 'const', dst: item, value: undefined }, at);
   l.code.iteratorNext(item, iterator, end, at);
   l.code.bind(end);
-  store?.(item, at);
+  store(item, at);
 }
 
 function takeRest(l: Lowering, node: RestElement, iterator: Reg, how: 'assign' | 'declare'): void {

@@ -107,10 +107,14 @@ function record(
 }
 
 /** The next element; null at the end. */
-export function advance(t: Tracer, iteration: IteratorRecordVariable): Variable | null {
+export function advance(
+  t: Tracer,
+  iteration: IteratorRecordVariable,
+  read = readValue,
+): Variable | null {
   if (iteration.done) return null;
   const { iterator, next } = iteration;
-  const element = nextElement(t, iterator, next);
+  const element = nextElement(t, iterator, next, read);
   if (element === null) {
     t.journal.note(() => {
       iteration.done = false;
@@ -120,9 +124,23 @@ export function advance(t: Tracer, iteration: IteratorRecordVariable): Variable 
   return element;
 }
 
-function nextElement(t: Tracer, iterator: Variable, next: Variable | null): Variable | null {
+/** As `advance`, for a place in a pattern that takes no value: it is left unread. */
+export function skip(t: Tracer, iteration: IteratorRecordVariable): void {
+  advance(t, iteration, () => undefinedVariable);
+}
+
+type ReadResult = (t: Tracer, result: Variable) => Variable;
+
+const readValue: ReadResult = (t, result) => readProperty(t, result, 'value');
+
+function nextElement(
+  t: Tracer,
+  iterator: Variable,
+  next: Variable | null,
+  read: ReadResult,
+): Variable | null {
   if (iterator.kind === 'iterator') return advanceIterator(t, iterator);
-  if (iterator.kind !== 'generator') return callNext(t, iterator, next!);
+  if (iterator.kind !== 'generator') return callNext(t, iterator, next!, read);
   const { value, done } = nextOf(t, iterator, undefinedVariable);
   return done ? null : value;
 }
@@ -165,11 +183,16 @@ function collectionStep(
   return what === 'keys' ? entry.key : entry.value;
 }
 
-function callNext(t: Tracer, iterator: Variable, next: Variable): Variable | null {
+function callNext(
+  t: Tracer,
+  iterator: Variable,
+  next: Variable,
+  read: ReadResult,
+): Variable | null {
   return t.attempt(() => {
     const result = t.execution.callInside(next, iterator, []);
     if (truthiness(t, readProperty(t, result, 'done'))) return null;
-    return readProperty(t, result, 'value');
+    return read(t, result);
   });
 }
 

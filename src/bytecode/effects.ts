@@ -112,6 +112,7 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   // A proxy's traps.
   getKeyIterator: { values: (i) => [i.object], result: 'iterator', ...open },
   iteratorNext: { values: none, iterator: (i) => i.iterator, ...value, ...open, flow: 'branch' },
+  iteratorSkip: { values: none, iterator: (i) => i.iterator, ...open },
   iteratorClose: { values: none, iterator: (i) => i.iterator, ...open },
   jump: { values: none, ...branch, flow: 'jump' },
   jumpIf: { values: (i) => [i.test], ...branch },

@@ -160,6 +160,8 @@ export type Instruction =
   /** The names that `for (… in object)` visits; none of null and undefined. */
   | { op: 'getKeyIterator'; dst: Reg; object: Reg }
   | { op: 'iteratorNext'; dst: Reg; iterator: Reg; done: Pc }
+  /** Steps over an element whose value is not asked for; does nothing to a record that is done. */
+  | { op: 'iteratorSkip'; iterator: Reg }
   | { op: 'iteratorClose'; iterator: Reg }
   // Control
   | { op: 'jump'; target: Pc }

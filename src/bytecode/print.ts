@@ -149,6 +149,7 @@ const printers: { readonly [O in Opcode]: Printer<O> } = {
   getIterator: (i) => `r${i.iterable}`,
   getKeyIterator: (i) => `r${i.object}`,
   iteratorNext: (i) => `r${i.iterator} done → ${i.done}`,
+  iteratorSkip: (i) => `r${i.iterator}`,
   iteratorClose: (i) => `r${i.iterator}`,
   jump: (i) => `→ ${i.target}`,
   jumpIf: jumpWith,

@@ -231,6 +231,9 @@ const handlers: Handlers = {
     if (!record.advance()) return done;
     frame.registers[dst] = record.current;
   },
+  iteratorSkip(frame, { iterator }) {
+    semantics.asIterator(get(frame, iterator)).skip();
+  },
   iteratorClose(frame, { iterator }) {
     semantics.asIterator(get(frame, iterator)).close();
   },

@@ -17,6 +17,11 @@ export abstract class IteratorRecord {
   /** False at the end. An iterator that throws is done, so it isn't closed afterwards. */
   abstract advance(): boolean;
 
+  /** As `advance`, for a place in a pattern that takes no value. */
+  skip(): void {
+    this.advance();
+  }
+
   /** Leaving the loop early. */
   abstract close(): void;
 
@@ -55,6 +60,14 @@ class ProtocolIterator extends IteratorRecord {
     this.current = result.value;
     this.done = false;
     return true;
+  }
+
+  /** The value is left unread. */
+  override skip(): void {
+    if (this.done) return;
+    this.done = true;
+    const result = iteratorResult(apply(this.next, this.iterator, [])) as IteratorResult<unknown>;
+    if (!result.done) this.done = false;
   }
 
   close(): void {

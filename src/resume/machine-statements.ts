@@ -249,6 +249,10 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
     when(unary('!', call(property(register(i.iterator), 'advance'), [])), place.go(i.done)),
     ...set(i.dst, property(register(i.iterator), 'current')),
   ],
+  iteratorSkip: (i, place) => [
+    ...markPlace(place),
+    run(call(property(register(i.iterator), 'skip'), [])),
+  ],
   iteratorClose: (i, place) => [
     ...markPlace(place),
     run(call(property(register(i.iterator), 'close'), [])),

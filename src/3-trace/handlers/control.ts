@@ -4,7 +4,7 @@ import { type ProtectedRegion, protectionAt } from '../../bytecode/protection.ts
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { missingOf, truthOf } from '../graph-control/choice-operators.ts';
 import { decide } from '../graph-control/decide.ts';
-import { advance, closeIteration, openIteration, openKeyIteration } from '../iterators.ts';
+import { advance, closeIteration, openIteration, openKeyIteration, skip } from '../iterators.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
@@ -21,6 +21,7 @@ export const controlHandlers: Handlers<
   | 'getIterator'
   | 'getKeyIterator'
   | 'iteratorNext'
+  | 'iteratorSkip'
   | 'iteratorClose'
   | 'await'
   | 'yield'
@@ -69,6 +70,13 @@ export const controlHandlers: Handlers<
     if (element === null) return done;
     set(frame, dst, element);
     return undefined;
+  },
+  iteratorSkip: (t, frame, { iterator }) => {
+    const iteration = get(frame, iterator);
+    if (iteration.kind !== 'iteratorRecord') {
+      throw new GraphBreak('loop-turn', 'an iterator that was made before goes on');
+    }
+    skip(t, iteration);
   },
   iteratorClose: (t, frame, { iterator }) => {
     const iteration = get(frame, iterator);

@@ -146,6 +146,13 @@ sameAsNative(
   { async: true },
 );
 
+sameAsNative('elements that a pattern leaves out', {
+  'are stepped over, their values unread': `
+    const source = (fails) => ({ [Symbol.iterator]() { let i = 0; return watch('it', { next() { const at = i++; return { get done() { log('done', at); return at > 3; }, get value() { log('value', at); if (at === fails) throw 'value'; return at; } }; }, return() { log('closed'); return {}; } }); } });
+    const fs = [() => { const [, a, , b] = source(0); return [a, b]; }, () => { let a; [, , a = 5] = source(3); return a; }, () => { const [, ...r] = source(0); return r; }, () => { const [, , , , , a] = source(9); return a; }, () => ((a, [, b]) => b)(1, source(1)), () => { for (const [, x] of [source(0)]) return x; }];
+    for (const f of fs) try { log(f()); } catch (e) { log('thrown', e); } const [, g] = (function* () { try { yield 1; yield 2; } finally { log('left'); } })(); const [, h] = 'xy'; return [g, h];`,
+});
+
 sameAsNative(
   'proxies of the user',
   {
