@@ -1,26 +1,41 @@
 import type { Frame } from '../bytecode/frame.ts';
+import type { Begin } from './driven-frame.ts';
 import type { Machine } from './function-of.ts';
+import type { AnyFunction } from './itself.ts';
+import { apply } from './primordials.ts';
 import { Suspended } from './suspended.ts';
 import { catchIn } from './unwind.ts';
 
 /**
- * Runs the frame of an async function. At an `await` the machine returns and the frame is data; this
- * function waits in its place, so that everybody's turn comes when it does natively.
+ * An async function whose calls run frames. At an `await` the machine returns and the frame is data; the call waits
+ * in its place, so that everybody's turn comes when it does natively. Never a constructor.
  */
-export async function drive(frame: Frame, machine: Machine): Promise<unknown> {
-  for (;;) {
-    const result = machine(frame);
-    if (!Suspended.is(result)) return result;
-    let value: unknown;
-    try {
-      value = await result.value;
-    } catch (error) {
-      if (!catchIn(frame, frame.pc, error)) throw error;
-      continue;
-    }
-    resumeWith(frame, value);
-  }
-}
+export const asyncCallable = (begin: Begin, machine: Machine): AnyFunction =>
+  ({
+    async call(this: unknown, ...args: unknown[]): Promise<unknown> {
+      const frame = begin(this, args);
+      for (;;) {
+        const result = machine(frame);
+        if (!Suspended.is(result)) return result;
+        let value: unknown;
+        try {
+          value = await result.value;
+        } catch (error) {
+          if (!catchIn(frame, frame.pc, error)) throw error;
+          continue;
+        }
+        resumeWith(frame, value);
+      }
+    },
+  }).call;
+
+/** Runs the frame of an async function from where it stands. */
+export const drive = (frame: Frame, machine: Machine): Promise<unknown> =>
+  apply(
+    asyncCallable(() => frame, machine),
+    undefined,
+    [],
+  ) as Promise<unknown>;
 
 /** The `await` that the frame stands at has its value. */
 export function resumeWith(frame: Frame, value: unknown): void {

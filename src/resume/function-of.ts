@@ -1,17 +1,10 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
-import { drive } from './async-frame.ts';
+import { asyncCallable } from './async-frame.ts';
 import { asyncGeneratorCallable, generatorCallable } from './generator-frame.ts';
 import { type AnyFunction, Itself } from './itself.ts';
-import {
-  defineProperty,
-  descriptionOf,
-  descriptor,
-  getPrototypeOf,
-  setPrototypeOf,
-  toObject,
-} from './primordials.ts';
+import { defineProperty, descriptionOf, descriptor, toObject } from './primordials.ts';
 
 /** Runs a frame of one code from its pc to its return, or to where it is suspended: then the result is `Suspended`. */
 export type Machine = (frame: Frame) => unknown;
@@ -100,12 +93,12 @@ function callable(closure: Closure, machineFor: MachineFor, parent: unknown): An
   // No register lives at the entry, so none is laid out; frames that are suspended later are new ones.
   const execute = (thisValue: unknown, args: readonly unknown[], newTarget?: unknown): unknown =>
     machine({ closure, pc: 0, registers: [], thisValue, args, newTarget, returnTo: undefined });
-  if (code.isGenerator) {
+  if (code.isGenerator || code.isAsync) {
     const begin = (thisValue: unknown, args: readonly unknown[]) =>
       activate(closure, thisValue, args);
+    if (!code.isGenerator) return asyncCallable(begin, machine);
     return (code.isAsync ? asyncGeneratorCallable : generatorCallable)(begin, machine);
   }
-  if (code.isAsync) return asyncCallable(closure, machine);
   switch (code.kind) {
     case 'arrow': {
       const { value, newTarget } = lexicalThis ?? { value: undefined, newTarget: undefined };
@@ -165,18 +158,6 @@ function sloppyCallable(): SloppyCallable | undefined {
     }
   }
   return sloppy ?? undefined;
-}
-
-const asyncPrototype = getPrototypeOf(async () => {}) as object;
-
-/** Never a constructor. */
-function asyncCallable(closure: Closure, machine: Machine): AnyFunction {
-  const { call } = {
-    call(this: unknown, ...args: unknown[]) {
-      return drive(activate(closure, this, args), machine);
-    },
-  };
-  return setPrototypeOf(call, asyncPrototype) as AnyFunction;
 }
 
 /** The name that a property key gives to a function. */

@@ -74,6 +74,9 @@ sameAsNative('generators', {
 sameAsNative(
   'async functions',
   {
+    'are of the kind that the engine makes': `
+      const fs = [async () => {}, async function f() {}, { async m() {} }.m, class { static async s() {} }.s, async function* g() {}, function* h() {}, { k() {} }.k];
+      log(fs); for (const f of fs) log(Object.prototype.toString.call(f), 'prototype' in f, Object.getPrototypeOf(f) === Object.getPrototypeOf(async () => {})); try { new fs[0](); } catch (e) { log(e.name); }`,
     'turns of awaits': `
       const ticks = (async () => { for (let i = 0; i < 8; i++) { log('tick', i); await null; } })();
       const f = async (x) => { log('f', await x); try { await Promise.reject(new Error('no')); } catch (e) { log(e); } finally { log(await 'finally'); } return { then(r) { log('then'); r('thenable'); } }; };
