@@ -1,6 +1,6 @@
 /**
- * What capturing costs: source, scope and bytecode of a 100-line function of a module whose other functions
- * were captured before, as a user's functions are; then scopes alone. Processor time, as the wall clock
+ * What capturing costs: source, scope and bytecode of 100-line functions in modules of 1,000 lines, after 60 others
+ * like them; the debugger's own part of it; then scopes alone. Processor time of the process, as the wall clock
  * would count what other processes take.
  */
 
@@ -14,6 +14,7 @@ import {
   isRefusal,
   withCaptureSession,
 } from '../src/1-capture/capture.ts';
+import { DebuggerSession } from '../src/1-capture/debugger-session.ts';
 import { codeOf } from '../src/code-cache.ts';
 
 type Fn = (...args: never[]) => unknown;
@@ -26,8 +27,10 @@ function time(run: () => void): number {
   return (user + system) / 1000;
 }
 
+type Kind = 'mjs' | 'cjs';
+
 /** A module of functions of 100 lines. */
-function moduleText(count: number): string {
+function moduleText(count: number, kind: Kind): string {
   const functions = Array.from({ length: count }, (_, i) => {
     const lines = Array.from({ length: 24 }, (_, j) =>
       [
@@ -37,17 +40,23 @@ function moduleText(count: number): string {
         '  catch (error) { failures.push(error.message); }',
       ].join('\n'),
     );
-    return `export function long${i}(items) {\n  let total = 0;\n${lines.join('\n')}\n  limit++;\n  return total;\n}`;
+    const name = `long${String(i).padStart(2, '0')}`;
+    const text = `function ${name}(items) {\n  let total = 0;\n${lines.join('\n')}\n  limit++;\n  return total;\n}`;
+    return kind === 'mjs' ? `export ${text}` : `${text}\nexports.${name} = ${name};`;
   });
   const around =
     'let limit = 10; const failures = [], scale = (x) => x * 2, add = (x, y) => x + y;';
   return [around, ...functions].join('\n');
 }
 
-async function functionsOf(folder: string, name: string, count: number): Promise<Fn[]> {
-  const file = join(folder, name);
-  writeFileSync(file, moduleText(count));
-  return Object.values((await import(pathToFileURL(file).href)) as Record<string, Fn>);
+let files = 0;
+
+async function functionsOf(folder: string, kind: Kind, count = 10): Promise<Fn[]> {
+  const file = join(folder, `${kind}${files++}.${kind}`);
+  writeFileSync(file, moduleText(count, kind));
+  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  const { default: exported = module } = module;
+  return Object.values(exported as Record<string, Fn>);
 }
 
 const summary = (times: readonly number[]): string => {
@@ -65,21 +74,76 @@ async function inTurns(functions: readonly Fn[], capture: (fn: Fn) => void): Pro
   return times;
 }
 
+/** Milliseconds that calls of the engine's inspector take while `run` goes on. */
+function timeInEngine(run: () => void): number {
+  const { post } = DebuggerSession.prototype;
+  let spent = 0;
+  DebuggerSession.prototype.post = function (this: DebuggerSession, ...args) {
+    const start = process.cpuUsage();
+    try {
+      return post.apply(this, args);
+    } finally {
+      const { user, system } = process.cpuUsage(start);
+      spent += (user + system) / 1000;
+    }
+  } as typeof post;
+  try {
+    run();
+  } finally {
+    DebuggerSession.prototype.post = post;
+  }
+  return spent;
+}
+
+const lowered = (fn: Fn): void => {
+  const found = codeOf(fn);
+  if ('refused' in found) throw new Error(found.why);
+};
+
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-bench-'));
 try {
-  const warm = await functionsOf(folder, 'warm.mjs', 10);
-  const long = await functionsOf(folder, 'long.mjs', 31);
-  const first = time(() => void codeOf(warm[0]!));
-  for (const fn of warm.slice(1)) codeOf(fn);
+  const warm = await functionsOf(folder, 'mjs');
+  const first = time(() => lowered(warm[0]!));
+  console.log(`capture + lower of 100 lines: the first of the process ${first.toFixed(1)} ms`);
+  for (const kind of ['mjs', 'cjs', 'mjs', 'cjs', 'mjs', 'cjs'] as const) {
+    for (const fn of await functionsOf(folder, kind)) lowered(fn);
+    endCaptureSession();
+  }
+  for (const [name, kind] of [
+    ['an ES module', 'mjs'],
+    ['CommonJS', 'cjs'],
+  ] as const) {
+    const inFile: number[] = [];
+    const together: number[] = [];
+    const alone: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      const [leader, ...others] = await functionsOf(folder, kind);
+      inFile.push(time(() => lowered(leader!)));
+      if (i % 2 === 0) together.push(...others.map((fn) => time(() => lowered(fn))));
+      endCaptureSession();
+      if (i % 2 === 1) alone.push(...(await inTurns(others, lowered)));
+    }
+    console.log(`of 1,000 lines of ${name}: the first of the file ${summary(inFile)},`);
+    console.log(
+      `  others in the same turn ${summary(together)}, in turns of their own ${summary(alone)}`,
+    );
+  }
+
+  // Inside a function there is no way to the variables but a call of it under the debugger.
+  const file = join(folder, 'inner.mjs');
+  const maker = 'export const make = (from) => { from++; return (x) => x + from + limit }';
+  writeFileSync(file, `${moduleText(10, 'mjs')}\n${maker}`);
+  const { make } = (await import(pathToFileURL(file).href)) as { make: (from: number) => Fn };
+  lowered(make(0));
   endCaptureSession();
-  const inFile = time(() => void codeOf(long[0]!));
-  const together = long.slice(1, 16).map((fn) => time(() => void codeOf(fn)));
+  const closures = Array.from({ length: 20 }, (_, i) => make(i));
+  const [probed, engine] = withCaptureSession(() => {
+    const all = closures.slice(0, 10).map((fn) => time(() => lowered(fn)));
+    return [all, closures.slice(10).map((fn) => timeInEngine(() => lowered(fn)))] as const;
+  });
   endCaptureSession();
-  const alone = await inTurns(long.slice(16), (fn) => void codeOf(fn));
-  console.log(`capture + lower of 100 lines: the first of the process ${first.toFixed(1)} ms,`);
-  console.log(`  the first of a file of ${31 * 100} lines ${inFile.toFixed(1)} ms,`);
-  console.log(`  others in the same turn ${summary(together)},`);
-  console.log(`  in a turn of its own, with opening the debugger, ${summary(alone)}`);
+  console.log(`a closure inside a function of such a module, probed ${summary(probed)},`);
+  console.log(`  of which the engine's own part ${summary(engine)}`);
 
   let counter = 1;
   const made = Array.from({ length: 60 }, (_, i) => (x: number) => x + i + counter);
