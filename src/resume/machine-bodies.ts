@@ -121,8 +121,9 @@ export function blockStatements(
   fall = go,
 ): Statement[] {
   const statements: Statement[] = [];
+  const { names, marksPlace, argument } = around;
   for (let pc = at.start; pc <= at.last; pc++) {
-    statements.push(...statementsOf({ ...around, code, pc, go }));
+    statements.push(...statementsOf({ names, marksPlace, argument, code, pc, go }));
   }
   const { flow } = effectOf(code.instructions[at.last]!);
   if (flow === 'next' || flow === 'branch') statements.push(...fall(at.last + 1));
