@@ -1,8 +1,8 @@
 import type { Device } from '../device/device.ts';
 import { DeviceError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
+import { moveToDevice } from '../tensor/move-to-device.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { moveTo } from '../tensor/transfer.ts';
 import { type OpRecord, userName } from './define-op.ts';
 
 /** An op as `deviceGuard` wants it performed. */
@@ -48,7 +48,7 @@ export function guardedOp(
   const copies = new Map<Tensor, Tensor>();
   const operands = inputs.map((x) => {
     if (x.device.kind !== 'cpu') return x;
-    const copy = copies.get(x) ?? moveTo(x, device);
+    const copy = copies.get(x) ?? moveToDevice(x, device);
     copies.set(x, copy);
     return copy;
   });
