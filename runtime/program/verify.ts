@@ -29,10 +29,16 @@ export function verifyProgram(program: Program, available: Iterable<ValueId> = [
     invariant(defined.has(id), `the program returns undefined %${id}`);
 }
 
-function verifyRegion(name: string, { program, joint }: Region): void {
+/** A region is verified once, not with each program around it. */
+const verified = new WeakSet<Region>();
+
+function verifyRegion(name: string, region: Region): void {
+  if (verified.has(region)) return;
+  const { program, joint } = region;
   verifyProgram(program);
   for (const id of program.outputs) {
     invariant(isContiguousMeta(program.values[id]!), `a region of ${name} returns strided %${id}`);
   }
   if (joint) verifyProgram(joint.program);
+  verified.add(region);
 }

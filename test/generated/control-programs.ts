@@ -37,9 +37,9 @@ export function print(nodes: readonly Node[]): string {
 const result = (first: string): string =>
   `[${first}, b, n, m, maybe, mode, box, other, held === box, list.length, list.at(-1) ?? x, map.get('k') ?? a, f(x)]`;
 
-/** The whole function, as the text of an arrow function of one tensor of two elements. */
+/** The whole function: of a tensor of two elements, one that is written in place, and one of three rows. */
 export function functionText(nodes: readonly Node[]): string {
-  return `(x) => {
+  return `(x, buffer, rows) => {
   let a = x, b = x.mul(0.5), n = 0, m = 1, maybe = null, mode = 'p';
   const box = { h: x, k: 1 };
   const other = { h: x.mul(2), k: 2 };
@@ -56,8 +56,10 @@ interface Place {
   readonly depth: number;
   /** Inside a loop, so that it may be left or continued. */
   readonly looped: boolean;
-  /** An iteration of the host, which is unrolled. */
-  readonly hosted: boolean;
+  /** Inside a `try`, where a throw of the program has no place. */
+  readonly guarded: boolean;
+  /** Labels of the loops around. */
+  readonly labels: readonly string[];
 }
 
 const tensors = ['a', 'b', 'box.h', 'held.h', 'other.h'] as const;
@@ -70,6 +72,15 @@ export function programFrom(seed: number): readonly Node[] {
   const number = (): string => one([...numbers, `${below(5) - 2}`]);
   let loops = 0;
 
+  let nested = 0;
+  const test = (): string => {
+    // A decision in an expression in a decision: enough is enough.
+    if (nested > 1) return `n > ${below(3)}`;
+    nested++;
+    const text = decision();
+    nested--;
+    return text;
+  };
   const expression = (): string => {
     const t = tensor();
     return one([
@@ -83,6 +94,10 @@ export function programFrom(seed: number): readonly Node[] {
       `(maybe ?? ${t}).add(0.25)`,
       `${t}.mul(${t}.sum().itemSync() > 0 ? 0.5 : 0.25)`,
       `(list.at(-1) ?? ${t}).mul(0.5)`,
+      `${t}.add(buffer).mul(0.5)`,
+      `(${test()} ? ${t} : ${tensor()}.mul(0.5))`,
+      `${t}.mul(Math.min(1, Math.abs(${scalar()})))`,
+      `(n > 1 && maybe || ${t}).sub(0.5)`,
     ]);
   };
   const scalar = (): string => {
@@ -92,9 +107,10 @@ export function programFrom(seed: number): readonly Node[] {
       `${t}.max().itemSync()`,
       `${t}.select(0, 1).itemSync()`,
       `${t}.mean().itemSync() * ${number()}`,
+      `buffer.sum().itemSync()`,
     ]);
   };
-  const test = (): string => {
+  const decision = (): string => {
     const s = scalar();
     return one([
       `${s} > ${below(7) - 3}`,
@@ -129,14 +145,19 @@ export function programFrom(seed: number): readonly Node[] {
         place.looped ? `m = n;` : 'if (list.length > 1) list.pop();',
         `map.set('k', ${expression()});`,
         `f = (y) => y.${one(['mul(2)', 'add(n)', 'sub(m)'])};`,
+        `buffer.${one(['add_(1)', 'mul_(0.5)', `sub_(${number()})`, 'neg_()', 'zero_()'])};`,
+        `buffer.copy_(${tensor()}.detach());`,
+        `buffer.select(0, ${below(2)}).${one(['add_(2)', `add_(${tensor()}.detach().mean())`])};`,
+        place.guarded ? `n--;` : `if (${test()}) throw new RangeError(mode + '${below(9)}');`,
       ]),
     );
   };
+  const jumps = ({ labels }: Place) => labels.flatMap((at) => [`break ${at}`, `continue ${at}`]);
   const block = (place: Place): readonly Node[] =>
     Array.from({ length: 1 + below(2) }, () => statement(place));
   const statement = (place: Place): Node => {
     const deeper = { ...place, depth: place.depth + 1 };
-    const choices = place.depth < 2 ? 12 : 5;
+    const choices = place.depth < 2 ? 15 : 5;
     switch (below(choices)) {
       case 5:
       case 6:
@@ -150,23 +171,50 @@ export function programFrom(seed: number): readonly Node[] {
         };
       case 8: {
         const i = `i${loops++}`;
+        const label = `l${i}`;
         return {
-          open: `let ${i} = 0;\nwhile (${test()}) {\nif (++${i} > ${1 + below(4)}) break;\n`,
-          inner: [block({ ...deeper, looped: true, hosted: false })],
+          open: `let ${i} = 0;\n${label}: while (${test()}) {\nif (++${i} > ${1 + below(4)}) break;\n`,
+          inner: [block({ ...deeper, looped: true, labels: [...place.labels, label] })],
           close: '\n}',
         };
       }
+      case 12: {
+        const i = `i${loops++}`;
+        return {
+          open: `let ${i} = 0;\ndo {\n`,
+          inner: [block({ ...deeper, looped: true })],
+          close: `\n} while (++${i} < ${1 + below(3)} && ${test()});`,
+        };
+      }
+      case 13: {
+        const row = `r${loops++}`;
+        return {
+          open: `for (const ${row} of rows) {\na = a.add(${row}).mul(0.5);\n`,
+          inner: [block({ ...deeper, looped: true })],
+          close: '\n}',
+        };
+      }
+      case 14:
+        return {
+          open: 'try {\n',
+          inner: [
+            block({ ...deeper, guarded: true }),
+            [assignment({ ...place, looped: false, guarded: true })],
+          ],
+          between: '\n} finally {\n',
+          close: '\n}',
+        };
       case 9: {
         const i = `i${loops++}`;
         return {
           open: `for (let ${i} = 0; ${i} < ${1 + below(3)}; ${i}++) {\n`,
-          inner: [block({ ...deeper, looped: true, hosted: true })],
+          inner: [block({ ...deeper, looped: true })],
           close: '\n}',
         };
       }
       case 10:
         if (!place.looped) return assignment(place);
-        return line(`if (${test()}) ${one(['break', 'continue'])};`);
+        return line(`if (${test()}) ${one(['break', 'continue', ...jumps(place)])};`);
       case 11:
         return line(`if (${test()}) return ${result(expression())};`);
       default:
@@ -174,7 +222,7 @@ export function programFrom(seed: number): readonly Node[] {
     }
   };
   return Array.from({ length: 2 + below(3) }, () =>
-    statement({ depth: 0, looped: false, hosted: false }),
+    statement({ depth: 0, looped: false, guarded: false, labels: [] }),
   );
 }
 

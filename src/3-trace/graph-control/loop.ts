@@ -90,11 +90,10 @@ function convertAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEn
   const made = madeObjects(t);
   const before = stateOf(t, frame, made);
   // What only one place holds can be another object after a turn: nobody sees the difference.
-  const held = heldMoreThanOnce(t, frame, loop.header);
-  const isOld = (variable: Variable) => held.has(variable);
+  const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
   const carried = new Map<string, Carried>();
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const turn = new Turn(t, frame, loop, form, { made, before, carried, isOld });
+    const turn = new Turn(t, frame, loop, form, { made, before, carried, held });
     if (!turn.fits) return null;
     if (turn.settled) return turn.append();
   }
@@ -105,8 +104,8 @@ interface Found {
   readonly made: ReadonlySet<Variable>;
   readonly before: State;
   readonly carried: Map<string, Carried>;
-  /** Known by its identity. */
-  readonly isOld: (variable: Variable) => boolean;
+  /** Known by their identity: more than one place holds them, before a turn or after it. */
+  readonly held: Set<Variable>;
 }
 
 /** One attempt to follow the body with what is known to be carried. */
@@ -128,7 +127,7 @@ class Turn {
   readonly #turned = new Map<string, Unified>();
 
   constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
-    const { made, before, carried, isOld } = found;
+    const { made, before, carried, held } = found;
     this.#t = t;
     this.#frame = frame;
     this.#loop = loop;
@@ -161,11 +160,16 @@ class Turn {
     }
     this.#way = follow(t, frame, body, made, () => {
       enter(body);
-      return t.execution.runLoopBody(frame, loop, from);
+      const end = t.execution.runLoopBody(frame, loop, from);
+      const pcs = [loop.header, ...loop.exits];
+      for (const each of heldMoreThanOnce(t, frame, pcs, end.value)) {
+        if (made.has(each)) held.add(each);
+      }
+      return end;
     });
     const { targets } = this.#way.end;
     this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
-    this.settled = !this.fits || !this.#compare(before, inside, carried, isOld);
+    this.settled = !this.fits || !this.#compare(before, inside, carried, held);
   }
 
   /** Where the body begins; null when the head is more than a condition. */
@@ -196,8 +200,9 @@ class Turn {
     before: State,
     inside: State,
     carried: Map<string, Carried>,
-    isOld: Found['isOld'],
+    held: ReadonlySet<Variable>,
   ): boolean {
+    const isOld = (variable: Variable) => held.has(variable);
     const { state, end } = this.#way;
     const frame = this.#frame;
     // A place that a turn leaves as it was is carried as well, once it is.
@@ -226,11 +231,11 @@ class Turn {
     const lost = [...inside].filter(([key]) => !state.has(key));
     const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
     for (const [key, { place, raw, value: last }] of [...state, ...left]) {
-      const held = inside.get(key);
+      const known = inside.get(key);
       const missing = place.part ? absent : place.outside?.(this.#t);
-      const now = held?.value ?? missing ?? null;
+      const now = known?.value ?? missing ?? null;
       const read = isRead(frame, end.targets, place);
-      const same = last !== absent && raw === held?.raw;
+      const same = last !== absent && raw === known?.raw;
       const changed = read && !same && !(now && isSame(this.#t, now, last));
       if (!changed && !carried.has(key)) continue;
       if (place.part === 'element' && (now === absent || last === absent)) {

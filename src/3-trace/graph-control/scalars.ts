@@ -11,7 +11,7 @@ import * as ops from '../../../runtime/ops/pointwise.ts';
 import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/scalar-functions.ts';
 import { hostNumberOp } from '../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -116,7 +116,7 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
   const compare = comparisons[operator];
   if (!compute && !compare) return hostNumber(t, operator, [a, b]);
   const [x, y] = [operand(t, operator, a), operand(t, operator, b)];
-  const left = typeof x === 'number' ? constantTensor(t, x, (y as Tensor).device) : x;
+  const left = x instanceof Tensor ? x : leftTensor(t, a, x, (y as Tensor).device);
   if (compute) return numberScalar(run(t, () => compute(left, y)));
   return truth(run(t, () => compare!(left, y)));
 }
@@ -133,6 +133,14 @@ function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): ScalarVar
   });
   const tensor = run(t, () => bind1(hostNumberOp, operands, { fn }));
   return { kind: 'scalar', type: tensor.dtype === 'bool' ? 'boolean' : 'number', tensor };
+}
+
+/** The left operand of an operator is a tensor, also where it is a number that each run finds anew. */
+function leftTensor(t: Tracer, variable: Variable, value: number, device: Device): Tensor {
+  if (variable.kind !== 'symbolic' || typeof value === 'number') {
+    return constantTensor(t, value, device);
+  }
+  return numberTensor(t, variable.expr, device);
 }
 
 export function typeOfScalar(t: Tracer, variable: Variable): string {

@@ -67,8 +67,13 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
   return found;
 }
 
-/** Those to which there is more than one way from what is read from the instruction on. */
-export function heldMoreThanOnce(t: Tracer, frame: TraceFrame, pc: Pc): ReadonlySet<Variable> {
+/** Those to which there is more than one way from what is read from one of the instructions on, or returned. */
+export function heldMoreThanOnce(
+  t: Tracer,
+  frame: TraceFrame,
+  pcs: readonly Pc[],
+  returned: Variable | null = null,
+): ReadonlySet<Variable> {
   const found = new Set<Variable>();
   const again = new Set<Variable>();
   const pending: Variable[] = [];
@@ -84,12 +89,14 @@ export function heldMoreThanOnce(t: Tracer, frame: TraceFrame, pc: Pc): Readonly
     const { code } = closure;
     const isTop = each.registers === frame.registers;
     // A caller's pc is already past its call.
-    const live = isTop ? liveBefore(code)[pc]! : liveDuring(code, at - 1);
-    for (const register of live) reach(each.registers[register]);
-    if (needsArguments(code, isTop ? pc : at)) each.args.forEach(reach);
+    const live = isTop ? pcs.flatMap((pc) => [...liveBefore(code)[pc]!]) : liveDuring(code, at - 1);
+    for (const register of new Set(live)) reach(each.registers[register]);
+    const reads = isTop ? pcs : [at];
+    if (reads.some((pc) => needsArguments(code, pc))) each.args.forEach(reach);
     for (const variable of [...each.cells, each.thisVariable]) reach(variable);
   }
   for (const { value } of t.effects.writes()) reach(value);
+  reach(returned);
   for (let variable = pending.pop(); variable; variable = pending.pop()) {
     for (const part of partsOf(variable)) reach(part);
   }

@@ -21,22 +21,28 @@ export function handedOn({ op, inputs, outputs, regions = [] }: ProgramOp): Valu
   const first = isLoop ? 0 : 1;
   const found = new Set<ValueId>(isLoop ? inputs.slice(0, outputs.length - 1) : []);
   for (const { program } of isLoop ? regions.slice(1) : regions) {
-    const reached = new Set(program.outputs.flatMap((id) => originsOf(program, id)));
-    program.inputs.forEach((id, i) => {
-      if (reached.has(id)) found.add(inputs[i + first]!);
-    });
+    for (const i of inputsHandedOn(program)) found.add(inputs[i + first]!);
   }
   return [...found];
 }
 
-/** Inputs of a program that a value of it may be, or be a view of. */
-function originsOf(program: Program, id: ValueId): ValueId[] {
-  if (program.inputs.includes(id)) return [id];
-  const maker = program.ops.find(({ outputs }) => outputs.includes(id));
-  if (!maker) return [];
-  const { kernel } = maker.op;
-  if (kernel.kind === 'view') return originsOf(program, maker.inputs[0]!);
-  return kernel.kind === 'control'
-    ? handedOn(maker).flatMap((each) => originsOf(program, each))
-    : [];
+/** Programs of regions are looked at again with each order of the program around them. */
+const known = new WeakMap<Program, readonly number[]>();
+
+/** Numbers of the inputs that an output of the program may be, or be a view of. */
+function inputsHandedOn(program: Program): readonly number[] {
+  const existing = known.get(program);
+  if (existing) return existing;
+  const makers = new Map<ValueId, ProgramOp>();
+  for (const op of program.ops) for (const id of op.outputs) makers.set(id, op);
+  const reached = new Set<ValueId>(program.outputs);
+  // Also those that are added under way.
+  for (const id of reached) {
+    const maker = makers.get(id);
+    if (maker?.op.kernel.kind === 'view') reached.add(maker.inputs[0]!);
+    else if (maker) for (const each of handedOn(maker)) reached.add(each);
+  }
+  const numbers = program.inputs.flatMap((id, i) => (reached.has(id) ? [i] : []));
+  known.set(program, numbers);
+  return numbers;
 }
