@@ -42,7 +42,16 @@ export function captureSnapshot(
   };
 }
 
-/** The value that `[[Scopes]]` has for a name, innermost first. */
+/** One of `[[Scopes]]`: what kind it is, and its variables as an object that the engine made. */
+interface ListedScope {
+  readonly description: string;
+  readonly object: object;
+}
+
+/**
+ * The value that `[[Scopes]]` has for a name, innermost first. Beyond a `with`, whose object is the user's and may be
+ * a Proxy, nothing is found.
+ */
 export function findInScopes(
   session: DebuggerSession,
   internal: readonly RemoteProperty[],
@@ -50,11 +59,12 @@ export function findInScopes(
 ): { readonly value: unknown } | undefined {
   const list = internal.find((property) => property.name === '[[Scopes]]')?.value?.objectId;
   if (list === undefined) return undefined;
-  for (const { value: scope } of session.properties(list).own) {
-    if (scope?.objectId === undefined || scope.description === 'Global') continue;
-    const { own } = session.properties(scope.objectId);
-    const found = own.find((property) => property.name === name)?.value;
-    if (found) return { value: session.local(scope.objectId, found) };
+  // The list itself: asked for its properties, the inspector would print every function that it leads to.
+  const scopes = session.local(list, { objectId: list }) as ArrayLike<ListedScope>;
+  for (const { description, object } of Array.from(scopes)) {
+    if (description === 'Global' || description.startsWith('With')) return undefined;
+    const found = Object.getOwnPropertyDescriptor(object, name);
+    if (found) return { value: found.value };
   }
   return undefined;
 }
