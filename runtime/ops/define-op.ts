@@ -39,7 +39,8 @@ export type ControlForm =
   | 'assert'
   | 'print'
   | 'hostNumber'
-  | 'draw';
+  | 'draw'
+  | 'list';
 
 /** What backward keeps of a forward value: its data, or only dtype, shape and device. */
 export type SaveKind = 'value' | 'shape';

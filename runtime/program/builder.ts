@@ -16,6 +16,7 @@ import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
 import { hasEffect, placedDraw } from './control-ops.ts';
+import { isListSum, listAdd } from './list-ops.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
 import { writtenOperands } from './writes.ts';
 
@@ -145,6 +146,7 @@ export class ProgramBuilder implements Interceptor {
       return [inputs[0]!];
     }
     const metas = ids.map((id) => this.#values[id]!);
+    if (isListSum(op, metas)) return this.execute(listAdd, inputs, {}, device);
     const { kernel } = op;
     const specs =
       kernel.kind === 'view'

@@ -3,6 +3,7 @@ import { type OpRecord, opNamed } from '../ops/define-op.ts';
 import { scalarFunctions } from '../ops/scalar-functions.ts';
 import type { DType } from '../tensor/dtype.ts';
 import type { Shape } from '../tensor/shape.ts';
+import { listOps } from './list-ops.ts';
 import type { Region } from './program.ts';
 
 /**
@@ -143,5 +144,6 @@ export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
     printOp,
     hostNumberOp,
     ...drawOps.values(),
+    ...listOps,
   ].map((op) => [op.name, op]),
 );

@@ -33,6 +33,7 @@ const checks: { readonly [F in ControlForm]: (check: ControlCheck) => void } = {
   print: (check) => check.print(),
   hostNumber: (check) => check.hostNumber(),
   draw: (check) => check.draw(),
+  list: (check) => check.list(),
 };
 
 class ControlCheck {
@@ -132,6 +133,15 @@ class ControlCheck {
     }
     this.#expectSame('results', this.#metas(outputs), op.infer(this.#inputs, attrs));
     this.#expectContiguous(outputs);
+    if (this.#step.regions) this.#fail('programs inside', 'none');
+  }
+
+  list(): void {
+    const { op, inputs, outputs, attrs } = this.#step.op;
+    const fits = op.variadic || inputs.length === op.operands.length;
+    if (!fits) this.#fail(`${inputs.length} operands`, String(op.operands.length));
+    this.#expectSame('results', this.#metas(outputs), op.infer(this.#inputs, attrs));
+    this.#expectContiguous([...inputs, ...outputs]);
     if (this.#step.regions) this.#fail('programs inside', 'none');
   }
 

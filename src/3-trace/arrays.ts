@@ -9,6 +9,16 @@ import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { present, settled } from './choices.ts';
 import { constantOf, guardChange, sourceOf } from './facts.ts';
+import {
+  clearGrown,
+  grow,
+  grownElement,
+  isGrown,
+  popGrown,
+  pushGrown,
+  setGrownElement,
+  unknownLength,
+} from './graph-control/lists.ts';
 import { countedOn, putOffOperator } from './numbers.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -58,6 +68,7 @@ function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
 
 /** The length as a value, on which nothing depends yet. */
 export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
+  if (isGrown(array)) return array.grown.length;
   if (array.kind === 'newArray') return known(itemsOf(array).length);
   const changed = t.effects.array(array.value);
   if (changed?.elements) return known(changed.elements.length);
@@ -72,6 +83,7 @@ export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
 }
 
 export function arrayLength(t: Tracer, array: ArrayVariable): number {
+  if (isGrown(array)) throw unknownLength();
   return constantOf(t, lengthOf(t, array)) as number;
 }
 
@@ -83,6 +95,7 @@ function lengthBefore(t: Tracer, { value, source }: ObjectVariable): Variable {
 }
 
 export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Variable {
+  if (isGrown(array)) return grownElement(t, array, index);
   const element = elementOrHole(t, array, index);
   return element === hole ? undefinedVariable : element;
 }
@@ -156,6 +169,8 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
 
 /** `push`: of an array from outside not even the length has to be known. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
+  if (growsHere(t, array, items)) grow(t, array, items[0]!);
+  if (isGrown(array)) return pushGrown(t, array, items);
   if (array.kind === 'newArray' || t.effects.array(array.value)?.elements) {
     return known(changeElements(t, array).push(...items));
   }
@@ -164,7 +179,13 @@ export function append(t: Tracer, array: ArrayVariable, items: readonly Variable
   return lengthOf(t, array);
 }
 
+/** In a branch or turn, of an array that is a list there, as an earlier trace has found out. */
+function growsHere(t: Tracer, array: ArrayVariable, items: readonly Variable[]): boolean {
+  return array.kind === 'newArray' && array.born?.grows === true && t.isInRegion && items.length > 0;
+}
+
 export function removeLast(t: Tracer, array: ArrayVariable): Variable {
+  if (isGrown(array)) return popGrown(t, array);
   if (array.kind === 'object') {
     const changed = t.effects.array(array.value);
     if (changed && changed.appended.length > 0) {
@@ -176,6 +197,10 @@ export function removeLast(t: Tracer, array: ArrayVariable): Variable {
 
 /** `array[index] = value` */
 export function setElement(t: Tracer, array: ArrayVariable, index: number, value: Variable): void {
+  if (isGrown(array)) {
+    setGrownElement(t, array, index, value);
+    return;
+  }
   if (array.kind === 'object' && !t.effects.array(array.value)) {
     const own = Object.getOwnPropertyDescriptor(array.value, String(index));
     if (own?.writable) {
@@ -197,6 +222,10 @@ const maxLength = 2 ** 16;
 export function setLength(t: Tracer, array: ArrayVariable, length: number): void {
   if (!Number.isInteger(length) || length < 0 || length > maxLength) {
     throw new GraphBreak('object-write', `the length of an array becomes ${length}`);
+  }
+  if (isGrown(array) && length === 0) {
+    clearGrown(t, array);
+    return;
   }
   const elements = changeElements(t, array);
   const missing = Math.max(length - elements.length, 0);

@@ -5,11 +5,16 @@ import { absent, type ChoiceVariable, type Variable } from './variable.ts';
 /** Thrown where an instruction needs to know which option was chosen, before it has changed anything. */
 export class ChoiceMet extends Error {
   override readonly name = 'ChoiceMet';
-  readonly choice: ChoiceVariable;
+  readonly #choice: ChoiceVariable | (() => ChoiceVariable);
 
-  constructor(choice: ChoiceVariable) {
+  /** A choice that isn't there yet is made where the instruction begins. */
+  constructor(choice: ChoiceVariable | (() => ChoiceVariable)) {
     super('a choice is met');
-    this.choice = choice;
+    this.#choice = choice;
+  }
+
+  get choice(): ChoiceVariable {
+    return typeof this.#choice === 'function' ? this.#choice() : this.#choice;
   }
 }
 

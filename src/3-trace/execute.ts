@@ -5,6 +5,7 @@ import { ChoiceMet } from './choices.ts';
 import type { Execution } from './execution.ts';
 import { startGenerator } from './generators.ts';
 import { followOptions, settle } from './graph-control/decide.ts';
+import { Grows } from './graph-control/lists.ts';
 import { convertOrUnroll, loopToConvert } from './graph-control/loop.ts';
 import { expectOneStructure } from './graph-control/one-structure.ts';
 import { endAt, endWith, type PathEnd } from './graph-control/path.ts';
@@ -54,7 +55,8 @@ export function execute(tracer: Tracer): End {
     const value = runAbove(tracer, 0);
     expectOneStructure(tracer, value);
     return { kind: 'return', value };
-  } catch (error) {
+  } catch (thrown) {
+    const error = thrown instanceof Grows ? thrown.asBreak() : thrown;
     if (!(error instanceof GraphBreak)) throw error;
     const { reason, detail, at = tracer.position() } = error;
     const record = { reason, detail, at, line: at && tracer.lineAt(at) };

@@ -9,6 +9,7 @@ import { settled } from './choices.ts';
 import { asCollection, type CollectionVariable, entriesOf } from './collections.ts';
 import { constantOf, isNullish, truthiness } from './facts.ts';
 import { nextOf, returnOf } from './generators.ts';
+import { type GrownArray, isGrown, startOf, stepGrown } from './graph-control/lists.ts';
 import { plainKeys, readProperty, readSymbol } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -115,7 +116,9 @@ export function advance(
   if (iteration.done) return null;
   const { iterator, next } = iteration;
   const element = nextElement(t, iterator, next, read);
-  if (element === null) {
+  // The end of a list of the program is met by a decision, which may be made again.
+  const isCounted = iterator.kind === 'iterator' && iterator.position !== undefined;
+  if (element === null && !isCounted) {
     t.journal.note(() => {
       iteration.done = false;
     });
@@ -150,6 +153,7 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
   if (iterator.done) return null;
   const { next, over, what } = iterator;
   const array = over.kind === 'newCollection' ? undefined : asArray(t, over);
+  if (array && isGrown(array)) return advanceGrown(t, iterator, array);
   const element = array
     ? arrayStep(t, array, what, next)
     : collectionStep(t, over as CollectionVariable, what, next);
@@ -157,6 +161,20 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
   iterator.next++;
   if (element === null) iterator.done = true;
   return element;
+}
+
+/** Whether there is another element is a decision of the program. Throws ChoiceMet. */
+function advanceGrown(t: Tracer, iterator: IteratorVariable, array: GrownArray): Variable | null {
+  const { position, what, next } = iterator;
+  const at = position ?? startOf(t, next);
+  t.journal.note(() => Object.assign(iterator, { position }));
+  // A decision on it is met again: it must be the same number then.
+  iterator.position = at;
+  const step = stepGrown(t, array, at);
+  if (!step) return null;
+  iterator.position = step.next;
+  if (what === 'keys') return at;
+  return what === 'values' ? step.element : newArray([at, step.element]);
 }
 
 function arrayStep(

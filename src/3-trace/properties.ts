@@ -105,7 +105,7 @@ function readArrayProperty(
   base: Variable & { kind: 'newArray' },
   key: string,
 ): Variable {
-  if (key === 'length') return known(arrayLength(t, base));
+  if (key === 'length') return lengthOf(t, base);
   if (isIndex(key)) return arrayElement(t, base, Number(key));
   return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key);
 }

@@ -1,4 +1,4 @@
-import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
+import { assertNever, InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { needsArguments } from '../bytecode/call-inputs.ts';
@@ -15,6 +15,7 @@ import {
   absent,
   hole,
   type IteratorRecordVariable,
+  type ListVariable,
   type TensorVariable,
   type Variable,
 } from './variable.ts';
@@ -91,6 +92,8 @@ export class Reconstruction {
       case 'regexp':
       case 'generator':
         return { kind: 'made', index: this.#make(variable) };
+      case 'list':
+        throw new InvariantError('a list is the content of an array');
       default:
         return assertNever(variable, 'variable');
     }
@@ -243,6 +246,13 @@ export class Reconstruction {
     return index;
   }
 
+  /** An output of its own, which is taken apart. */
+  #list({ tensor, of }: ListVariable): Make {
+    this.outputTensors.push(tensor);
+    const output = this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
+    return { kind: 'list', output, of };
+  }
+
   #make(variable: Variable): number {
     const existing = this.#made.get(variable);
     if (existing !== undefined) return existing;
@@ -257,6 +267,7 @@ export class Reconstruction {
   #content(variable: Variable): Make {
     switch (variable.kind) {
       case 'newArray':
+        if (variable.grown) return this.#list(variable.grown.items);
         return {
           kind: variable.isArguments ? 'arguments' : 'array',
           elements: variable.elements.map((element) => this.#element(element)),

@@ -3,7 +3,7 @@ import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
-import type { Primitive } from '../bytecode/instructions.ts';
+import type { Pc, Primitive } from '../bytecode/instructions.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
 import type { TraceFrame } from './trace-frame.ts';
@@ -18,6 +18,7 @@ export type Variable =
   | SymbolicVariable
   | ScalarVariable
   | ChoiceVariable
+  | ListVariable
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
@@ -97,6 +98,31 @@ export interface ChoiceVariable {
   readonly from: string;
 }
 
+/**
+ * What an array holds whose length only the program knows: a value of the program. All elements are tensors
+ * of one dtype and shape, or numbers, or truth values.
+ */
+export interface ListVariable {
+  readonly kind: 'list';
+  readonly tensor: Tensor;
+  readonly of: 'tensor' | 'number' | 'boolean';
+  /** Where the element came from that the others must be like. */
+  readonly at: UserPosition | undefined;
+}
+
+/** An array literal of the code. */
+export interface Birth {
+  readonly code: Code;
+  readonly pc: Pc;
+  readonly grows: boolean;
+}
+
+/** The content of such an array. */
+export interface GrownList {
+  readonly items: ListVariable;
+  readonly length: ScalarVariable;
+}
+
 /** An object that existed before: read through its source, never changed by the tracer. */
 export interface ObjectVariable {
   readonly kind: 'object';
@@ -135,6 +161,10 @@ export interface BoundVariable {
 export interface NewArrayVariable {
   readonly kind: 'newArray';
   readonly elements: Variable[];
+  /** Set where only the program knows how many there are; `elements` are nobody's to read then. */
+  grown?: GrownList | undefined;
+  /** The literal that it is, and whether it is known to grow in branches and loops. */
+  readonly born?: Birth;
   /** An `arguments` object, which is iterated like an array and is none. */
   readonly isArguments?: true;
 }
@@ -194,6 +224,8 @@ export interface IteratorVariable {
   readonly what: 'keys' | 'values' | 'entries';
   /** Steps taken. An array is asked for its length at each step, as JavaScript does. */
   next: number;
+  /** Of an array whose length only the program knows: the same as its value. */
+  position?: ScalarVariable | undefined;
   done: boolean;
 }
 

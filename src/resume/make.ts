@@ -1,6 +1,8 @@
 /** Objects that each run makes again. */
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import { takeItems } from '../../runtime/run-program/list-items.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { Make, Recipe } from '../traces/trace-result.ts';
@@ -55,7 +57,7 @@ function inOrder(makes: readonly Make[]): number[] {
 
 /** What must be there when it is built; containers are filled later. */
 function partsOf(make: Make): readonly Recipe[] {
-  const isContainer = ['array', 'arguments', 'object', 'collection', 'cell'].includes(make.kind);
+  const isContainer = ['array', 'arguments', 'list', 'object', 'collection', 'cell'].includes(make.kind);
   return isContainer ? [] : contentsOf(make);
 }
 
@@ -81,6 +83,17 @@ function compileMake(make: Make): CompiledMake {
           const items: unknown[] = [];
           append(items, values);
           Object.assign(made as object, items);
+        },
+      };
+    }
+    case 'list': {
+      const { output, of } = make;
+      return {
+        empty: () => [],
+        fill: (made, { outputs }) => {
+          for (const item of takeItems(outputs[output]!)) {
+            (made as unknown[]).push(of === 'tensor' ? item : readItem(item, of));
+          }
         },
       };
     }
@@ -166,6 +179,12 @@ function compileMake(make: Make): CompiledMake {
     default:
       return assertNever(make, 'make');
   }
+}
+
+function readItem(item: Tensor, of: 'number' | 'boolean'): number | boolean {
+  const [value] = item.dataSync();
+  item.dispose();
+  return of === 'boolean' ? Boolean(value) : Number(value);
 }
 
 /** Appends the elements to an array; a missing one leaves a hole. */

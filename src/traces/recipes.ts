@@ -29,6 +29,7 @@ export function partsOf(make: Make): readonly Recipe[] {
       return [make.content];
     case 'typedArray':
     case 'regexp':
+    case 'list':
       return [];
     case 'arrayIterator':
       return [make.array];

@@ -63,6 +63,12 @@ export type Make =
       readonly next: number;
       readonly done: boolean;
     }
+  /** The array that is an output of the program, a list of tensors or of numbers. */
+  | {
+      readonly kind: 'list';
+      readonly output: number;
+      readonly of: 'tensor' | 'number' | 'boolean';
+    }
   | { readonly kind: 'regexp'; readonly pattern: string; readonly flags: string }
   | { readonly kind: 'typedArray'; readonly data: TypedArray }
   /** A generator that stands at the start of its body, at a `yield`, or has ended. */

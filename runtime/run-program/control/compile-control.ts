@@ -7,6 +7,7 @@ import { compileAssert } from './assert.ts';
 import { compileCond, compileCondBackward } from './cond.ts';
 import { compileDraw } from './draw.ts';
 import { compileHostNumber } from './host-number.ts';
+import { compileList } from './list.ts';
 import { compilePrint } from './print.ts';
 import { compileWhile, compileWhileBackward } from './while-loop.ts';
 
@@ -34,6 +35,8 @@ export function compileControl(
       return compileHostNumber(step, values);
     case 'draw':
       return compileDraw(step, values);
+    case 'list':
+      return compileList(step, values);
     default:
       return assertNever(form, 'control op');
   }

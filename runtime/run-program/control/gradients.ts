@@ -1,8 +1,10 @@
 import type { Launch } from '../../device/device.ts';
 import { events } from '../../memory/events.ts';
 import { Holder } from '../../memory/holder.ts';
+import { type ListItem, TensorList } from '../../memory/tensor-list.ts';
 import { opNamed } from '../../ops/define-op.ts';
-import type { TensorMeta } from '../../tensor/meta.ts';
+import { elementSpec } from '../../program/list-ops.ts';
+import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { Slot } from '../scope.ts';
 
@@ -27,6 +29,17 @@ export class Zeros {
   }
 }
 
+function isList(slot: Slot): boolean {
+  return slot.holder instanceof TensorList;
+}
+
+/** One more owner of the element. */
+function slotOf({ holder, offset }: ListItem): Slot {
+  const slot = new Slot();
+  slot.put(holder.retain(), offset);
+  return slot;
+}
+
 /** The sum of the gradients for one operand, as they come. */
 export class GradientSum {
   readonly #meta: TensorMeta;
@@ -46,12 +59,50 @@ export class GradientSum {
       sum.put(part.holder!.retain(), part.offset);
       return;
     }
+    if (isList(sum) || isList(part)) {
+      this.#addList(part);
+      return;
+    }
+    this.#addTensor(sum, part, this.#meta);
+  }
+
+  /** Element by element; what has no elements is all zeros. */
+  #addList(part: Slot): void {
+    const sum = this.#sum;
+    if (!isList(part)) return;
+    if (!isList(sum)) {
+      sum.release();
+      sum.put(part.holder!.retain(), 0);
+      return;
+    }
+    const [before, more] = [sum.holder as TensorList, part.holder as TensorList];
     const { device } = this.#meta;
-    this.#add ??= device.prepare(opNamed('add'), [this.#meta, this.#meta], [this.#meta], {});
+    const total = new TensorList(device, before.items);
+    const element = contiguousMeta(elementSpec(this.#meta), device);
+    more.items.forEach((item, i) => {
+      const earlier = total.items[i];
+      if (!item) return;
+      if (!earlier) {
+        total.set(i, item);
+        return;
+      }
+      const [a, b] = [slotOf(earlier), slotOf(item)];
+      this.#addTensor(a, b, element);
+      total.set(i, { holder: a.holder!, offset: a.offset });
+      a.release();
+      b.release();
+    });
+    sum.release();
+    sum.put(total, 0);
+  }
+
+  #addTensor(sum: Slot, part: Slot, meta: TensorMeta): void {
+    const { device } = meta;
+    this.#add ??= device.prepare(opNamed('add'), [meta, meta], [meta], {});
     // Somebody else may still read the first part: then the sum gets memory of its own.
-    const alone = sum.holder.owners === 1;
+    const alone = sum.holder!.owners === 1;
     const target = alone ? sum : new Slot();
-    if (!alone) target.put(new Holder(device, sum.holder.bytes), 0);
+    if (!alone) target.put(new Holder(device, sum.holder!.bytes), 0);
     this.#add([sum, part], [target]);
     events.kernel(device.name, 'add');
     if (alone) return;

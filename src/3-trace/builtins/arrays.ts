@@ -19,6 +19,7 @@ import {
 import { newElements } from '../construct.ts';
 import { sameValueZero, strictlyEqual } from '../equality.ts';
 import { constantOf, isNullish } from '../facts.ts';
+import { grownElement, isGrown } from '../graph-control/lists.ts';
 import { expand, iteratorOver } from '../iterators.ts';
 import { readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
@@ -199,6 +200,7 @@ export const arrayBuiltins: BuiltinTable = [
     Array.prototype.at,
     onArray((t, array, [index]) => {
       const at = integer(t, index, 0);
+      if (isGrown(array)) return grownElement(t, array, at, at < 0);
       const i = at < 0 ? arrayLength(t, array) + at : at;
       return i < 0 || i >= arrayLength(t, array) ? known(undefined) : arrayElement(t, array, i);
     }),

@@ -13,15 +13,30 @@ import {
   type Variable,
 } from '../variable.ts';
 import { chosenBy } from './choice.ts';
+import { grownElement, isGrown, setGrownElement } from './lists.ts';
 import { asNumber } from './scalars.ts';
 
 /** `array[index]`: one of the elements, or undefined. Throws ChoiceMet; on each way the index is known. */
 export function elementAt(t: Tracer, base: Variable, index: ScalarVariable): Variable {
   const array = expectArray(t, base);
+  if (isGrown(array)) return grownElement(t, array, index);
   const found = settled(choiceOfIndex(t, arrayLength(t, array), index));
   return found === outside
     ? undefinedVariable
     : arrayElement(t, array, constantOf(t, found) as number);
+}
+
+/** `array[index] = value` where only the program knows the length; false for other arrays. */
+export function setGrownAt(
+  t: Tracer,
+  base: Variable,
+  index: ScalarVariable,
+  value: Variable,
+): boolean {
+  const array = asArray(t, base);
+  if (!array || !isGrown(array)) return false;
+  setGrownElement(t, array, index, value);
+  return true;
 }
 
 /** The index as one of those that the array has. Throws ChoiceMet; on each way it is known. */

@@ -12,6 +12,7 @@ import type { Tracer } from '../tracer.ts';
 import { absent, known, type ScalarVariable, type Variable } from '../variable.ts';
 import { follow, isRead, type Start, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
+import { Grows, withGrown } from './lists.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd } from './path.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
@@ -26,6 +27,15 @@ import { type Build, isSame, type Leaf, Unifier, type Values } from './unify.ts'
  * the program checks that it isn't taken.
  */
 export function fork(
+  t: Tracer,
+  frame: TraceFrame,
+  test: ScalarVariable,
+  starts: readonly [Start, Start],
+): PathEnd {
+  return withGrown(t, () => forkAs(t, frame, test, starts));
+}
+
+function forkAs(
   t: Tracer,
   frame: TraceFrame,
   test: ScalarVariable,
@@ -104,6 +114,12 @@ function changedPlaces(
       if (held === undefined) return null;
       return held?.value ?? (place.part ? absent : (first ?? null));
     });
+    if (place.array && place.part === undefined && !original) {
+      // It became a list on one of the ways: it is to be one before.
+      const items = values.find((value) => value?.kind === 'list');
+      if (items) throw new Grows(place.array, items);
+      continue;
+    }
     const differs = now.some((held, way) => {
       const value = values[way];
       if (!value || (held && original && held.raw === original.raw)) return false;

@@ -3,7 +3,7 @@ import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
 import type { UnrolledLoop } from '../../traces/trace-result.ts';
 import type { TraceFrame } from '../trace-frame.ts';
-import type { Variable } from '../variable.ts';
+import type { Birth, Variable } from '../variable.ts';
 import { CopiedViews } from './copied-views.ts';
 import type { PathEnd } from './path.ts';
 
@@ -21,6 +21,7 @@ type LoopPlan = 'while' | 'peeled' | 'unrolled';
 export class LoopPlans {
   readonly #plans = new Map<Code, Map<Pc, LoopPlan>>();
   readonly #breaks = new Map<Code, Set<Pc>>();
+  readonly #growing = new Map<Code, Set<Pc>>();
   /** Loops that are followed turn by turn, and why. */
   readonly unrolled: UnrolledLoop[] = [];
 
@@ -48,6 +49,18 @@ export class LoopPlans {
     const span = code.spans[loop.header];
     this.unrolled.push({ at: span && code.source.position(span.start), why });
     return this.choose(code, loop, 'unrolled', why);
+  }
+
+  /** Arrays of that literal grow in branches and loops. */
+  grows(code: Code, pc: Pc): boolean {
+    return this.#growing.get(code)?.has(pc) ?? false;
+  }
+
+  /** The function is traced again, with lists for the arrays of that literal. */
+  growFrom({ code, pc }: Birth): never {
+    const places = this.#growing.get(code) ?? new Set();
+    this.#growing.set(code, places.add(pc));
+    throw new TraceAgain();
   }
 
   /** The call there is to run natively. */

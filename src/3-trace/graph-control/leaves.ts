@@ -3,7 +3,7 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
-import { invariant } from '../../../runtime/errors/invariant.ts';
+import { InvariantError, invariant } from '../../../runtime/errors/invariant.ts';
 import { where } from '../../../runtime/ops/comparison.ts';
 import { full } from '../../../runtime/ops/create.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
@@ -12,7 +12,8 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
-import type { SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
+import type { ListVariable, SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
+import { listOfElements } from './lists.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
 import type { Leaf, Renumbered } from './unify.ts';
 
@@ -39,6 +40,10 @@ export function leafTensor(
       return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
     case 'symbolic':
       return symbolicTensor(t, value, device);
+    case 'list':
+      return value.tensor;
+    case 'newList':
+      return listOfElements(t, value.elements, value.like).tensor;
     case 'renumbered':
       return renumbered(t, value);
     case 'constant':
@@ -63,6 +68,7 @@ function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): 
 }
 
 function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
+  if (leaf.kind === 'list') return listOfElements(t, [], likeOf(leaf)).tensor;
   if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
   const sample = leaf.values.find((value): value is TensorVariable => value?.kind === 'tensor');
   invariant(sample, 'a leaf has a value on one way');
@@ -73,7 +79,9 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
 }
 
 /** The variable for a value of the program that stands for a leaf. */
-export function leafVariable(t: Tracer, { kind, values }: Leaf, tensor: Tensor): Variable {
+export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
+  const { kind, values } = leaf;
+  if (kind === 'list') return { ...likeOf(leaf), tensor };
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
   const variable = t.result(tensor);
   variable.perhaps = outerOf(values);
@@ -89,6 +97,14 @@ function outerOf(values: Leaf['values']): readonly TensorVariable[] {
     for (const each of value.perhaps) found.add(each);
   }
   return found.size === 0 ? nobody : [...found];
+}
+
+function likeOf({ values }: Leaf): ListVariable {
+  for (const value of values) {
+    if (value?.kind === 'list') return value;
+    if (value?.kind === 'newList') return value.like;
+  }
+  throw new InvariantError('a leaf has a value on one way');
 }
 
 const none: ReadonlySet<Tensor> = new Set();

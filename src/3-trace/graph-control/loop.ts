@@ -5,11 +5,13 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { resolved } from '../choices.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type ScalarVariable, type Variable } from '../variable.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
+import { Grows, withGrown } from './lists.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
@@ -87,6 +89,10 @@ function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd | null
 type Form = 'headed' | 'flagged';
 
 function convertAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEnd | null {
+  return withGrown(t, () => attemptAs(t, frame, loop, form));
+}
+
+function attemptAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEnd | null {
   const made = madeObjects(t);
   const before = stateOf(t, frame, made);
   // What only one place holds can be another object after a turn: nobody sees the difference.
@@ -238,12 +244,7 @@ class Turn {
       const same = last !== absent && raw === known?.raw;
       const changed = read && !same && !(now && isSame(this.#t, now, last));
       if (!changed && !carried.has(key)) continue;
-      if (place.part === 'element' && (now === absent || last === absent)) {
-        throw new GraphBreak(
-          'control-flow',
-          'the length of an array changes in a loop of the graph',
-        );
-      }
+      if (place.array) expectLength(place, now, last, held === undefined);
       if (isFixed(place)) {
         throw new GraphBreak('control-flow', `${place.name} changes in a loop of the graph`);
       }
@@ -335,6 +336,28 @@ class Turn {
 function isFromOutside(variable: Variable | null): boolean {
   if (variable?.kind !== 'tensor') return false;
   return variable.source !== null || variable.perhaps.length > 0;
+}
+
+/** An array whose length a turn changes is to be a list before the loop. */
+function expectLength(
+  { array, part }: Place,
+  now: Variable | null,
+  last: Variable,
+  isNew: boolean,
+): void {
+  if (part === 'element' && (now === absent || last === absent)) {
+    const sample = [last, now].flatMap((value) => (value ? sampleOf(value) : []))[0];
+    if (sample) throw new Grows(array!, sample);
+  }
+  // It became one in an inner loop.
+  if (part !== 'element' && isNew && last.kind === 'list') throw new Grows(array!, last);
+}
+
+/** What the element is where it is there. */
+function sampleOf(value: Variable): Variable[] {
+  const variable = resolved(value);
+  if (variable === absent) return [];
+  return variable.kind === 'choice' ? variable.options.flatMap(sampleOf) : [variable];
 }
 
 /** Operands of the same kinds, dtypes and shapes. */

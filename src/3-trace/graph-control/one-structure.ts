@@ -14,7 +14,7 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
     const variable = resolved(given);
     if (seen.has(variable)) return;
     seen.add(variable);
-    if (variable.kind === 'newArray') variable.elements.forEach(visit);
+    if (variable.kind === 'newArray' && !variable.grown) variable.elements.forEach(visit);
     if (variable.kind === 'newObject') [...variable.entries.values()].forEach(visit);
     if (variable.kind !== 'choice') return;
     const structures = variable.options.filter(hasStructure);

@@ -11,10 +11,13 @@ import type { Tracer } from '../tracer.ts';
 import {
   type CellReference,
   type CollectionEntry,
+  type IteratorVariable,
   known,
+  type NewArrayVariable,
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
+import { isGrown } from './lists.ts';
 import { partsOf } from './parts.ts';
 import { idOf } from './variable-class.ts';
 
@@ -34,6 +37,8 @@ export interface Place {
   readonly isGradient?: boolean;
   /** An element, property or entry: it may be missing on some ways. */
   readonly part?: 'element' | 'property' | 'entry';
+  /** The array that it is an element of, or whose content only the program knows. */
+  readonly array?: NewArrayVariable;
 }
 
 /** What a place holds: the variable itself, and what is known of it at the moment. */
@@ -156,13 +161,27 @@ function addParts(variable: Variable, add: Add): void {
     add({ key: `${id} ${key}`, name, register: null, set }, value);
   switch (variable.kind) {
     case 'newArray':
+      if (variable.grown) {
+        for (const key of ['items', 'length'] as const) {
+          const set = (t: Tracer, next: Variable) => {
+            const { grown } = variable;
+            t.journal.note(() => Object.assign(variable, { grown }));
+            variable.grown = { ...grown!, [key]: next };
+          };
+          const name = `the ${key === 'items' ? 'elements' : 'length'} of an array`;
+          const place = { key: `${id} ${key}`, name, register: null, set, array: variable };
+          add(place, variable.grown[key]);
+        }
+        return;
+      }
       for (const [i, value] of variable.elements.entries()) {
         const set = (t: Tracer, next: Variable) => {
           t.journal.keepList(variable.elements);
           variable.elements[i] = next;
         };
         const name = `element ${i} of an array`;
-        add({ key: `${id} [${i}]`, name, register: null, set, part: 'element' }, value);
+        const at = { part: 'element', array: variable } as const;
+        add({ key: `${id} [${i}]`, name, register: null, set, ...at }, value);
       }
       return;
     case 'newObject':
@@ -199,6 +218,7 @@ function addParts(variable: Variable, add: Add): void {
       return;
     }
     case 'iterator':
+      addPosition(variable, variable, add);
       add(
         {
           key: `${id} next`,
@@ -211,6 +231,9 @@ function addParts(variable: Variable, add: Add): void {
       );
       return;
     case 'iteratorRecord':
+      if (variable.direct && variable.iterator.kind === 'iterator') {
+        addPosition(variable.iterator, variable, add);
+      }
       add(
         {
           key: `${id} done`,
@@ -224,6 +247,19 @@ function addParts(variable: Variable, add: Add): void {
       return;
     default:
   }
+}
+
+/** Of an iteration over an array whose length only the program knows: how many steps it has taken. */
+function addPosition(iterator: IteratorVariable, iteration: Variable, add: Add): void {
+  if (!isGrown(iterator.over)) return;
+  const set = (t: Tracer, next: Variable) => {
+    const { position } = iterator;
+    t.journal.note(() => Object.assign(iterator, { position }));
+    iterator.position = next.kind === 'scalar' ? next : undefined;
+  };
+  const key = `${idOf(iterator)} position`;
+  const place = { key, name: 'the position of an iteration', register: null, set, iteration };
+  add(place, iterator.position ?? known(iterator.next));
 }
 
 function stepsOf(iterator: Variable): number {
@@ -289,6 +325,11 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
     if (known_) return known_;
     switch (variable.kind) {
       case 'newArray': {
+        if (variable.grown) {
+          const same = { ...variable };
+          copies.set(variable, same);
+          return same;
+        }
         const copy = { ...variable, elements: [] as Variable[] };
         copies.set(variable, copy);
         copy.elements.push(...variable.elements.map(freeze));

@@ -1,5 +1,6 @@
 /** One variable for several that came from different ways through the code. */
 
+import { elementSpec } from '../../../runtime/program/list-ops.ts';
 import { formatSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../facts.ts';
@@ -9,6 +10,8 @@ import {
   type ChoiceVariable,
   type ConstantVariable,
   known,
+  type ListVariable,
+  type NewArrayVariable,
   type ScalarVariable,
   type Selector,
   type SymbolicVariable,
@@ -16,6 +19,7 @@ import {
   uninitializedVariable,
   type Variable,
 } from '../variable.ts';
+import { emptyList, grownArray, isGrown, listable } from './lists.ts';
 import { partsOf } from './parts.ts';
 import { classOf, idOf } from './variable-class.ts';
 
@@ -31,11 +35,20 @@ export type LeafVariable =
   | ScalarVariable
   | ConstantVariable
   | SymbolicVariable
+  | ListVariable
+  | NewList
   | Renumbered;
+
+/** Known elements, where another way has an array whose length only the program knows. */
+export interface NewList {
+  readonly kind: 'newList';
+  readonly elements: readonly Variable[];
+  readonly like: ListVariable;
+}
 
 /** A place in a structure whose value depends on the way that was taken. */
 export interface Leaf {
-  readonly kind: 'tensor' | 'number' | 'boolean';
+  readonly kind: 'tensor' | 'number' | 'boolean' | 'list';
   /** Per way; null where nobody can read it. */
   readonly values: readonly (LeafVariable | null)[];
 }
@@ -56,7 +69,7 @@ export class Mismatch extends Error {
 /** Per way, the value that it leaves; null where nobody reads it. */
 export type Values = readonly (Variable | null)[];
 
-/** Throws Mismatch. */
+/** What a loop leaves: arrays of several lengths become lists. Throws Mismatch. */
 export function unify(
   t: Tracer,
   ways: Values,
@@ -64,7 +77,7 @@ export function unify(
   tell: (how: string) => string,
   given: ReadonlySet<Tensor> = none,
 ): Unified {
-  const unifier = new Unifier(t, isOld, given);
+  const unifier = new Unifier(t, isOld, given, true);
   const build = unifier.add(ways, tell);
   const { leaves, choices } = unifier;
   return { leaves, choices, build: (joined) => build(joined, new Map()) };
@@ -92,12 +105,17 @@ export class Unifier {
 
   #tell: (how: string) => string = (how) => how;
 
+  /** Arrays of several lengths become lists, whatever they held before. */
+  readonly #grows: boolean;
+
   /** `given`: values that are leaves even where all ways leave the same one. */
   constructor(
     t: Tracer,
     isOld: (variable: Variable) => boolean,
     given: ReadonlySet<Tensor> = none,
+    grows = false,
   ) {
+    this.#grows = grows;
     this.#t = t;
     this.#isOld = isOld;
     this.#given = given;
@@ -119,6 +137,8 @@ export class Unifier {
     if (shared && present.every((way) => isSame(t, way, first)) && !this.#isGiven(first)) {
       return () => first;
     }
+    const lists = this.#asLists(present);
+    if (lists) return this.#addLists(ways, lists);
     const classes = new Set(present.flatMap((way) => optionsOf(way).map(this.#classOf)));
     if (classes.size > 1 || present.some((way) => way.kind === 'choice')) {
       return this.#addChoice(ways, [...classes]);
@@ -134,10 +154,49 @@ export class Unifier {
     if (this.#given.size === 0 || above.has(variable)) return false;
     if (variable.kind === 'tensor')
       return variable.traced !== null && this.#given.has(variable.traced);
-    if (variable.kind === 'scalar') return this.#given.has(variable.tensor);
+    if (variable.kind === 'scalar' || variable.kind === 'list') {
+      return this.#given.has(variable.tensor);
+    }
     const within = new Set([...above, variable]);
     const parts = variable.kind === 'choice' ? [variable.selector.which] : [];
     return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
+  }
+
+  /** Arrays of several lengths that are to be lists: what their elements are like. */
+  #asLists(present: readonly Variable[]): ListVariable | null {
+    const arrays = present.filter((way) => way.kind === 'newArray' && !way.isArguments);
+    if (arrays.length < present.length || arrays.some(this.#isOld)) return null;
+    if (arrays.every(isGrown)) return null;
+    const grown = arrays.find(isGrown);
+    if (grown) return grown.grown.items;
+    const known_ = arrays as NewArrayVariable[];
+    const [first] = known_;
+    if (!this.#grows || known_.every((way) => way.elements.length === first!.elements.length)) {
+      return null;
+    }
+    const sample = known_.flatMap(({ elements }) => elements)[0]!;
+    return listable(sample) ? emptyList(this.#t, sample) : null;
+  }
+
+  #addLists(ways: Values, like: ListVariable): Build {
+    const arrays = ways as readonly (NewArrayVariable | null)[];
+    const items = arrays.map((array) => {
+      if (!array) return null;
+      return array.grown?.items ?? { kind: 'newList' as const, elements: array.elements, like };
+    });
+    const lengths = arrays.map((array) => {
+      return array && (array.grown?.length ?? known(array.elements.length));
+    });
+    const index = this.leaves.push({ kind: 'list', values: items }) - 1;
+    const length = this.leaves.push({ kind: 'number', values: lengths }) - 1;
+    const build: Build = (joined, made) => {
+      const existing = made.get(build);
+      if (existing) return existing;
+      const array = grownArray(joined[index] as ListVariable, joined[length] as ScalarVariable);
+      made.set(build, array);
+      return array;
+    };
+    return build;
   }
 
   /** What a way computed or made belongs to it, and must be handed out. */
@@ -145,6 +204,7 @@ export class Unifier {
     switch (variable.kind) {
       case 'scalar':
       case 'choice':
+      case 'list':
         return true;
       case 'tensor':
         return variable.source === null;
@@ -253,6 +313,16 @@ export class Unifier {
       this.#add(ways.map((way) => way && (pick(way as Extract<Variable, { kind: K }>) ?? absent)));
     switch (first.kind) {
       case 'newArray': {
+        if (first.grown) {
+          const items = part('newArray', (way) => way.grown?.items);
+          const length = part('newArray', (way) => way.grown?.length);
+          return (joined, made) => {
+            const content = [items(joined, made), length(joined, made)] as const;
+            const array = grownArray(content[0] as ListVariable, content[1] as ScalarVariable);
+            made.set(build, array);
+            return array;
+          };
+        }
         const parts = first.elements.map((_, i) => part('newArray', (way) => way.elements[i]));
         return (joined, made) => {
           const array = { ...first, elements: [] as Variable[] };
@@ -327,6 +397,7 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   }
   if (a.kind === 'tensor' && b.kind === 'tensor') return a.traced !== null && a.traced === b.traced;
   if (a.kind === 'scalar' && b.kind === 'scalar') return a.tensor === b.tensor;
+  if (a.kind === 'list' && b.kind === 'list') return a.tensor === b.tensor;
   if (a.kind === 'choice' && b.kind === 'choice') {
     const together = a.selector.which.tensor === b.selector.which.tensor;
     return together && a.options.every((option, i) => isSame(t, option, b.options[i]!));
@@ -337,7 +408,7 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
 }
 
 function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
-  if (variable.kind === 'tensor') return 'tensor';
+  if (variable.kind === 'tensor' || variable.kind === 'list') return variable.kind;
   if (variable.kind === 'scalar') return variable.type;
   if (variable.kind !== 'constant' && variable.kind !== 'symbolic') return undefined;
   const type = typeof (variable.kind === 'constant' ? constantOf(t, variable) : variable.value);
@@ -346,11 +417,15 @@ function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
 
 function describeWays(t: Tracer, ways: Values): string {
   const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
-  const arrays = all.every(({ kind }) => kind === 'newArray');
+  const arrays = all.every((each) => each.kind === 'newArray' && !each.grown);
   const texts = all.map((each) =>
-    arrays && each.kind === 'newArray' ? `${each.elements.length} elements` : describe(t, each),
+    arrays && each.kind === 'newArray' ? countOf(each.elements.length) : describe(t, each),
   );
   return [...new Set(texts)].join(' and ');
+}
+
+function countOf(elements: number): string {
+  return elements === 1 ? '1 element' : `${elements} elements`;
 }
 
 /** For a person: what kind of value it is. */
@@ -362,8 +437,12 @@ export function describe(t: Tracer, variable: Variable): string {
       return variable === absent ? 'nothing' : String(constantOf(t, variable));
     case 'scalar':
       return `a ${variable.type}`;
+    case 'list': {
+      const held = variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;
+      return `an array of any number of ${held}`;
+    }
     case 'newArray':
-      return `an array of ${variable.elements.length}`;
+      return variable.grown ? describe(t, variable.grown.items) : `an array of ${variable.elements.length}`;
     case 'newObject':
       if (variable.prototype) {
         return `an object made by ${variable.prototype.value.constructor.name}`;

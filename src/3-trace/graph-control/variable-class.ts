@@ -34,6 +34,8 @@ export function classOf(
     }
     case 'scalar':
       return variable.type;
+    case 'list':
+      return `any number of ${variable.of} ${formatSpec(variable.tensor)}`;
     case 'symbolic':
       return typeof variable.value;
     case 'constant': {
@@ -50,6 +52,7 @@ export function classOf(
     }
     case 'newArray':
       if (isOld(variable)) return itself();
+      if (variable.grown) return `array of ${classOf(t, variable.grown.items, isOld)}`;
       return `${variable.isArguments ? 'arguments' : 'array'} of ${variable.elements.length}`;
     case 'newObject': {
       if (isOld(variable)) return itself();

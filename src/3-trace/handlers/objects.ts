@@ -3,7 +3,8 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { type ArrayVariable, append, asArray } from '../arrays.ts';
 import { settled } from '../choices.ts';
 import { constantOf, isNullish } from '../facts.ts';
-import { elementAt, indexIn } from '../graph-control/element-at.ts';
+import { elementAt, indexIn, setGrownAt } from '../graph-control/element-at.ts';
+import { appendGrown, isGrown } from '../graph-control/lists.ts';
 import { expand } from '../iterators.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../private-names.ts';
 import { plainEntries, readProperty, readSymbol } from '../properties.ts';
@@ -50,8 +51,12 @@ export const objectHandlers: Handlers<
   },
   setProp: (t, frame, { object, key, src }) =>
     writeProperty(t, get(frame, object), key, get(frame, src)),
-  setElem: (t, frame, { object, key, src }) =>
-    writeProperty(t, get(frame, object), keyToWrite(t, frame, object, key), get(frame, src)),
+  setElem: (t, frame, { object, key, src }) => {
+    const index = settled(get(frame, key));
+    const base = settled(get(frame, object));
+    if (index.kind === 'scalar' && setGrownAt(t, base, index, get(frame, src))) return;
+    writeProperty(t, get(frame, object), keyToWrite(t, frame, object, key), get(frame, src));
+  },
   deleteProp: (t, frame, { dst, object, key }) => {
     deleteProperty(t, get(frame, object), propertyKey(t, get(frame, key)));
     set(frame, dst, known(true));
@@ -64,13 +69,21 @@ export const objectHandlers: Handlers<
   hasPrivate: (_t, frame, { dst, object, name }) =>
     set(frame, dst, hasPrivate(frame, get(frame, object), name)),
 
-  newArray: (_t, frame, { dst, elements }) =>
-    set(frame, dst, newArray(elements.map((reg) => get(frame, reg)))),
+  newArray: (t, frame, { dst, elements }) => {
+    const { pc } = frame;
+    const { code } = frame.closure;
+    const born = { code, pc, grows: t.control.plans.grows(code, pc) };
+    const items = elements.map((reg) => get(frame, reg));
+    set(frame, dst, { ...newArray(items), born });
+  },
   arrayPush: (t, frame, { array, src }) => {
     append(t, arrayMade(t, get(frame, array)), [get(frame, src)]);
   },
   arraySpread: (t, frame, { array, iterable }) => {
-    append(t, arrayMade(t, get(frame, array)), expand(t, get(frame, iterable)));
+    const target = arrayMade(t, get(frame, array));
+    const items = settled(get(frame, iterable));
+    if (isGrown(items) && target.kind === 'newArray') appendGrown(t, target, items);
+    else append(t, target, expand(t, items));
   },
 
   newObject: (_t, frame, { dst }) => set(frame, dst, { kind: 'newObject', entries: new Map() }),

@@ -1,0 +1,58 @@
+import type { Device } from '../device/device.ts';
+import { Holder } from './holder.ts';
+
+/** One element: an owner of its holder. */
+export interface ListItem {
+  readonly holder: Holder;
+  readonly offset: number;
+}
+
+/**
+ * The elements of an array whose length only the program knows, one owner of each. It is the holder of a
+ * value of shape [0, …element], without bytes of its own, so that it lives and dies as every other value
+ * does. In the list of the elements' gradients a null stands for zeros.
+ */
+export class TensorList extends Holder {
+  readonly items: (ListItem | null)[] = [];
+
+  constructor(device: Device, items: readonly (ListItem | null)[] = []) {
+    super(device, 0);
+    for (const item of items) this.push(item);
+  }
+
+  /** One more owner of the element. */
+  push(item: ListItem | null): void {
+    item?.holder.retain();
+    this.items.push(item);
+  }
+
+  /** The last element leaves; its ownership is given back. */
+  pop(): void {
+    this.items.pop()?.holder.release();
+  }
+
+  set(index: number, item: ListItem | null): void {
+    const before = this.items[index];
+    item?.holder.retain();
+    this.items[index] = item;
+    before?.holder.release();
+  }
+
+  protected override freed(): void {
+    for (const item of this.items) item?.holder.release();
+    this.items.length = 0;
+    super.freed();
+  }
+}
+
+/** Which element of a list of which length an op has read or written: what its gradient needs to know. */
+export class ListMark extends Holder {
+  readonly index: number;
+  readonly length: number;
+
+  constructor(device: Device, index: number, length: number) {
+    super(device, 0);
+    this.index = index;
+    this.length = length;
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Lists that grow and shrink while a program runs: the arrays of its loops. A list is a value of shape
+ * [0, …element]; ops answer a new one and leave the old one as it is, and take over its memory where
+ * nobody reads it any more. Gradients of lists are lists.
+ */
+
+import { bind1 } from '../ops/bind.ts';
+import { type Attrs, type Gradient, type OpRecord, saving } from '../ops/define-op.ts';
+import type { DType } from '../tensor/dtype.ts';
+import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
+import type { Shape } from '../tensor/shape.ts';
+
+type Infer = (inputs: readonly TensorMeta[], attrs: Attrs) => readonly TensorSpec[];
+
+interface ListOp {
+  readonly operands: readonly string[];
+  readonly variadic?: boolean;
+  readonly infer: Infer;
+  readonly vjp?: Readonly<Record<string, Gradient>>;
+}
+
+function listOp(name: string, { operands, variadic = false, infer, vjp }: ListOp): OpRecord {
+  return {
+    name,
+    operands: operands.map((operand) => ({ name: operand, use: 'data' })),
+    variadic,
+    infer,
+    kernel: { kind: 'control', form: 'list' },
+    layout: 'contiguous',
+    inPlace: false,
+    vjp,
+    flat: vjp === undefined,
+  };
+}
+
+/** What stands for a list of such elements. */
+export function listSpec({ dtype, shape }: TensorSpec): TensorSpec {
+  return { dtype, shape: [0, ...shape] };
+}
+
+/** What the elements of such a list are. */
+export function elementSpec({ dtype, shape }: TensorSpec): TensorSpec {
+  return { dtype, shape: shape.slice(1) };
+}
+
+const mark: TensorSpec = { dtype: 'bool', shape: [0] };
+const sameList: Infer = ([list]) => [list!];
+const element: Infer = ([list]) => [elementSpec(list!)];
+
+/** (gradient of a list) → that of its element number attr `index`, counted from the end when negative. */
+export const listGradientAt = listOp('listGradientAt', { operands: ['list'], infer: element });
+/** (gradient of a list) → the same without the last element. */
+export const listDrop = listOp('listDrop', { operands: ['list'], infer: sameList });
+/** (gradient of a list) → the same with one more element, zeros. */
+export const listExtend = listOp('listExtend', { operands: ['list'], infer: sameList });
+/** (mark, gradient) → the gradient of a list of which that element was read. */
+export const listPut = listOp('listPut', {
+  operands: ['mark', 'gradient'],
+  infer: ([, gradient]) => [listSpec(gradient!)],
+});
+/** (gradient of a list, mark) → the same with zeros for that element. */
+export const listClear = listOp('listClear', { operands: ['list', 'mark'], infer: sameList });
+/** (gradient of a list, mark) → that of the element. */
+export const listTake = listOp('listTake', { operands: ['list', 'mark'], infer: element });
+/** (gradient of a list, mark) → that of the elements before the mark. */
+export const listHead = listOp('listHead', { operands: ['list', 'mark'], infer: sameList });
+/** (gradient of a list, mark) → that of the elements from the mark on. */
+export const listTail = listOp('listTail', { operands: ['list', 'mark'], infer: sameList });
+/** The sum of two gradients of one list, element by element. */
+export const listAdd = listOp('listAdd', { operands: ['a', 'b'], infer: sameList });
+
+/** (...elements) → a list of them; attrs `dtype` and `shape` of an element. */
+export const listOf = listOp('listOf', {
+  operands: ['items'],
+  variadic: true,
+  infer: (_inputs, { dtype, shape }) => [
+    listSpec({ dtype: dtype as DType, shape: shape as Shape }),
+  ],
+  vjp: {
+    items: saving({}, (_saved, dy, _attrs, index) => bind1(listGradientAt, [dy], { index })),
+  },
+});
+
+/** (list, element) → the list with the element at its end. */
+export const listPush = listOp('listPush', {
+  operands: ['list', 'item'],
+  infer: sameList,
+  vjp: {
+    list: saving({}, (_saved, dy) => bind1(listDrop, [dy])),
+    item: saving({}, (_saved, dy) => bind1(listGradientAt, [dy], { index: -1 })),
+  },
+});
+
+/** (list) → the list without its last element. */
+export const listPop = listOp('listPop', {
+  operands: ['list'],
+  infer: sameList,
+  vjp: { list: saving({}, (_saved, dy) => bind1(listExtend, [dy])) },
+});
+
+/** (list, index) → the element there, and a mark. The index must be one that the list has. */
+export const listAt = listOp('listAt', {
+  operands: ['list', 'index'],
+  infer: ([list]) => [elementSpec(list!), mark],
+  vjp: { list: saving({ out1: 'value' }, ({ out1 }, dy) => bind1(listPut, [out1, dy])) },
+});
+
+/** (list, index, element) → the list with that element there, and a mark. */
+export const listSet = listOp('listSet', {
+  operands: ['list', 'index', 'item'],
+  infer: ([list]) => [list!, mark],
+  vjp: {
+    list: saving({ out1: 'value' }, ({ out1 }, dy) => bind1(listClear, [dy, out1])),
+    item: saving({ out1: 'value' }, ({ out1 }, dy) => bind1(listTake, [dy, out1])),
+  },
+});
+
+/** (list, list) → the elements of both, and a mark of where those of the second begin. */
+export const listConcat = listOp('listConcat', {
+  operands: ['head', 'tail'],
+  infer: ([head]) => [head!, mark],
+  vjp: {
+    head: saving({ out1: 'value' }, ({ out1 }, dy) => bind1(listHead, [dy, out1])),
+    tail: saving({ out1: 'value' }, ({ out1 }, dy) => bind1(listTail, [dy, out1])),
+  },
+});
+
+export const listOps: readonly OpRecord[] = [
+  listOf,
+  listPush,
+  listPop,
+  listAt,
+  listSet,
+  listConcat,
+  listGradientAt,
+  listDrop,
+  listExtend,
+  listPut,
+  listClear,
+  listTake,
+  listHead,
+  listTail,
+  listAdd,
+];
+
+/** A sum of values that are nothing but lists: engines add gradients without knowing what they are. */
+export function isListSum({ name }: OpRecord, inputs: readonly TensorSpec[]): boolean {
+  return name === 'add' && inputs.length === 2 && inputs.every(({ shape }) => shape[0] === 0);
+}

@@ -1,0 +1,204 @@
+import type { Device } from '../../device/device.ts';
+import { InvariantError, invariant } from '../../errors/invariant.ts';
+import type { Holder } from '../../memory/holder.ts';
+import { ListMark, TensorList } from '../../memory/tensor-list.ts';
+import { elementSpec } from '../../program/list-ops.ts';
+import type { Step } from '../../program/plan.ts';
+import type { ValueId, ValueTable } from '../../program/program.ts';
+import { contiguousMeta } from '../../tensor/meta.ts';
+import type { Action } from '../action.ts';
+import type { Slot } from '../scope.ts';
+import { GradientSum, Zeros } from './gradients.ts';
+
+/** Ops on lists. */
+export function compileList(step: Step, values: ValueTable): Action {
+  const { name } = step.op.op;
+  const compile = actions[name];
+  if (!compile) throw new InvariantError(`${name} is no op on lists`);
+  return compile(new ListStep(step, values));
+}
+
+const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
+  listOf: (step) => (slots) => {
+    step.answer(slots, new TensorList(step.device, step.operands(slots).map(itemOf)));
+  },
+  listPush: (step) => (slots) => {
+    const list = step.own(slots);
+    list.push(itemOf(step.operand(slots, 1)));
+    step.answer(slots, list);
+  },
+  listPop: (step) => (slots) => {
+    const list = step.own(slots);
+    list.pop();
+    step.answer(slots, list);
+  },
+  listAt: (step) => (slots) => {
+    const { items } = step.list(slots);
+    const index = step.index(slots, 1);
+    const item = items[index];
+    invariant(item, 'a list has the element that is read');
+    step.answer(slots, item.holder.retain(), item.offset);
+    step.mark(slots, index, items.length);
+  },
+  listSet: (step) => (slots) => {
+    const list = step.own(slots);
+    const index = step.index(slots, 1);
+    list.set(index, itemOf(step.operand(slots, 2)));
+    step.answer(slots, list);
+    step.mark(slots, index, list.items.length);
+  },
+  listConcat: (step) => (slots) => {
+    const tail = [...step.list(slots, 1).items];
+    const list = step.own(slots);
+    const { length } = list.items;
+    for (const item of tail) list.push(item);
+    step.answer(slots, list);
+    step.mark(slots, length, list.items.length);
+  },
+  listGradientAt: (step) => {
+    const index = step.attr('index');
+    return (slots) => step.gradient(slots, index);
+  },
+  listDrop: (step) => (slots) => step.gradients(slots, (list) => list.pop()),
+  listExtend: (step) => (slots) => step.gradients(slots, (list) => list.push(null)),
+  listPut: (step) => (slots) => {
+    const { index, length } = step.readMark(slots, 0);
+    const list = new TensorList(step.device, new Array<null>(length).fill(null));
+    list.set(index, itemOf(step.operand(slots, 1)));
+    step.answer(slots, list);
+  },
+  listClear: (step) => (slots) => {
+    const { index } = step.readMark(slots, 1);
+    step.gradients(slots, (list) => list.set(index, null));
+  },
+  listTake: (step) => (slots) => step.gradient(slots, step.readMark(slots, 1).index),
+  listHead: (step) => (slots) => {
+    const { index } = step.readMark(slots, 1);
+    step.gradients(slots, (list) => {
+      while (list.items.length > index) list.pop();
+    });
+  },
+  listTail: (step) => (slots) => {
+    const { index } = step.readMark(slots, 1);
+    const items = step.gradientItems(slots)?.slice(index) ?? [];
+    step.answer(slots, new TensorList(step.device, items));
+  },
+  listAdd: (step) => {
+    const sum = new GradientSum(step.resultMeta);
+    return (slots) => {
+      try {
+        sum.add(step.operand(slots, 0));
+        sum.add(step.operand(slots, 1));
+        sum.moveTo(step.result(slots));
+      } finally {
+        sum.release();
+      }
+    };
+  },
+};
+
+const itemOf = ({ holder, offset }: Slot) => ({ holder: holder!, offset });
+
+/** The operands and results of one op on lists. */
+class ListStep {
+  readonly device: Device;
+  readonly #inputs: readonly ValueId[];
+  readonly #outputs: readonly ValueId[];
+  readonly #step: Step;
+  readonly #values: ValueTable;
+  /** Nobody reads the list any more. */
+  readonly #dies: boolean;
+  #zeros: Zeros | null = null;
+
+  constructor(step: Step, values: ValueTable) {
+    const { inputs, outputs } = step.op;
+    this.#inputs = inputs;
+    this.#outputs = outputs;
+    this.#step = step;
+    this.#values = values;
+    this.device = values[outputs[0]!]!.device;
+    this.#dies = inputs.length > 0 && step.frees.includes(inputs[0]!);
+  }
+
+  attr(name: string): number {
+    return this.#step.op.attrs[name] as number;
+  }
+
+  get resultMeta() {
+    return this.#values[this.#outputs[0]!]!;
+  }
+
+  result(slots: readonly Slot[]): Slot {
+    return slots[this.#outputs[0]!]!;
+  }
+
+  operand(slots: readonly Slot[], index: number): Slot {
+    return slots[this.#inputs[index]!]!;
+  }
+
+  operands(slots: readonly Slot[]): Slot[] {
+    return this.#inputs.map((id) => slots[id]!);
+  }
+
+  list(slots: readonly Slot[], index = 0): TensorList {
+    const { holder } = this.operand(slots, index);
+    invariant(holder instanceof TensorList, 'an operand is a list');
+    return holder;
+  }
+
+  /** The list to change: itself where nobody else has it, else a copy. */
+  own(slots: readonly Slot[]): TensorList {
+    const list = this.list(slots);
+    if (!this.#dies || list.owners > 1) return new TensorList(this.device, list.items);
+    this.operand(slots, 0).holder = null;
+    return list;
+  }
+
+  index(slots: readonly Slot[], operand: number): number {
+    const meta = this.#values[this.#inputs[operand]!]!;
+    return Number(meta.device.downloadSync(meta, this.operand(slots, operand))[0]);
+  }
+
+  answer(slots: readonly Slot[], holder: Holder, offset = 0): void {
+    this.result(slots).put(holder, offset);
+  }
+
+  mark(slots: readonly Slot[], index: number, length: number): void {
+    slots[this.#outputs[1]!]!.put(new ListMark(this.device, index, length), 0);
+  }
+
+  readMark(slots: readonly Slot[], operand: number): ListMark {
+    const { holder } = this.operand(slots, operand);
+    invariant(holder instanceof ListMark, 'an operand is the mark of a list');
+    return holder;
+  }
+
+  /** Null: nothing has come, all of them are zeros. */
+  gradientItems(slots: readonly Slot[]): TensorList['items'] | null {
+    const { holder } = this.operand(slots, 0);
+    return holder instanceof TensorList ? holder.items : null;
+  }
+
+  /** Answers the gradients, changed. */
+  gradients(slots: readonly Slot[], change: (list: TensorList) => void): void {
+    if (!this.gradientItems(slots)) {
+      this.answer(slots, this.operand(slots, 0).holder!.retain());
+      return;
+    }
+    const list = this.own(slots);
+    change(list);
+    this.answer(slots, list);
+  }
+
+  /** Answers the gradient of one element. */
+  gradient(slots: readonly Slot[], index: number): void {
+    const item = this.gradientItems(slots)?.at(index);
+    if (item) {
+      this.answer(slots, item.holder.retain(), item.offset);
+      return;
+    }
+    const { dtype, shape } = elementSpec(this.#values[this.#inputs[0]!]!);
+    this.#zeros ??= new Zeros(contiguousMeta({ dtype, shape }, this.device));
+    this.#zeros.fill(this.result(slots));
+  }
+}

@@ -1,0 +1,54 @@
+import { GradNode, targetOf } from '../autograd/node.ts';
+import { TensorList } from '../memory/tensor-list.ts';
+import { contiguous } from '../ops/movement.ts';
+import { elementSpec } from '../program/list-ops.ts';
+import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { Tensor } from '../tensor/tensor.ts';
+
+/** Handles on the elements of a list that a program has answered; the list's own handle is given back. */
+export function takeItems(list: Tensor): Tensor[] {
+  const { holder, device } = list;
+  const meta = contiguousMeta(elementSpec(list), device);
+  const items = holder instanceof TensorList ? holder.items : [];
+  const tensors = items.map((item) => {
+    const { holder: data, offset } = item!;
+    return new Tensor({ ...meta, offset }, data.retain());
+  });
+  if (list.gradEdge && tensors.length > 0) {
+    const node = new ListItemsNode(list, tensors.length);
+    tensors.forEach((tensor, index) => {
+      tensor.setGradEdge({ node, index });
+    });
+  }
+  list.dispose();
+  return tensors;
+}
+
+/** Leads the gradients of a list's elements to the list. */
+class ListItemsNode extends GradNode {
+  override readonly name = 'list';
+  readonly #list: TensorMeta;
+  readonly #count: number;
+
+  constructor(list: Tensor, count: number) {
+    super([targetOf(list)], count);
+    this.#list = contiguousMeta(list, list.device);
+    this.#count = count;
+  }
+
+  override apply(gradOutputs: readonly (Tensor | null | undefined)[]): (Tensor | null)[] {
+    const { device } = this.#list;
+    const parts = Array.from({ length: this.#count }, (_, i) => {
+      const gradient = gradOutputs[i];
+      return gradient ? contiguous(gradient) : null;
+    });
+    const items = parts.map((part) => part && { holder: part.holder!, offset: part.offset });
+    const gradient = new Tensor(this.#list, new TensorList(device, items));
+    parts.forEach((part, i) => {
+      if (part !== gradOutputs[i]) part?.dispose();
+    });
+    return [gradient];
+  }
+
+  protected override releaseSaved(): void {}
+}
