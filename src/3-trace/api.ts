@@ -63,6 +63,7 @@ import { arrayElements, asArray } from './arrays.ts';
 import { expectLeaf } from './autograd/hooks.ts';
 import { settled } from './choices.ts';
 import { constantOf } from './facts.ts';
+import { joinGrown, unknownLength } from './graph-control/lists.ts';
 import { rowsAt } from './graph-control/rows-at.ts';
 import { decidesShape, scalarOperands, scaledWrite } from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
@@ -217,6 +218,8 @@ export function callApi(
     t.guardDevice();
     return ofScalars;
   }
+  const joined = joinGrown(t, fn, args);
+  if (joined) return joined;
   const call = fn as (...args: unknown[]) => unknown;
   const shapes = decideShapes.has(fn);
   // Only methods of tensors have a `this`.
@@ -267,6 +270,7 @@ function refusedOfLeaf(
 function apiValue(t: Tracer, given: Variable, shapes: boolean): unknown {
   const variable = settled(given);
   if (variable.kind === 'tensor') return t.use(variable);
+  if (variable.kind === 'joined') throw unknownLength();
   if (variable.kind === 'scalar') throw decidesShape('a function of tensors', variable);
   if (variable.kind === 'symbolic') return numberOperand(t, variable, { symbols: false, shapes });
   if (variable.kind === 'constant') return constantOf(t, variable);

@@ -14,6 +14,7 @@ import {
   grow,
   grownElement,
   isGrown,
+  isInGrown,
   popGrown,
   pushGrown,
   setGrownElement,
@@ -130,6 +131,7 @@ export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
 
 /** Whether `index in array`. */
 export function hasElement(t: Tracer, array: ArrayVariable, index: number): boolean {
+  if (isGrown(array)) return isInGrown(t, array, index);
   if (index >= arrayLength(t, array)) return false;
   if (elementOrHole(t, array, index) === hole) return false;
   if (array.kind === 'newArray') return true;
@@ -180,8 +182,18 @@ export function append(t: Tracer, array: ArrayVariable, items: readonly Variable
 }
 
 /** In a branch or turn, of an array that is a list there, as an earlier trace has found out. */
-function growsHere(t: Tracer, array: ArrayVariable, items: readonly Variable[]): boolean {
-  return array.kind === 'newArray' && array.born?.grows === true && t.isInRegion && items.length > 0;
+function growsHere(
+  t: Tracer,
+  array: ArrayVariable,
+  items: readonly Variable[],
+): array is NewArrayVariable {
+  return (
+    array.kind === 'newArray' &&
+    array.born?.grows === true &&
+    t.control.listsGrow &&
+    t.isInRegion &&
+    items.length > 0
+  );
 }
 
 export function removeLast(t: Tracer, array: ArrayVariable): Variable {

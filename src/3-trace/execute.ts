@@ -60,6 +60,9 @@ export function execute(tracer: Tracer): End {
     if (!(error instanceof GraphBreak)) throw error;
     const { reason, detail, at = tracer.position() } = error;
     const record = { reason, detail, at, line: at && tracer.lineAt(at) };
+    const { plans, listsGrow } = tracer.control;
+    if (listsGrow && plans.usesLists && reason !== 'throw') plans.leaveLists(record);
+    if (plans.withoutLists) return { kind: 'break', record: plans.withoutLists, cause: undefined };
     return { kind: 'break', record, cause: error.cause };
   }
 }

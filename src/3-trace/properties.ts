@@ -14,6 +14,7 @@ import { arrayElement, arrayLength, asArray, hasElement, isIndex, lengthOf } fro
 import { present, settled } from './choices.ts';
 import { asCollection, sizeOf } from './collections.ts';
 import { constantOf } from './facts.ts';
+import { unknownLength } from './graph-control/lists.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -33,6 +34,8 @@ const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as o
 export function readProperty(t: Tracer, object: Variable, key: string): Variable {
   const base = settled(object);
   switch (base.kind) {
+    case 'joined':
+      throw unknownLength();
     case 'tensor':
       return readTensorProperty(t, base, key);
     case 'object':

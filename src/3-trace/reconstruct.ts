@@ -88,6 +88,7 @@ export class Reconstruction {
       case 'bound':
       case 'iterator':
       case 'iteratorRecord':
+      case 'joined':
       case 'newTypedArray':
       case 'regexp':
       case 'generator':
@@ -247,10 +248,9 @@ export class Reconstruction {
   }
 
   /** An output of its own, which is taken apart. */
-  #list({ tensor, of }: ListVariable): Make {
+  #list({ tensor }: ListVariable): number {
     this.outputTensors.push(tensor);
-    const output = this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
-    return { kind: 'list', output, of };
+    return this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
   }
 
   #make(variable: Variable): number {
@@ -267,7 +267,10 @@ export class Reconstruction {
   #content(variable: Variable): Make {
     switch (variable.kind) {
       case 'newArray':
-        if (variable.grown) return this.#list(variable.grown.items);
+        if (variable.grown) {
+          const { items } = variable.grown;
+          return { kind: 'list', output: this.#list(items), of: items.of };
+        }
         return {
           kind: variable.isArguments ? 'arguments' : 'array',
           elements: variable.elements.map((element) => this.#element(element)),
@@ -297,6 +300,10 @@ export class Reconstruction {
         return this.#record(variable);
       case 'regexp':
         return { kind: 'regexp', pattern: variable.pattern, flags: variable.flags };
+      case 'joined': {
+        const { list, how, dim } = variable;
+        return { kind: 'joined', output: this.#list(list), how, dim };
+      }
       case 'newTypedArray':
         return { kind: 'typedArray', data: variable.data };
       case 'generator': {

@@ -19,6 +19,7 @@ export type Variable =
   | ScalarVariable
   | ChoiceVariable
   | ListVariable
+  | JoinedVariable
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
@@ -108,6 +109,14 @@ export interface ListVariable {
   readonly of: 'tensor' | 'number' | 'boolean';
   /** Where the element came from that the others must be like. */
   readonly at: UserPosition | undefined;
+}
+
+/** What is made after the run of an array whose length only the program knows: nothing is computed of it. */
+export interface JoinedVariable {
+  readonly kind: 'joined';
+  readonly how: 'stack' | 'cat';
+  readonly list: ListVariable;
+  readonly dim: number;
 }
 
 /** An array literal of the code. */

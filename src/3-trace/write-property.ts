@@ -27,7 +27,7 @@ export function writeProperty(t: Tracer, target: Variable, key: string, value: V
       return;
     case 'newArray':
       if (object.isArguments) break;
-      if (isIndex(key) && Number(key) <= arrayLength(t, object)) {
+      if (isIndex(key) && (object.grown || Number(key) <= arrayLength(t, object))) {
         setElement(t, object, Number(key), value);
         return;
       }

@@ -1,6 +1,7 @@
 /** Objects that each run makes again. */
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import { cat, stack } from '../../runtime/ops/joining.ts';
 import { takeItems } from '../../runtime/run-program/list-items.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Cell } from '../bytecode/frame.ts';
@@ -57,7 +58,9 @@ function inOrder(makes: readonly Make[]): number[] {
 
 /** What must be there when it is built; containers are filled later. */
 function partsOf(make: Make): readonly Recipe[] {
-  const isContainer = ['array', 'arguments', 'list', 'object', 'collection', 'cell'].includes(make.kind);
+  const isContainer = ['array', 'arguments', 'list', 'object', 'collection', 'cell'].includes(
+    make.kind,
+  );
   return isContainer ? [] : contentsOf(make);
 }
 
@@ -93,6 +96,20 @@ function compileMake(make: Make): CompiledMake {
         fill: (made, { outputs }) => {
           for (const item of takeItems(outputs[output]!)) {
             (made as unknown[]).push(of === 'tensor' ? item : readItem(item, of));
+          }
+        },
+      };
+    }
+    case 'joined': {
+      const { output, dim } = make;
+      const join = make.how === 'stack' ? stack : cat;
+      return {
+        build: ({ outputs }) => {
+          const items = takeItems(outputs[output]!);
+          try {
+            return join(items, dim);
+          } finally {
+            for (const item of items) item.dispose();
           }
         },
       };

@@ -30,6 +30,7 @@ export function partsOf(make: Make): readonly Recipe[] {
     case 'typedArray':
     case 'regexp':
     case 'list':
+    case 'joined':
       return [];
     case 'arrayIterator':
       return [make.array];

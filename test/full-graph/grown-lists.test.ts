@@ -1,17 +1,12 @@
 /** Conformance 90: arrays that grow and shrink in loops of the program. */
 
 import { describe, expect, it } from 'vitest';
-import { type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
+import { cat, stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 /** No turn, one, some, many. */
-const ways = [
-  () => [x(60, 70)],
-  () => [x(30, 40)],
-  () => [x(5, 9)],
-  () => [x(0.5, 0.25)],
-];
+const ways = [() => [x(60, 70)], () => [x(30, 40)], () => [x(5, 9)], () => [x(0.5, 0.25)]];
 
 describe('an array that grows in a loop of the program', () => {
   it('is an ordinary array for the caller', () => {
@@ -202,7 +197,7 @@ describe('an array that grows in a loop of the program', () => {
         sum = sum.add(each);
       });
       const total = all.reduce((so, each) => so.add(each), x);
-      const large = all.filter((each) => each.sum().itemSync() > 50).map((each) => each.mul(2));
+      const large = all.filter((each) => each.sum().itemSync() > 50);
       return [sum, total, large, all.some((each) => each.sum().itemSync() > 60)];
     };
     sameAsEager(f, ways, { exact: false });
@@ -240,6 +235,51 @@ describe('an array that grows in a loop of the program', () => {
       return [all.length, all];
     };
     sameAsEager(f, ways);
+  });
+});
+
+describe('what is made of such an array', () => {
+  it('stack and cat, as results', () => {
+    const f = (x: Tensor) => {
+      const all = [x];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      const rows = stack(all);
+      return { rows, again: rows, columns: stack(all, 1), flat: cat([x, ...all]), all };
+    };
+    sameAsEager(f, ways, { exact: false });
+  });
+
+  it('of an empty one the error of eager execution', () => {
+    const f = (x: Tensor) => {
+      const all: Tensor[] = [];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      return stack(all);
+    };
+    sameAsEager(f, ways.slice(1));
+    const graph = toStatic(f, { fullGraph: true });
+    expect(() => tidy(() => graph(tensor([60, 70])))).toThrow(/stack/);
+  });
+
+  it('what needs its shape inside is refused, unless a bound is known', () => {
+    const f = (x: Tensor) => {
+      const all = [x];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      return stack(all).mean();
+    };
+    const graph = toStatic(f, { fullGraph: true });
+    expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(/needs its elements one by one/);
   });
 });
 

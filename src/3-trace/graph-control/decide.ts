@@ -10,9 +10,10 @@ import { isControlFlowFile } from '../framework-files.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ScalarVariable, Variable } from '../variable.ts';
+import { check } from './check.ts';
 import { learn, narrow, toldBy } from './choice.ts';
 import { type Start, startAt, startWith } from './follow.ts';
-import { check, fork, isProtected } from './fork.ts';
+import { fork, isProtected } from './fork.ts';
 import { numberOf, type PathEnd, type Target } from './path.ts';
 import { asTruth, readScalar } from './scalars.ts';
 

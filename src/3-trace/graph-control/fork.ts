@@ -1,8 +1,5 @@
-import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
-import { bind } from '../../../runtime/ops/bind.ts';
-import { logicalNot } from '../../../runtime/ops/pointwise.ts';
-import { assertOp, condOp } from '../../../runtime/program/control-ops.ts';
+import { condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -10,6 +7,7 @@ import { EagerlyRefused } from '../autograd/refused.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, known, type ScalarVariable, type Variable } from '../variable.ts';
+import { check } from './check.ts';
 import { follow, isRead, type Start, type Way } from './follow.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
 import { Grows, withGrown } from './lists.ts';
@@ -69,11 +67,6 @@ function forkAs(
     which: found?.kind === 'scalar' ? found : null,
     value: value && build(value),
   };
-}
-
-/** When the condition doesn't hold the run ends without an effect, and the user's own code throws. */
-export function check(t: Tracer, truth: Tensor, expected: boolean): void {
-  t.runApi(() => noGrad(() => bind(assertOp, [expected ? truth : logicalNot(truth)])));
 }
 
 /** A throw would be caught. */

@@ -1,6 +1,7 @@
 import type { Code } from '../../bytecode/code.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
+import type { BreakRecord } from '../../traces/graph-break.ts';
 import type { UnrolledLoop } from '../../traces/trace-result.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Birth, Variable } from '../variable.ts';
@@ -49,6 +50,20 @@ export class LoopPlans {
     const span = code.spans[loop.header];
     this.unrolled.push({ at: span && code.source.position(span.start), why });
     return this.choose(code, loop, 'unrolled', why);
+  }
+
+  /** Why what is followed with lists is no program: it is followed without them. Null: not yet. */
+  withoutLists: BreakRecord | null = null;
+  /** Some array has become a list. */
+  usesLists = false;
+
+  /** The function is traced again: arrays whose length differs are choices of lengths, where they can be. */
+  leaveLists(record: BreakRecord): never {
+    this.withoutLists = record;
+    this.#plans.clear();
+    this.unrolled.length = 0;
+    this.unrolledBecause = null;
+    throw new TraceAgain();
   }
 
   /** Arrays of that literal grow in branches and loops. */
@@ -108,6 +123,11 @@ export class GraphControl {
   constructor(policy: ControlPolicy, plans: LoopPlans) {
     this.policy = policy;
     this.plans = plans;
+  }
+
+  /** Arrays whose length differs from way to way become lists of the program. */
+  get listsGrow(): boolean {
+    return this.policy === 'always' && this.plans.withoutLists === null;
   }
 
   /** The body of the loop is being followed in this activation. */

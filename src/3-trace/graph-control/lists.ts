@@ -4,6 +4,7 @@ import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { formatPosition, type UserPosition } from '../../../runtime/errors/position.ts';
 import { bind1 } from '../../../runtime/ops/bind.ts';
 import { where } from '../../../runtime/ops/comparison.ts';
+import { cat, stack } from '../../../runtime/ops/joining.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
 import { eq, ge, logicalAnd, lt, trunc } from '../../../runtime/ops/pointwise.ts';
 import {
@@ -19,10 +20,12 @@ import { formatSpec, sameSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { ChoiceMet, resolved, settled } from '../choices.ts';
+import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type ChoiceVariable,
   type GrownList,
+  type JoinedVariable,
   known,
   type ListVariable,
   type NewArrayVariable,
@@ -30,6 +33,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
+import { check } from './check.ts';
 import { chosenBy } from './choice.ts';
 import { asNumber, asTruth, constantTensor, scalarBinary, typeOfScalar } from './scalars.ts';
 
@@ -71,13 +75,19 @@ export function withGrown<T>(t: Tracer, follow: () => T): T {
       return follow();
     } catch (error) {
       if (!(error instanceof Grows)) throw error;
+      if (!t.control.listsGrow) {
+        throw new GraphBreak(
+          'control-flow',
+          'the length of an array changes in a loop of the graph',
+        );
+      }
       const { array, sample } = error;
       if (array.grown) throw error;
       if (array.elements.some((element) => resolved(element).kind === 'choice')) {
         if (t.control.depth > 0 || !array.born || array.born.grows) throw error;
         t.control.plans.growFrom(array.born);
       }
-      grow(t, array, sample);
+      grow(t, array, array.elements[0] ?? sample);
     }
   }
 }
@@ -88,12 +98,18 @@ export function withGrown<T>(t: Tracer, follow: () => T): T {
  */
 export function grow(t: Tracer, array: NewArrayVariable, sample: Variable | ListVariable): void {
   if (array.grown) return;
+  t.control.plans.usesLists = true;
   const elements = [...array.elements];
-  const like = sample.kind === 'list' ? sample : emptyList(t, sample);
+  const like = sample.kind === 'list' ? sample : emptyList(t, sample, bornAt(array));
   setGrown(t, array, {
     items: listOfElements(t, elements, like),
     length: lengthScalar(t, elements.length),
   });
+}
+
+function bornAt({ born }: NewArrayVariable): UserPosition | undefined {
+  const span = born?.code.spans[born.pc];
+  return span && born.code.source.position(span.start);
 }
 
 function setGrown(t: Tracer, array: NewArrayVariable, grown: GrownList): void {
@@ -129,9 +145,8 @@ function lengthScalar(t: Tracer, length: number): ScalarVariable {
 }
 
 /** A list without elements, of what elements like the sample are. */
-export function emptyList(t: Tracer, sample: Variable): ListVariable {
+export function emptyList(t: Tracer, sample: Variable, at = t.position()): ListVariable {
   const of = elementKind(sample);
-  const at = t.position();
   const spec =
     sample.kind === 'tensor'
       ? t.use(sample)
@@ -174,10 +189,14 @@ export function listOfElements(
   const tensors = elements.map((element) => elementTensor(t, like, element));
   const tensor = t.perform<Tensor>(tensors, (items) => {
     const [{ dtype, shape }] = items as [Tensor];
-    return bind1(listOf, items.map((item) => contiguous(item as Tensor)), {
-      dtype,
-      shape: [...shape],
-    });
+    return bind1(
+      listOf,
+      items.map((item) => contiguous(item as Tensor)),
+      {
+        dtype,
+        shape: [...shape],
+      },
+    );
   });
   return { ...like, tensor };
 }
@@ -193,7 +212,8 @@ function elementTensor(t: Tracer, list: ListVariable, given: Variable): Tensor {
   }
   const type = typeOfScalar(t, value);
   if (type !== list.of) throw unlike(list, `a ${type}`, t.position());
-  if (value.kind === 'scalar') return list.of === 'boolean' ? asTruth(t, value) : asNumber(t, value);
+  if (value.kind === 'scalar')
+    return list.of === 'boolean' ? asTruth(t, value) : asNumber(t, value);
   if (value.kind === 'symbolic') {
     return (scalarBinary(t, '+', lengthScalar(t, 0), value) as ScalarVariable).tensor;
   }
@@ -289,6 +309,36 @@ export function setGrownElement(
   setGrown(t, array, { items: { ...items, tensor }, length });
 }
 
+const joins: ReadonlyMap<unknown, JoinedVariable['how']> = new Map<unknown, JoinedVariable['how']>([
+  [stack, 'stack'],
+  [cat, 'cat'],
+]);
+
+/**
+ * `stack` and `cat` of an array whose length only the program knows: its shape is known after the run, and
+ * there it is made. Undefined for other calls.
+ */
+export function joinGrown(
+  t: Tracer,
+  fn: unknown,
+  [given, dimension]: readonly Variable[],
+): JoinedVariable | undefined {
+  const how = joins.get(fn);
+  const array = given && settled(given);
+  if (!how || !array || !isGrown(array)) return undefined;
+  const { items, length } = array.grown;
+  if (items.of !== 'tensor') throw unknownLength();
+  const dim = dimension ? Number(constantOf(t, dimension)) : 0;
+  // Without elements it is refused, and so by the code itself.
+  const one = constantTensor(t, 1, length.tensor.device);
+  check(
+    t,
+    t.runApi(() => noGrad(() => ge(asNumber(t, length), one))),
+    true,
+  );
+  return { kind: 'joined', how, list: items, dim };
+}
+
 /** `length = 0` */
 export function clearGrown(t: Tracer, array: GrownArray): void {
   const { items } = array.grown;
@@ -333,10 +383,18 @@ function elementOf(t: Tracer, { tensor, of }: ListVariable, index: ScalarVariabl
   return of === 'tensor' ? t.result(element) : { kind: 'scalar', type: of, tensor: element };
 }
 
+/** `index in array`. Throws ChoiceMet. */
+export function isInGrown(
+  t: Tracer,
+  { grown }: GrownArray,
+  index: number | ScalarVariable,
+): boolean {
+  const place = () => (typeof index === 'number' ? lengthScalar(t, index) : index);
+  return isThere(t, grown, typeof index === 'number' ? `false ${index}` : index, place);
+}
+
 function inRange(t: Tracer, i: Tensor, n: Tensor): Tensor {
-  return t.runApi(() =>
-    noGrad(() => logicalAnd(logicalAnd(ge(i, 0), lt(i, n)), eq(i, trunc(i)))),
-  );
+  return t.runApi(() => noGrad(() => logicalAnd(logicalAnd(ge(i, 0), lt(i, n)), eq(i, trunc(i)))));
 }
 
 /** Throws ChoiceMet; on each way it is known. */
@@ -346,15 +404,17 @@ function isThere(
   key: string | ScalarVariable,
   place: () => ScalarVariable,
 ): boolean {
-  return answerTo(t, items, key, [there, none], () => {
-    const found = inRange(t, asNumber(t, place()), asNumber(t, length));
-    return t.runApi(() =>
-      noGrad(() => {
-        const [zero, one] = [0, 1].map((number) => constantTensor(t, number, found.device));
-        return where(found, zero!, one!);
-      }),
-    );
-  }) === there;
+  return (
+    answerTo(t, items, key, [there, none], () => {
+      const found = inRange(t, asNumber(t, place()), asNumber(t, length));
+      return t.runApi(() =>
+        noGrad(() => {
+          const [zero, one] = [0, 1].map((number) => constantTensor(t, number, found.device));
+          return where(found, zero!, one!);
+        }),
+      );
+    }) === there
+  );
 }
 
 /** By what is asked of which list: the ways that follow from one question meet the same answer. */

@@ -26,4 +26,8 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
 }
 
 const hasStructure = ({ kind }: Variable): boolean =>
-  kind === 'tensor' || kind === 'newArray' || kind === 'newObject' || kind === 'newCollection';
+  kind === 'tensor' ||
+  kind === 'joined' ||
+  kind === 'newArray' ||
+  kind === 'newObject' ||
+  kind === 'newCollection';

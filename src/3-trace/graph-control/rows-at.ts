@@ -13,7 +13,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import type { TensorVariable, Variable } from '../variable.ts';
-import { check } from './fork.ts';
+import { check } from './check.ts';
 import { methodNamed } from './scalar-arguments.ts';
 import { asNumber } from './scalars.ts';
 

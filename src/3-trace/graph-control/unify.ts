@@ -171,11 +171,17 @@ export class Unifier {
     if (grown) return grown.grown.items;
     const known_ = arrays as NewArrayVariable[];
     const [first] = known_;
-    if (!this.#grows || known_.every((way) => way.elements.length === first!.elements.length)) {
+    if (
+      !this.#grows ||
+      !this.#t.control.listsGrow ||
+      known_.every((way) => way.elements.length === first!.elements.length)
+    ) {
       return null;
     }
     const sample = known_.flatMap(({ elements }) => elements)[0]!;
-    return listable(sample) ? emptyList(this.#t, sample) : null;
+    if (!listable(sample)) return null;
+    this.#t.control.plans.usesLists = true;
+    return emptyList(this.#t, sample);
   }
 
   #addLists(ways: Values, like: ListVariable): Build {
@@ -208,6 +214,8 @@ export class Unifier {
         return true;
       case 'tensor':
         return variable.source === null;
+      case 'joined':
+        return true;
       case 'newArray':
       case 'newObject':
       case 'newCollection':
@@ -356,6 +364,14 @@ export class Unifier {
           return collection;
         };
       }
+      case 'joined': {
+        const list = part('joined', (way) => way.list);
+        return (joined, made) => {
+          const again = { ...first, list: list(joined, made) as ListVariable };
+          made.set(build, again);
+          return again;
+        };
+      }
       case 'cell': {
         const content = part('cell', (way) => way.content);
         return (joined, made) => {
@@ -437,12 +453,17 @@ export function describe(t: Tracer, variable: Variable): string {
       return variable === absent ? 'nothing' : String(constantOf(t, variable));
     case 'scalar':
       return `a ${variable.type}`;
+    case 'joined':
+      return `a ${variable.how} of ${describe(t, variable.list)}`;
     case 'list': {
-      const held = variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;
+      const held =
+        variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;
       return `an array of any number of ${held}`;
     }
     case 'newArray':
-      return variable.grown ? describe(t, variable.grown.items) : `an array of ${variable.elements.length}`;
+      return variable.grown
+        ? describe(t, variable.grown.items)
+        : `an array of ${variable.elements.length}`;
     case 'newObject':
       if (variable.prototype) {
         return `an object made by ${variable.prototype.value.constructor.name}`;

@@ -34,6 +34,8 @@ export function classOf(
     }
     case 'scalar':
       return variable.type;
+    case 'joined':
+      return `${variable.how} ${variable.dim} of ${classOf(t, variable.list, isOld)}`;
     case 'list':
       return `any number of ${variable.of} ${formatSpec(variable.tensor)}`;
     case 'symbolic':

@@ -6,6 +6,7 @@ import { settled } from '../choices.ts';
 import { looselyEqual, strictlyEqual } from '../equality.ts';
 import { constantOf, sourceOf, truthiness, typeOf } from '../facts.ts';
 import { ask, typeOfChoice } from '../graph-control/choice-operators.ts';
+import { isGrown, isInGrown } from '../graph-control/lists.ts';
 import { scalarBinary, scalarUnary } from '../graph-control/scalars.ts';
 import { isInstance } from '../instances.ts';
 import { countedOn, putOff, putOffOperator } from '../numbers.ts';
@@ -177,7 +178,9 @@ function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitiv
   return binary(operator, x, y) as Primitive;
 }
 
-function hasKey(t: Tracer, key: Variable, object: Variable): Variable {
+function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
+  const [key, base] = [settled(given), settled(object)];
+  if (key.kind === 'scalar' && isGrown(base)) return known(isInGrown(t, base, key));
   const name = constantOf(t, key);
   if (typeof name === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
   return hasProperty(t, object, String(name), false);

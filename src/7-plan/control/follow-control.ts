@@ -5,6 +5,7 @@ import type { ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
 import { bytesOf } from '../storages.ts';
 import type { Follower } from './follow.ts';
+import { followList } from './follow-lists.ts';
 import type { FollowedScope, Piece, RecordedRun } from './run-memory.ts';
 
 /** One control op of a run that is followed. */
@@ -25,6 +26,7 @@ const forms: { readonly [F in ControlForm]: (site: ControlSite) => void } = {
   print: () => {},
   hostNumber: makeResult,
   draw: makeResult,
+  list: followList,
 };
 
 function makeResult({ follower, step, values, scope }: ControlSite): void {

@@ -8,6 +8,8 @@ export interface Piece {
   owners: number;
   /** Of a control op's last result: the runs of its regions that backward goes back to. */
   readonly tape: RecordedRun[] | null;
+  /** Of a list: its elements; of gradients, null stands for zeros. */
+  readonly items?: readonly (Piece | null)[];
 }
 
 /** What is in a scope. */
@@ -35,6 +37,12 @@ export class RunMemory {
     return { bytes: 0, owners: 1, tape: [] };
   }
 
+  /** A list, which owns its elements anew. */
+  makeList(items: readonly (Piece | null)[]): Piece {
+    for (const item of items) if (item) this.share(item);
+    return { bytes: 0, owners: 1, tape: null, items };
+  }
+
   /** One more owner. */
   share(piece: Piece): Piece {
     piece.owners++;
@@ -45,6 +53,7 @@ export class RunMemory {
     if (--piece.owners > 0) return;
     this.live -= piece.bytes;
     for (const { scope } of piece.tape ?? []) this.clear(scope);
+    for (const item of piece.items ?? []) if (item) this.drop(item);
   }
 
   /** Bytes that come and go. */
