@@ -8,6 +8,7 @@ import type { ValueId, ValueTable } from '../../program/program.ts';
 import { contiguousMeta } from '../../tensor/meta.ts';
 import type { Action } from '../action.ts';
 import type { Slot } from '../scope.ts';
+import { decided } from './decisions.ts';
 import { GradientSum, Zeros } from './gradients.ts';
 
 /** Ops on lists. */
@@ -35,6 +36,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   listAt: (step) => (slots) => {
     const { items } = step.list(slots);
     const index = step.index(slots, 1);
+    decided.current?.note(index);
     const item = items[index];
     invariant(item, 'a list has the element that is read');
     step.answer(slots, item.holder.retain(), item.offset);
@@ -43,6 +45,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   listSet: (step) => (slots) => {
     const list = step.own(slots);
     const index = step.index(slots, 1);
+    decided.current?.note(index);
     list.set(index, itemOf(step.operand(slots, 2)));
     step.answer(slots, list);
     step.mark(slots, index, list.items.length);

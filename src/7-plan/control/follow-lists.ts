@@ -6,37 +6,87 @@ import type { Piece } from './run-memory.ts';
 
 type Items = readonly (Piece | null)[];
 
-/** What a list holds after the op; null: its result is an element. */
-const after: Readonly<Record<string, (lists: readonly Items[], given: readonly Piece[]) => Items>> =
-  {
-    listOf: (_lists, given) => given,
-    listPush: ([list], given) => [...list!, given[1]!],
-    listPop: ([list]) => list!.slice(0, -1),
-    listSet: ([list], given) => [...list!.slice(0, -1), given[2]!],
-    listConcat: ([head, tail]) => [...head!, ...tail!],
-    listDrop: ([list]) => list!.slice(0, -1),
-    listExtend: ([list]) => [...list!, null],
-    listPut: (_lists, given) => [given[1]!],
-    listClear: ([list]) => [...list!.slice(0, -1), null],
-    listHead: ([list]) => list!,
-    listTail: ([list]) => list!,
-    listAdd: ([a, b]) => (a!.length > 0 ? a! : b!),
-  };
+/** The operands of an op on lists, and which element it is about. */
+interface Operands {
+  readonly given: readonly Piece[];
+  readonly lists: readonly Items[];
+  readonly index: number;
+  readonly length: number;
+}
 
-/** Lists have no bytes of their own. Which element is read shows only when it runs: the last one counts. */
-export function followList({ follower, step, values, scope }: ControlSite): void {
-  const { memory } = follower;
+/** What the list holds that the op answers; others answer an element. */
+const after: Readonly<Record<string, (operands: Operands) => Items>> = {
+  listOf: ({ given }) => given,
+  listPush: ({ lists: [list], given }) => [...list!, given[1]!],
+  listPop: ({ lists: [list] }) => list!.slice(0, -1),
+  listSet: ({ lists: [list], given, index }) => replaced(list!, index, given[2]!),
+  listConcat: ({ lists: [head, tail] }) => [...head!, ...tail!],
+  listDrop: ({ lists: [list] }) => list!.slice(0, -1),
+  listExtend: ({ lists: [list] }) => (list!.length > 0 ? [...list!, null] : list!),
+  listPut: ({ given, index, length }) => {
+    return replaced(new Array<Piece | null>(length).fill(null), index, given[1]!);
+  },
+  listClear: ({ lists: [list], index }) => replaced(list!, index, null),
+  listHead: ({ lists: [list], index }) => list!.slice(0, index),
+  listTail: ({ lists: [list], index }) => list!.slice(index),
+};
+
+/** On a way that no run takes, an empty list may be asked for an element. */
+function replaced(list: Items, index: number, piece: Piece | null): Items {
+  return index >= 0 && index < list.length ? list.with(index, piece) : list;
+}
+
+/** Lists have no bytes of their own. */
+export function followList(site: ControlSite): void {
+  const { follower, step, values, scope } = site;
+  const { memory, decider } = follower;
   const { op, inputs, outputs } = step.op;
   const given = inputs.map((id) => scope.get(id)!);
   const lists = given.map((piece) => piece.items ?? []);
-  const [result, mark] = outputs;
-  const change = after[op.name];
-  if (change) scope.set(result!, memory.makeList(change(lists, given)));
-  else {
+  const [result, markId] = outputs;
+  const count = lists[0]?.length ?? 0;
+  const known = given.find((piece) => piece.mark)?.mark;
+  const mark = known ?? markOf(op.name, count, lists[1]?.length ?? 0, (n) => decider.element(n));
+  const bytes = () => {
     const { dtype, shape } = elementSpec(values[inputs[0]!]!);
-    const bytes = alignedBytes(sizeOf(shape) * values[result!]!.device.elementBytes(dtype));
-    const last = lists[0]!.at(-1);
-    scope.set(result!, last ? memory.share(last) : memory.make(bytes));
+    return alignedBytes(sizeOf(shape) * values[result!]!.device.elementBytes(dtype));
+  };
+  if (op.name === 'listAdd') scope.set(result!, sumOf(site, lists as [Items, Items], bytes));
+  else if (after[op.name]) {
+    scope.set(result!, memory.makeList(after[op.name]!({ given, lists, ...mark })));
+  } else {
+    const { index } = step.op.attrs;
+    const element = lists[0]!.at(op.name === 'listGradientAt' ? (index as number) : mark.index);
+    scope.set(result!, element ? memory.share(element) : memory.make(bytes()));
   }
-  if (mark !== undefined) scope.set(mark, memory.make(0));
+  if (markId !== undefined) scope.set(markId, { ...memory.make(0), mark });
+}
+
+function markOf(
+  name: string,
+  count: number,
+  more: number,
+  element: (count: number) => number,
+): { readonly index: number; readonly length: number } {
+  if (name === 'listAt' || name === 'listSet') return { index: element(count), length: count };
+  return { index: count, length: count + more };
+}
+
+/** What both lists have is added up in memory of its own. */
+function sumOf(
+  { follower: { memory } }: ControlSite,
+  [a, b]: readonly [Items, Items],
+  bytes: () => number,
+): Piece {
+  if (a.length === 0 || b.length === 0) return memory.makeList(a.length > 0 ? a : b);
+  const sums: Piece[] = [];
+  const items = a.map((item, i) => {
+    const other = b[i] ?? null;
+    if (!item || !other) return item ?? other;
+    sums.push(memory.make(bytes()));
+    return sums[sums.length - 1]!;
+  });
+  const list = memory.makeList(items);
+  for (const sum of sums) memory.drop(sum);
+  return list;
 }

@@ -11,6 +11,8 @@ export interface Decider {
   branch(op: ProgramOp): number;
   /** Turns of a `while`; `recorded`: each leaves something for backward. */
   turns(op: ProgramOp, recorded: boolean): number;
+  /** Which of so many elements of a list an op reads or writes. */
+  element(count: number): number;
 }
 
 /** Sees every control op of the program itself, not of its regions: `run` is to be called once. */

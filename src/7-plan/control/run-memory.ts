@@ -10,6 +10,8 @@ export interface Piece {
   readonly tape: RecordedRun[] | null;
   /** Of a list: its elements; of gradients, null stands for zeros. */
   readonly items?: readonly (Piece | null)[];
+  /** Of the mark of a list: which element of how many. */
+  readonly mark?: { readonly index: number; readonly length: number };
 }
 
 /** What is in a scope. */

@@ -19,6 +19,10 @@ export class RecordedWay implements Decider {
     return this.#take();
   }
 
+  element(): number {
+    return this.#take();
+  }
+
   #take(): number {
     const decision = this.#decisions[this.#next++];
     invariant(decision !== undefined, 'a program decides more than is on record');
@@ -43,6 +47,11 @@ export class UniformWay implements Decider {
 
   turns(op: ProgramOp, recorded: boolean): number {
     return this.#choose(op, recorded ? recordedTurns : turns);
+  }
+
+  /** The last one. */
+  element(count: number): number {
+    return count - 1;
   }
 
   /** The same, but for one op. */
