@@ -25,7 +25,10 @@ export interface ToStaticOptions {
   readonly capture?: 'break' | 'auto';
   /** Graphs of fewer ops are not compiled: their instructions run eagerly. 0 when left out. */
   readonly minGraphSize?: number;
-  /** A mistake of tostatic itself is thrown; else that part runs as ordinary JavaScript, with a record. */
+  /**
+   * A mistake of tostatic itself is thrown; else that part runs as ordinary JavaScript, with a record. All
+   * bytecode is verified before it is traced.
+   */
   readonly strict?: boolean;
   /** Which clean-ups the memory plan makes: a preset's name or single switches. All when left out. */
   readonly memory?: MemoryChoice;

@@ -25,6 +25,7 @@ import { SubgraphVariants } from './resume/subgraph-variants.ts';
 import type { StaticSettings } from './static-options.ts';
 import type { StatsCounter } from './stats.ts';
 import type { TraceResult } from './traces/trace-result.ts';
+import { verifiedCodeOf, verifyFrames } from './verified-code.ts';
 
 const regionPhases: RegionPhases = { normalize, differentiate: differentiateRegion };
 
@@ -71,9 +72,10 @@ export class Translator {
   }
 
   #trace(point: ResumePoint, frames: readonly Frame[]): TraceResult {
-    const { fullGraph, capture } = this.#settings;
+    const { fullGraph, capture, strict } = this.#settings;
+    if (strict) verifyFrames(frames);
     const result = withCaptureSession(() =>
-      trace(frames, codeOf, {
+      trace(frames, strict ? verifiedCodeOf : codeOf, {
         history: point.history,
         numbersAreVolatile: point.entries.length >= volatileAfter,
         controlPolicy: fullGraph ? 'always' : capture === 'auto' ? 'possible' : 'functions',

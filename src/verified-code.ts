@@ -1,0 +1,33 @@
+import type { CapturedCode, CodeOf, RefusedCode } from './3-trace/code-of.ts';
+import { isRefused } from './3-trace/code-of.ts';
+import type { Code } from './bytecode/code.ts';
+import type { Frame } from './bytecode/frame.ts';
+import { verify } from './bytecode/verify.ts';
+import { codeOf } from './code-cache.ts';
+
+const known = new WeakSet<Code>();
+
+/** Each code once. Throws InvariantError where it is no valid bytecode: a mistake of the lowering. */
+export function verifyFrames(frames: readonly Frame[]): void {
+  for (const { closure } of frames) verifyOnce(closure.code);
+}
+
+function verifyOnce(code: Code): void {
+  if (known.has(code)) return;
+  verify(code);
+  known.add(code);
+}
+
+function verified(found: CapturedCode | RefusedCode): CapturedCode | RefusedCode {
+  if (!isRefused(found)) verifyOnce(found.closure.code);
+  return found;
+}
+
+/** As `codeOf`, for strict functions. */
+export const verifiedCodeOf: CodeOf = Object.assign(
+  ((fn) => verified(codeOf(fn))) satisfies (...given: Parameters<CodeOf>) => ReturnType<CodeOf>,
+  {
+    construction: ((type) => verified(codeOf.construction(type))) satisfies CodeOf['construction'],
+    homeObject: codeOf.homeObject,
+  },
+);
