@@ -11,7 +11,7 @@ import type { Execution } from '../../../src/resume/machine.ts';
 const executions: readonly (Execution & { readonly stride: number })[] = [
   { executor: 'machine', stride: 6 },
   { executor: 'interpreter', stride: 6 },
-  { executor: 'machine', suspendEverywhere: true, stride: 80 },
+  { executor: 'machine', suspendEverywhere: true, stride: 160 },
   { executor: 'interpreter', suspendEverywhere: true, stride: 30 },
 ];
 const isLong = process.env['GENERATED_RUNS'] !== undefined;
@@ -46,7 +46,7 @@ describe('patched builtins', () => {
   for (const patches of ['wrapped', 'removed', 'lookedUp', 'inherited']) {
     for (const { stride: usual, ...execution } of executions) {
       const stride = isLong ? 1 : patches === 'lookedUp' ? Math.ceil(usual / 15) : usual;
-      it(`${patches}, ${inspect(execution)}`, { timeout: isLong ? 600_000 : 20_000 }, async () => {
+      it(`${patches}, ${inspect(execution)}`, { timeout: isLong ? 600_000 : 60_000 }, async () => {
         const text = `var stride = ${stride}, names = ${JSON.stringify(names)};
           ${fixture('patches')} ${fixture('every-area')} ${patches}().then(() => print('done'));`;
         const expected = await linesOf((realm) => void realm.evaluate(text, 'case.js'));
