@@ -1,3 +1,4 @@
+import { inTime } from './in-time.ts';
 import { Occupancy } from './occupancy.ts';
 
 /** A piece of memory and the steps at which it is alive, both ends included. */
@@ -18,21 +19,45 @@ export interface Layout {
 const moves = 24;
 /** Of more ranges than this no order is tried any more for this share of the bytes. */
 const manyRanges = 2000;
-const littleShare = 0.005;
+const littleShare = 0.01;
 /** So many ranges are laid out in every order that could matter, if that takes no more placements. */
 const exactRanges = 12;
 const exactPlacements = 20_000;
 
+const nothing: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
+
 /**
- * Offsets so that no two ranges that are alive together overlap, with a low end. Each range goes to the
- * lowest place that is free for it; what differs is who goes first. The longest-known good orders are
- * tried (by size, by size times life, by start), then the range that ends highest moves to the front,
- * while that helps; few ranges are searched exactly, and of many a layout close to the best is enough. No layout ends below the most bytes alive at once.
+ * Offsets so that no two ranges that are alive together overlap, with a low end. First along the steps,
+ * as an allocator would, which takes a time in proportion to the ranges. Where that leaves gaps, each
+ * range goes to the lowest place that is free for all its life; what differs is who goes first. The
+ * longest-known good orders are tried (by size, by size times life, by start), then the range that ends
+ * highest moves to the front, while that helps; few ranges are searched exactly, and of many a layout
+ * close to the best is enough. No layout ends below the most bytes alive at once.
  */
 export function layOut(ranges: readonly LiveRange[]): Layout {
   const most = mostAlive(ranges);
   const bound = ranges.length > manyRanges ? most * (1 + littleShare) : most;
-  let best: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
+  const online = bestInTime(ranges, bound);
+  if (online.bytes <= bound) return online;
+  const offline = bestInOrder(ranges, bound);
+  return offline.bytes < online.bytes ? offline : online;
+}
+
+/** Forwards and backwards through the steps. */
+function bestInTime(ranges: readonly LiveRange[], bound: number): Layout {
+  let best = nothing;
+  for (const fit of ['tightest', 'lowest'] as const) {
+    for (const backwards of [false, true]) {
+      const layout = inTime(ranges, fit, backwards);
+      if (layout.bytes < best.bytes) best = layout;
+      if (best.bytes <= bound) return best;
+    }
+  }
+  return best;
+}
+
+function bestInOrder(ranges: readonly LiveRange[], bound: number): Layout {
+  let best = nothing;
   let bestOrder: readonly number[] = [];
   const attempt = (order: readonly number[]): boolean => {
     const layout = inOrder(ranges, order);

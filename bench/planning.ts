@@ -1,0 +1,89 @@
+/** How long planning takes as training steps get deeper: processor time from the trace to the plan, with all passes. */
+
+import { Captured } from '../src/captured-function.ts';
+import { crossEntropy, deviceGuard, gelu, nn, optim, type Tensor, zeros } from '../src/index.ts';
+
+/** Two linear layers around a GELU, with a norm and a shortcut. */
+class Block extends nn.Module {
+  norm: nn.LayerNorm;
+  up: nn.Linear;
+  down: nn.Linear;
+
+  constructor(width: number) {
+    super();
+    this.norm = new nn.LayerNorm(width);
+    this.up = new nn.Linear(width, 4 * width);
+    this.down = new nn.Linear(4 * width, width);
+  }
+
+  override forward(x: Tensor): Tensor {
+    return x.add(this.down.forward(gelu(this.up.forward(this.norm.forward(x)))));
+  }
+}
+
+interface Planning {
+  readonly depth: number;
+  readonly ops: number;
+  /** Processor time in milliseconds: of the whole first call, and without its planning. */
+  readonly call: number;
+  readonly trace: number;
+  readonly overBound: number;
+}
+
+const [batch, width] = [1024, 64];
+
+function planning(depth: number): Planning {
+  return deviceGuard('meta', () => {
+    const blocks = Array.from({ length: depth }, () => new Block(width));
+    const model = new nn.Sequential(...blocks);
+    const optimizer = new optim.AdamW(model.parameters(), { lr: 1e-3 });
+    const step = (x: Tensor, labels: Tensor): Tensor => {
+      const loss = crossEntropy(model.forward(x), labels);
+      loss.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return loss;
+    };
+    const x = zeros([batch, width]);
+    const labels = zeros([batch], { dtype: 'int32' });
+    const firstCall = (memory: object): [number, Captured] => {
+      const captured = new Captured(step as Captured['fn'], { memory });
+      const start = process.cpuUsage();
+      (captured.call(undefined, [x, labels]) as Tensor).dispose();
+      const { user, system } = process.cpuUsage(start);
+      return [(user + system) / 1000, captured];
+    };
+    const [trace] = firstCall({ order: false, slices: false, arena: false, chooseSaved: false });
+    const [call, captured] = firstCall({});
+    const { forward } = captured.parts.at(-1)!.stages!.planned;
+    const { peakBytes, lowerBoundBytes } = forward.predicted;
+    for (const each of [x, labels, optimizer, model]) each.dispose();
+    const overBound = peakBytes / lowerBoundBytes;
+    return { depth, ops: forward.steps.length, call, trace, overBound };
+  });
+}
+
+function benchPlanning(): void {
+  // The first one finds cold code.
+  planning(4);
+  const rows = [25, 50, 100].map(planning);
+  process.stdout.write(
+    'blocks     ops   planning ms   ms / 1000 ops   plan / bound of what is made\n',
+  );
+  for (const { depth, ops, call, trace, overBound } of rows) {
+    const own = call - trace;
+    const cells = [
+      depth,
+      ops,
+      own.toFixed(0),
+      ((own / ops) * 1000).toFixed(0),
+      overBound.toFixed(3),
+    ];
+    const widths = [6, 7, 13, 15, 15];
+    process.stdout.write(
+      `${cells.map((cell, i) => String(cell).padStart(widths[i]!)).join(' ')}\n`,
+    );
+  }
+}
+
+benchPlanning();
