@@ -1,5 +1,7 @@
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { GradNode, type Target } from '../../runtime/autograd/node.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
+import { AutogradError } from '../../runtime/errors/errors.ts';
 import { contiguous } from '../../runtime/ops/movement.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { condBackwardOp, whileBackwardOp } from '../../runtime/program/control-ops.ts';
@@ -47,6 +49,7 @@ export class ControlNode extends GradNode {
     wanted: readonly boolean[],
   ): (Tensor | null)[] {
     const { builder, regions, carried, tape, inputs } = this.#record;
+    if (gradEnabled()) this.#refuseGraph();
     for (const [tensor, version] of this.#read) {
       if (tensor.traced!.version() === version) continue;
       throw changedInPlace(this.name, `a ${formatSpec(tensor)} tensor, written since forward`);
@@ -67,6 +70,16 @@ export class ControlNode extends GradNode {
       results[i] = gradients[k]!;
     });
     return results;
+  }
+
+  /** The op that walks the tape back has no gradient: what it answers would pass for a constant. */
+  #refuseGraph(): never {
+    throw new AutogradError({
+      what: `backward of ${this.name}: a gradient of a gradient through a branch or loop of a program`,
+      given: 'a backward with createGraph',
+      expected: 'branches and loops that are not part of the program where it is asked for',
+      remedy: 'leave createGraph out, or call the function without toStatic there',
+    });
   }
 
   protected override releaseSaved(): void {}

@@ -1,7 +1,7 @@
 /** Training steps inside branches and loops of one program: gradients, updates and state as eagerly. */
 
-import { describe, it } from 'vitest';
-import { nn, optim, type Tensor, tensor, tidy } from '../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import { grad, nn, optim, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 /** Leaves gradients at the parameter. */
@@ -148,5 +148,53 @@ describe('parts of a step under a condition', () => {
       }
       return loss.itemSync();
     }, step(sgd));
+  });
+});
+
+it('takes as much memory in forty turns as in two', () => {
+  const train = (opt: Optimizer, w: Tensor, x: Tensor, y: Tensor, most: Tensor) => {
+    let turns = 0;
+    let value = Number.POSITIVE_INFINITY;
+    while (value > 0 && turns < most.itemSync()) {
+      opt.zeroGrad();
+      const loss = lossOf(w, x, y);
+      loss.backward();
+      opt.step();
+      value = loss.itemSync();
+      turns++;
+    }
+    return turns;
+  };
+  const graph = toStatic(train, { fullGraph: true });
+  const peaks = [2, 3, 40].map((most) => {
+    const w = leaf(0.5, -0.25);
+    const opt = new optim.Adam([w], { lr: 0.1 });
+    expect(tidy(() => graph(opt, w, data(), truth(), tensor(most)))).toBe(most);
+    for (const each of [w.grad!, w, opt]) each.dispose();
+    return graph.programs()[0]!.record.peakBytes;
+  });
+  expect(peaks[0]).toBeGreaterThan(0);
+  expect(new Set(peaks).size).toBe(1);
+  expect(graph.stats()).toMatchObject({ translations: 1, breaks: [] });
+});
+
+describe('a gradient of a gradient through a loop', () => {
+  const second = (x: Tensor) => {
+    let y = x;
+    while (y.sum().itemSync() < 20) y = y.mul(y).add(x);
+    const [first] = grad(y.sum(), x, { createGraph: true });
+    const [again] = grad(first!.square().sum().add(x.sum()), x);
+    return again!;
+  };
+  const valuesOf = (f: typeof second) =>
+    tidy(() => [...f(tensor([1, 2]).requiresGrad_()).dataSync()]);
+
+  it('is refused by name in a full graph', () => {
+    const graph = toStatic(second, { fullGraph: true });
+    expect(() => valuesOf(graph)).toThrow(/a gradient of a gradient through a branch or loop/);
+  });
+
+  it('is that of eager execution elsewhere', () => {
+    expect(valuesOf(toStatic(second, { capture: 'auto' }))).toEqual(valuesOf(second));
   });
 });
