@@ -1,5 +1,6 @@
-import type { AnyNode, Class, Pattern, Program, VariableDeclaration } from 'acorn';
+import type { AnyNode, Pattern, Program, VariableDeclaration } from 'acorn';
 import { childrenOf } from '../syntax/children.ts';
+import { analyzeClass, type ClassWalk } from './analyze-class.ts';
 import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { declareVariables, hoistLexical, hoistVars, patternNames } from './hoist.ts';
@@ -26,11 +27,12 @@ export interface ScriptFacts {
  */
 export function analyzeScript(ast: Program): ScriptFacts {
   const functions: FunctionFacts[] = [];
-  const classes = new Map<ClassNode, Map<string, Binding | undefined>>();
+  const classes: ClassWalk['classes'] = new Map();
   const program = new LexicalScope('program', undefined);
   hoistVars(ast.body, program);
   hoistLexical(ast.body, program);
   const strict = ast.sourceType === 'module' || hasUseStrict(ast.body);
+  const walk: ClassWalk = { functions, classes, visit, visitFunction };
   const top: Place = { scope: program, fn: undefined, ownThis: false, strict, inLoop: false };
   for (const statement of ast.body) visit(statement, top);
   return { program, functions, classes };
@@ -101,7 +103,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
         return;
       case 'ClassDeclaration':
       case 'ClassExpression':
-        visitClass(node, place);
+        analyzeClass(walk, node, place);
         return;
       case 'BlockStatement':
         visitBlock(node.body, place);
@@ -202,45 +204,6 @@ export function analyzeScript(ast: Program): ScriptFacts {
     }
     visit(right, inner);
     visit(body, { ...inner, inLoop: true });
-  }
-
-  function visitClass(node: ClassNode, place: Place): void {
-    const scope = new LexicalScope('class', place.scope);
-    if (node.id) declareLocal(scope, node.id.name, 'self', place);
-    const inner: Place = { ...place, scope, strict: true };
-    visit(node.superClass, inner);
-    const free = new Map<string, Binding | undefined>();
-    classes.set(node, free);
-    const written = new Set<string>();
-    const boundary = { free, written, kind: 'constructor', strict: true } as const;
-    const fields: Place = {
-      ...inner,
-      scope: new LexicalScope('function', scope, boundary),
-      ownThis: true,
-      inLoop: false,
-    };
-    for (const member of node.body.body) visitMember(member, node, inner, fields);
-    // Fields are initialised by the constructor, so their names are read through its scope.
-    const explicit = functions.find((facts) => facts.classNode === node);
-    for (const [name, binding] of free) explicit?.free.set(name, binding);
-    for (const name of written) explicit?.written.add(name);
-  }
-
-  function visitMember(
-    member: Class['body']['body'][number],
-    owner: ClassNode,
-    place: Place,
-    fields: Place,
-  ): void {
-    if (member.type === 'StaticBlock') {
-      visit(member, place);
-      return;
-    }
-    if (member.computed) visit(member.key, place);
-    if (member.type === 'PropertyDefinition') visit(member.value, fields);
-    else if (member.kind === 'constructor') {
-      visitFunction(member.value, 'constructor', place, owner);
-    } else visitFunction(member.value, 'method', place);
   }
 
   function visitFunction(
