@@ -23,6 +23,11 @@ export interface ToStaticOptions {
    * `auto` makes them branches and loops of it where both ways come together alike, and breaks elsewhere.
    */
   readonly capture?: 'break' | 'auto';
+  /**
+   * With `fullGraph`: a loop whose turns the host counts is unrolled up to so many turns; one that takes more
+   * is kept as a loop of the program where that can be. 0 keeps all of them; all are unrolled when left out.
+   */
+  readonly unrollLimit?: number;
   /** Graphs of fewer ops are not compiled: their instructions run eagerly. 0 when left out. */
   readonly minGraphSize?: number;
   /**
@@ -40,6 +45,7 @@ export interface StaticSettings {
   readonly dynamic: Dynamic;
   readonly fullGraph: boolean;
   readonly capture: 'break' | 'auto';
+  readonly unrollLimit: number;
   readonly minGraphSize: number;
   readonly strict: boolean;
   readonly memory: MemoryOptions;
@@ -56,6 +62,15 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       remedy: 'leave it out to compile every graph',
     });
   }
+  const unrollLimit = options.unrollLimit ?? Number.POSITIVE_INFINITY;
+  if (!(unrollLimit >= 0)) {
+    throw new ArgumentError({
+      what: 'toStatic: unrollLimit is no number of turns',
+      given: String(unrollLimit),
+      expected: 'a number from 0 on',
+      remedy: 'leave it out to unroll every loop that the host counts',
+    });
+  }
   const fullGraph = options.fullGraph ?? false;
   return {
     // One program or an error: nothing else is asked for.
@@ -63,6 +78,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     dynamic: options.dynamic ?? 'auto',
     fullGraph,
     capture: options.capture ?? 'break',
+    unrollLimit,
     minGraphSize: fullGraph ? 0 : minGraphSize,
     strict: options.strict ?? false,
     memory: memoryOptions(options.memory),

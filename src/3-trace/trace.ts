@@ -36,6 +36,8 @@ export interface TraceOptions {
   readonly numbersAreVolatile?: boolean;
   /** Where decisions on values of the program are part of it. */
   readonly controlPolicy?: ControlPolicy;
+  /** Loops of the host that take more turns are to be loops of the program. */
+  readonly unrollLimit?: number;
   /** Told of each instruction before it is executed, for logs. */
   readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
   /** What later phases do with the programs of branches and loop bodies. */
@@ -74,7 +76,7 @@ function traceOnce(
   plans: LoopPlans,
 ): TraceResult {
   const { history, numbersAreVolatile = false, controlPolicy = 'functions', regions } = options;
-  const control = new GraphControl(controlPolicy, plans);
+  const control = new GraphControl(controlPolicy, plans, options.unrollLimit);
   const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history, control });
   tracer.execution = executionOf(tracer, (op, inputs, programs) =>
     appendRegions(tracer, regions, op, inputs, programs),

@@ -114,6 +114,26 @@ describe('whole algorithms in one program', () => {
     );
   });
 
+  it('all states of a recurrent cell over sequences of several lengths', () => {
+    seed(4);
+    const [w, u] = [randn([3, 3]).mul(0.5), randn([3, 3]).mul(0.5)];
+    const rnn = (x: Tensor, length: Tensor) => {
+      const states: Tensor[] = [];
+      let h = x.mul(0);
+      for (let step = 0; step < length.itemSync(); step++) {
+        h = h.matmul(u).add(x.matmul(w)).tanh();
+        states.push(h);
+      }
+      return { states, last: states.at(-1) ?? h, steps: states.length };
+    };
+    const input = () => tensor([[0.1, 0.2, 0.3]]).requiresGrad_();
+    sameAsEager(
+      rnn,
+      [0, 1, 5].map((n) => () => [input(), tensor([n])]),
+      loose,
+    );
+  });
+
   it('beam search of fixed width until every beam has ended', () => {
     seed(5);
     const table = randn([4, 4]);

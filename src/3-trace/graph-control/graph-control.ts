@@ -120,9 +120,30 @@ export class GraphControl {
   /** Set by an instruction with which the top frame returns. */
   returning: Variable | null = null;
 
-  constructor(policy: ControlPolicy, plans: LoopPlans) {
+  /** Turns that loops of the host have taken since they were entered. */
+  readonly #turns = new WeakMap<TraceFrame, Map<Pc, number>>();
+  readonly #unrollLimit: number;
+
+  constructor(
+    policy: ControlPolicy,
+    plans: LoopPlans,
+    unrollLimit: number = Number.POSITIVE_INFINITY,
+  ) {
+    this.#unrollLimit = unrollLimit;
     this.policy = policy;
     this.plans = plans;
+  }
+
+  get limitsUnrolling(): boolean {
+    return this.policy === 'always' && this.#unrollLimit < Number.POSITIVE_INFINITY;
+  }
+
+  /** The frame is at the header. With more turns than are unrolled it is to be a loop of the program. */
+  countTurn(frame: TraceFrame, loop: Loop, isFirst: boolean): void {
+    const turns = this.#turns.get(frame) ?? new Map<Pc, number>();
+    const count = isFirst ? 0 : (turns.get(loop.header) ?? 0) + 1;
+    this.#turns.set(frame, turns.set(loop.header, count));
+    if (count > this.#unrollLimit) this.plans.choose(frame.closure.code, loop, 'while');
   }
 
   /** Arrays whose length differs from way to way become lists of the program. */

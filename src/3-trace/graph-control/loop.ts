@@ -29,12 +29,14 @@ import { isSame, type Unified, unify } from './unify.ts';
 
 /** The loop that begins where the frame stands, if the program is to hold it and isn't inside already. */
 export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
-  if (t.control.plans.isEmpty) return undefined;
+  const { limitsUnrolling } = t.control;
+  if (t.control.plans.isEmpty && !limitsUnrolling) return undefined;
   const { code } = frame.closure;
   const loop = structureOf(code).loops.get(frame.pc);
   if (!loop || t.control.isActive(frame, loop)) return undefined;
   const plan = t.control.plans.of(code, loop);
   const isFirst = frame.last === null || !loop.body.has(frame.last);
+  if (limitsUnrolling && plan === undefined) t.control.countTurn(frame, loop, isFirst);
   return plan === 'while' || (plan === 'peeled' && !isFirst) ? loop : undefined;
 }
 
