@@ -68,6 +68,22 @@ describe('plan/arena', () => {
     }
   });
 
+  it('of thousands of ranges too, in a time that grows with their number', () => {
+    const ranges = trainingRanges(7, 900);
+    const { offsets, bytes } = layOut(ranges);
+    expect(ranges.length).toBeGreaterThan(2000);
+    expect(bytes / mostAlive(ranges)).toBeLessThan(1.05);
+    const overlaps = ranges.flatMap((a, i) =>
+      ranges.slice(0, i).filter((b, j) => {
+        const together = a.from <= b.to && b.from <= a.to;
+        return (
+          together && offsets[i]! < offsets[j]! + b.bytes && offsets[j]! < offsets[i]! + a.bytes
+        );
+      }),
+    );
+    expect(overlaps).toEqual([]);
+  });
+
   it('a program takes its block at once and gives it back, with the bytes predicted', () => {
     const fn = toStatic((x: Tensor, w: Tensor) => x.matmul(w).exp().matmul(w).tanh().sum(0));
     const inputs = [data([32, 32]), data([32, 32], { salt: 1 })] as const;
