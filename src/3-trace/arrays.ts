@@ -9,16 +9,14 @@ import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { present, settled } from './choices.ts';
 import { constantOf, guardChange, sourceOf } from './facts.ts';
+import { grow, isGrown, unknownLength } from './graph-control/grown-array.ts';
 import {
   clearGrown,
-  grow,
   grownElement,
-  isGrown,
   isInGrown,
   popGrown,
   pushGrown,
   setGrownElement,
-  unknownLength,
 } from './graph-control/lists.ts';
 import { countedOn, putOffOperator } from './numbers.ts';
 import type { Tracer } from './tracer.ts';

@@ -5,7 +5,7 @@ import { ChoiceMet } from './choices.ts';
 import type { Execution } from './execution.ts';
 import { startGenerator } from './generators.ts';
 import { followOptions, settle } from './graph-control/decide.ts';
-import { Grows } from './graph-control/lists.ts';
+import { Grows } from './graph-control/grown-array.ts';
 import { convertOrUnroll, loopToConvert } from './graph-control/loop.ts';
 import { expectOneStructure } from './graph-control/one-structure.ts';
 import { endAt, endWith, type PathEnd } from './graph-control/path.ts';

@@ -9,7 +9,8 @@ import { settled } from './choices.ts';
 import { asCollection, type CollectionVariable, entriesOf } from './collections.ts';
 import { constantOf, isNullish, truthiness } from './facts.ts';
 import { nextOf, returnOf } from './generators.ts';
-import { type GrownArray, isGrown, startOf, stepGrown } from './graph-control/lists.ts';
+import { type GrownArray, isGrown } from './graph-control/grown-array.ts';
+import { startOf, stepGrown } from './graph-control/lists.ts';
 import { plainKeys, readProperty, readSymbol } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import {

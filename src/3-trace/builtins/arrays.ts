@@ -19,7 +19,8 @@ import {
 import { newElements } from '../construct.ts';
 import { sameValueZero, strictlyEqual } from '../equality.ts';
 import { constantOf, isNullish } from '../facts.ts';
-import { grownElement, isGrown } from '../graph-control/lists.ts';
+import { isGrown } from '../graph-control/grown-array.ts';
+import { grownElement } from '../graph-control/lists.ts';
 import { expand, iteratorOver } from '../iterators.ts';
 import { readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';

@@ -13,7 +13,8 @@ import {
   type Variable,
 } from '../variable.ts';
 import { chosenBy } from './choice.ts';
-import { grownElement, isGrown, setGrownElement } from './lists.ts';
+import { isGrown } from './grown-array.ts';
+import { grownElement, setGrownElement } from './lists.ts';
 import { asNumber } from './scalars.ts';
 
 /** `array[index]`: one of the elements, or undefined. Throws ChoiceMet; on each way the index is known. */

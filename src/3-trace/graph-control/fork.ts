@@ -9,14 +9,15 @@ import type { Tracer } from '../tracer.ts';
 import { absent, known, type ScalarVariable, type Variable } from '../variable.ts';
 import { check } from './check.ts';
 import { follow, isRead, type Start, type Way } from './follow.ts';
+import { Grows, withGrown } from './grown-array.ts';
+import { isSame } from './is-same.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
-import { Grows, withGrown } from './lists.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd } from './path.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
 import { asTruth } from './scalars.ts';
 import { isFixed, madeObjects, type Place, type State, stateOf } from './state.ts';
-import { type Build, isSame, type Leaf, Unifier, type Values } from './unify.ts';
+import { type Build, type Leaf, Unifier, type Values } from './unify.ts';
 
 /**
  * Follows both ways of a decision that only the run can make, and appends one `cond` whose results are all

@@ -13,7 +13,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ListVariable, SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
-import { listOfElements } from './lists.ts';
+import { listOfElements } from './list-elements.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
 import type { Leaf, Renumbered } from './unify.ts';
 

@@ -10,8 +10,9 @@ import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type ScalarVariable, type Variable } from '../variable.ts';
 import { follow, isRead, type Way } from './follow.ts';
+import { Grows, withGrown } from './grown-array.ts';
+import { isSame } from './is-same.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
-import { Grows, withGrown } from './lists.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
@@ -25,7 +26,7 @@ import {
   type State,
   stateOf,
 } from './state.ts';
-import { isSame, type Unified, unify } from './unify.ts';
+import { type Unified, unify } from './unify.ts';
 
 /** The loop that begins where the frame stands, if the program is to hold it and isn't inside already. */
 export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {

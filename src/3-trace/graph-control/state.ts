@@ -17,7 +17,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
-import { isGrown } from './lists.ts';
+import { isGrown } from './grown-array.ts';
 import { partsOf } from './parts.ts';
 import { idOf } from './variable-class.ts';
 

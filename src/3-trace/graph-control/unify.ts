@@ -1,7 +1,3 @@
-/** One variable for several that came from different ways through the code. */
-
-import { elementSpec } from '../../../runtime/program/list-ops.ts';
-import { formatSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
@@ -19,7 +15,10 @@ import {
   uninitializedVariable,
   type Variable,
 } from '../variable.ts';
-import { emptyList, grownArray, isGrown, listable } from './lists.ts';
+import { describeWays, optionsOf } from './describe.ts';
+import { grownArray, isGrown } from './grown-array.ts';
+import { isSame } from './is-same.ts';
+import { emptyList, listable } from './list-elements.ts';
 import { partsOf } from './parts.ts';
 import { classOf, idOf } from './variable-class.ts';
 
@@ -402,76 +401,10 @@ export class Unifier {
 
 const none: ReadonlySet<Tensor> = new Set();
 
-function optionsOf(variable: Variable): readonly Variable[] {
-  return variable.kind === 'choice' ? variable.options : [variable];
-}
-
-export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
-  if (a === b) return true;
-  if (a.kind === 'constant' && b.kind === 'constant') {
-    return Object.is(constantOf(t, a), constantOf(t, b));
-  }
-  if (a.kind === 'tensor' && b.kind === 'tensor') return a.traced !== null && a.traced === b.traced;
-  if (a.kind === 'scalar' && b.kind === 'scalar') return a.tensor === b.tensor;
-  if (a.kind === 'list' && b.kind === 'list') return a.tensor === b.tensor;
-  if (a.kind === 'choice' && b.kind === 'choice') {
-    const together = a.selector.which.tensor === b.selector.which.tensor;
-    return together && a.options.every((option, i) => isSame(t, option, b.options[i]!));
-  }
-  if (a.kind === 'object' && b.kind === 'object') return a.value === b.value;
-  if (a.kind === 'function' && b.kind === 'function') return a.value === b.value;
-  return a.kind === 'uninitialized' && b.kind === 'uninitialized';
-}
-
 function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
   if (variable.kind === 'tensor' || variable.kind === 'list') return variable.kind;
   if (variable.kind === 'scalar') return variable.type;
   if (variable.kind !== 'constant' && variable.kind !== 'symbolic') return undefined;
   const type = typeof (variable.kind === 'constant' ? constantOf(t, variable) : variable.value);
   return type === 'number' || type === 'boolean' ? type : undefined;
-}
-
-function describeWays(t: Tracer, ways: Values): string {
-  const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
-  const arrays = all.every((each) => each.kind === 'newArray' && !each.grown);
-  const texts = all.map((each) =>
-    arrays && each.kind === 'newArray' ? countOf(each.elements.length) : describe(t, each),
-  );
-  return [...new Set(texts)].join(' and ');
-}
-
-function countOf(elements: number): string {
-  return elements === 1 ? '1 element' : `${elements} elements`;
-}
-
-/** For a person: what kind of value it is. */
-export function describe(t: Tracer, variable: Variable): string {
-  switch (variable.kind) {
-    case 'tensor':
-      return `a ${formatSpec(t.use(variable))} tensor`;
-    case 'constant':
-      return variable === absent ? 'nothing' : String(constantOf(t, variable));
-    case 'scalar':
-      return `a ${variable.type}`;
-    case 'joined':
-      return `a ${variable.how} of ${describe(t, variable.list)}`;
-    case 'list': {
-      const held =
-        variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;
-      return `an array of any number of ${held}`;
-    }
-    case 'newArray':
-      return variable.grown
-        ? describe(t, variable.grown.items)
-        : `an array of ${variable.elements.length}`;
-    case 'newObject':
-      if (variable.prototype) {
-        return `an object made by ${variable.prototype.value.constructor.name}`;
-      }
-      return `{ ${[...variable.entries.keys()].join(', ')} }`;
-    case 'uninitialized':
-      return 'nothing';
-    default:
-      return `a ${variable.kind}`;
-  }
 }

@@ -1,0 +1,59 @@
+/** Values of several ways, in words for an error. */
+
+import { elementSpec } from '../../../runtime/program/list-ops.ts';
+import { formatSpec } from '../../../runtime/tensor/meta.ts';
+import { constantOf } from '../facts.ts';
+import type { Tracer } from '../tracer.ts';
+import { absent, type Variable } from '../variable.ts';
+import type { Values } from './unify.ts';
+
+/** What a variable may be: a choice is any of its options. */
+export function optionsOf(variable: Variable): readonly Variable[] {
+  return variable.kind === 'choice' ? variable.options : [variable];
+}
+
+/** What the ways leave, each kind once. */
+export function describeWays(t: Tracer, ways: Values): string {
+  const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
+  const arrays = all.every((each) => each.kind === 'newArray' && !each.grown);
+  const texts = all.map((each) =>
+    arrays && each.kind === 'newArray' ? countOf(each.elements.length) : describe(t, each),
+  );
+  return [...new Set(texts)].join(' and ');
+}
+
+function countOf(elements: number): string {
+  return elements === 1 ? '1 element' : `${elements} elements`;
+}
+
+/** For a person: what kind of value it is. */
+export function describe(t: Tracer, variable: Variable): string {
+  switch (variable.kind) {
+    case 'tensor':
+      return `a ${formatSpec(t.use(variable))} tensor`;
+    case 'constant':
+      return variable === absent ? 'nothing' : String(constantOf(t, variable));
+    case 'scalar':
+      return `a ${variable.type}`;
+    case 'joined':
+      return `a ${variable.how} of ${describe(t, variable.list)}`;
+    case 'list': {
+      const held =
+        variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;
+      return `an array of any number of ${held}`;
+    }
+    case 'newArray':
+      return variable.grown
+        ? describe(t, variable.grown.items)
+        : `an array of ${variable.elements.length}`;
+    case 'newObject':
+      if (variable.prototype) {
+        return `an object made by ${variable.prototype.value.constructor.name}`;
+      }
+      return `{ ${[...variable.entries.keys()].join(', ')} }`;
+    case 'uninitialized':
+      return 'nothing';
+    default:
+      return `a ${variable.kind}`;
+  }
+}

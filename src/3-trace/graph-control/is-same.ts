@@ -1,0 +1,21 @@
+import { constantOf } from '../facts.ts';
+import type { Tracer } from '../tracer.ts';
+import type { Variable } from '../variable.ts';
+
+/** Whether two ways leave the same value: then no program has to choose. */
+export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
+  if (a === b) return true;
+  if (a.kind === 'constant' && b.kind === 'constant') {
+    return Object.is(constantOf(t, a), constantOf(t, b));
+  }
+  if (a.kind === 'tensor' && b.kind === 'tensor') return a.traced !== null && a.traced === b.traced;
+  if (a.kind === 'scalar' && b.kind === 'scalar') return a.tensor === b.tensor;
+  if (a.kind === 'list' && b.kind === 'list') return a.tensor === b.tensor;
+  if (a.kind === 'choice' && b.kind === 'choice') {
+    const together = a.selector.which.tensor === b.selector.which.tensor;
+    return together && a.options.every((option, i) => isSame(t, option, b.options[i]!));
+  }
+  if (a.kind === 'object' && b.kind === 'object') return a.value === b.value;
+  if (a.kind === 'function' && b.kind === 'function') return a.value === b.value;
+  return a.kind === 'uninitialized' && b.kind === 'uninitialized';
+}
