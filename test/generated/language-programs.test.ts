@@ -103,6 +103,6 @@ const shown = vi.spyOn(Function.prototype, 'toString').mockReturnValue('text');
 afterAll(() => shown.mockRestore());
 
 it('language programs do as bytecode what they do natively', { timeout: 3_600_000 }, async () => {
-  await fc.assert(fc.asyncProperty(languagePrograms, check), runs(1500));
+  await fc.assert(fc.asyncProperty(languagePrograms, check), runs(2000));
   expect(count).toBeGreaterThan(0);
 });
