@@ -5,7 +5,7 @@ import { formatSpec } from '../../../runtime/tensor/meta.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type Variable } from '../variable.ts';
-import type { Values } from './unify.ts';
+import type { Values } from './build-structure.ts';
 
 /** What a variable may be: a choice is any of its options. */
 export function optionsOf(variable: Variable): readonly Variable[] {

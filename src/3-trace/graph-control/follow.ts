@@ -5,9 +5,11 @@ import { liveBefore } from '../../bytecode/liveness.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
+import { freezer } from './freeze.ts';
 import { endAt, endWith, type PathEnd, type Target } from './path.ts';
+import type { Place } from './place.ts';
 import type { RegionBuilder } from './region-builder.ts';
-import { freezer, type Place, type State, stateOf } from './state.ts';
+import { type State, stateOf } from './state.ts';
 
 /** Follows a way to its end, in the region that is current then. */
 export type Start = () => PathEnd;

@@ -7,17 +7,21 @@ import { EagerlyRefused } from '../autograd/refused.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, known, type ScalarVariable, type Variable } from '../variable.ts';
+import type { Build, Values } from './build-structure.ts';
 import { check } from './check.ts';
 import { follow, isRead, type Start, type Way } from './follow.ts';
 import { Grows, withGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
+import type { Leaf } from './leaf.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
 import { differing } from './mismatch.ts';
 import { numberOf, type PathEnd } from './path.ts';
+import { isFixed, type Place } from './place.ts';
+import { madeObjects } from './reachable.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
 import { asTruth } from './scalars.ts';
-import { isFixed, madeObjects, type Place, type State, stateOf } from './state.ts';
-import { type Build, type Leaf, Unifier, type Values } from './unify.ts';
+import { type State, stateOf } from './state.ts';
+import { Unifier } from './unify.ts';
 
 /**
  * Follows both ways of a decision that only the run can make, and appends one `cond` whose results are all

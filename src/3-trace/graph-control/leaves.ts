@@ -13,9 +13,9 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ListVariable, SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
+import type { Leaf, Renumbered } from './leaf.ts';
 import { listOfElements } from './list-elements.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
-import type { Leaf, Renumbered } from './unify.ts';
 
 /**
  * The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it.

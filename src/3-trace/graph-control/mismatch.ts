@@ -1,7 +1,6 @@
-import type { UserPosition } from '../../../runtime/errors/position.ts';
-import { formatPosition } from '../../../runtime/errors/position.ts';
+import { formatPosition, type UserPosition } from '../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { Mismatch } from './unify.ts';
+import { Mismatch } from './build-structure.ts';
 
 /**
  * Says which variable two ways leave different, and where each of them went; `body` gets how to say it

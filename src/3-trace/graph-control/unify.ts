@@ -1,56 +1,22 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import {
-  absent,
   type ChoiceVariable,
-  type ConstantVariable,
   known,
   type ListVariable,
   type NewArrayVariable,
   type ScalarVariable,
   type Selector,
-  type SymbolicVariable,
-  type TensorVariable,
-  uninitializedVariable,
   type Variable,
 } from '../variable.ts';
+import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
 import { describeWays, optionsOf } from './describe.ts';
 import { grownArray, isGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
+import { type Leaf, type LeafVariable, leafKind } from './leaf.ts';
 import { emptyList, listable } from './list-elements.ts';
 import { partsOf } from './parts.ts';
 import { classOf, idOf } from './variable-class.ts';
-
-/** The number of an option, from the number that it has among those of another choice. */
-export interface Renumbered {
-  readonly kind: 'renumbered';
-  readonly which: Tensor;
-  readonly to: readonly number[];
-}
-
-export type LeafVariable =
-  | TensorVariable
-  | ScalarVariable
-  | ConstantVariable
-  | SymbolicVariable
-  | ListVariable
-  | NewList
-  | Renumbered;
-
-/** Known elements, where another way has an array whose length only the program knows. */
-export interface NewList {
-  readonly kind: 'newList';
-  readonly elements: readonly Variable[];
-  readonly like: ListVariable;
-}
-
-/** A place in a structure whose value depends on the way that was taken. */
-export interface Leaf {
-  readonly kind: 'tensor' | 'number' | 'boolean' | 'list';
-  /** Per way; null where nobody can read it. */
-  readonly values: readonly (LeafVariable | null)[];
-}
 
 /** A structure with its leaves taken out; `build` puts the joined ones in. */
 export interface Unified {
@@ -59,14 +25,6 @@ export interface Unified {
   readonly choices: number;
   build(joined: readonly Variable[]): Variable;
 }
-
-/** The ways differ by more than one program can hold. */
-export class Mismatch extends Error {
-  override readonly name = 'Mismatch';
-}
-
-/** Per way, the value that it leaves; null where nobody reads it. */
-export type Values = readonly (Variable | null)[];
 
 /** What a loop leaves: arrays of several lengths become lists. Throws Mismatch. */
 export function unify(
@@ -81,9 +39,6 @@ export function unify(
   const { leaves, choices } = unifier;
   return { leaves, choices, build: (joined) => build(joined, new Map()) };
 }
-
-/** `made`: what this building has made so far, by the structures it is made of. */
-export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
 
 /**
  * Unifies what several places hold. What existed before the ways parted is told apart by identity; what
@@ -308,103 +263,9 @@ export class Unifier {
     const build: Build = (joined, made) => made.get(build) ?? make!(joined, made);
     this.#builds.set(key, build);
     for (const way of ways) if (way) this.#partners.set(way, key);
-    make = this.#maker(ways, first, build);
+    make = buildStructure(this.#t, ways, first, build, (parts) => this.#add(parts));
     return build;
-  }
-
-  #maker(ways: Values, first: Variable, build: Build): Build {
-    const part = <K extends Variable['kind']>(
-      _kind: K,
-      pick: (way: Extract<Variable, { kind: K }>) => Variable | undefined,
-    ): Build =>
-      this.#add(ways.map((way) => way && (pick(way as Extract<Variable, { kind: K }>) ?? absent)));
-    switch (first.kind) {
-      case 'newArray': {
-        if (first.grown) {
-          const items = part('newArray', (way) => way.grown?.items);
-          const length = part('newArray', (way) => way.grown?.length);
-          return (joined, made) => {
-            const content = [items(joined, made), length(joined, made)] as const;
-            const array = grownArray(content[0] as ListVariable, content[1] as ScalarVariable);
-            made.set(build, array);
-            return array;
-          };
-        }
-        const parts = first.elements.map((_, i) => part('newArray', (way) => way.elements[i]));
-        return (joined, made) => {
-          const array = { ...first, elements: [] as Variable[] };
-          made.set(build, array);
-          for (const each of parts) array.elements.push(each(joined, made));
-          return array;
-        };
-      }
-      case 'newObject': {
-        const parts = [...first.entries.keys()].map(
-          (key) => [key, part('newObject', (way) => way.entries.get(key))] as const,
-        );
-        return (joined, made) => {
-          const object = { ...first, entries: new Map<string, Variable>() };
-          made.set(build, object);
-          for (const [key, each] of parts) object.entries.set(key, each(joined, made));
-          return object;
-        };
-      }
-      case 'newCollection': {
-        const parts = [...first.entries].map(([id, { key }]) => {
-          const value = part('newCollection', (way) => way.entries.get(id)?.value);
-          return { id, key, value };
-        });
-        return (joined, made) => {
-          const collection: typeof first = { ...first, entries: new Map() };
-          made.set(build, collection);
-          for (const { id, key, value } of parts) {
-            collection.entries.set(id, { key, value: value(joined, made) });
-          }
-          return collection;
-        };
-      }
-      case 'joined': {
-        const list = part('joined', (way) => way.list);
-        return (joined, made) => {
-          const again = { ...first, list: list(joined, made) as ListVariable };
-          made.set(build, again);
-          return again;
-        };
-      }
-      case 'cell': {
-        const content = part('cell', (way) => way.content);
-        return (joined, made) => {
-          const cell = { ...first, content: uninitializedVariable as Variable };
-          made.set(build, cell);
-          cell.content = content(joined, made);
-          return cell;
-        };
-      }
-      case 'closure': {
-        const thisVariable = part('closure', (way) => way.thisVariable);
-        const cells = first.cells.map((_, i) => part('closure', (way) => way.cells[i]));
-        return (joined, made) => {
-          const closure = {
-            ...first,
-            thisVariable: thisVariable(joined, made),
-            cells: cells.map((cell) => cell(joined, made)) as typeof first.cells,
-          };
-          made.set(build, closure);
-          return closure;
-        };
-      }
-      default:
-        throw new Mismatch(describeWays(this.#t, ways));
-    }
   }
 }
 
 const none: ReadonlySet<Tensor> = new Set();
-
-function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
-  if (variable.kind === 'tensor' || variable.kind === 'list') return variable.kind;
-  if (variable.kind === 'scalar') return variable.type;
-  if (variable.kind !== 'constant' && variable.kind !== 'symbolic') return undefined;
-  const type = typeof (variable.kind === 'constant' ? constantOf(t, variable) : variable.value);
-  return type === 'number' || type === 'boolean' ? type : undefined;
-}

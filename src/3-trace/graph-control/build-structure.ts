@@ -1,0 +1,117 @@
+import type { Tracer } from '../tracer.ts';
+import {
+  absent,
+  type ListVariable,
+  type ScalarVariable,
+  uninitializedVariable,
+  type Variable,
+} from '../variable.ts';
+import { describeWays } from './describe.ts';
+import { grownArray } from './grown-array.ts';
+
+/** The ways differ by more than one program can hold. */
+export class Mismatch extends Error {
+  override readonly name = 'Mismatch';
+}
+
+/** Per way, the value that it leaves; null where nobody reads it. */
+export type Values = readonly (Variable | null)[];
+
+/** `made`: what this building has made so far, by the structures it is made of. */
+export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
+
+/**
+ * How to make once more what every way has made of one kind, `first`'s: its parts come from `add`, which unifies
+ * what the ways hold there. Throws Mismatch.
+ */
+export function buildStructure(
+  t: Tracer,
+  ways: Values,
+  first: Variable,
+  build: Build,
+  add: (parts: Values) => Build,
+): Build {
+  const part = <K extends Variable['kind']>(
+    _kind: K,
+    pick: (way: Extract<Variable, { kind: K }>) => Variable | undefined,
+  ): Build =>
+    add(ways.map((way) => way && (pick(way as Extract<Variable, { kind: K }>) ?? absent)));
+  switch (first.kind) {
+    case 'newArray': {
+      if (first.grown) {
+        const items = part('newArray', (way) => way.grown?.items);
+        const length = part('newArray', (way) => way.grown?.length);
+        return (joined, made) => {
+          const content = [items(joined, made), length(joined, made)] as const;
+          const array = grownArray(content[0] as ListVariable, content[1] as ScalarVariable);
+          made.set(build, array);
+          return array;
+        };
+      }
+      const parts = first.elements.map((_, i) => part('newArray', (way) => way.elements[i]));
+      return (joined, made) => {
+        const array = { ...first, elements: [] as Variable[] };
+        made.set(build, array);
+        for (const each of parts) array.elements.push(each(joined, made));
+        return array;
+      };
+    }
+    case 'newObject': {
+      const parts = [...first.entries.keys()].map(
+        (key) => [key, part('newObject', (way) => way.entries.get(key))] as const,
+      );
+      return (joined, made) => {
+        const object = { ...first, entries: new Map<string, Variable>() };
+        made.set(build, object);
+        for (const [key, each] of parts) object.entries.set(key, each(joined, made));
+        return object;
+      };
+    }
+    case 'newCollection': {
+      const parts = [...first.entries].map(([id, { key }]) => {
+        const value = part('newCollection', (way) => way.entries.get(id)?.value);
+        return { id, key, value };
+      });
+      return (joined, made) => {
+        const collection: typeof first = { ...first, entries: new Map() };
+        made.set(build, collection);
+        for (const { id, key, value } of parts) {
+          collection.entries.set(id, { key, value: value(joined, made) });
+        }
+        return collection;
+      };
+    }
+    case 'joined': {
+      const list = part('joined', (way) => way.list);
+      return (joined, made) => {
+        const again = { ...first, list: list(joined, made) as ListVariable };
+        made.set(build, again);
+        return again;
+      };
+    }
+    case 'cell': {
+      const content = part('cell', (way) => way.content);
+      return (joined, made) => {
+        const cell = { ...first, content: uninitializedVariable as Variable };
+        made.set(build, cell);
+        cell.content = content(joined, made);
+        return cell;
+      };
+    }
+    case 'closure': {
+      const thisVariable = part('closure', (way) => way.thisVariable);
+      const cells = first.cells.map((_, i) => part('closure', (way) => way.cells[i]));
+      return (joined, made) => {
+        const closure = {
+          ...first,
+          thisVariable: thisVariable(joined, made),
+          cells: cells.map((cell) => cell(joined, made)) as typeof first.cells,
+        };
+        made.set(build, closure);
+        return closure;
+      };
+    }
+    default:
+      throw new Mismatch(describeWays(t, ways));
+  }
+}

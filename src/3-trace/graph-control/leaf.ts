@@ -1,0 +1,52 @@
+/** The places of a structure whose value depends on the way that was taken. */
+
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { constantOf } from '../facts.ts';
+import type { Tracer } from '../tracer.ts';
+import type {
+  ConstantVariable,
+  ListVariable,
+  ScalarVariable,
+  SymbolicVariable,
+  TensorVariable,
+  Variable,
+} from '../variable.ts';
+
+/** The number of an option, from the number that it has among those of another choice. */
+export interface Renumbered {
+  readonly kind: 'renumbered';
+  readonly which: Tensor;
+  readonly to: readonly number[];
+}
+
+export type LeafVariable =
+  | TensorVariable
+  | ScalarVariable
+  | ConstantVariable
+  | SymbolicVariable
+  | ListVariable
+  | NewList
+  | Renumbered;
+
+/** Known elements, where another way has an array whose length only the program knows. */
+export interface NewList {
+  readonly kind: 'newList';
+  readonly elements: readonly Variable[];
+  readonly like: ListVariable;
+}
+
+/** A place in a structure whose value depends on the way that was taken. */
+export interface Leaf {
+  readonly kind: 'tensor' | 'number' | 'boolean' | 'list';
+  /** Per way; null where nobody can read it. */
+  readonly values: readonly (LeafVariable | null)[];
+}
+
+/** What kind of leaf a variable is; undefined of structures. */
+export function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
+  if (variable.kind === 'tensor' || variable.kind === 'list') return variable.kind;
+  if (variable.kind === 'scalar') return variable.type;
+  if (variable.kind !== 'constant' && variable.kind !== 'symbolic') return undefined;
+  const type = typeof (variable.kind === 'constant' ? constantOf(t, variable) : variable.value);
+  return type === 'number' || type === 'boolean' ? type : undefined;
+}

@@ -1,0 +1,275 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import { eq } from '../../../runtime/ops/pointwise.ts';
+import { whileOp } from '../../../runtime/program/control-ops.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Pc } from '../../bytecode/instructions.ts';
+import type { Loop } from '../../bytecode/structure.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { TraceFrame } from '../trace-frame.ts';
+import type { Tracer } from '../tracer.ts';
+import { absent, type ScalarVariable, type Variable } from '../variable.ts';
+import { expectLength } from './expect-list.ts';
+import { follow, isRead, type Way } from './follow.ts';
+import { isSame } from './is-same.ts';
+import { leafTensor, leafVariable } from './leaves.ts';
+import { differing } from './mismatch.ts';
+import { numberOf, type PathEnd, reaches } from './path.ts';
+import { isFixed, type Place } from './place.ts';
+import { heldMoreThanOnce } from './reachable.ts';
+import { capturedByAny, RegionBuilder } from './region-builder.ts';
+import { asTruth, constantTensor, scalarUnary } from './scalars.ts';
+import { type Held, type State, stateOf } from './state.ts';
+import { type Unified, unify } from './unify.ts';
+
+/** What goes from turn to turn: a place, and its value at the start and after a turn as one structure. */
+export interface Carried {
+  readonly place: Place;
+  readonly unified: Unified;
+}
+
+/** The result of a return inside the loop is carried as a place of its own. */
+const returnKey = 'return';
+
+/** Left at its head only, by one decision before which nothing changes; or with flags that say where a turn ended. */
+export type Form = 'headed' | 'flagged';
+
+/** What following the body has found so far. */
+export interface Found {
+  readonly made: ReadonlySet<Variable>;
+  readonly before: State;
+  readonly carried: Map<string, Carried>;
+  /** Known by their identity: more than one place holds them, before a turn or after it. */
+  readonly held: Set<Variable>;
+}
+
+/** One attempt to follow the body with what is known to be carried. */
+export class Turn {
+  /** The loop has the form that was asked for. */
+  readonly fits: boolean;
+  /** Nothing was added to what is carried. */
+  readonly settled: boolean;
+  readonly #t: Tracer;
+  readonly #frame: TraceFrame;
+  readonly #loop: Loop;
+  readonly #carried: ReadonlyMap<string, Carried>;
+  /** Of a headed loop: the region of its condition. */
+  readonly #head: Way | null;
+  readonly #way: Way;
+  /** The start of each operand that is carried, in the surrounding program. */
+  readonly #starts: readonly Tensor[];
+  /** Per carried place, start and end of this turn. */
+  readonly #turned = new Map<string, Unified>();
+
+  constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
+    const { made, before, carried, held } = found;
+    this.#t = t;
+    this.#frame = frame;
+    this.#loop = loop;
+    this.#carried = carried;
+    const { device } = t;
+    const flags =
+      form === 'flagged' ? [constantTensor(t, true, device), constantTensor(t, 0, device)] : [];
+    const leaves = [...carried.values()].flatMap(({ unified }) => unified.leaves);
+    this.#starts = [...flags, ...leaves.map((leaf) => leafTensor(t, leaf, 0, device))];
+    let inside: State = before;
+    const enter = (region: RegionBuilder) => {
+      for (const flag of flags) region.give(flag);
+      this.#enter(region, flags.length);
+      inside = stateOf(t, frame, made);
+    };
+    const head = new RegionBuilder(t.surroundings);
+    this.#head =
+      form === 'flagged'
+        ? null
+        : follow(t, frame, head, made, () => {
+            enter(head);
+            return t.execution.runLoopHead(frame, loop);
+          });
+    const from = this.#head ? this.#behindHead(this.#head, inside) : loop.header;
+    const body = new RegionBuilder(t.surroundings);
+    if (from === null) {
+      this.#way = this.#head!;
+      [this.fits, this.settled] = [false, true];
+      return;
+    }
+    this.#way = follow(t, frame, body, made, () => {
+      enter(body);
+      const end = t.execution.runLoopBody(frame, loop, from);
+      const pcs = [loop.header, ...loop.exits];
+      for (const each of heldMoreThanOnce(t, frame, pcs, end.value)) {
+        if (made.has(each)) held.add(each);
+      }
+      return end;
+    });
+    const { targets } = this.#way.end;
+    this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
+    this.settled = !this.fits || !this.#compare(before, inside, carried, held);
+  }
+
+  /** Where the body begins; null when the head is more than a condition. */
+  #behindHead({ end, state }: Way, inside: State): Pc | null {
+    if (!end.test) return null;
+    for (const [key, { place, raw, value }] of state) {
+      const now = inside.get(key)?.value;
+      if (raw === inside.get(key)?.raw) continue;
+      if (!isRead(this.#frame, end.targets, place)) continue;
+      if (!now || !isSame(this.#t, now, value)) return null;
+    }
+    return end.targets[0] as Pc;
+  }
+
+  /** The carried places show the operands of the body. */
+  #enter(region: RegionBuilder, flags: number): void {
+    let index = flags;
+    for (const { place, unified } of this.#carried.values()) {
+      const inputs = unified.leaves.map((leaf) =>
+        leafVariable(this.#t, leaf, region.give(this.#starts[index++]!)),
+      );
+      if (place.key !== returnKey) place.set(this.#t, unified.build(inputs));
+    }
+  }
+
+  /** True when something is carried that wasn't known to be, or not in this form. */
+  #compare(
+    before: State,
+    inside: State,
+    carried: Map<string, Carried>,
+    held: ReadonlySet<Variable>,
+  ): boolean {
+    const isOld = (variable: Variable) => held.has(variable);
+    const { state, end } = this.#way;
+    const frame = this.#frame;
+    // A place that a turn leaves as it was is carried as well, once it is.
+    const given = new Set(this.#way.region.given);
+    let added = false;
+    const carry = (
+      place: Place,
+      first: Variable | null,
+      last: Variable | null,
+      now: Variable | null,
+    ) => {
+      const names = [end.at];
+      const fresh = differing(place.name, names, (tell) =>
+        unify(this.#t, [first, last], isOld, tell),
+      );
+      if (place.isGradient && (fresh.choices > 0 || isFromOutside(first))) this.#peel();
+      const known_ = carried.get(place.key);
+      this.#turned.set(
+        place.key,
+        differing(place.name, names, (tell) => unify(this.#t, [now, last], isOld, tell, given)),
+      );
+      if (known_ && sameLeaves(known_.unified, fresh)) return;
+      carried.set(place.key, { place, unified: fresh });
+      added = true;
+    };
+    const lost = [...inside].filter(([key]) => !state.has(key));
+    const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
+    for (const [key, { place, raw, value: last }] of [...state, ...left]) {
+      const known = inside.get(key);
+      const missing = place.part ? absent : place.outside?.(this.#t);
+      const now = known?.value ?? missing ?? null;
+      const read = isRead(frame, end.targets, place);
+      const same = last !== absent && raw === known?.raw;
+      const changed = read && !same && !(now && isSame(this.#t, now, last));
+      if (!changed && !carried.has(key)) continue;
+      if (place.array) expectLength(place, now, last, held === undefined);
+      if (isFixed(place)) {
+        throw new GraphBreak('control-flow', `${place.name} changes in a loop of the graph`);
+      }
+      const live = isRead(frame, [this.#loop.header], place);
+      const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
+      carry(place, first, read ? last : null, live ? now : null);
+    }
+    if (end.value) {
+      const place: Place = { key: returnKey, name: 'the returned value', register: null, set() {} };
+      carry(place, null, end.value, null);
+    }
+    return added;
+  }
+
+  /** The first turn finds another kind of value than those after it: it is followed by itself. */
+  #peel(): void {
+    const { plans } = this.#t.control;
+    const { code } = this.#frame.closure;
+    if (plans.of(code, this.#loop) === 'while') plans.choose(code, this.#loop, 'peeled');
+  }
+
+  /** Appends the op and puts its results into the places. */
+  append(): PathEnd {
+    const t = this.#t;
+    const { region, end, disposed } = this.#way;
+    const head = this.#head;
+    const { header } = this.#loop;
+    if (!head && end.targets.every((target) => target === header)) {
+      throw new GraphBreak('control-flow', 'a loop never ends');
+    }
+    const outputs = t.inRegion(region, () => [
+      ...(head ? [] : this.#flags(end)),
+      ...[...this.#carried.keys()].flatMap((key) =>
+        this.#turned.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device, disposed)),
+      ),
+    ]);
+    const test = head ? head.region : new RegionBuilder(t.surroundings);
+    if (!head) for (const start of this.#starts) test.give(start);
+    const condition = head ? t.inRegion(test, () => this.#condition(head.end)) : test.given[0]!;
+    region.captureAll(outputs);
+    test.captureAll([condition]);
+    const captured = capturedByAny(t.builder, [test, region]);
+    const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
+    const results = t.execution.appendControl(whileOp, [...this.#starts, ...captured], programs);
+    const value = this.#place(results.slice(head ? 0 : 2));
+    if (head) return { targets: [head.end.targets[1]!], which: null, value };
+    const [, which] = results;
+    invariant(which, 'a loop answers where it ended');
+    const targets = end.targets.filter((target) => target !== header);
+    return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
+  }
+
+  /** Puts the results into their places; answers what is returned. */
+  #place(results: readonly Tensor[]): Variable | null {
+    let value: Variable | null = null;
+    let index = 0;
+    for (const [key, { place, unified }] of this.#carried) {
+      const variables = unified.leaves.map((leaf) =>
+        leafVariable(this.#t, leaf, results[index++]!),
+      );
+      const built = unified.build(variables);
+      if (key === returnKey) value = built;
+      else place.set(this.#t, built);
+    }
+    return value;
+  }
+
+  #condition({ test }: PathEnd): Tensor {
+    const { scalar, stays } = test!;
+    const t = this.#t;
+    return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as ScalarVariable));
+  }
+
+  /** Whether there is another turn, and where the body went. */
+  #flags(end: PathEnd): Tensor[] {
+    const t = this.#t;
+    const { header } = this.#loop;
+    if (!end.which) {
+      const again = reaches(end, header);
+      const where = numberOf(end.targets[0]!);
+      return [constantTensor(t, again, t.device), constantTensor(t, where, t.device)];
+    }
+    const { tensor } = end.which;
+    return [t.runApi(() => eq(tensor, header)), tensor];
+  }
+}
+
+/** Giving it back is an effect of its own. */
+function isFromOutside(variable: Variable | null): boolean {
+  if (variable?.kind !== 'tensor') return false;
+  return variable.source !== null || variable.perhaps.length > 0;
+}
+
+/** Operands of the same kinds, dtypes and shapes. */
+function sameLeaves(a: Unified, b: Unified): boolean {
+  return (
+    a.leaves.length === b.leaves.length &&
+    a.leaves.every((leaf, i) => leaf.kind === b.leaves[i]!.kind)
+  );
+}
