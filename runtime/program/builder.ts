@@ -18,6 +18,7 @@ import { aliasOp } from './alias-op.ts';
 import { hasEffect, placedDraw } from './control-ops.ts';
 import { isListSum, listAdd } from './list-ops.ts';
 import type { Program, ProgramOp, Region, ValueId } from './program.ts';
+import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 
 const none: ReadonlySet<string> = new Set();
@@ -31,14 +32,6 @@ export interface Checkpoint {
   readonly spent: ReadonlySet<GradNode>;
 }
 
-/** The memory of a region's inputs, as the surrounding program knows it. */
-export interface OutsideMemory {
-  noteWrite(input: ValueId): void;
-  forgetWrite(input: ValueId): void;
-  /** Undefined for an input that stands for no value outside. */
-  versionOf(input: ValueId): number | undefined;
-}
-
 /**
  * Appends every op that is bound to a program instead of running it. Its tensors have meta and a value
  * id, no data. A write in place is an op without output: what it wrote is seen through every value that
@@ -48,12 +41,6 @@ export class ProgramBuilder implements Interceptor {
   readonly #values: TensorMeta[] = [];
   readonly #inputs: ValueId[] = [];
   readonly #ops: ProgramOp[] = [];
-  /** Of a view: the value whose memory it shows. */
-  readonly #bases = new Map<ValueId, ValueId>();
-  /** Writes in place so far, per root. */
-  readonly #versions = new Map<ValueId, number>();
-  /** The roots that were written, in order: what a rollback takes back. */
-  readonly #writes: ValueId[] = [];
   /** Leaves that were made in the program. */
   readonly #ownLeaves = new Set<ValueId>();
   /** Nodes that a backward inside the program has used up. */
@@ -66,7 +53,7 @@ export class ProgramBuilder implements Interceptor {
 
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
-  readonly #outside: OutsideMemory | undefined;
+  readonly #memory: ValueMemory;
 
   /**
    * `onForeign` answers for a tensor with data that meets traced ones: it may become an input. In a
@@ -88,7 +75,7 @@ export class ProgramBuilder implements Interceptor {
     this.#onForeign = onForeign;
     this.#isRegion = region;
     this.#takesTraced = region || replay;
-    this.#outside = outside;
+    this.#memory = new ValueMemory((id) => this.isInput(id), outside);
   }
 
   get opCount(): number {
@@ -154,7 +141,7 @@ export class ProgramBuilder implements Interceptor {
         : op.infer(metas, attrs).map((spec) => contiguousMeta(spec, device));
     const outputs = specs.map((meta) => this.#newValue(meta));
     const made = outputs.map((output) => this.valueOf(output));
-    if (kernel.kind === 'view') this.#bases.set(made[0]!, ids[0]!);
+    if (kernel.kind === 'view') this.#memory.noteView(made[0]!, ids[0]!);
     if (op === aliasOp && attrs.leaf === 'own') this.#ownLeaves.add(made[0]!);
     this.#append(op, ids, made, attrs);
     if (kernel.kind === 'view') joinViews(inputs[0]!, outputs[0]!);
@@ -164,7 +151,7 @@ export class ProgramBuilder implements Interceptor {
   recordWrite(op: OpRecord, inputs: readonly Tensor[], given: Attrs): Tensor {
     const target = inputs[0]!;
     // What existed before has handles that the program knows nothing of.
-    if (this.#isRegion || this.isInput(this.#root(this.valueOf(target)))) {
+    if (this.#isRegion || this.isInput(this.#memory.rootOf(this.valueOf(target)))) {
       throw new RecordedWriteInPlace(userName(op));
     }
     const attrs = settledAttrs(given, symbolicAttrs(op));
@@ -184,23 +171,16 @@ export class ProgramBuilder implements Interceptor {
 
   /** The memory of the value has been written, by an op of this program or inside one. */
   noteWrite(id: ValueId): void {
-    const root = this.#root(id);
-    this.#versions.set(root, (this.#versions.get(root) ?? 0) + 1);
-    this.#writes.push(root);
-    if (this.isInput(root)) this.#outside?.noteWrite(root);
+    this.#memory.noteWrite(id);
   }
 
   /** Takes back that the last `count` writes were made. */
   forgetWrites(count: number): void {
-    for (let i = 0; i < count; i++) {
-      const root = this.#writes.pop()!;
-      this.#versions.set(root, this.#versions.get(root)! - 1);
-      if (this.isInput(root)) this.#outside?.forgetWrite(root);
-    }
+    this.#memory.forgetWrites(count);
   }
 
   get writeCount(): number {
-    return this.#writes.length;
+    return this.#memory.writeCount;
   }
 
   /** Eager execution infers first: it refuses operands that are larger than the target. */
@@ -238,7 +218,7 @@ export class ProgramBuilder implements Interceptor {
 
   /** The value whose memory this one shows: itself, unless it is a view. */
   rootOf(tensor: Tensor): ValueId {
-    return this.#root(this.valueOf(tensor));
+    return this.#memory.rootOf(this.valueOf(tensor));
   }
 
   checkpoint(): Checkpoint {
@@ -246,15 +226,14 @@ export class ProgramBuilder implements Interceptor {
       values: this.#values.length,
       ops: this.#ops.length,
       inputs: this.#inputs.length,
-      writes: this.#writes.length,
+      writes: this.writeCount,
       spent: this.#spent,
     };
   }
 
   rollback(to: Checkpoint): void {
-    this.forgetWrites(this.#writes.length - to.writes);
+    this.#memory.rollback(to.values as ValueId, to.writes);
     this.#values.length = to.values;
-    for (const id of this.#bases.keys()) if (id >= to.values) this.#bases.delete(id);
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
     this.#spent = to.spent;
@@ -289,32 +268,10 @@ export class ProgramBuilder implements Interceptor {
     this.#ops.push({ op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at, ...more });
   }
 
-  #root(id: ValueId): ValueId {
-    let root = id;
-    for (let base = this.#bases.get(root); base !== undefined; base = this.#bases.get(root)) {
-      root = base;
-    }
-    return root;
-  }
-
-  #sharing(id: ValueId): number {
-    const root = this.#root(id);
-    let count = 1;
-    for (const view of this.#bases.keys()) if (this.#root(view) === root) count++;
-    return count;
-  }
-
-  /** Writes of this program's own, and of what surrounds it. */
-  #versionOf(id: ValueId): number {
-    const root = this.#root(id);
-    const outside = this.isInput(root) ? this.#outside?.versionOf(root) : undefined;
-    return outside ?? this.#versions.get(root) ?? 0;
-  }
-
   #newValue(meta: TensorMeta): Tensor {
     const value = (this.#values.push(meta) - 1) as ValueId;
-    const version = () => this.#versionOf(value);
-    const sharing = () => this.#sharing(value);
+    const version = () => this.#memory.versionOf(value);
+    const sharing = () => this.#memory.sharing(value);
     return new Tensor(meta, null, { builder: this, value, version, sharing });
   }
 }

@@ -1,17 +1,11 @@
-import type { AnyNode, Class, FunctionDeclaration, Statement, VariableDeclaration } from 'acorn';
+import type { AnyNode, Class, FunctionDeclaration, Statement } from 'acorn';
 import { childrenOf } from '../syntax/children.ts';
 import { analyzeClass, analyzeConstruction } from './analyze-class.ts';
-import type { Analysis, Binding, LexicalScope, Range } from './bindings.ts';
+import type { Analysis, Binding, LexicalScope } from './bindings.ts';
 import { hoistedFunctions } from './block-functions.ts';
 import { boundNames, scriptLexicals, varNames } from './declarations.ts';
-import {
-  clause,
-  declaredFunction,
-  type FunctionNode,
-  hasParameterExpressions,
-  hasUseStrict,
-  spanOf,
-} from './nodes.ts';
+import { declareLexical, declareVars } from './declare-variables.ts';
+import { clause, type FunctionNode, hasUseStrict, spanOf } from './nodes.ts';
 import { ScopeBuilder } from './scope-builder.ts';
 
 /** What the place of the analysed function says about it. */
@@ -79,8 +73,8 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     const statements = node.body.body;
     const globals = owner.isScript;
     if (globals) for (const { name } of scriptLexicals(statements)) builder.scriptNames.add(name);
-    else declareLexical(statements, body);
-    if (!globals) declareVars(node, statements, parameters, body);
+    else declareLexical(builder, statements, body);
+    if (!globals) declareVars(builder, node, statements, parameters, body);
     if (!strict) declareBlockFunctions(node, statements, body, globals);
     for (const statement of statements) visit(statement, body);
     if (owner.arguments && !strict) shareParameters(node, parameters);
@@ -96,32 +90,6 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     const scope = builder.openScope(node.id, around.owner, around);
     builder.selfNames.set(node, builder.declare(scope, 'self', name, 0));
     return scope;
-  }
-
-  function declareVars(
-    node: FunctionNode,
-    statements: readonly Statement[],
-    parameters: LexicalScope,
-    body: LexicalScope,
-  ): void {
-    const separate = hasParameterExpressions(node.params);
-    const isArrow = node.type === 'ArrowFunctionExpression';
-    for (const bound of varNames(statements)) {
-      const { name } = bound.identifier;
-      const parameter = parameters.bindings.get(name);
-      if (body.bindings.has(name) || (parameter && !separate)) continue;
-      // `var arguments` is the variable that is there anyway.
-      if (name === 'arguments' && !isArrow && !parameter) continue;
-      if (parameter) copyParameter(node, parameter, body);
-      else if (bound.topLevel) builder.declareName(body, 'var', bound);
-      else builder.declare(body, 'var', name, Number.POSITIVE_INFINITY);
-    }
-  }
-
-  function copyParameter(node: FunctionNode, parameter: Binding, body: LexicalScope): void {
-    parameter.uses.push(node.body.start);
-    const binding = builder.declare(body, 'var', parameter.name, 0);
-    body.owner.copies.push({ from: parameter, to: binding });
   }
 
   /** Sloppy code. The copies themselves are noted where the declarations stand. */
@@ -151,44 +119,12 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
   }
 
   function visitBody(statements: readonly Statement[], scope: LexicalScope): void {
-    declareLexical(statements, scope);
+    declareLexical(builder, statements, scope);
     for (const bound of varNames(statements)) {
       if (scope.bindings.has(bound.identifier.name)) continue;
       builder.declare(scope, 'var', bound.identifier.name, Number.POSITIVE_INFINITY);
     }
     for (const statement of statements) visit(statement, scope);
-  }
-
-  /** `let`, `const`, classes, and functions that stand directly in a block. */
-  function declareLexical(
-    statements: readonly AnyNode[],
-    scope: LexicalScope,
-    except: readonly Range[] = [],
-  ): void {
-    for (const statement of statements) {
-      const fn = declaredFunction(statement);
-      if (fn) {
-        if (!scope.bindings.has(fn.id.name)) {
-          builder.declare(scope, 'function', fn.id.name, 0);
-        }
-      } else if (statement.type === 'ClassDeclaration' && statement.id) {
-        builder.declare(scope, 'let', statement.id.name, statement.end, except);
-      } else if (statement.type === 'VariableDeclaration' && statement.kind !== 'var') {
-        declareVariables(statement, scope, except);
-      }
-    }
-  }
-
-  function declareVariables(
-    node: VariableDeclaration,
-    scope: LexicalScope,
-    except: readonly Range[],
-  ): void {
-    const kind = node.kind === 'let' ? 'let' : 'const';
-    for (const { id, init } of node.declarations) {
-      const before = init ? [...except, spanOf(init)] : except;
-      for (const bound of boundNames(id, before)) builder.declareName(scope, kind, bound);
-    }
   }
 
   function visitAll(nodes: readonly (AnyNode | null | undefined)[], scope: LexicalScope): void {
@@ -271,7 +207,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
         return;
       case 'BlockStatement': {
         const inner = builder.openScope(node, scope.owner, scope);
-        declareLexical(node.body, inner);
+        declareLexical(builder, node.body, inner);
         visitAll(node.body, inner);
         return;
       }
@@ -286,14 +222,14 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
       }
       case 'ForStatement': {
         const inner = builder.openScope(node, scope.owner, scope);
-        if (node.init) declareLexical([node.init], inner);
+        if (node.init) declareLexical(builder, [node.init], inner);
         visitAll([node.init, node.test, node.update, node.body], inner);
         return;
       }
       case 'ForInStatement':
       case 'ForOfStatement': {
         const inner = builder.openScope(node, scope.owner, scope);
-        declareLexical([node.left], inner, [spanOf(node.right)]);
+        declareLexical(builder, [node.left], inner, [spanOf(node.right)]);
         if (node.left.type === 'VariableDeclaration') visit(node.left, inner);
         else visitTarget(node.left, inner, 'assign');
         visitAll([node.right, node.body], inner);
@@ -305,7 +241,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
         for (const branch of node.cases) {
           // A jump into a later case passes by the declarations of the earlier ones.
           const later = { start: branch.end, end: node.end };
-          declareLexical(branch.consequent, inner, [later]);
+          declareLexical(builder, branch.consequent, inner, [later]);
         }
         visitAll(node.cases, inner);
         return;

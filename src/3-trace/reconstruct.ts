@@ -1,21 +1,18 @@
 import { assertNever, InvariantError, invariant } from '../../runtime/errors/invariant.ts';
-import type { ValueId } from '../../runtime/program/program.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { needsArguments } from '../bytecode/call-inputs.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
-import { isDifferentiable, spentBelow } from './autograd/graph.ts';
 import { resolved } from './choices.ts';
 import type { Disposal, Write } from './effects.ts';
+import { ProgramOutputs } from './program-outputs.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
   absent,
   hole,
   type IteratorRecordVariable,
-  type ListVariable,
   type TensorVariable,
   type Variable,
 } from './variable.ts';
@@ -26,19 +23,15 @@ import {
  */
 export class Reconstruction {
   readonly makes: Make[] = [];
-  /** Program values that the recipes need, as the subgraph's outputs. */
-  readonly outputs: ValueId[] = [];
-  readonly outputTensors: Tensor[] = [];
+  readonly outputs: ProgramOutputs;
   readonly #tracer: Tracer;
   readonly #made = new Map<Variable, number>();
-  /** Which output each tensor of the trace is. */
-  readonly #numbers = new Map<Tensor, number>();
-  readonly #scalars = new Map<Tensor, number>();
   /** What is to be said of outputs after the run. */
   readonly #gradients: Effect[] = [];
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer;
+    this.outputs = new ProgramOutputs(tracer.builder);
   }
 
   recipe(given: Variable): Recipe {
@@ -56,7 +49,7 @@ export class Reconstruction {
       case 'scalar':
         return {
           kind: 'scalar',
-          index: this.#scalar(variable.tensor),
+          index: this.outputs.ofScalar(variable.tensor),
           type: variable.type,
         };
       case 'choice':
@@ -138,9 +131,9 @@ export class Reconstruction {
   /** A handle of its own for each tensor of the trace, with what it knows of gradients. */
   #tensorOutput(variable: TensorVariable): Recipe {
     const tensor = variable.traced!;
-    const isNew = !this.#numbers.has(tensor);
+    const isNew = !this.outputs.has(tensor);
     const perhaps = variable.perhaps.map(({ source }) => source!);
-    const recipe: Recipe = { kind: 'output', index: this.#output(tensor), perhaps };
+    const recipe: Recipe = { kind: 'output', index: this.outputs.of(tensor), perhaps };
     if (!isNew) return recipe;
     if (this.#tracer.builder.isOwnLeaf(tensor)) {
       this.#gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
@@ -158,7 +151,7 @@ export class Reconstruction {
     const { traced } = variable;
     const condition = when && this.recipe(when);
     if (source) return [{ kind: 'dispose', tensor: source, when: condition }];
-    const isSeen = this.#numbers.has(traced!) || variable.perhaps.length > 0;
+    const isSeen = this.outputs.has(traced!) || variable.perhaps.length > 0;
     return isSeen
       ? [{ kind: 'disposeOutput', output: this.recipe(variable), when: condition }]
       : [];
@@ -173,17 +166,6 @@ export class Reconstruction {
 
   #element(variable: Variable): Recipe | null {
     return variable === hole ? null : this.recipe(variable);
-  }
-
-  /** Per output: its graph is there and no backward has used it up. */
-  differentiable(): boolean[] {
-    const { builder } = this.#tracer;
-    return this.outputTensors.map((tensor) => isDifferentiable(tensor, builder));
-  }
-
-  /** Per output: the op at which a backward finds that its graph is used up. */
-  spent(): (string | null)[] {
-    return this.outputTensors.map((tensor) => spentBelow(tensor, this.#tracer.builder));
   }
 
   /** The frame at its present instruction, with the registers that are read from there on. */
@@ -224,35 +206,6 @@ export class Reconstruction {
     return { kind: 'iteratorRecord', iterator: this.recipe(iterator), done };
   }
 
-  #output(tensor: Tensor): number {
-    const known = this.#numbers.get(tensor);
-    if (known !== undefined) return known;
-    this.#numbers.set(tensor, this.outputs.length);
-    this.outputTensors.push(tensor);
-    return this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
-  }
-
-  /** Numbers of the outputs that are read and given back. */
-  reads(): number[] {
-    return [...this.#scalars.values()];
-  }
-
-  /** An output of its own, since it is given back when it is read. */
-  #scalar(tensor: Tensor): number {
-    const known = this.#scalars.get(tensor);
-    if (known !== undefined) return known;
-    this.outputTensors.push(tensor);
-    const index = this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
-    this.#scalars.set(tensor, index);
-    return index;
-  }
-
-  /** An output of its own, which is taken apart. */
-  #list({ tensor }: ListVariable): number {
-    this.outputTensors.push(tensor);
-    return this.outputs.push(this.#tracer.builder.valueOf(tensor)) - 1;
-  }
-
   #make(variable: Variable): number {
     const existing = this.#made.get(variable);
     if (existing !== undefined) return existing;
@@ -269,7 +222,7 @@ export class Reconstruction {
       case 'newArray':
         if (variable.grown) {
           const { items } = variable.grown;
-          return { kind: 'list', output: this.#list(items), of: items.of };
+          return { kind: 'list', output: this.outputs.ofList(items), of: items.of };
         }
         return {
           kind: variable.isArguments ? 'arguments' : 'array',
@@ -302,7 +255,7 @@ export class Reconstruction {
         return { kind: 'regexp', pattern: variable.pattern, flags: variable.flags };
       case 'joined': {
         const { list, how, dim } = variable;
-        return { kind: 'joined', output: this.#list(list), how, dim };
+        return { kind: 'joined', output: this.outputs.ofList(list), how, dim };
       }
       case 'newTypedArray':
         return { kind: 'typedArray', data: variable.data };

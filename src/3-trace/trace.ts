@@ -102,8 +102,9 @@ function traceOnce(
           ),
         };
   const effects = reconstruction.effects();
-  expectKnown(tracer, reconstruction.outputTensors, reconstruction.made);
-  const program = tracer.builder.finish(reconstruction.outputs);
+  const { outputs, makes } = reconstruction;
+  expectKnown(tracer, outputs.tensors, reconstruction.made);
+  const program = tracer.builder.finish(outputs.values);
   const { inputs, numbers, tape, sizes } = tracer;
   const guards: Guard[] = [
     ...tracer.guards.values(),
@@ -120,23 +121,22 @@ function traceOnce(
     sizes: sizes.reads.map(({ tensor, dim }) => sizeIn(tensor, dim)),
     resized: null,
     needsGrad: inputs.map(({ tensor }) => tensor.requiresGrad),
-    differentiable: reconstruction.differentiable(),
-    spent: reconstruction.spent(),
+    differentiable: outputs.differentiable(),
+    spent: outputs.spent(),
     program,
-    makes: reconstruction.makes,
+    makes,
     effects,
     unrolled: plans.unrolled,
     randomNumbers: tracer.random.count,
     outcome,
-    reads: reconstruction.reads(),
-    optional: optionalOutputs({ outcome, effects, makes: reconstruction.makes }),
+    reads: outputs.reads(),
+    optional: optionalOutputs({ outcome, effects, makes }),
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
-  const { outputTensors } = reconstruction;
   // Without the user's tensors, which a trace must not keep alive.
   const places = inputs.map(({ source, tensor }) => ({ source, tensor }));
-  const resized = resizedOf({ result, inputs: places, outputs: outputTensors, tape, sizes });
+  const resized = resizedOf({ result, inputs: places, outputs: outputs.tensors, tape, sizes });
   return { ...result, resized };
 }
 

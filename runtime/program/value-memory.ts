@@ -1,0 +1,81 @@
+import type { ValueId } from './program.ts';
+
+/** The memory of a region's inputs, as the surrounding program knows it. */
+export interface OutsideMemory {
+  noteWrite(input: ValueId): void;
+  forgetWrite(input: ValueId): void;
+  /** Undefined for an input that stands for no value outside. */
+  versionOf(input: ValueId): number | undefined;
+}
+
+/** Which values of a program under construction share memory, and how often each memory was written. */
+export class ValueMemory {
+  /** Of a view: the value whose memory it shows. */
+  readonly #bases = new Map<ValueId, ValueId>();
+  /** Writes in place so far, per root. */
+  readonly #versions = new Map<ValueId, number>();
+  /** The roots that were written, in order: what a rollback takes back. */
+  readonly #writes: ValueId[] = [];
+  readonly #isInput: (id: ValueId) => boolean;
+  readonly #outside: OutsideMemory | undefined;
+
+  /** `outside`: what a region says and asks of the memory of its inputs. */
+  constructor(isInput: (id: ValueId) => boolean, outside: OutsideMemory | undefined) {
+    this.#isInput = isInput;
+    this.#outside = outside;
+  }
+
+  noteView(view: ValueId, base: ValueId): void {
+    this.#bases.set(view, base);
+  }
+
+  /** The value whose memory this one shows: itself, unless it is a view. */
+  rootOf(id: ValueId): ValueId {
+    let root = id;
+    for (let base = this.#bases.get(root); base !== undefined; base = this.#bases.get(root)) {
+      root = base;
+    }
+    return root;
+  }
+
+  /** How many values show this memory. */
+  sharing(id: ValueId): number {
+    const root = this.rootOf(id);
+    let count = 1;
+    for (const view of this.#bases.keys()) if (this.rootOf(view) === root) count++;
+    return count;
+  }
+
+  get writeCount(): number {
+    return this.#writes.length;
+  }
+
+  noteWrite(id: ValueId): void {
+    const root = this.rootOf(id);
+    this.#versions.set(root, (this.#versions.get(root) ?? 0) + 1);
+    this.#writes.push(root);
+    if (this.#isInput(root)) this.#outside?.noteWrite(root);
+  }
+
+  /** Takes back that the last `count` writes were made. */
+  forgetWrites(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const root = this.#writes.pop()!;
+      this.#versions.set(root, this.#versions.get(root)! - 1);
+      if (this.#isInput(root)) this.#outside?.forgetWrite(root);
+    }
+  }
+
+  /** Writes of this program's own, and of what surrounds it. */
+  versionOf(id: ValueId): number {
+    const root = this.rootOf(id);
+    const outside = this.#isInput(root) ? this.#outside?.versionOf(root) : undefined;
+    return outside ?? this.#versions.get(root) ?? 0;
+  }
+
+  /** Forgets the values from this one on, and all but the first `writes` writes. */
+  rollback(from: ValueId, writes: number): void {
+    this.forgetWrites(this.#writes.length - writes);
+    for (const id of this.#bases.keys()) if (id >= from) this.#bases.delete(id);
+  }
+}
