@@ -41,6 +41,8 @@ export {
   type Dim,
   type DimSpec,
   type InputSpec,
+  OptionalSpec,
+  optionalSpec,
   TensorSpec,
   tensorSpec,
 } from './input-spec/spec.ts';

@@ -11,7 +11,7 @@ import { usesSuper } from './bytecode/uses-super.ts';
 import { codeOf } from './code-cache.ts';
 import { generate, runAsync, runToReturn } from './drive.ts';
 import { logFallback } from './explain/log-events.ts';
-import { promisedSizes } from './guards/promised-sizes.ts';
+import { type PromisedSizes, promisedSizes } from './guards/promised-sizes.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { activate } from './resume/function-of.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
@@ -49,11 +49,19 @@ export class Captured {
     this.#settings = settingsOf(options);
     this.#walker = new Walker(
       fn.name,
-      new ResumePoints(this.#settings.dynamic, promisedSizes(options.inputSpec ?? [])),
+      new ResumePoints(this.#settings.dynamic, () => this.#promised),
       this.#stats,
       new Translator(this.#settings, this.#stats),
       (why, at) => this.#fallBack(why, at),
     );
+  }
+
+  #sizes: PromisedSizes | undefined;
+
+  get #promised(): PromisedSizes {
+    const bound = this.#code?.boundArgs.length ?? 0;
+    this.#sizes ??= promisedSizes(this.options.inputSpec ?? [], bound);
+    return this.#sizes;
   }
 
   call(thisValue: unknown, args: readonly unknown[]): unknown {

@@ -1,5 +1,6 @@
 import { ArgumentError } from '../runtime/errors/errors.ts';
 import type { InputSpec } from '../runtime/input-spec/spec.ts';
+import { verifySpecs } from '../runtime/input-spec/verify-spec.ts';
 import { fallbackFromEnvironment, minGraphSizeFromEnvironment } from './environment.ts';
 import type { Dynamic } from './guards/number-history.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
@@ -71,6 +72,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       remedy: 'leave it out to unroll every loop that the host counts',
     });
   }
+  if (options.inputSpec) verifySpecs(options.inputSpec);
   const fullGraph = options.fullGraph ?? false;
   return {
     // One program or an error: nothing else is asked for.

@@ -1,119 +1,111 @@
-import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { type Dim, type InputSpec, printDims, TensorSpec } from './spec.ts';
-
-/** A size that a name stands for in this call, and where it was found. */
-interface Bound {
-  readonly size: number;
-  readonly path: string;
-}
+import { checkTensor, type FoundSizes, printTensorSpec } from './check-tensor.ts';
+import { type InputSpec, OptionalSpec, TensorSpec } from './spec.ts';
 
 /**
- * Holds the arguments of a call against their specification. Throws ArgumentError, DTypeError or ShapeError
- * naming the argument by its path, what was expected and what was given.
+ * Holds the arguments of a call against their specification. Throws ArgumentError, DTypeError, DeviceError or
+ * ShapeError naming the argument by its path, what was expected and what was given. Arguments behind those
+ * that are specified may be anything.
  */
 export function checkInputs(specs: readonly InputSpec[], args: readonly unknown[]): void {
-  const names = new Map<string, Bound>();
-  specs.forEach((spec, index) => {
-    check(spec, args[index], `argument ${index}`, names);
-  });
+  const names: FoundSizes = new Map();
+  for (let i = 0; i < specs.length; i++) check(specs[i]!, args[i], `argument ${i}`, names);
 }
 
-function check(spec: InputSpec, value: unknown, path: string, names: Map<string, Bound>): void {
+function check(spec: InputSpec, value: unknown, path: string, names: FoundSizes): void {
   if (spec === null) return;
-  if (spec instanceof TensorSpec) {
-    checkTensor(spec, value, spec.name ? `${path} (${spec.name})` : path, names);
-    return;
-  }
-  if (Array.isArray(spec)) {
-    const items = spec as readonly InputSpec[];
-    if (!Array.isArray(value) || value.length !== items.length) {
-      throw new ArgumentError({
-        what: `${path} is not what its inputSpec says`,
-        given: Array.isArray(value) ? `an array of ${value.length}` : kindOf(value),
-        expected: `an array of ${items.length}`,
-        remedy: 'pass what the specification says, or change the specification',
-      });
-    }
-    items.forEach((item, i) => {
-      check(item, value[i], `${path}[${i}]`, names);
-    });
-    return;
-  }
-  if (typeof value !== 'object' || value === null) {
-    throw new ArgumentError({
-      what: `${path} is not what its inputSpec says`,
-      given: kindOf(value),
-      expected: `an object with ${Object.keys(spec).join(', ')}`,
-      remedy: 'pass what the specification says, or change the specification',
-    });
-  }
-  for (const [key, item] of Object.entries(spec)) {
-    check(item, Reflect.get(value, key), `${path}.${key}`, names);
+  if (spec instanceof OptionalSpec) {
+    if (value !== undefined && value !== null) check(spec.spec, value, path, names);
+  } else if (spec instanceof TensorSpec) {
+    const named = spec.name ? `${path} (${spec.name})` : path;
+    if (!(value instanceof Tensor)) throw noTensor(spec, value, named);
+    checkTensor(spec, value, named, names);
+  } else if (Array.isArray(spec)) {
+    checkArray(spec as readonly InputSpec[], value, path, names);
+  } else {
+    checkObject(spec as Readonly<Record<string, InputSpec>>, value, path, names);
   }
 }
 
-function checkTensor(
-  { shape, dtype }: TensorSpec,
+function checkArray(
+  items: readonly InputSpec[],
   value: unknown,
   path: string,
-  names: Map<string, Bound>,
+  names: FoundSizes,
 ): void {
-  const expected = `${dtype ?? 'any dtype'} ${shape ? printDims(shape) : 'of any shape'}`;
-  if (!(value instanceof Tensor)) {
-    throw new ArgumentError({
-      what: `${path} is not what its inputSpec says`,
-      given: kindOf(value),
-      expected: `a tensor, ${expected}`,
-      remedy: 'wrap arrays in tensor([...])',
-    });
+  if (!Array.isArray(value) || value.length !== items.length) {
+    throw misfit(path, kindOf(value), `an array of ${items.length}`);
   }
-  const facts = (given: string) => ({
+  for (let i = 0; i < items.length; i++) check(items[i]!, value[i], `${path}[${i}]`, names);
+}
+
+/** Every property that the specification has and no other; one that may be missing is optional. */
+function checkObject(
+  spec: Readonly<Record<string, InputSpec>>,
+  value: unknown,
+  path: string,
+  names: FoundSizes,
+): void {
+  const keys = Object.keys(spec);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject || value instanceof Tensor || value instanceof Map || value instanceof Set) {
+    throw misfit(path, kindOf(value), printKeys(keys));
+  }
+  const extra = Object.keys(value).filter((key) => !Object.hasOwn(spec, key));
+  if (extra.length > 0) {
+    throw misfit(
+      path,
+      `an object that also has ${extra.join(', ')}`,
+      printKeys(keys),
+      'leave it out, or name it in the specification: null lets anything pass',
+    );
+  }
+  const missing = keys.filter((key) => !(spec[key] instanceof OptionalSpec) && !(key in value));
+  if (missing.length > 0) {
+    throw misfit(
+      path,
+      `an object without ${missing.join(', ')}`,
+      printKeys(keys),
+      'pass what the specification says, or allow it to be missing with optionalSpec()',
+    );
+  }
+  for (const key of keys) check(spec[key]!, Reflect.get(value, key), `${path}.${key}`, names);
+}
+
+function printKeys(keys: readonly string[]): string {
+  return keys.length === 0 ? 'an object without properties' : `an object with ${keys.join(', ')}`;
+}
+
+function noTensor(spec: TensorSpec, value: unknown, path: string): ArgumentError {
+  const isMissing = value === undefined || value === null;
+  const remedy = isMissing
+    ? 'pass a tensor, or allow it to be missing with optionalSpec()'
+    : 'wrap arrays and numbers in tensor([...])';
+  return misfit(path, kindOf(value), printTensorSpec(spec), remedy);
+}
+
+function misfit(
+  path: string,
+  given: string,
+  expected: string,
+  remedy = 'pass what the specification says, or change the specification',
+): ArgumentError {
+  return new ArgumentError({
     what: `${path} is not what its inputSpec says`,
     given,
     expected,
-    remedy: 'pass what the specification says, or change the specification',
+    remedy,
   });
-  if (dtype && value.dtype !== dtype) throw new DTypeError(facts(formatSpec(value)));
-  if (!shape) return;
-  if (shape.length !== value.rank) {
-    throw new ShapeError(facts(`${formatSpec(value)} with ${value.rank} dimensions`));
-  }
-  shape.forEach((dim, i) => {
-    const wrong = misfit(dim, value.shape[i]!, `${path}, dimension ${i}`, names);
-    if (wrong) throw new ShapeError(facts(`${formatSpec(value)}, whose dimension ${i} ${wrong}`));
-  });
-}
-
-/** What is wrong with a size; undefined when it fits. */
-function misfit(
-  dim: Dim,
-  size: number,
-  path: string,
-  names: Map<string, Bound>,
-): string | undefined {
-  if (dim === null) return undefined;
-  if (typeof dim === 'number') return dim === size ? undefined : `is ${size} and not ${dim}`;
-  const {
-    name,
-    min = 0,
-    max = Number.POSITIVE_INFINITY,
-  } = typeof dim === 'string' ? { name: dim } : dim;
-  if (size < min || size > max) return `is ${size}, outside ${min} to ${max}`;
-  if (name === undefined) return undefined;
-  const bound = names.get(name);
-  if (!bound) {
-    names.set(name, { size, path });
-    return undefined;
-  }
-  return bound.size === size
-    ? undefined
-    : `is ${size}, but '${name}' is ${bound.size} in ${bound.path}`;
 }
 
 function kindOf(value: unknown): string {
   if (value instanceof Tensor) return `a ${formatSpec(value)} tensor`;
   if (Array.isArray(value)) return `an array of ${value.length}`;
-  return value === null ? 'null' : typeof value;
+  if (value instanceof Map) return `a Map of ${value.size}`;
+  if (value instanceof Set) return `a Set of ${value.size}`;
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === 'object') return `an object with ${Object.keys(value).join(', ')}`;
+  return typeof value === 'function' ? 'a function' : `a ${typeof value}, ${String(value)}`;
 }

@@ -1,4 +1,4 @@
-import { type Dim, type InputSpec, TensorSpec } from '../input-spec/spec.ts';
+import { type Dim, type InputSpec, OptionalSpec, TensorSpec } from '../input-spec/spec.ts';
 import type { Field } from './field.ts';
 import { dtypeNames } from './tensors.ts';
 
@@ -6,9 +6,17 @@ import { dtypeNames } from './tensors.ts';
 export function encodeSpec(spec: InputSpec): unknown {
   if (spec === null) return null;
   if (spec instanceof TensorSpec) {
-    const { shape, dtype, name } = spec;
-    return { tensor: { ...(shape && { shape }), ...(dtype && { dtype }), ...(name && { name }) } };
+    const { shape, dtype, name, device } = spec;
+    return {
+      tensor: {
+        ...(shape && { shape }),
+        ...(dtype && { dtype }),
+        ...(name && { name }),
+        ...(device && { device }),
+      },
+    };
   }
+  if (spec instanceof OptionalSpec) return { optional: encodeSpec(spec.spec) };
   if (Array.isArray(spec)) return { list: (spec as readonly InputSpec[]).map(encodeSpec) };
   return {
     object: Object.entries(spec).map(([key, item]) => [key, encodeSpec(item as InputSpec)]),
@@ -36,12 +44,15 @@ export function readSpec(field: Field, depth = 0): InputSpec {
       });
     return Object.fromEntries(entries);
   }
+  if (field.has('optional')) return new OptionalSpec(readSpec(field.get('optional'), depth + 1));
   const tensor = field.get('tensor');
-  const [shape, dtype, name] = [tensor.get('shape'), tensor.get('dtype'), tensor.get('name')];
+  const [shape, dtype] = [tensor.get('shape'), tensor.get('dtype')];
+  const [name, device] = [tensor.get('name'), tensor.get('device')];
   return new TensorSpec(
     shape.isMissing ? undefined : shape.items().map(readDim),
     dtype.isMissing ? undefined : dtype.oneOf(dtypeNames),
     name.isMissing ? undefined : name.string(),
+    device.isMissing ? undefined : device.string(),
   );
 }
 

@@ -6,7 +6,7 @@ import type { Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
-import { comesFromBreak, guardNumbers, guardValue } from './symbolic.ts';
+import { comesFromBreak, guardNumbers, guardValue, isPositive } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, FunctionVariable, Variable } from './variable.ts';
 
@@ -45,6 +45,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
     throw new GraphBreak('control-flow', 'a host function decides on a number of the graph');
   }
   const source = sourceOf(variable);
+  if (variable.kind === 'symbolic' && isPositive(t, variable)) return true;
   const primitive = variable.kind === 'constant' || variable.kind === 'symbolic';
   const truthy = !primitive || Boolean(variable.value);
   if (source) t.guard(`truthy ${sourceKey(source)}`, { kind: 'truthy', source, truthy });

@@ -8,6 +8,7 @@ import type { NumberHistory } from '../guards/number-history.ts';
 import { dimSource, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { sizeSource } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import { type TensorVariable, tracedTensor } from './variable.ts';
 
@@ -131,6 +132,6 @@ export class TensorInputs {
     });
     if (dims.length === 0) return;
     this.#t.sizes.dims.set(tensor, new Map(dims));
-    for (const [dim] of dims) this.#t.sizes.addKey(dimSource(source, dim));
+    for (const [dim] of dims) this.#t.sizes.addKey(sizeSource(this.#t, source, dim));
   }
 }

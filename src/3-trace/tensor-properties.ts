@@ -1,10 +1,9 @@
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
-import { dimSource } from '../guards/source.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { constantOf } from './facts.ts';
 import { sizeIn } from './sizes.ts';
-import { symbolicFrom } from './symbolic.ts';
+import { sizeSource, symbolicFrom } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import { known, newArray, type TensorVariable, type Variable } from './variable.ts';
 
@@ -67,7 +66,7 @@ function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variab
   const { source } = t.result(tensor);
   if (source && dim !== null) {
     return sizes.dims.get(tensor)?.has(dim)
-      ? symbolicFrom(dimSource(source, dim), value)
+      ? symbolicFrom(sizeSource(t, source, dim), value)
       : known(value);
   }
   if (!sizes.vary || (source && !sizes.dims.has(tensor))) return known(value);

@@ -14,6 +14,7 @@ import type { Pc } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import type { PrivateSlot } from '../guards/private-slot.ts';
+import type { PromisedSizes } from '../guards/promised-sizes.ts';
 import type { Source } from '../guards/source.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { AutogradState } from './autograd/state.ts';
@@ -76,6 +77,9 @@ export class Tracer {
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
 
+  /** Sizes that every call is held against before it comes here. */
+  readonly promised: PromisedSizes;
+
   readonly codeOf: CodeOf;
 
   constructor(
@@ -92,6 +96,7 @@ export class Tracer {
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
     this.variables = new OuterVariables(history);
+    this.promised = history.promised;
     this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
       sizeIn(tensor, dim),
     );

@@ -1,3 +1,5 @@
+import type { PromisedSizes } from './promised-sizes.ts';
+
 /** Whether sizes and numbers from outside may differ without another trace. */
 export type Dynamic = boolean | 'auto';
 
@@ -8,17 +10,17 @@ export type Dynamic = boolean | 'auto';
 export class NumberHistory {
   readonly #first = new Map<string, number>();
   readonly #dynamic: Dynamic;
-  readonly #promised: ReadonlySet<string>;
+  /** Places that any number within bounds may be in from the start. */
+  readonly promised: PromisedSizes;
 
-  /** `promised`: places that any number may be in from the start. */
-  constructor(dynamic: Dynamic, promised: ReadonlySet<string> = new Set()) {
+  constructor(dynamic: Dynamic, promised: PromisedSizes = new Map()) {
     this.#dynamic = dynamic;
-    this.#promised = promised;
+    this.promised = promised;
   }
 
   /** Also 0 and 1, without a trace of their own. */
   isPromised(place: string): boolean {
-    return this.#dynamic !== false && this.#promised.has(place);
+    return this.#dynamic !== false && this.promised.has(place);
   }
 
   /** Whether the number at this place is symbolic from now on; remembers that it was asked for. */

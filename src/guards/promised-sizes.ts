@@ -1,24 +1,70 @@
-import { type InputSpec, TensorSpec } from '../../runtime/input-spec/spec.ts';
+import {
+  type InputSpec,
+  OptionalSpec,
+  openDim,
+  TensorSpec,
+} from '../../runtime/input-spec/spec.ts';
 import { dimSource, type Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
-/** The places of sizes that an `inputSpec` leaves open: one program serves all of them from the start. */
-export function promisedSizes(specs: readonly InputSpec[]): ReadonlySet<string> {
-  const places = specs.flatMap((spec, index) => {
-    return [...openSizes(spec, { kind: 'argument', frame: 0, index })];
-  });
-  return new Set(places);
+/** A size that an `inputSpec` leaves open: every call is held against it before anything else. */
+export interface PromisedSize {
+  /** Both included. */
+  readonly min: number;
+  readonly max: number;
+  /** A place where the same size stands, the same for all dimensions of one name. */
+  readonly place: Source;
 }
 
-function* openSizes(spec: InputSpec, source: Source): Generator<string> {
+/** By the keys of their places. */
+export type PromisedSizes = ReadonlyMap<string, PromisedSize>;
+
+interface OpenSize {
+  readonly source: Source;
+  readonly name: string | undefined;
+  readonly min: number;
+  readonly max: number;
+  /** Its tensor may be missing. */
+  readonly perhaps: boolean;
+}
+
+/**
+ * The places of sizes that an `inputSpec` leaves open: one program serves all of them from the start.
+ * `bound`: how many arguments the function has before those of a call.
+ */
+export function promisedSizes(specs: readonly InputSpec[], bound = 0): PromisedSizes {
+  const open = specs.flatMap((spec, index) => {
+    return [...openSizes(spec, { kind: 'argument', frame: 0, index: bound + index }, false)];
+  });
+  return new Map(
+    open.map((size) => {
+      const { name, source } = size;
+      // Bounds of one dimension are those of every dimension of its name, if it is there.
+      const same = name === undefined ? [] : open.filter((o) => o.name === name && !o.perhaps);
+      const all = [size, ...same];
+      const min = Math.max(...all.map((each) => each.min));
+      const max = Math.min(...all.map((each) => each.max));
+      return [sourceKey(source), { min, max, place: same[0]?.source ?? source }];
+    }),
+  );
+}
+
+function* openSizes(spec: InputSpec, source: Source, perhaps: boolean): Generator<OpenSize> {
   if (spec === null) return;
+  if (spec instanceof OptionalSpec) {
+    yield* openSizes(spec.spec, source, true);
+    return;
+  }
   if (spec instanceof TensorSpec) {
-    for (const [dim, size] of (spec.shape ?? []).entries()) {
-      if (typeof size !== 'number') yield sourceKey(dimSource(source, dim));
+    for (const [index, dim] of (spec.shape ?? []).entries()) {
+      const open = openDim(dim);
+      if (!open) continue;
+      const { name, min, max } = open;
+      yield { source: dimSource(source, index), name, min, max, perhaps };
     }
     return;
   }
   for (const [key, item] of Object.entries(spec)) {
-    yield* openSizes(item as InputSpec, { kind: 'property', base: source, key });
+    yield* openSizes(item as InputSpec, { kind: 'property', base: source, key }, perhaps);
   }
 }

@@ -3,6 +3,7 @@ import type { Pc } from '../bytecode/instructions.ts';
 import { Dispatch } from '../guards/dispatch.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { printGuard } from '../guards/print-guard.ts';
+import type { PromisedSizes } from '../guards/promised-sizes.ts';
 import { objectId } from '../guards/source-key.ts';
 import type { Entry } from './entry.ts';
 import type { SizedEntries } from './sized-entries.ts';
@@ -21,7 +22,7 @@ export class ResumePoint {
   /** Set when no more entries are compiled here: execution goes on natively, for this reason. */
   native: string | null = null;
 
-  constructor(dynamic: Dynamic, promised?: ReadonlySet<string>) {
+  constructor(dynamic: Dynamic, promised: PromisedSizes) {
     this.history = new NumberHistory(dynamic, promised);
   }
 
@@ -87,10 +88,10 @@ export class ResumePoint {
 export class ResumePoints {
   readonly #points = new Map<string, ResumePoint>();
   readonly #dynamic: Dynamic;
-  readonly #promised: ReadonlySet<string>;
+  readonly #promised: () => PromisedSizes;
 
-  /** `promised`: places in arguments that any number may be in. */
-  constructor(dynamic: Dynamic, promised: ReadonlySet<string>) {
+  /** `promised`: sizes of arguments that are not fixed; asked once the function is captured. */
+  constructor(dynamic: Dynamic, promised: () => PromisedSizes) {
     this.#dynamic = dynamic;
     this.#promised = promised;
   }
@@ -101,7 +102,7 @@ export class ResumePoints {
       .join('/');
     let point = this.#points.get(key);
     if (!point) {
-      point = new ResumePoint(this.#dynamic, this.#promised);
+      point = new ResumePoint(this.#dynamic, this.#promised());
       this.#points.set(key, point);
     }
     return point;

@@ -1,0 +1,73 @@
+import { DeviceError, DTypeError, type ErrorFacts, ShapeError } from '../errors/errors.ts';
+import { formatSpec } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { type Dim, openDim, printDims, type TensorSpec } from './spec.ts';
+
+/** A size that a name stands for in this call, and where it was found. */
+interface FoundSize {
+  readonly size: number;
+  readonly path: string;
+}
+
+/** The sizes of the names so far. */
+export type FoundSizes = Map<string, FoundSize>;
+
+/** `a float32 tensor [batch, 784] on cpu`, as far as the specification says it. */
+export function printTensorSpec({ shape, dtype, device }: TensorSpec): string {
+  const dims = shape ? printDims(shape) : 'of any shape';
+  return `a tensor, ${dtype ?? 'any dtype'} ${dims}${device ? ` on ${device}` : ''}`;
+}
+
+/** Throws DTypeError, DeviceError or ShapeError for a tensor that is another one than `spec` says. */
+export function checkTensor(
+  spec: TensorSpec,
+  tensor: Tensor,
+  path: string,
+  names: FoundSizes,
+): void {
+  const { shape, dtype, device } = spec;
+  const facts = (more: string): ErrorFacts => ({
+    what: `${path} is not what its inputSpec says`,
+    given: `a ${formatSpec(tensor)} tensor${more}`,
+    expected: printTensorSpec(spec),
+    remedy: 'pass what the specification says, or change the specification',
+  });
+  if (dtype && tensor.dtype !== dtype) throw new DTypeError(facts(''));
+  if (device && tensor.device.name !== device) {
+    throw new DeviceError(facts(` on ${tensor.device.name}`));
+  }
+  if (!shape) return;
+  if (shape.length !== tensor.rank) {
+    throw new ShapeError(facts(` with ${counted(tensor.rank, 'dimension')}`));
+  }
+  for (let i = 0; i < shape.length; i++) {
+    const wrong = misfit(shape[i]!, tensor.shape[i]!, path, i, names);
+    if (wrong) throw new ShapeError(facts(`, whose dimension ${i} ${wrong}`));
+  }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** What is wrong with a size; undefined when it fits. */
+function misfit(
+  dim: Dim,
+  size: number,
+  path: string,
+  index: number,
+  names: FoundSizes,
+): string | undefined {
+  const open = openDim(dim);
+  if (!open) return dim === size ? undefined : `is ${size} and not ${String(dim)}`;
+  const { name, min, max } = open;
+  if (size < min || size > max) return `is ${size}, outside ${min} to ${max}`;
+  if (name === undefined) return undefined;
+  const found = names.get(name);
+  if (!found) {
+    names.set(name, { size, path: `${path}, dimension ${index}` });
+    return undefined;
+  }
+  if (found.size === size) return undefined;
+  return `is ${size}, but '${name}' is ${found.size} in ${found.path}`;
+}
