@@ -6,6 +6,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { present, resolved, settled } from './choices.ts';
 import type { CollectionChange } from './effects.ts';
 import { constantOf } from './facts.ts';
+import { numberNeeded } from './number-needed.ts';
 import type { Tracer } from './tracer.ts';
 import {
   absent,
@@ -200,7 +201,7 @@ export function keyIdentity(t: Tracer, given: Variable): unknown {
       return actual;
     }
     case 'scalar':
-      throw new GraphBreak('unsupported-value', 'a number of the graph as key of a Map or Set');
+      throw numberNeeded(key, 'is a key of a Map or Set');
     default:
       return inside(key);
   }

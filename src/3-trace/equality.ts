@@ -3,6 +3,7 @@
 import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
 import { constantOf, isSame, truthiness, typeOf } from './facts.ts';
+import { numberNeeded } from './number-needed.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type Variable } from './variable.ts';
 
@@ -52,7 +53,7 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): false {
 function comparable(t: Tracer, given: Variable): Variable {
   const variable = settled(given);
   if (variable.kind === 'scalar') {
-    throw new GraphBreak('control-flow', 'a host function compares a number of the graph');
+    throw numberNeeded(variable, 'is compared by a function of the host');
   }
   return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
 }

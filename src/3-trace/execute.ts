@@ -144,7 +144,9 @@ function runPath(
     for (let first = entering; ; first = false) {
       const frame = tracer.top;
       const below = tracer.frames.length === depth;
-      if (below && !first && stops.has(frame.pc)) return endAt(frame.pc, tracer.position());
+      if (below && !first && stops.has(frame.pc)) {
+        return endAt(frame.pc, tracer.position(), frame.last ?? undefined);
+      }
       const returned = step(tracer);
       if (control.ended) {
         const { ended } = control;

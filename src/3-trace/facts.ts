@@ -6,6 +6,7 @@ import type { Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
+import { numberNeeded } from './number-needed.ts';
 import { comesFromBreak, guardNumbers, guardValue, isPositive } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, FunctionVariable, Variable } from './variable.ts';
@@ -17,6 +18,7 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
     if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
     return guardValue(t, variable);
   }
+  if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by the host');
   if (variable.kind !== 'constant') {
     throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
   }
@@ -42,7 +44,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
     return Boolean(guardValue(t, variable));
   }
   if (variable.kind === 'scalar') {
-    throw new GraphBreak('control-flow', 'a host function decides on a number of the graph');
+    throw numberNeeded(variable, 'is decided on by a function of the host');
   }
   const source = sourceOf(variable);
   if (variable.kind === 'symbolic' && isPositive(t, variable)) return true;

@@ -46,7 +46,7 @@ export class TensorInputs {
     const { actual, source, traced: made } = variable;
     const disposal = this.#t.effects.disposed.get((actual ?? made)!);
     if (disposal?.when) {
-      throw new GraphBreak('control-flow', 'a tensor is used that a branch may have disposed of');
+      throw new GraphBreak('state-of-ways', 'a tensor is used that a branch may have disposed of');
     }
     if (disposal) throw new GraphBreak('op-error', 'a disposed tensor is used');
     if (made) return made;

@@ -1,7 +1,7 @@
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
-import { type BreakRecord, breakReasons } from '../traces/graph-break.ts';
+import { type BreakRecord, breakReasons, isDecision } from '../traces/graph-break.ts';
 
 /** What became of each decision on a value of the program, and why: a line for each place. */
 export function explainDecisions(
@@ -15,15 +15,15 @@ export function explainDecisions(
     }),
   ]);
   const broken = breaks
-    .filter(({ reason }) => endsAtDecisions.has(reason))
+    .filter(({ reason }) => isDecision(reason) || endsAtDecisions.has(reason))
     .map(({ reason, detail, at }) => {
-      const why = reason === 'control-flow' ? detail : breakReasons[reason].explanation;
+      const why = isDecision(reason) ? detail : breakReasons[reason].explanation;
       return decision(siteOf(reason), at, `a graph break: ${why}`);
     });
   return [...new Set([...made, ...broken])];
 }
 
-const endsAtDecisions: ReadonlySet<string> = new Set(['control-flow', 'data-read', 'loop-turn']);
+const endsAtDecisions: ReadonlySet<string> = new Set(['data-read', 'loop-turn']);
 
 /** A read need not be for a decision, but ends the graph as one does. */
 function siteOf(reason: BreakRecord['reason']): string {

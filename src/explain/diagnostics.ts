@@ -1,11 +1,12 @@
-import { breakReasons, isLimitation } from '../traces/graph-break.ts';
+import { breakReasons, expectedInstead, isLimitation } from '../traces/graph-break.ts';
 
 /** The catalogue of what ends a graph, as a page: what `docs/diagnostics.md` holds. */
 export function diagnosticsPage(): string {
   const entries = Object.entries(breakReasons).map(([id, { explanation, hint }]) => {
     const limitation = isLimitation(id as keyof typeof breakReasons);
     const note = limitation ? ' tostatic could trace it, and does not yet.' : '';
-    return `## \`${id}\`\n\n${explanation}${note}\n\n**Remedy:** ${hint}\n`;
+    const instead = expectedInstead(id as keyof typeof breakReasons);
+    return `## \`${id}\`\n\n${explanation}${note}\n\n**Expected:** ${instead}.\n\n**Remedy:** ${hint}\n`;
   });
   const errors = Object.entries(errorClasses).map(([name, { when, remedy }]) => {
     return `| \`${name}\` | ${when} | ${remedy} |`;

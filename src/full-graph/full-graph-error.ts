@@ -2,7 +2,7 @@ import { CaptureError } from '../../runtime/errors/errors.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { isFrameworkFile } from '../3-trace/framework-files.ts';
 import type { Code } from '../bytecode/code.ts';
-import { type BreakRecord, breakReasons } from '../traces/graph-break.ts';
+import { type BreakRecord, breakReasons, expectedInstead } from '../traces/graph-break.ts';
 import type { FrameRecipe, TraceResult } from '../traces/trace-result.ts';
 
 /** Lines shown before and after the one that is meant. */
@@ -20,15 +20,20 @@ export class FullGraphError extends CaptureError {
     const { explanation, hint } = breakReasons[record.reason];
     const { frames, window } = whereabouts(record, result);
     super({
-      what: `${name} is not one program`,
+      what: `${name} is not one program: ${inSentence(explanation)}`,
       given: [record.detail, ...window].join('\n'),
-      expected: `code that stays in the program. ${explanation}`,
+      expected: expectedInstead(record.reason),
       remedy: hint,
       at: record.at,
     });
     this.record = record;
     this.frames = frames;
   }
+}
+
+/** A sentence as the end of another one, whose full stop it leaves away. */
+function inSentence(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1, -1);
 }
 
 /**

@@ -7,7 +7,11 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 
 interface Explained {
   readonly explanation: string;
+  /** What can stand there instead; code that stays in the program when left out. */
+  readonly expected?: string;
   readonly hint: string;
+  /** Something on a value of the program is decided there: what `explain()` lists as a decision. */
+  readonly decision?: true;
   /** Not the user's doing: it could be traced, and isn't yet. */
   readonly limitation?: true;
 }
@@ -69,9 +73,46 @@ export const breakReasons = {
     hint: 'Spread it into an array first: for (const x of [...values]).',
     limitation: true,
   },
-  'control-flow': {
-    explanation: 'A decision on a value of the graph can not become part of it.',
-    hint: 'Let both ways leave the same structure, with equal dtypes and shapes.',
+  'different-ways': {
+    explanation:
+      'The ways of a decision, or the turns of a loop, leave what one value can not stand for.',
+    expected: 'one structure on all ways, with equal dtypes and shapes; null where nothing is',
+    hint: 'Return the same structure on both ways: reshape or pad tensors, and convert them with to().',
+    decision: true,
+  },
+  'state-of-ways': {
+    explanation:
+      'A branch or loop changes something that existed before in a way that only the host can.',
+    expected: 'tensors, variables, elements, fields and entries that change their value on the way',
+    hint: 'Do it before or after the branch or loop; or fill a list of your own inside, and copy it afterwards.',
+    decision: true,
+  },
+  'number-needed': {
+    explanation: 'The host would have to know a number that only a run of the program knows.',
+    expected: 'a size, an argument or a constant; or a decision or operator on the number',
+    hint: 'Read the number before the captured function and hand it in, or after it.',
+    decision: true,
+  },
+  'number-as-text': {
+    explanation:
+      'Text that holds a number of the program is made after the run, and is asked inside.',
+    expected: 'text for console.log, for an error or for the result',
+    hint: 'Compare the number instead of its text; or make the text after the captured function.',
+    decision: true,
+  },
+  'list-of-turns': {
+    explanation: 'An array whose length only a run knows is used in a way that is not followed.',
+    expected:
+      'tensors of one dtype and shape, numbers or truth values as elements; push, pop, length, an index, for...of and the methods that call back; stack() and cat() as results',
+    hint: 'Read it after the captured function; or bound the loop by a number of the host: n < 8 && ….',
+    decision: true,
+  },
+  'endless-ways': {
+    explanation:
+      'Turns or calls whose end only a run knows are followed one by one, and come to no end.',
+    expected: 'turns that leave what they find: the same structure, dtypes and shapes',
+    hint: 'Make the turns alike; or bound them by a number of the host: depth < 8 && ….',
+    decision: true,
   },
   'loop-turn': {
     explanation:
@@ -117,6 +158,17 @@ export const breakReasons = {
     hint: 'Remove the call.',
   },
 } as const satisfies Record<string, Explained>;
+
+/** Whether something on a value of the program is decided where the graph ends. */
+export function isDecision(reason: BreakReason): boolean {
+  return 'decision' in breakReasons[reason];
+}
+
+/** For a person: what can stand there. */
+export function expectedInstead(reason: BreakReason): string {
+  const { expected = 'code that stays in the program' }: Explained = breakReasons[reason];
+  return expected;
+}
 
 /** For a person: whether it is the code or this version that stands in the way. */
 export function isLimitation(reason: BreakReason): boolean {

@@ -173,6 +173,6 @@ describe("capture: 'auto'", () => {
       });
     }
     expect(g.stats().graphs).toBeLessThan(broken.stats().graphs);
-    expect(g.stats().breaks.map(({ reason }) => reason)).toContain('control-flow');
+    expect(g.stats().breaks.map(({ reason }) => reason)).toContain('different-ways');
   });
 });

@@ -76,8 +76,8 @@ describe('rows at a number of the program', () => {
     };
     const shaped = (x: Tensor) => x.reshape([x.max().itemSync(), 1]);
     for (const [f, reason] of [
-      [written, /rows were taken at a number of the graph/],
-      [shaped, /a number of the graph \(read at .*lists\.test\.ts.*decides a shape/],
+      [written, /rows were taken at a number of the program/],
+      [shaped, /a number of the program \(read at .*lists\.test\.ts.*decides a shape/],
     ] as const) {
       const graph = toStatic(f, { fullGraph: true });
       expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(reason);

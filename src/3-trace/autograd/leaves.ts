@@ -25,7 +25,7 @@ export function traceRequiresGrad(
 ): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'requiresGrad_() of no tensor');
   if (t.control.depth > 0) {
-    throw new GraphBreak('control-flow', 'requiresGrad_() in a branch or loop');
+    throw new GraphBreak('state-of-ways', 'requiresGrad_() in a branch or loop');
   }
   const asked = given ? constantOf(t, given) : undefined;
   const value = asked === undefined ? true : Boolean(asked);

@@ -21,7 +21,7 @@ export class CopiedViews {
     if (!this.#roots.get(builder)?.has(builder.rootOf(written))) return;
     throw new GraphBreak(
       'in-place',
-      'a write to a tensor of which rows were taken at a number of the graph',
+      'a write to a tensor of which rows were taken at a number of the program',
     );
   }
 }

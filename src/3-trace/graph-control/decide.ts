@@ -127,8 +127,9 @@ type Met = ChoiceMet['choice'];
 function expectShallow(t: Tracer): void {
   if (t.control.depth < maxNesting) return;
   const { unrolledBecause: why } = t.control.plans;
-  const loop = why === null ? '' : `; a loop is followed turn by turn, since ${why}`;
-  throw new GraphBreak('control-flow', `${maxNesting} decisions inside one another${loop}`);
+  if (!why) throw new GraphBreak('endless-ways', `${maxNesting} decisions inside one another`);
+  const followed = `followed turn by turn, the loop is not left in ${maxNesting} turns`;
+  throw new GraphBreak(why.reason, `${why.detail}; ${followed}`);
 }
 
 /** Brings the trace to the end of what was followed. Answers the pc; a return or a path's end is noted. */

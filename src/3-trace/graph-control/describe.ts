@@ -22,6 +22,13 @@ export function describeWays(t: Tracer, ways: Values): string {
   return [...new Set(texts)].join(' and ');
 }
 
+/** The first few kinds, of values that take another one with every turn. */
+export function describeSome(t: Tracer, ways: Values): string {
+  const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
+  const [first, second, third] = new Set(all.map((each) => describe(t, each)));
+  return [first, second, third && `${third} and so on`].filter((each) => each).join(', ');
+}
+
 function countOf(elements: number): string {
   return elements === 1 ? '1 element' : `${elements} elements`;
 }

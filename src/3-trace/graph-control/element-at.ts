@@ -4,6 +4,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElement, arrayLength, asArray } from '../arrays.ts';
 import { settled } from '../choices.ts';
 import { constantOf } from '../facts.ts';
+import { numberNeeded } from '../number-needed.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type ChoiceVariable,
@@ -19,7 +20,7 @@ import { asNumber } from './scalars.ts';
 
 /** `array[index]`: one of the elements, or undefined. Throws ChoiceMet; on each way the index is known. */
 export function elementAt(t: Tracer, base: Variable, index: ScalarVariable): Variable {
-  const array = expectArray(t, base);
+  const array = expectArray(t, base, index);
   if (isGrown(array)) return grownElement(t, array, index);
   const found = settled(choiceOfIndex(t, arrayLength(t, array), index));
   return found === outside
@@ -42,7 +43,7 @@ export function setGrownAt(
 
 /** The index as one of those that the array has. Throws ChoiceMet; on each way it is known. */
 export function indexIn(t: Tracer, base: Variable, index: ScalarVariable): Variable {
-  const count = arrayLength(t, expectArray(t, base));
+  const count = arrayLength(t, expectArray(t, base, index));
   const found = settled(choiceOfIndex(t, count, index));
   if (found !== outside) return found;
   // As where the language throws: the run ends without an effect, and the call runs as it is written.
@@ -65,8 +66,8 @@ function choiceOfIndex(t: Tracer, count: number, index: ScalarVariable): ChoiceV
 const indices = new WeakMap<ScalarVariable, Map<number, ChoiceVariable>>();
 const outside = known('outside');
 
-function expectArray(t: Tracer, base: Variable) {
+function expectArray(t: Tracer, base: Variable, index: ScalarVariable) {
   const array = asArray(t, base);
   if (array) return array;
-  throw new GraphBreak('unsupported-value', 'a number of the graph as key of no array');
+  throw numberNeeded(index, 'is the key of something else than an array');
 }

@@ -1,4 +1,3 @@
-import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { protectionAt } from '../../bytecode/protection.ts';
@@ -14,7 +13,7 @@ import { Grows, withGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
 import type { Leaf } from './leaf.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
-import { differing } from './mismatch.ts';
+import { differing, givenAt } from './mismatch.ts';
 import { numberOf, type PathEnd } from './path.ts';
 import { isFixed, type Place } from './place.ts';
 import { madeObjects } from './reachable.ts';
@@ -58,7 +57,7 @@ function forkAs(
       return other();
     }
   }
-  const joined = new Join(t, ways, (variable) => made.has(variable));
+  const joined = new Join(t, frame, ways, (variable) => made.has(variable));
   for (const [place, values] of changedPlaces(t, frame, before, ways)) joined.add(place, values);
   const targets = [...new Set(ways.flatMap(({ end }) => end.targets))];
   const which = targets.length > 1 ? joined.addNamed('the way', ways.map(whichOf)) : null;
@@ -125,7 +124,7 @@ function changedPlaces(
     });
     if (!differs) continue;
     if (isFixed(place)) {
-      throw new GraphBreak('control-flow', `${place.name} changes in a branch or loop`);
+      throw new GraphBreak('state-of-ways', `a branch or loop changes ${place.name}`);
     }
     changed.push([place, values]);
   }
@@ -138,13 +137,20 @@ function changedPlaces(
 class Join {
   readonly #unifier: Unifier;
   readonly #t: Tracer;
-  readonly #lines: readonly (UserPosition | undefined)[];
+  readonly #frame: TraceFrame;
+  readonly #ways: readonly Way[];
   readonly #placed: { readonly place: Place; readonly part: Build }[] = [];
 
-  constructor(t: Tracer, ways: readonly Way[], isOld: (variable: Variable) => boolean) {
+  constructor(
+    t: Tracer,
+    frame: TraceFrame,
+    ways: readonly Way[],
+    isOld: (variable: Variable) => boolean,
+  ) {
     this.#t = t;
     this.#unifier = new Unifier(t, isOld);
-    this.#lines = ways.map(({ end }) => end.at);
+    this.#frame = frame;
+    this.#ways = ways;
   }
 
   get leaves(): readonly Leaf[] {
@@ -152,11 +158,16 @@ class Join {
   }
 
   add(place: Place, values: Values): void {
-    this.#placed.push({ place, part: this.addNamed(place.name, values) });
+    this.#placed.push({ place, part: this.#add(place, values) });
   }
 
   addNamed(name: string, values: Values): Build {
-    return differing(name, this.#lines, (tell) => this.#unifier.add(values, tell));
+    return this.#add({ name, register: null }, values);
+  }
+
+  #add(place: Pick<Place, 'name' | 'register'>, values: Values): Build {
+    const lines = () => this.#ways.map(({ end }) => givenAt(this.#frame, place, end));
+    return differing(place.name, lines, (tell) => this.#unifier.add(values, tell));
   }
 
   /** Puts the results into their places; answers how to have the other parts. */

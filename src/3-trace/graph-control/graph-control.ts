@@ -1,7 +1,7 @@
 import type { Code } from '../../bytecode/code.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
-import type { BreakRecord } from '../../traces/graph-break.ts';
+import type { BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
 import type { UnrolledLoop } from '../../traces/trace-result.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Birth, Variable } from '../variable.ts';
@@ -27,7 +27,7 @@ export class LoopPlans {
   readonly unrolled: UnrolledLoop[] = [];
 
   /** Why the last loop that could not be one is followed turn by turn. */
-  unrolledBecause: string | null = null;
+  unrolledBecause: GraphBreak | null = null;
 
   get isEmpty(): boolean {
     return this.#plans.size === 0;
@@ -38,18 +38,18 @@ export class LoopPlans {
   }
 
   /** The function is traced again from its start. */
-  choose(code: Code, { header }: Loop, plan: LoopPlan, why = ''): never {
-    if (why) this.unrolledBecause = why;
+  choose(code: Code, { header }: Loop, plan: LoopPlan): never {
     const plans = this.#plans.get(code) ?? new Map<Pc, LoopPlan>();
     this.#plans.set(code, plans.set(header, plan));
     throw new TraceAgain();
   }
 
   /** It can't be a loop of the program: the function is traced again, and follows it turn by turn. */
-  unroll(code: Code, loop: Loop, why: string): never {
+  unroll(code: Code, loop: Loop, why: GraphBreak): never {
     const span = code.spans[loop.header];
-    this.unrolled.push({ at: span && code.source.position(span.start), why });
-    return this.choose(code, loop, 'unrolled', why);
+    this.unrolled.push({ at: span && code.source.position(span.start), why: why.detail });
+    this.unrolledBecause = why;
+    return this.choose(code, loop, 'unrolled');
   }
 
   /** Why what is followed with lists is no program: it is followed without them. Null: not yet. */

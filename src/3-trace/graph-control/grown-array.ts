@@ -35,7 +35,7 @@ export class Grows extends Error {
   /** Where it can't be one. */
   asBreak(): GraphBreak {
     return new GraphBreak(
-      'control-flow',
+      'state-of-ways',
       'the length of an array that was not made by a literal changes in branches and loops',
     );
   }
@@ -53,8 +53,8 @@ export function withGrown<T>(t: Tracer, follow: () => T): T {
       if (!(error instanceof Grows)) throw error;
       if (!t.control.listsGrow) {
         throw new GraphBreak(
-          'control-flow',
-          'the length of an array changes in a loop of the graph',
+          'state-of-ways',
+          'the length of an array changes in a loop of the program',
         );
       }
       const { array, sample } = error;
@@ -111,7 +111,7 @@ const notThere: Variable[] = new Proxy([], {
 
 export function unknownLength(): GraphBreak {
   return new GraphBreak(
-    'control-flow',
+    'list-of-turns',
     'an array that has grown in a loop of the program is used in a way that needs its elements one by one',
   );
 }

@@ -33,7 +33,7 @@ export function leafTensor(
   switch (value.kind) {
     case 'tensor':
       if (disposed.has((value.actual ?? value.traced)!)) {
-        throw new GraphBreak('control-flow', 'a disposed tensor leaves a branch or loop');
+        throw new GraphBreak('state-of-ways', 'a disposed tensor leaves a branch or loop');
       }
       return t.perform([t.use(value)], ([x]) => contiguous(x as Tensor));
     case 'scalar':

@@ -42,7 +42,7 @@ function elementKind(given: Variable): ListVariable['of'] {
   const kind = listable(given);
   if (kind) return kind;
   throw new GraphBreak(
-    'control-flow',
+    'list-of-turns',
     'an array that grows in a loop of the program holds something else than tensors and numbers',
   );
 }
@@ -97,7 +97,7 @@ function unlike({ tensor, of, at }: ListVariable, what: string, here?: UserPosit
   const where = (position: UserPosition | undefined) =>
     position ? ` (${formatPosition(position)})` : '';
   return new GraphBreak(
-    'control-flow',
+    'list-of-turns',
     `an array that grows in a loop of the program holds ${held}${where(at)} and gets ${what}${where(here)}`,
   );
 }

@@ -30,7 +30,7 @@ export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathE
     return convertLoop(t, frame, loop);
   } catch (error) {
     if (!(error instanceof GraphBreak)) throw error;
-    return t.control.plans.unroll(frame.closure.code, loop, error.detail);
+    return t.control.plans.unroll(frame.closure.code, loop, error);
   }
 }
 
@@ -70,10 +70,12 @@ function attemptAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEn
   // What only one place holds can be another object after a turn: nobody sees the difference.
   const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
   const carried = new Map<string, Carried>();
+  let why = '';
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const turn = new Turn(t, frame, loop, form, { made, before, carried, held });
     if (!turn.fits) return null;
     if (turn.settled) return turn.append();
+    why = turn.unsettled;
   }
-  throw new GraphBreak('control-flow', 'a loop carries more with every turn');
+  throw new GraphBreak('endless-ways', `with every turn of a loop ${why}`);
 }

@@ -1,25 +1,52 @@
 import { formatPosition, type UserPosition } from '../../../runtime/errors/position.ts';
+import { writes } from '../../bytecode/effects.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { isEquivalent } from '../equivalents.ts';
+import { isFrameworkFile } from '../framework-files.ts';
+import type { TraceFrame } from '../trace-frame.ts';
 import { Mismatch } from './build-structure.ts';
+import type { PathEnd } from './path.ts';
+import type { Place } from './place.ts';
+
+/** Where each way went, for an error. */
+type Places = () => readonly (UserPosition | undefined)[];
 
 /**
- * Says which variable two ways leave different, and where each of them went; `body` gets how to say it
+ * Says which variable two ways leave different, and where each of them got it; `body` gets how to say it
  * for when that matters later.
  */
 export function differing<T>(
   name: string,
-  places: readonly (UserPosition | undefined)[],
+  places: Places,
   body: (tell: (how: string) => string) => T,
 ): T {
   const tell = (how: string) => {
-    const lines = places.flatMap((at) => (at ? [formatPosition(at)] : []));
-    const where = lines.length > 0 ? ` (${lines.join(' and ')})` : '';
+    const lines = places().flatMap((at) => (at ? [formatPosition(at)] : []));
+    const where = lines.length > 0 ? ` (${[...new Set(lines)].join(' and ')})` : '';
     return `${name} is ${how}${where}`;
   };
   try {
     return body(tell);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
-    throw new GraphBreak('control-flow', tell(error.message));
+    throw new GraphBreak('different-ways', tell(error.message));
   }
+}
+
+/**
+ * Where a way gave the place its value: of a register the nearest instruction above the way's end that
+ * writes it, which may stand before the decision; of any other place the last line of the way.
+ */
+export function givenAt(
+  { closure: { code }, pc }: TraceFrame,
+  { register }: Pick<Place, 'register'>,
+  { last = pc, at }: PathEnd,
+): UserPosition | undefined {
+  if (register === null || isFrameworkFile(code.source.file) || isEquivalent(code)) return at;
+  for (let above: number = last; above >= 0; above--) {
+    if (writes(code.instructions[above]!) !== register) continue;
+    const span = code.spans[above];
+    return span && code.source.position(span.start);
+  }
+  return at;
 }

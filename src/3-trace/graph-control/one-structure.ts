@@ -19,7 +19,7 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
     if (variable.kind !== 'choice') return;
     const structures = variable.options.filter(hasStructure);
     const classes = new Set(structures.map((option) => classOf(t, option, () => false)));
-    if (classes.size > 1) throw new GraphBreak('control-flow', variable.from);
+    if (classes.size > 1) throw new GraphBreak('different-ways', variable.from);
     variable.options.forEach(visit);
   };
   visit(returned);

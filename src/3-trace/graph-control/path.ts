@@ -14,16 +14,17 @@ export interface PathEnd {
   readonly value: Variable | null;
   /** Of the head of a loop: the decision that ends it, and whether its truth means another turn. */
   readonly test?: { readonly scalar: ScalarVariable; readonly stays: boolean };
-  /** The last line of the way, for errors. */
+  /** For errors: the last line of the way, and its last instruction. */
   readonly at?: UserPosition | undefined;
+  readonly last?: Pc | undefined;
 }
 
 export function numberOf(target: Target): number {
   return target === 'return' ? -1 : target;
 }
 
-export function endAt(pc: Pc, at?: UserPosition): PathEnd {
-  return { targets: [pc], which: null, value: null, at };
+export function endAt(pc: Pc, at?: UserPosition, last?: Pc): PathEnd {
+  return { targets: [pc], which: null, value: null, at, last };
 }
 
 export function endWith(value: Variable, at?: UserPosition): PathEnd {

@@ -1,11 +1,11 @@
 /** Numbers of a program as arguments of the tensor API. */
 
-import { formatPosition } from '../../../runtime/errors/position.ts';
 import * as inPlace from '../../../runtime/ops/in-place.ts';
 import * as pointwise from '../../../runtime/ops/pointwise.ts';
 import * as pointwiseInPlace from '../../../runtime/ops/pointwise-in-place.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { GraphBreak } from '../../traces/graph-break.ts';
+import type { GraphBreak } from '../../traces/graph-break.ts';
+import { numberNeeded } from '../number-needed.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ScalarVariable, TensorVariable, Variable } from '../variable.ts';
 import { scalarOperand } from './scalars.ts';
@@ -38,12 +38,8 @@ export function scalarOperands(
   return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
 }
 
-export function decidesShape(name: string, { at }: ScalarVariable): GraphBreak {
-  const read = at ? ` (read at ${formatPosition(at)})` : '';
-  return new GraphBreak(
-    'control-flow',
-    `a number of the graph${read} as an argument of ${name}, which decides a shape or a mode by it`,
-  );
+export function decidesShape(name: string, scalar: ScalarVariable): GraphBreak {
+  return numberNeeded(scalar, `is an argument of ${name}, which decides a shape or a mode by it`);
 }
 
 /** Writes that add something times a number: what that is, as their kernels round it. */

@@ -16,6 +16,7 @@ import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../facts.ts';
+import { numberNeeded } from '../number-needed.ts';
 import { guardNumbers } from '../symbolic.ts';
 import { PutOff } from '../tape.ts';
 import type { Tracer } from '../tracer.ts';
@@ -124,7 +125,8 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
 /** What the host's function of that name, or the operator, answers for numbers of the program. */
 function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): ScalarVariable {
   if (!scalarFunctions.has(fn)) {
-    throw new GraphBreak('unsupported-value', `a number of the graph with ${fn}`);
+    const scalar = args.find((arg) => arg.kind === 'scalar') as ScalarVariable;
+    throw numberNeeded(scalar, `is an operand of ${fn}, which is not computed in programs`);
   }
   const { device } = args.find((arg): arg is ScalarVariable => arg.kind === 'scalar')!.tensor;
   const operands = args.map((arg) => {
@@ -167,7 +169,10 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
   if (typeof value === 'number' || typeof value === 'boolean') return Number(value);
   if (value === null) return 0;
   if (value === undefined) return Number.NaN;
-  throw new GraphBreak('unsupported-value', `a number of the graph ${operator} a ${typeof value}`);
+  throw new GraphBreak(
+    'unsupported-value',
+    `a number of the program ${operator} a ${typeof value}`,
+  );
 }
 
 /** `!scalar` still tells. */
@@ -194,7 +199,7 @@ export function scalarUnary(t: Tracer, operator: string, x: ScalarVariable): Var
     case 'void':
       return known(undefined);
     default:
-      throw new GraphBreak('unsupported-value', `${operator} of a number of the graph`);
+      throw new GraphBreak('unsupported-value', `${operator} of a number of the program`);
   }
 }
 
@@ -256,7 +261,10 @@ export function scalarOperand(
   const dtype = like?.dtype ?? 'float32';
   const { tensor } = scalar;
   if (!dtypes[dtype].floating && (scalar.type === 'boolean' || dtypes[tensor.dtype].floating)) {
-    throw new GraphBreak('control-flow', `a number of the graph joins a tensor of ${dtype}`);
+    throw numberNeeded(
+      scalar,
+      `joins a tensor of ${dtype}: whether it is whole decides the dtype of the result`,
+    );
   }
   return t.result(tensor.dtype === dtype ? tensor : run(t, () => cast(tensor, dtype)));
 }

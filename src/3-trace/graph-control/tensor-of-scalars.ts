@@ -13,9 +13,10 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElements, asArray } from '../arrays.ts';
 import { constantOf } from '../facts.ts';
+import { numberNeeded } from '../number-needed.ts';
 import { plainEntries } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
-import type { TensorVariable, Variable } from '../variable.ts';
+import type { ScalarVariable, TensorVariable, Variable } from '../variable.ts';
 import { typeOfScalar } from './scalars.ts';
 
 /** What such a call makes; undefined for any other function, and where no number is the program's. */
@@ -30,7 +31,7 @@ export function tensorOfScalars(
   const leaves: Variable[] = [];
   const sizes = collect(t, data, leaves);
   if (!leaves.some(({ kind }) => kind === 'scalar')) return undefined;
-  if (!sizes) throw new GraphBreak('unsupported-value', 'numbers of the graph in a ragged array');
+  if (!sizes) throw new GraphBreak('unsupported-value', 'numbers of the program in a ragged array');
   const dtype = dtypeOf(t, leaves, args[called === full ? 2 : 1], called === full);
   const elements = leaves.map((leaf) => element(t, leaf, dtype));
   const made = t.runApi(() =>
@@ -72,24 +73,31 @@ function dtypeOf(
     if (given === undefined) continue;
     if (key === 'dtype' && typeof given === 'string' && given in dtypes) dtype = given as DType;
     else if (key !== 'requiresGrad' || given !== false) {
-      throw new GraphBreak('unsupported-value', `a tensor of numbers of the graph with ${key}`);
+      throw new GraphBreak('unsupported-value', `a tensor of numbers of the program with ${key}`);
     }
   }
   if (dtypes[dtype].floating || dtype === 'bool') return dtype;
-  throw new GraphBreak('unsupported-value', `a tensor of ${dtype} of numbers of the graph`);
+  const scalar = leaves.find((leaf) => leaf.kind === 'scalar') as ScalarVariable;
+  throw numberNeeded(
+    scalar,
+    `becomes part of a tensor of ${dtype}, which does not hold every number`,
+  );
 }
 
 function element(t: Tracer, leaf: Variable, dtype: DType): Tensor {
   if (leaf.kind === 'scalar') {
     if (leaf.tensor.device !== currentDevice()) {
-      throw new GraphBreak('unsupported-value', 'a number of the graph on another device');
+      throw new GraphBreak('unsupported-value', 'a number of the program on another device');
     }
     const { tensor: value } = leaf;
     return value.dtype === dtype ? value : t.runApi(() => noGrad(() => cast(value, dtype)));
   }
   const value = constantOf(t, leaf);
   if (typeof value !== 'number' && typeof value !== 'boolean') {
-    throw new GraphBreak('unsupported-value', 'numbers of the graph beside something else');
+    throw new GraphBreak(
+      'unsupported-value',
+      'numbers of the program beside something else, as elements of a tensor',
+    );
   }
   return t.runApi(() => noGrad(() => full([], Number(value), { dtype })));
 }
@@ -100,6 +108,6 @@ function arrayOfSizes(t: Tracer, shape: Variable): number[] {
   if (sizes?.every((size): size is number => typeof size === 'number')) return sizes;
   throw new GraphBreak(
     'unsupported-value',
-    'full() of a number of the graph with an unknown shape',
+    'full() of a number of the program with an unknown shape',
   );
 }

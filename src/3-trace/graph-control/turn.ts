@@ -8,11 +8,12 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type ScalarVariable, type Variable } from '../variable.ts';
+import { describeSome } from './describe.ts';
 import { expectLength } from './expect-list.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { isSame } from './is-same.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
-import { differing } from './mismatch.ts';
+import { differing, givenAt } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { isFixed, type Place } from './place.ts';
 import { heldMoreThanOnce } from './reachable.ts';
@@ -48,6 +49,8 @@ export class Turn {
   readonly fits: boolean;
   /** Nothing was added to what is carried. */
   readonly settled: boolean;
+  /** What was added last, in words for an error. */
+  #added: (() => string) | null = null;
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
   readonly #loop: Loop;
@@ -142,25 +145,32 @@ export class Turn {
     // A place that a turn leaves as it was is carried as well, once it is.
     const given = new Set(this.#way.region.given);
     let added = false;
+    // At the start of a turn, and at its end.
+    const places = (place: Place) => () => {
+      const before_: PathEnd = { ...end, last: this.#loop.header };
+      return [before_, end].map((each) => givenAt(frame, place, each));
+    };
     const carry = (
       place: Place,
       first: Variable | null,
       last: Variable | null,
       now: Variable | null,
     ) => {
-      const names = [end.at];
-      const fresh = differing(place.name, names, (tell) =>
+      const fresh = differing(place.name, places(place), (tell) =>
         unify(this.#t, [first, last], isOld, tell),
       );
       if (place.isGradient && (fresh.choices > 0 || isFromOutside(first))) this.#peel();
       const known_ = carried.get(place.key);
       this.#turned.set(
         place.key,
-        differing(place.name, names, (tell) => unify(this.#t, [now, last], isOld, tell, given)),
+        differing(place.name, places(place), (tell) =>
+          unify(this.#t, [now, last], isOld, tell, given),
+        ),
       );
       if (known_ && sameLeaves(known_.unified, fresh)) return;
       carried.set(place.key, { place, unified: fresh });
       added = true;
+      this.#added = () => `${place.name} is ${describeSome(this.#t, [now ?? first, last])}`;
     };
     const lost = [...inside].filter(([key]) => !state.has(key));
     const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
@@ -174,7 +184,7 @@ export class Turn {
       if (!changed && !carried.has(key)) continue;
       if (place.array) expectLength(place, now, last, held === undefined);
       if (isFixed(place)) {
-        throw new GraphBreak('control-flow', `${place.name} changes in a loop of the graph`);
+        throw new GraphBreak('state-of-ways', `a loop of the program changes ${place.name}`);
       }
       const live = isRead(frame, [this.#loop.header], place);
       const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
@@ -185,6 +195,11 @@ export class Turn {
       carry(place, null, end.value, null);
     }
     return added;
+  }
+
+  /** Why following the body once more adds something again. */
+  get unsettled(): string {
+    return this.#added?.() ?? 'it carries more';
   }
 
   /** The first turn finds another kind of value than those after it: it is followed by itself. */
@@ -201,7 +216,7 @@ export class Turn {
     const head = this.#head;
     const { header } = this.#loop;
     if (!head && end.targets.every((target) => target === header)) {
-      throw new GraphBreak('control-flow', 'a loop never ends');
+      throw new GraphBreak('endless-ways', 'a loop never ends');
     }
     const outputs = t.inRegion(region, () => [
       ...(head ? [] : this.#flags(end)),
