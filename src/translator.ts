@@ -32,6 +32,9 @@ const regionPhases: RegionPhases = { normalize, differentiate: differentiateRegi
 /** More entries than this at one point: what the guards rely on changes with every call. */
 const recompileLimit = 8;
 
+/** The same where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */
+const openSizesLimit = 64;
+
 /** After this many entries at one point, numbers that came out of a break are no constants any more. */
 const volatileAfter = 4;
 
@@ -57,8 +60,9 @@ export class Translator {
 
   /** Traces and compiles; the entry is one of the point's afterwards. */
   translate(point: ResumePoint, frames: readonly Frame[]): Entry | NoEntry {
-    if (point.entries.length >= recompileLimit) {
-      const why = `${recompileLimit} different entries were compiled here and none fits`;
+    const limit = point.history.promised.size > 0 ? openSizesLimit : recompileLimit;
+    if (point.entries.length >= limit) {
+      const why = `${limit} different entries were compiled here and none fits`;
       return { why: `${why}; what the guards rely on changes with every call` };
     }
     try {

@@ -5,13 +5,10 @@ import {
   withRandomSource,
 } from '../../runtime/random/seed.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Source } from '../guards/source.ts';
+import { placeBehindStart, randomSources } from './counted-stream.ts';
 import { asNumber, numberTensor, scalarBinary } from './graph-control/scalars.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type ScalarVariable, type Variable } from './variable.ts';
-
-const seedSource: Source = { kind: 'random', field: 'seed' };
-const offsetSource: Source = { kind: 'random', field: 'offset' };
 
 /** A place in the stream: counted by the program up to `base`, from there on by the trace. */
 interface Place {
@@ -49,7 +46,8 @@ export class RelativeStream implements RandomSource {
   state(): RandomState {
     const { base, drawn } = this.#place;
     const t = this.#tracer;
-    const state = base || t.isInRegion ? this.#placed(this.#place) : this.#counted(drawn);
+    const state =
+      base || t.isInRegion ? this.#placed(this.#place) : placeBehindStart(t.numbers, drawn);
     places.set(state, this.#place);
     return state;
   }
@@ -76,16 +74,6 @@ export class RelativeStream implements RandomSource {
     );
   }
 
-  /** Symbolic numbers go wherever numbers go. */
-  #counted(drawn: number): RandomState {
-    const { numbers } = this.#tracer;
-    const [seed, start] = withRandomSource(null, () =>
-      [seedSource, offsetSource].map((source) => numbers.attribute({ kind: 'source', source })),
-    );
-    const offset = numbers.scalars.apply('+', [start!, drawn]);
-    return { seed, offset } as unknown as RandomState;
-  }
-
   #placed({ base, drawn }: Place): RandomState {
     const t = this.#tracer;
     // How far the stream moves depends on the sizes.
@@ -105,9 +93,7 @@ export class RelativeStream implements RandomSource {
         this.#start = null;
       });
       this.#start = t.inRoot(() =>
-        [seedSource, offsetSource].map((source) =>
-          numberTensor(t, { kind: 'source', source }, t.device),
-        ),
+        randomSources.map((source) => numberTensor(t, { kind: 'source', source }, t.device)),
       );
     }
     return this.#start;

@@ -1,5 +1,6 @@
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { withRandomSource } from '../../runtime/random/seed.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
@@ -8,6 +9,7 @@ import { hasResultSize, type NumberExpr } from '../guards/number-expr.ts';
 import { compileReader } from '../guards/source.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import { isDifferentiable, spentBelow } from './autograd/graph.ts';
+import { CountedStream } from './counted-stream.ts';
 import { distinctInputs } from './distinct-inputs.ts';
 import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './sizes.ts';
 import { DoesNotFit, play, type TapeCall } from './tape.ts';
@@ -26,8 +28,7 @@ interface Recorded {
 /** Null when the trace holds for its own sizes only. */
 export function resizedOf(recorded: Recorded): Resized | null {
   const { sizes, inputs, result } = recorded;
-  // Random numbers are drawn by the element: how far the stream moves depends on the sizes.
-  if (sizes.fixed || !sizes.vary || result.randomNumbers > 0) return null;
+  if (sizes.fixed || !sizes.vary) return null;
   // What an op refused, it may take in other sizes.
   if (result.outcome.kind === 'break' && result.outcome.record.reason === 'op-error') return null;
   const guards = result.guards.filter((guard) => !dependsOnSizes(guard));
@@ -50,6 +51,7 @@ function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): 
   if (!varying) return guard;
   return {
     ...guard,
+    strides: guard.strides && 'any',
     shape: guard.shape.map((size, dim) =>
       varying.has(dim) ? (varying.get(dim) as GuardedSize) : size,
     ),
@@ -73,16 +75,20 @@ function playAt(frames: readonly Frame[], recorded: Recorded): TraceResult | nul
     return there ? sizeIn(there, dim) : Number.NaN;
   };
   const numbers = new ProgramNumbers(frames, sizes, sizeOf);
+  const stream = new CountedStream(numbers);
   try {
     for (const { source, tensor } of inputs) {
-      const { shape } = compileReader(source)(frames) as Tensor;
+      const { shape, strides: present } = compileReader(source)(frames) as Tensor;
       const { dtype, device, requiresGrad, isContiguous } = tensor;
-      const strides = isContiguous ? contiguousStrides(shape) : tensor.strides;
+      const strides = isContiguous ? contiguousStrides(shape) : present;
       const input = builder.input({ dtype, shape, strides, offset: 0, device });
       found.set(tensor, input.requiresGrad_(requiresGrad));
     }
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
-    play(tape, { found, number, surroundings: { builder, capture, tape: [] } });
+    const surroundings = { builder, capture, tape: [] };
+    withRandomSource(stream, () => {
+      play(tape, { found, number, surroundings });
+    });
   } catch (error) {
     // Other sizes led elsewhere, perhaps to an error of the user's: a trace of their own finds out.
     if (error instanceof DoesNotFit || error instanceof TostaticError) return null;
@@ -100,5 +106,6 @@ function playAt(frames: readonly Frame[], recorded: Recorded): TraceResult | nul
     differentiable: tensors.map((tensor) => isDifferentiable(tensor, builder)),
     spent: tensors.map((tensor) => spentBelow(tensor, builder)),
     program,
+    randomNumbers: stream.count,
   };
 }

@@ -47,7 +47,7 @@ export function comesFromBreak({ expr }: SymbolicVariable): boolean {
 }
 
 /** A size of a tensor that is an input: a number in any case. */
-function isSize(source: Source): boolean {
+export function isSize(source: Source): boolean {
   return (
     source.kind === 'property' && source.base.kind === 'property' && source.base.key === 'shape'
   );

@@ -5,7 +5,7 @@ import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
-import { dimSource, type Source } from '../guards/source.ts';
+import { dimSource, type Source, strideSource } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { sizeSource } from './symbolic.ts';
@@ -77,7 +77,7 @@ export class TensorInputs {
       variable.traced = null;
       this.#inputOf.delete(actual);
     });
-    if (isContiguous) this.#findSizes(source, traced);
+    this.#findSizes(source, traced);
     variable.traced = traced;
     this.#byTraced.set(traced, variable);
     this.#inputOf.set(actual, variable);
@@ -123,14 +123,23 @@ export class TensorInputs {
     }
   }
 
-  /** Dimensions that had other sizes before are symbolic, for contiguous tensors. */
+  /**
+   * Dimensions that had other sizes before are symbolic; of tensors that are not contiguous only those that
+   * were promised. With such a size the strides differ, too.
+   */
   #findSizes(source: Source, tensor: Tensor): void {
     const dims = tensor.shape.flatMap((size, dim) => {
       const key = sourceKey(dimSource(source, dim));
-      if (!this.#history.isSymbolic(key, size)) return [];
-      return [[dim, this.#history.isPromised(key) ? ('any' as const) : null] as const];
+      const isPromised = this.#history.isPromised(key);
+      const isOpen = isPromised || (tensor.isContiguous && this.#history.isSymbolic(key, size));
+      return isOpen ? [[dim, isPromised ? ('any' as const) : null] as const] : [];
     });
     if (dims.length === 0) return;
+    if (!tensor.isContiguous) {
+      tensor.strides.forEach((_, dim) => {
+        this.#t.sizes.addKey(strideSource(source, dim));
+      });
+    }
     this.#t.sizes.dims.set(tensor, new Map(dims));
     for (const [dim] of dims) this.#t.sizes.addKey(sizeSource(this.#t, source, dim));
   }

@@ -5,7 +5,7 @@ import { type Shape, sameShape } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import { closureOf } from '../resume/function-of.ts';
-import type { Guard, GuardedSize } from './guard.ts';
+import type { Guard, GuardedSize, GuardedStrides } from './guard.ts';
 import { compileNumber } from './number-expr.ts';
 import { allows, collectionType, isPlainArray, listsPlainly } from './plain.ts';
 import type { PlainReads } from './plain-reads.ts';
@@ -131,7 +131,7 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
         value.device === device &&
         value.requiresGrad === requiresGrad &&
         fits(value.shape, shape) &&
-        (strides ? sameShape(value.strides, strides) : value.isContiguous) &&
+        hasLayout(value, strides) &&
         // A disposed tensor must raise its error where eager execution raises it.
         value.holder !== null;
     }
@@ -140,6 +140,11 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
     default:
       return assertNever(guard, 'guard');
   }
+}
+
+function hasLayout(value: Tensor, strides: GuardedStrides): boolean {
+  if (strides === null) return value.isContiguous;
+  return strides === 'any' ? !value.isContiguous : sameShape(value.strides, strides);
 }
 
 function hasMembers(value: ReadonlyMap<unknown, unknown>, keys: readonly unknown[]): boolean {

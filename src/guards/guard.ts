@@ -12,6 +12,9 @@ import type { Source } from './source.ts';
 /** Null: any size from 2 on; `any`: 0 and 1 as well. */
 export type GuardedSize = number | null | 'any';
 
+/** Null: contiguous; 'any': not contiguous, which strides the entries of each set of sizes know. */
+export type GuardedStrides = readonly number[] | 'any' | null;
+
 /** One fact about the inputs that a compiled entry relies on. */
 export type Guard =
   | { readonly kind: 'gradMode'; readonly enabled: boolean }
@@ -78,8 +81,7 @@ export type Guard =
       readonly source: Source;
       readonly dtype: DType;
       readonly shape: readonly GuardedSize[];
-      /** Null: contiguous. */
-      readonly strides: readonly number[] | null;
+      readonly strides: GuardedStrides;
       readonly device: Device;
       readonly requiresGrad: boolean;
     };

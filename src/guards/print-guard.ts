@@ -86,7 +86,9 @@ function printAbout(
     case 'keys':
       return `Object.keys(${source}) is [${guard.keys.join(', ')}]`;
     case 'tensor': {
-      const layout = guard.strides ? ` with strides [${guard.strides.join(',')}]` : '';
+      const { strides } = guard;
+      const which = strides === 'any' ? 'of its own' : `[${strides?.join(',')}]`;
+      const layout = strides ? ` with strides ${which}` : '';
       const gradient = guard.requiresGrad ? ' with gradient' : '';
       const shape = guard.shape.map((size) => (typeof size === 'number' ? size : '?'));
       return `${source}: ${dtypes[guard.dtype].short}[${shape.join(',')}]${layout} on ${guard.device.name}${gradient}`;

@@ -63,6 +63,11 @@ export function dimSource(tensor: Source, dim: number): Source {
   return { kind: 'property', base: shape, key: String(dim) };
 }
 
+export function strideSource(tensor: Source, dim: number): Source {
+  const strides: Source = { kind: 'property', base: tensor, key: 'strides' };
+  return { kind: 'property', base: strides, key: String(dim) };
+}
+
 // biome-ignore lint/complexity/noBannedTypes: whatever can stand behind instanceof
 type AnyFunction = Function;
 

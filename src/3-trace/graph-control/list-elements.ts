@@ -4,10 +4,13 @@ import { formatPosition, type UserPosition } from '../../../runtime/errors/posit
 import { bind1 } from '../../../runtime/ops/bind.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
 import { elementSpec, listOf } from '../../../runtime/program/list-ops.ts';
-import { formatSpec, sameSpec } from '../../../runtime/tensor/meta.ts';
+import { formatSpec, sameSpec, type TensorSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { settled } from '../choices.ts';
+import { isSize } from '../symbolic.ts';
+import { PutOff } from '../tape.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ListVariable, ScalarVariable, Variable } from '../variable.ts';
 import { asNumber, asTruth, constantTensor, scalarBinary, typeOfScalar } from './scalars.ts';
@@ -23,11 +26,26 @@ export function emptyList(t: Tracer, sample: Variable, at = t.position()): ListV
     sample.kind === 'tensor'
       ? t.use(sample)
       : ({ dtype: of === 'boolean' ? 'bool' : 'float64', shape: [] } as const);
-  // For other sizes the elements are others.
-  if (of === 'tensor') t.sizes.fixed = true;
-  const { dtype, shape } = spec;
-  const tensor = t.runApi(() => bind1(listOf, [], { dtype, shape: [...shape] }));
-  return { kind: 'list', tensor, of, at };
+  return { kind: 'list', tensor: listWithout(t, spec), of, at };
+}
+
+/**
+ * Without elements. What they will be is taken from a sample that the program need not have: a size of it that
+ * an argument has, too, is taken for that one's. Where it isn't, another size is a trace of its own.
+ */
+function listWithout(t: Tracer, { dtype, shape }: TensorSpec): Tensor {
+  const sizes = shape.map((size) => openSizeOf(t, size) ?? size);
+  return t.perform<Tensor>([sizes], ([dims]) =>
+    bind1(listOf, [], { dtype, shape: dims as number[] }),
+  );
+}
+
+function openSizeOf(t: Tracer, size: number): PutOff | undefined {
+  for (const source of t.sizes.keys.values()) {
+    const expr: NumberExpr = { kind: 'source', source };
+    if (isSize(source) && t.numbers.value(expr) === size) return new PutOff(expr);
+  }
+  return undefined;
 }
 
 /** What kind of list the value may be in; null: in none. */
@@ -54,9 +72,7 @@ export function listOfElements(
   like: ListVariable,
 ): ListVariable {
   if (elements.length === 0) {
-    const { dtype, shape } = elementSpec(like.tensor);
-    const tensor = t.runApi(() => bind1(listOf, [], { dtype, shape: [...shape] }));
-    return { ...like, tensor };
+    return { ...like, tensor: listWithout(t, elementSpec(like.tensor)) };
   }
   const tensors = elements.map((element) => elementTensor(t, like, element));
   const tensor = t.perform<Tensor>(tensors, (items) => {

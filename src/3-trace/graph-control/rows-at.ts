@@ -11,6 +11,7 @@ import { arange } from '../../../runtime/ops/ranges.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../facts.ts';
+import { numberOperand } from '../numbers.ts';
 import type { Tracer } from '../tracer.ts';
 import type { TensorVariable, Variable } from '../variable.ts';
 import { check } from './check.ts';
@@ -36,29 +37,52 @@ export function rowsAt(
   const tensor = t.use(x);
   const dim = Number(constantOf(t, dimension));
   const axis = dim < 0 ? dim + tensor.rank : dim;
-  const size = tensor.shape[axis];
-  if (size === undefined) throw new GraphBreak('throw', `dimension ${dim} of ${tensor.rank}`);
-  // Places are counted by the size that is here: another one is a trace of its own.
-  t.sizes.fixed = true;
+  if (tensor.shape[axis] === undefined) {
+    throw new GraphBreak('throw', `dimension ${dim} of ${tensor.rank}`);
+  }
   const isRow = fn === select || fn === methodNamed('select');
-  const length = isRow ? 1 : Number(count && constantOf(t, count));
   const at = asNumber(t, place);
-  const lowest = isRow ? -size : 0;
-  const run = (body: () => Tensor): Tensor => t.runApi(() => noGrad(body));
-  const { ge, le, eq, trunc, logicalAnd, lt, add } = pointwise;
-  check(
-    t,
-    run(() => logicalAnd(logicalAnd(ge(at, lowest), le(at, size - length)), eq(at, trunc(at)))),
-    true,
+  const taken: Taken = { axis, isRow };
+  const operands = [tensor, at, isRow ? 1 : countOperand(t, count)];
+  const fits = t.perform<Tensor>(operands, (given) => noGrad(() => isInside(taken, given)));
+  check(t, fits, true);
+  const index = t.perform<Tensor>(operands, (given) => noGrad(() => placesOf(taken, given)));
+  const rows = t.perform<Tensor>([tensor, index], ([of, places]) =>
+    indexSelect(of as Tensor, axis, places as Tensor),
   );
-  const index = run(() => {
-    const first = reshape(where(lt(at, 0), add(at, size), at), [1]);
-    if (length === 1) return cast(first, 'int32');
-    const offsets = deviceGuard(at.device, () => arange(0, length, 1, { dtype: 'float64' }));
-    return cast(add(offsets, first), 'int32');
-  });
-  const rows = t.runApi(() => indexSelect(tensor, axis, index));
-  const result = t.result(isRow ? t.runApi(() => squeeze(rows, axis)) : rows);
+  const result = t.result(
+    isRow ? t.perform<Tensor>([rows], ([row]) => squeeze(row as Tensor, axis)) : rows,
+  );
   t.control.copied.note(t.builder, [tensor, result.traced!]);
   return result;
+}
+
+interface Taken {
+  readonly axis: number;
+  /** A row: counted from the end where it is negative. */
+  readonly isRow: boolean;
+}
+
+function countOperand(t: Tracer, count: Variable | undefined): unknown {
+  if (count?.kind === 'symbolic') return numberOperand(t, count, { symbols: false, shapes: true });
+  return Number(count && constantOf(t, count));
+}
+
+/** Of the tensor, the place and the number of rows: whether it has them. */
+function isInside({ axis, isRow }: Taken, given: readonly unknown[]): Tensor {
+  const [{ shape }, at, length] = given as [Tensor, Tensor, number];
+  const size = shape[axis]!;
+  const { ge, le, eq, trunc, logicalAnd } = pointwise;
+  const inRange = logicalAnd(ge(at, isRow ? -size : 0), le(at, size - length));
+  return logicalAnd(inRange, eq(at, trunc(at)));
+}
+
+/** Their places as int32, from 0 on. */
+function placesOf({ axis }: Taken, given: readonly unknown[]): Tensor {
+  const [{ shape }, at, length] = given as [Tensor, Tensor, number];
+  const { lt, add } = pointwise;
+  const first = reshape(where(lt(at, 0), add(at, shape[axis]!), at), [1]);
+  if (length === 1) return cast(first, 'int32');
+  const offsets = deviceGuard(at.device, () => arange(0, length, 1, { dtype: 'float64' }));
+  return cast(add(offsets, first), 'int32');
 }

@@ -4,6 +4,7 @@ import { type ProtectedRegion, protectionAt } from '../../bytecode/protection.ts
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { missingOf, truthOf } from '../graph-control/choice-operators.ts';
 import { decide } from '../graph-control/decide.ts';
+import { keepLoopOfOpenSize } from '../graph-control/open-size-loops.ts';
 import { advance, closeIteration, openIteration, openKeyIteration, skip } from '../iterators.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
@@ -29,11 +30,13 @@ export const controlHandlers: Handlers<
 > = {
   jump: (_t, _frame, { target }) => target,
   jumpIf: (t, frame, { test, target }) => {
+    keepLoopOfOpenSize(t, frame, get(frame, test), target, frame.pc + 1);
     const truth = truthOf(t, get(frame, test));
     if (typeof truth !== 'boolean') return decide(t, frame, truth, target, frame.pc + 1);
     return truth ? target : undefined;
   },
   jumpIfNot: (t, frame, { test, target }) => {
+    keepLoopOfOpenSize(t, frame, get(frame, test), frame.pc + 1, target);
     const truth = truthOf(t, get(frame, test));
     if (typeof truth !== 'boolean') return decide(t, frame, truth, frame.pc + 1, target);
     return truth ? undefined : target;
