@@ -1,3 +1,4 @@
+import { copiedInputs } from '../runtime/program/checks.ts';
 import type { BackwardPart, PlannedSubgraph, SavedValues } from '../runtime/program/plan.ts';
 import type {
   JointProgram,
@@ -20,6 +21,7 @@ import { split } from './6-split/split.ts';
 import { enteringAlone } from './7-plan/entering.ts';
 import { planProgram, roughBytes } from './7-plan/plan.ts';
 import type { PlanRegions } from './7-plan/plan-in-order.ts';
+import { bytesOf } from './7-plan/storages.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 
@@ -38,13 +40,39 @@ export interface Differentiation {
  */
 export function compileSubgraph(
   tracedProgram: Program,
-  { needsGrad, differentiable }: Differentiation,
+  wanted: Differentiation,
   memory: MemoryOptions = memoryOptions(),
   donated: readonly number[] = [],
 ): SubgraphStages {
   const entering = memory.stridedInputs ? tracedProgram : copyStridedInputs(tracedProgram);
   const traced = normalize(entering);
   verifyProgram(traced);
+  const stages = planStages(traced, wanted, memory, donated);
+  return { ...stages, planned: withCopies(stages.planned) };
+}
+
+/** Before a run there are copies of what a failed check has to bring back. */
+function withCopies(planned: PlannedSubgraph): PlannedSubgraph {
+  const { forward, values } = planned;
+  const copied = copiedInputs(forward).map((i) => bytesOf(values, forward.inputs[i]!));
+  if (copied.length === 0) return planned;
+  const copiedBytes = copied.reduce((sum, bytes) => sum + bytes, 0);
+  const { predicted } = forward;
+  const withThem = {
+    ...predicted,
+    copiedBytes,
+    peakBytes: predicted.peakBytes + copiedBytes,
+    lowerBoundBytes: predicted.lowerBoundBytes + copiedBytes,
+  };
+  return { ...planned, forward: { ...forward, predicted: withThem } };
+}
+
+function planStages(
+  traced: Program,
+  { needsGrad, differentiable }: Differentiation,
+  memory: MemoryOptions,
+  donated: readonly number[],
+): SubgraphStages {
   const planner = new SubgraphPlanner(memory);
   const owned: Ownership = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
   const alone = { ...traced, ops: dropUnreadCopies(traced.ops, traced.outputs) };

@@ -1,7 +1,6 @@
 import { ArgumentError, DataError, type TostaticError } from '../runtime/errors/errors.ts';
 import { formatPosition, type UserPosition } from '../runtime/errors/position.ts';
 import { events } from '../runtime/memory/events.ts';
-import { FailedCheck } from '../runtime/run-program/control/assert.ts';
 import { holdingLines } from '../runtime/run-program/control/lines.ts';
 import { endLongCaptureSession } from './1-capture/capture.ts';
 import { isTensorFunction } from './3-trace/api.ts';
@@ -9,7 +8,6 @@ import type { Frame } from './bytecode/frame.ts';
 import { logBreak, logFallback, logMiss, logPart } from './explain/log-events.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';
-import { MemoryBefore } from './resume/given-up-run.ts';
 import { finishNatively, stepNatively, stepTo } from './resume/native.ts';
 import type { OwnedTensors } from './resume/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume/resume-point.ts';
@@ -210,10 +208,8 @@ function runOrFail(
   frames: readonly Frame[],
   owned: OwnedTensors,
 ): EntryOutcome | string {
-  const written = entry.writes(frames);
-  const holders = written.map((tensor) => tensor.holderFor('a captured function'));
+  const holders = entry.writes(frames).map((tensor) => tensor.holderFor('a captured function'));
   const versions = holders.map((holder) => holder.version);
-  const before = entry.subgraph?.checksAfterWrites ? new MemoryBefore(written) : null;
   try {
     const outcome = entry.subgraph?.checksBesideLines
       ? holdingLines(() => entry.run(frames, owned), isRefused)
@@ -221,12 +217,9 @@ function runOrFail(
     return outcome ?? 'two inputs of the program are views of one memory, which it writes';
   } catch (error) {
     if (!isRefused(error)) throw error;
-    if (error instanceof FailedCheck) before?.restore();
     // Once a tensor was written in place, running it all again would write twice.
     if (!holders.every((holder, i) => holder.version === versions[i])) throw error;
     return `a check or an op of the program refused its values (${error.message.split('\n')[0]})`;
-  } finally {
-    before?.dispose();
   }
 }
 

@@ -1,14 +1,17 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { type Target, targetOf } from '../autograd/node.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
+import { copiedInputs } from '../program/checks.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarTableIn } from '../program/scalars.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type ContinuedTarget, continuedTargets } from './continued-sums.ts';
+import { FailedCheck } from './control/assert.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
+import { MemoryBefore } from './memory-before.ts';
 import { type Scope, ScopePool, type Slot } from './scope.ts';
 import { joinShared, viewsApart } from './shared-outputs.ts';
 
@@ -30,6 +33,8 @@ export class Subgraph {
   readonly #span: SpanStart;
   /** Per output: it shares memory without being a view. */
   readonly #apart: readonly boolean[];
+  /** Numbers of the inputs that are brought back when a check fails. */
+  readonly #copied: readonly number[];
 
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
@@ -43,6 +48,7 @@ export class Subgraph {
     const [first] = planned.forward.steps;
     this.#span = { kind: 'program', name: 'run_program', device: 'host', at: first?.op.at };
     this.#apart = viewsApart(planned.forward);
+    this.#copied = copiedInputs(planned.forward);
     const unused = new Set(planned.forward.unusedInputs);
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
     this.#differentiable = planned.backward?.gradOutputs.filter((id) => id !== null).length ?? 0;
@@ -54,11 +60,25 @@ export class Subgraph {
    * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
    * `donated`, bit i for input number i, are handed over: their handles lose their memory. `numbers` are the
    * scalar inputs, from which symbolic attributes of both programs are computed once.
-   * After an exception everything is as before, but for writes in place that were made already.
+   * After a check of the user's that fails everything is as before; after another exception, but for writes in
+   * place that were made already.
    */
   run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = noNumbers): Tensor[] {
-    if (!spans.active) return this.#run(inputs, donated, numbers);
-    return spans.around(this.#span, () => this.#run(inputs, donated, numbers));
+    if (!spans.active) return this.#runOrRestore(inputs, donated, numbers);
+    return spans.around(this.#span, () => this.#runOrRestore(inputs, donated, numbers));
+  }
+
+  #runOrRestore(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
+    if (this.#copied.length === 0) return this.#run(inputs, donated, numbers);
+    const before = new MemoryBefore(this.#copied.map((i) => inputs[i]!));
+    try {
+      return this.#run(inputs, donated, numbers);
+    } catch (error) {
+      if (error instanceof FailedCheck) before.restore();
+      throw error;
+    } finally {
+      before.dispose();
+    }
   }
 
   #run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {

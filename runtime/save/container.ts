@@ -14,7 +14,7 @@ import { badFile, Field } from './field.ts';
  * The checksum (CRC-32) is that of everything behind it.
  */
 const magic = 'tostatic';
-export const version = 1;
+export const version = 2;
 const fixedBytes = 24;
 const alignment = 64;
 

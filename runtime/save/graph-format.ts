@@ -54,7 +54,7 @@ export class GraphWriter {
   }
 
   #plan({ steps, predicted, ...rest }: Plan): unknown {
-    const { peakBytes, lowerBoundBytes, savedBytes, outputBytes } = predicted;
+    const { peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes } = predicted;
     return {
       inputs: rest.inputs,
       steps: steps.map((step) => this.#step(step)),
@@ -63,7 +63,7 @@ export class GraphWriter {
       freesAtEnd: rest.freesAtEnd,
       arenaBytes: rest.arenaBytes,
       reordered: rest.reordered,
-      predicted: [peakBytes, lowerBoundBytes, savedBytes, outputBytes],
+      predicted: [peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes],
     };
   }
 

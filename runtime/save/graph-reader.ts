@@ -90,10 +90,10 @@ class GraphReader {
   }
 
   #plan(field: Field): Plan {
-    const [peakBytes, lowerBoundBytes, savedBytes, outputBytes] = field
+    const [peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes] = field
       .get('predicted')
-      .tuple(4)
-      .map((bytes) => bytes.int(-safe, safe)) as [number, number, number, number];
+      .tuple(5)
+      .map((bytes) => bytes.int(-safe, safe)) as [number, number, number, number, number];
     return {
       inputs: this.#ids(field.get('inputs')),
       steps: field
@@ -105,7 +105,7 @@ class GraphReader {
       freesAtEnd: this.#ids(field.get('freesAtEnd')),
       arenaBytes: field.get('arenaBytes').int(0, safe),
       reordered: field.get('reordered').boolean(),
-      predicted: { peakBytes, lowerBoundBytes, savedBytes, outputBytes },
+      predicted: { peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes },
     };
   }
 

@@ -2,8 +2,11 @@ import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { markSpent } from '../autograd/spent-node.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, TostaticError } from '../errors/errors.ts';
+import { checksBesideLines } from '../program/checks.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import { skipNumbers } from '../random/seed.ts';
+import { FailedCheck } from '../run-program/control/assert.ts';
+import { holdingLines } from '../run-program/control/lines.ts';
 import { Executable } from '../run-program/executor.ts';
 import { Subgraph } from '../run-program/run-program.ts';
 import { keep } from '../tensor/lifetime.ts';
@@ -30,12 +33,14 @@ export class LoadedEntry {
   readonly #effects: readonly ((results: RunResults) => Change)[];
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
+  readonly #holdsLines: boolean;
 
   constructor(saved: SavedEntry, planned: PlannedSubgraph | null, device: Device) {
     this.saved = saved;
     this.planned = planned;
     this.#device = device;
     this.#subgraph = planned && bound(planned);
+    this.#holdsLines = planned !== null && checksBesideLines(planned.forward.steps);
     this.#checks = saved.guards.map(compileGuard);
     this.#inputs = saved.inputs.map(({ place }) => placeReader(place));
     this.#numbers = saved.numbers.map(placeReader);
@@ -91,11 +96,21 @@ export class LoadedEntry {
     return undefined;
   }
 
+  /** Where a check fails no line is written, and nothing in place stays. */
+  #runProgram(
+    subgraph: Subgraph,
+    inputs: readonly Tensor[],
+    numbers: readonly number[],
+  ): readonly Tensor[] {
+    const run = () => runProgram(subgraph, inputs, numbers);
+    return this.#holdsLines ? holdingLines(run, (error) => error instanceof FailedCheck) : run();
+  }
+
   run(values: CallValues): unknown {
     const inputs = this.#inputs.map((read) => read(values) as Tensor);
     const numbers = this.#numbers.map((read) => read(values) as number);
     if (numbers.some((number) => typeof number !== 'number')) throw notANumber(this.saved, values);
-    const outputs = this.#subgraph ? runProgram(this.#subgraph, inputs, numbers) : [];
+    const outputs = this.#subgraph ? this.#runProgram(this.#subgraph, inputs, numbers) : [];
     const { randomNumbers, reads, optional, spent } = this.saved;
     for (let i = 0; i < outputs.length; i++) {
       const name = spent[i]!;

@@ -100,6 +100,7 @@ export function planInOrder(
         peakBytes: count.peak - donatedBytes,
         lowerBoundBytes: lowerBound - donatedBytes,
         savedBytes: sumBytes(savedStorages),
+        copiedBytes: 0,
         outputBytes: sumBytes(outputStorages),
       },
     },

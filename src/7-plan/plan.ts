@@ -69,7 +69,7 @@ function planWithControl(given: Program, options: PlanOptions, graph: GraphOptio
       kept.set(tape, { bytes: run.tapeBytes(tape), exclusive: false, owners: 1 });
     }
   }
-  const predicted = { ...bytes, lowerBoundBytes: lowerBound };
+  const predicted = { ...bytes, lowerBoundBytes: lowerBound, copiedBytes: 0 };
   return { ...best, kept, plan: { ...best.plan, predicted } };
 }
 

@@ -1,9 +1,9 @@
 import type { Device } from '../../runtime/device/device.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
+import { checksBesideLines } from '../../runtime/program/checks.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { checksAfterWrites, checksBesideLines } from './given-up-run.ts';
 
 /** What the plan of a subgraph may rely on in one call. */
 export interface PlanChoice {
@@ -32,8 +32,6 @@ export class SubgraphVariants {
   #inSourceOrder: Subgraph | undefined;
   /** Numbers of the inputs that the program writes in place. */
   readonly written: readonly number[];
-  /** A check may fail when some input has been written. */
-  readonly checksAfterWrites: boolean;
   /** A check may fail when some line has been written. */
   readonly checksBesideLines: boolean;
   /** Numbers of the inputs of which a gradient reads what they were before some input was written. */
@@ -50,7 +48,6 @@ export class SubgraphVariants {
     this.last = usual;
     const { inputs, steps } = usual.planned.forward;
     this.written = writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
-    this.checksAfterWrites = this.written.length > 0 && checksAfterWrites(steps);
     this.checksBesideLines = checksBesideLines(steps);
     this.device = usual.planned.values[0]!.device;
     this.#compile = compile;

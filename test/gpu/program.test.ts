@@ -47,7 +47,13 @@ describe.skipIf(skipGpu)('gpu/program', () => {
       freesAtEnd: [],
       reordered: false,
       arenaBytes: 0,
-      predicted: { peakBytes: 2048, lowerBoundBytes: 2048, savedBytes: 0, outputBytes: 1024 },
+      predicted: {
+        peakBytes: 2048,
+        lowerBoundBytes: 2048,
+        savedBytes: 0,
+        copiedBytes: 0,
+        outputBytes: 1024,
+      },
     };
     const executable = new Executable(plan, Array(6).fill(meta));
     const scope = new Scope(6);

@@ -26,7 +26,9 @@ export function predictRun(
   const way = 'branch' in decisions ? decisions : new RecordedWay(decisions);
   const run = new FollowedRun(planned, way);
   const entering = { alone: () => false, donated: (i: number) => donated.includes(i) };
-  const forward = run.forward(planned.forward, entering);
+  const followed = run.forward(planned.forward, entering);
+  const { copiedBytes } = planned.forward.predicted;
+  const forward = { ...followed, peakBytes: followed.peakBytes + copiedBytes };
   if (!planned.backward) return { forward, backwardPeak: null };
   const alone = { alone: () => true, donated: () => false };
   return { forward, backwardPeak: run.backward(planned.backward.plan, alone).peakBytes };

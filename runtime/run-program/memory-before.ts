@@ -1,0 +1,30 @@
+import { noGrad } from '../autograd/grad-mode.ts';
+import type { Holder } from '../memory/holder.ts';
+import { bind1 } from '../ops/bind.ts';
+import { copy } from '../ops/copy.ts';
+import { copy_ } from '../ops/in-place.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/** Tensors as they were before a run: what is taken back when a check fails in its middle. */
+export class MemoryBefore {
+  readonly #kept: readonly { readonly tensor: Tensor; readonly before: Tensor }[];
+  readonly #versions: ReadonlyMap<Holder, number>;
+
+  constructor(tensors: Iterable<Tensor>) {
+    const all = [...new Set(tensors)];
+    this.#versions = new Map(all.map(({ holder }) => [holder!, holder!.version]));
+    this.#kept = noGrad(() => all.map((tensor) => ({ tensor, before: bind1(copy, [tensor]) })));
+  }
+
+  /** Nothing has been written. */
+  restore(): void {
+    noGrad(() => {
+      for (const { tensor, before } of this.#kept) copy_(tensor, before);
+    });
+    for (const [holder, version] of this.#versions) holder.version = version;
+  }
+
+  dispose(): void {
+    for (const { before } of this.#kept) before.dispose();
+  }
+}
