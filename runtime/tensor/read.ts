@@ -26,7 +26,8 @@ function withHolder(x: Tensor, use: string): Tensor {
   return x;
 }
 
-function single(x: Tensor, use: string): Tensor {
+/** Throws ShapeError for another number of elements. */
+export function single(x: Tensor, use: string): Tensor {
   if (x.size === 1) return x;
   throw new ShapeError({
     what: `${use}: not a single value`,

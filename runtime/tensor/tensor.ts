@@ -1,7 +1,8 @@
 import type { GradEdge, HookEntry } from '../autograd/node.ts';
 import type { Device, Operand } from '../device/device.ts';
-import { AutogradError, DisposedError, DTypeError } from '../errors/errors.ts';
+import { AutogradError, DTypeError } from '../errors/errors.ts';
 import type { Holder } from '../memory/holder.ts';
+import { disposedError } from './disposed-error.ts';
 import { type DType, dtypes } from './dtype.ts';
 import { type HandleList, track } from './lifetime.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from './meta.ts';
@@ -204,13 +205,7 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
   holderFor(use: string): Holder {
     const { holder } = this.#lease;
     if (holder) return holder;
-    throw new DisposedError({
-      what: `${use}: the tensor has no data any more`,
-      given: `a disposed ${formatSpec(this)} tensor`,
-      expected: 'a tensor whose memory was not given back',
-      remedy:
-        'call dispose() or leave tidy() after the last use, or return the tensor from tidy() to keep it',
-    });
+    throw disposedError(this, use);
   }
 
   /** Another handle on the same holder, without gradient history. */

@@ -245,10 +245,13 @@ export function callApi(
     if (error instanceof GraphBreak) throw error;
     if (error instanceof RecordedWriteInPlace) {
       const written = receiver.kind === 'tensor' ? receiver : args[0];
-      throw refusedOfLeaf(t, written, error.op) ?? new GraphBreak('in-place', error.op);
+      throw (
+        refusedOfLeaf(t, written, error.op) ??
+        new GraphBreak('in-place', `${error.op}() where gradients flow`)
+      );
     }
     if (error instanceof dataDependent.ShapeDependsOnData) {
-      throw new GraphBreak('data-read', error.op);
+      throw new GraphBreak('data-read', `the size of what ${error.op}() answers hangs on values`);
     }
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
   }

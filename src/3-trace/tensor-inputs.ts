@@ -2,12 +2,14 @@
 
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { disposedError } from '../../runtime/tensor/disposed-error.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { dimSource, type Source, strideSource } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { asOp } from './op-error.ts';
 import { sizeSource } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
 import { type TensorVariable, tracedTensor } from './variable.ts';
@@ -41,6 +43,12 @@ export class TensorInputs {
     this.#history = history;
   }
 
+  #refuse(disposed: Tensor): void {
+    asOp(this.#t, () => {
+      throw disposedError(disposed, 'a captured function');
+    });
+  }
+
   /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
   use(variable: TensorVariable): Tensor {
     const { actual, source, traced: made } = variable;
@@ -48,12 +56,10 @@ export class TensorInputs {
     if (disposal?.when) {
       throw new GraphBreak('state-of-ways', 'a tensor is used that a branch may have disposed of');
     }
-    if (disposal) throw new GraphBreak('op-error', 'a disposed tensor is used');
+    if (disposal) this.#refuse((actual ?? made)!);
     if (made) return made;
     invariant(actual && source, 'a tensor is traced or has a source');
-    if (!actual.holder) {
-      throw new GraphBreak('op-error', 'a disposed tensor is used');
-    }
+    if (!actual.holder) this.#refuse(actual);
     const known = this.#inputOf.get(actual);
     if (known) {
       // One tensor is one input, so that its gradient is summed as eager execution sums it.

@@ -213,7 +213,11 @@ export class Tracer {
   /** Counts an instruction; ends a trace that grows without bound. */
   tick(): void {
     if (++this.#instructions > maxInstructions) {
-      throw new GraphBreak('trace-length', `more than ${maxInstructions} instructions`);
+      const condition = this.control.tensorConditions.describe(this.frames);
+      throw new GraphBreak(
+        'trace-length',
+        `more than ${maxInstructions} instructions${condition ? `; ${condition}` : ''}`,
+      );
     }
   }
 

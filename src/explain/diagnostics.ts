@@ -1,12 +1,20 @@
-import { breakReasons, expectedInstead, isLimitation } from '../traces/graph-break.ts';
+import {
+  type BreakReason,
+  breakReasons,
+  expectedInstead,
+  hintForOneProgram,
+  isLimitation,
+} from '../traces/graph-break.ts';
 
 /** The catalogue of what ends a graph, as a page: what `docs/diagnostics.md` holds. */
 export function diagnosticsPage(): string {
   const entries = Object.entries(breakReasons).map(([id, { explanation, hint }]) => {
-    const limitation = isLimitation(id as keyof typeof breakReasons);
+    const reason = id as BreakReason;
+    const limitation = isLimitation(reason);
     const note = limitation ? ' tostatic could trace it, and does not yet.' : '';
-    const instead = expectedInstead(id as keyof typeof breakReasons);
-    return `## \`${id}\`\n\n${explanation}${note}\n\n**Expected:** ${instead}.\n\n**Remedy:** ${hint}\n`;
+    const other = hintForOneProgram(reason);
+    const remedy = other === hint ? hint : `${hint} With \`fullGraph\`: ${other}`;
+    return `## \`${id}\`\n\n${explanation}${note}\n\n**Expected:** ${expectedInstead(reason)}.\n\n**Remedy:** ${remedy}\n`;
   });
   const errors = Object.entries(errorClasses).map(([name, { when, remedy }]) => {
     return `| \`${name}\` | ${when} | ${remedy} |`;

@@ -2,7 +2,12 @@ import { CaptureError } from '../../runtime/errors/errors.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { isFrameworkFile } from '../3-trace/framework-files.ts';
 import type { Code } from '../bytecode/code.ts';
-import { type BreakRecord, breakReasons, expectedInstead } from '../traces/graph-break.ts';
+import {
+  type BreakRecord,
+  breakReasons,
+  expectedInstead,
+  hintForOneProgram,
+} from '../traces/graph-break.ts';
 import type { FrameRecipe, TraceResult } from '../traces/trace-result.ts';
 
 /** Lines shown before and after the one that is meant. */
@@ -17,13 +22,13 @@ export class FullGraphError extends CaptureError {
   readonly frames: readonly UserPosition[];
 
   constructor(name: string, record: BreakRecord, result: TraceResult) {
-    const { explanation, hint } = breakReasons[record.reason];
+    const { explanation } = breakReasons[record.reason];
     const { frames, window } = whereabouts(record, result);
     super({
       what: `${name} is not one program: ${inSentence(explanation)}`,
       given: [record.detail, ...window].join('\n'),
       expected: expectedInstead(record.reason),
-      remedy: hint,
+      remedy: hintForOneProgram(record.reason),
       at: record.at,
     });
     this.record = record;

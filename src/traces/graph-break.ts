@@ -10,6 +10,8 @@ interface Explained {
   /** What can stand there instead; code that stays in the program when left out. */
   readonly expected?: string;
   readonly hint: string;
+  /** The hint where the function is to be one program, when that is another one. */
+  readonly forOneProgram?: string;
   /** Something on a value of the program is decided there: what `explain()` lists as a decision. */
   readonly decision?: true;
   /** Not the user's doing: it could be traced, and isn't yet. */
@@ -126,10 +128,12 @@ export const breakReasons = {
   await: {
     explanation: 'The function waits for a promise.',
     hint: 'None needed: the graph after it is traced when the promise is settled.',
+    forOneProgram: 'Capture the functions between the awaits; read numbers with itemSync().',
   },
   yield: {
     explanation: 'A captured generator hands out a value, and whoever asked for it goes on.',
     hint: 'None needed: the graph after it is traced when the next value is asked for.',
+    forOneProgram: 'Capture what is done between two values, or collect the values in an array.',
   },
   'call-depth': {
     explanation: 'Calls are nested deeper than a trace follows.',
@@ -168,6 +172,12 @@ export function isDecision(reason: BreakReason): boolean {
 export function expectedInstead(reason: BreakReason): string {
   const { expected = 'code that stays in the program' }: Explained = breakReasons[reason];
   return expected;
+}
+
+/** What to do where the function is to be one program. */
+export function hintForOneProgram(reason: BreakReason): string {
+  const { hint, forOneProgram = hint }: Explained = breakReasons[reason];
+  return forOneProgram;
 }
 
 /** For a person: whether it is the code or this version that stands in the way. */

@@ -22,6 +22,7 @@ import { constantOf, isNullish } from '../facts.ts';
 import { isGrown } from '../graph-control/grown-array.ts';
 import { grownElement } from '../graph-control/lists.ts';
 import { expand, iteratorOver } from '../iterators.ts';
+import { numberNeeded } from '../number-needed.ts';
 import { readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import { type IteratorVariable, known, newArray, type Variable } from '../variable.ts';
@@ -72,6 +73,7 @@ function search(t: Tracer, array: ArrayVariable, args: readonly Variable[]): num
 function join(t: Tracer, array: ArrayVariable, [separator]: readonly Variable[]): Variable {
   const between = separator ? constantOf(t, separator) : undefined;
   const parts = arrayElements(t, array).map((item) => {
+    if (item.kind === 'scalar') throw numberNeeded(item, 'becomes text', 'number-as-text');
     if (item.kind !== 'constant' && item.kind !== 'symbolic') {
       throw new GraphBreak('unsupported-value', `a ${item.kind} becomes text`);
     }

@@ -7,6 +7,7 @@ import type { TraceFrame } from '../trace-frame.ts';
 import type { Birth, Variable } from '../variable.ts';
 import { CopiedViews } from './copied-views.ts';
 import type { PathEnd } from './path.ts';
+import { TensorConditions } from './tensor-conditions.ts';
 
 /**
  * Where decisions on values of the program become part of it. `always`: wherever they stand, and writes to
@@ -111,6 +112,7 @@ export class GraphControl {
   readonly policy: ControlPolicy;
   readonly plans: LoopPlans;
   readonly copied = new CopiedViews();
+  readonly tensorConditions = new TensorConditions();
   readonly #loops: ActiveLoop[] = [];
   readonly #paths: Path[] = [];
   /** The head of a loop is being followed: a decision that may leave the loop ends it. */

@@ -55,7 +55,8 @@ function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd | null
   try {
     return convertAs(t, frame, loop, 'headed');
   } catch (error) {
-    if (error instanceof GraphBreak) return null;
+    // Whatever the form, the next turn would add to it.
+    if (error instanceof GraphBreak && error.reason !== 'endless-ways') return null;
     throw error;
   }
 }
@@ -70,12 +71,11 @@ function attemptAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEn
   // What only one place holds can be another object after a turn: nobody sees the difference.
   const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
   const carried = new Map<string, Carried>();
-  let why = '';
+  const changes = new Map<string, number>();
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const turn = new Turn(t, frame, loop, form, { made, before, carried, held });
+    const turn = new Turn(t, frame, loop, form, { made, before, carried, changes, held });
     if (!turn.fits) return null;
     if (turn.settled) return turn.append();
-    why = turn.unsettled;
   }
-  throw new GraphBreak('endless-ways', `with every turn of a loop ${why}`);
+  throw new GraphBreak('endless-ways', 'a loop carries more with every turn');
 }

@@ -11,12 +11,14 @@ import * as ops from '../../../runtime/ops/pointwise.ts';
 import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/scalar-functions.ts';
 import { hostNumberOp } from '../../../runtime/program/control-ops.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { single } from '../../../runtime/tensor/read.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../facts.ts';
 import { numberNeeded } from '../number-needed.ts';
+import { asOp } from '../op-error.ts';
 import { guardNumbers } from '../symbolic.ts';
 import { PutOff } from '../tape.ts';
 import type { Tracer } from '../tracer.ts';
@@ -25,7 +27,7 @@ import { known, type ScalarVariable, type TensorVariable, type Variable } from '
 /** `x.itemSync()`: the value stays in the program, and is a number to the code. */
 export function readScalar(t: Tracer, variable: TensorVariable): ScalarVariable {
   const x = t.use(variable);
-  if (x.size !== 1) throw new GraphBreak('op-error', 'itemSync() of several elements');
+  asOp(t, () => single(x, 'itemSync'));
   const tensor = run(t, () => reshape(x, []));
   return { kind: 'scalar', type: 'number', tensor, at: t.position() };
 }

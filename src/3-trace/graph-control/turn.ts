@@ -8,6 +8,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type ScalarVariable, type Variable } from '../variable.ts';
+import type { Values } from './build-structure.ts';
 import { describeSome } from './describe.ts';
 import { expectLength } from './expect-list.ts';
 import { follow, isRead, type Way } from './follow.ts';
@@ -28,6 +29,9 @@ export interface Carried {
   readonly unified: Unified;
 }
 
+/** A place that takes another form more often than this never settles. */
+const maxChanges = 12;
+
 /** The result of a return inside the loop is carried as a place of its own. */
 const returnKey = 'return';
 
@@ -39,6 +43,8 @@ export interface Found {
   readonly made: ReadonlySet<Variable>;
   readonly before: State;
   readonly carried: Map<string, Carried>;
+  /** How often each of them took another form. */
+  readonly changes: Map<string, number>;
   /** Known by their identity: more than one place holds them, before a turn or after it. */
   readonly held: Set<Variable>;
 }
@@ -49,12 +55,11 @@ export class Turn {
   readonly fits: boolean;
   /** Nothing was added to what is carried. */
   readonly settled: boolean;
-  /** What was added last, in words for an error. */
-  #added: (() => string) | null = null;
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
   readonly #loop: Loop;
   readonly #carried: ReadonlyMap<string, Carried>;
+  readonly #changes: Map<string, number>;
   /** Of a headed loop: the region of its condition. */
   readonly #head: Way | null;
   readonly #way: Way;
@@ -64,11 +69,12 @@ export class Turn {
   readonly #turned = new Map<string, Unified>();
 
   constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
-    const { made, before, carried, held } = found;
+    const { made, before, carried, changes, held } = found;
     this.#t = t;
     this.#frame = frame;
     this.#loop = loop;
     this.#carried = carried;
+    this.#changes = changes;
     const { device } = t;
     const flags =
       form === 'flagged' ? [constantTensor(t, true, device), constantTensor(t, 0, device)] : [];
@@ -170,7 +176,7 @@ export class Turn {
       if (known_ && sameLeaves(known_.unified, fresh)) return;
       carried.set(place.key, { place, unified: fresh });
       added = true;
-      this.#added = () => `${place.name} is ${describeSome(this.#t, [now ?? first, last])}`;
+      this.#countChange(place, [now ?? first, last]);
     };
     const lost = [...inside].filter(([key]) => !state.has(key));
     const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
@@ -197,9 +203,13 @@ export class Turn {
     return added;
   }
 
-  /** Why following the body once more adds something again. */
-  get unsettled(): string {
-    return this.#added?.() ?? 'it carries more';
+  /** A value that turns into something else again and again does so with every turn. */
+  #countChange({ key, name }: Place, values: Values): void {
+    const count = (this.#changes.get(key) ?? 0) + 1;
+    this.#changes.set(key, count);
+    if (count <= maxChanges) return;
+    const kinds = describeSome(this.#t, values);
+    throw new GraphBreak('endless-ways', `with every turn of a loop ${name} is ${kinds}`);
   }
 
   /** The first turn finds another kind of value than those after it: it is followed by itself. */

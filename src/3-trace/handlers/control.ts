@@ -1,8 +1,8 @@
-import type { Pc } from '../../bytecode/instructions.ts';
+import type { Pc, Reg } from '../../bytecode/instructions.ts';
 import { openIterators } from '../../bytecode/open-iterators.ts';
 import { type ProtectedRegion, protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { missingOf, truthOf } from '../graph-control/choice-operators.ts';
+import { type Condition, missingOf, truthOf } from '../graph-control/choice-operators.ts';
 import { decide } from '../graph-control/decide.ts';
 import { keepLoopOfOpenSize } from '../graph-control/open-size-loops.ts';
 import { advance, closeIteration, openIteration, openKeyIteration, skip } from '../iterators.ts';
@@ -31,13 +31,13 @@ export const controlHandlers: Handlers<
   jump: (_t, _frame, { target }) => target,
   jumpIf: (t, frame, { test, target }) => {
     keepLoopOfOpenSize(t, frame, get(frame, test), target, frame.pc + 1);
-    const truth = truthOf(t, get(frame, test));
+    const truth = testOf(t, frame, test);
     if (typeof truth !== 'boolean') return decide(t, frame, truth, target, frame.pc + 1);
     return truth ? target : undefined;
   },
   jumpIfNot: (t, frame, { test, target }) => {
     keepLoopOfOpenSize(t, frame, get(frame, test), frame.pc + 1, target);
-    const truth = truthOf(t, get(frame, test));
+    const truth = testOf(t, frame, test);
     if (typeof truth !== 'boolean') return decide(t, frame, truth, frame.pc + 1, target);
     return truth ? undefined : target;
   },
@@ -89,6 +89,12 @@ export const controlHandlers: Handlers<
     closeIteration(t, iteration);
   },
 };
+
+function testOf(t: Tracer, frame: TraceFrame, test: Reg): Condition {
+  const variable = get(frame, test);
+  if (variable.kind === 'tensor') t.control.tensorConditions.note(frame);
+  return truthOf(t, variable);
+}
 
 /** The others are the tracer loop's own, as `return` is. */
 function breakAtDelegate(): never {

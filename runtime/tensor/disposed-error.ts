@@ -1,0 +1,13 @@
+import { DisposedError } from '../errors/errors.ts';
+import { formatSpec, type TensorSpec } from './meta.ts';
+
+/** A tensor without data is used; `use`: what was about to read it. */
+export function disposedError(tensor: TensorSpec, use: string): DisposedError {
+  return new DisposedError({
+    what: `${use}: the tensor has no data any more`,
+    given: `a disposed ${formatSpec(tensor)} tensor`,
+    expected: 'a tensor whose memory was not given back',
+    remedy:
+      'call dispose() or leave tidy() after the last use, or return the tensor from tidy() to keep it',
+  });
+}
