@@ -1,6 +1,6 @@
 /** Every diagnostic of the catalogue, provoked by a small function: what it says, where, and what to do. */
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stack } from '../../runtime/ops/joining.ts';
 import {
   breakGraph,
@@ -229,7 +229,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   'trace-length': [
     {
       run: (x) => {
-        for (let i = 0, n = 0; ; i++) if (n < 0) return x;
+        for (let n = 0; ; n++) if (n < 0) return x;
       },
       says: /more than 200000 instructions/,
     },
