@@ -15,6 +15,7 @@ import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
 import { copyStridedInputs, inputCopies } from './5-optimize/copy-inputs.ts';
 import { dropUnreadCopies, eliminateDeadBackward } from './5-optimize/dead-code.ts';
 import { normalize } from './5-optimize/normalize.ts';
+import { ForwardFacts } from './5-optimize/recompute/forward-facts.ts';
 import { chooseSlices } from './5-optimize/slices/choose-slices.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
@@ -24,6 +25,7 @@ import type { PlanRegions } from './7-plan/plan-in-order.ts';
 import { bytesOf } from './7-plan/storages.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
+import { withinBudget } from './within-budget.ts';
 
 /** What a program is differentiated for. */
 export interface Differentiation {
@@ -76,11 +78,11 @@ function planStages(
   const planner = new SubgraphPlanner(memory);
   const owned: Ownership = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
   const alone = { ...traced, ops: dropUnreadCopies(traced.ops, traced.outputs) };
-  if (!differentiable.includes(true)) return planner.inference(alone, owned);
+  if (!differentiable.includes(true)) return planner.inferenceWithin(alone, owned);
   const complete = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
   const joint = memory.chooseSaved ? chooseSaved(complete) : complete;
-  if (joint.gradOutputs.every((id) => id === null)) return planner.inference(alone, owned);
-  return planner.training(traced, joint, owned);
+  if (joint.gradOutputs.every((id) => id === null)) return planner.inferenceWithin(alone, owned);
+  return planner.trainingWithin(traced, joint, owned);
 }
 
 /** Which of the values that enter a program nobody else holds. */
@@ -111,9 +113,41 @@ class SubgraphPlanner {
     return slices && order && freeAtLastUse;
   }
 
-  inference(traced: Program, { inputs, donated }: Ownership = {}): SubgraphStages {
+  /** Within the budget, if there is one and that is possible. */
+  inferenceWithin(traced: Program, owned: Ownership): SubgraphStages {
+    const chosen = this.#chosen(traced, owned);
+    const { budget } = this.#memory;
+    if (budget === null) return this.inference(traced, owned, chosen);
+    const facts = new ForwardFacts(chosen, (index) => chosen.ops[index]!.recordsGrad);
+    return withinBudget(facts, budget, {
+      costOf: (program) => roughBytes(program, owned.donated),
+      plan: (program) => this.inference(traced, owned, program),
+    });
+  }
+
+  trainingWithin(traced: Program, joint: JointProgram, owned: Ownership): SubgraphStages {
+    const { budget } = this.#memory;
+    if (budget === null) return this.training(traced, joint, owned);
+    const outputs = [...joint.forwardOutputs, ...joint.program.outputs];
+    const facts = new ForwardFacts(joint.program, (index) => index < joint.forwardOps, outputs);
+    return withinBudget(facts, budget, {
+      costOf: (program) => roughBytes({ ...program, outputs }, owned.donated),
+      plan: (program) => this.training(traced, { ...joint, program }, owned),
+    });
+  }
+
+  #chosen(traced: Program, { donated }: Ownership): Program {
     const saved = this.#memory.chooseSaved ? chooseSavedInStep(traced) : traced;
-    const chosen = this.#slices ? chooseSlices(saved, (p) => roughBytes(p, donated)) : saved;
+    return this.#slices ? chooseSlices(saved, (p) => roughBytes(p, donated)) : saved;
+  }
+
+  /** `chosen`: the program that is planned, where something else was made of the traced one already. */
+  inference(
+    traced: Program,
+    owned: Ownership = {},
+    chosen = this.#chosen(traced, owned),
+  ): SubgraphStages {
+    const { inputs, donated } = owned;
     const values: TensorMeta[] = [...chosen.values];
     const forward = materializeLayouts(chosen, values);
     verifyProgram(forward);
@@ -123,7 +157,7 @@ class SubgraphPlanner {
       ...(donated && { donated }),
     });
     const planned = { values, forward: plan, backward: null };
-    return { traced, joint: null, forward, backward: null, planned };
+    return { traced, joint: null, forward, backward: null, planned, recompute: null };
   }
 
   training(
@@ -158,7 +192,7 @@ class SubgraphPlanner {
       sums: joint.sums,
     };
     const planned = { values, forward: plannedForward.plan, backward: part };
-    return { traced, joint: joint.program, forward, backward, planned };
+    return { traced, joint: joint.program, forward, backward, planned, recompute: null };
   }
 
   #plan(

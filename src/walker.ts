@@ -6,6 +6,7 @@ import { endLongCaptureSession } from './1-capture/capture.ts';
 import { isTensorFunction } from './3-trace/api.ts';
 import type { Frame } from './bytecode/frame.ts';
 import { logBreak, logFallback, logMiss, logPart } from './explain/log-events.ts';
+import { missedBudget } from './explain/memory-budget.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import type { Entry, EntryOutcome } from './resume/entry.ts';
 import { finishNatively, stepNatively, stepTo } from './resume/native.ts';
@@ -124,7 +125,11 @@ export class Walker {
     const known = this.parts.length;
     const found = this.#translator.translate(point, frames);
     if (!isEntry(found)) return this.#runNatively(point, frames, found.why);
-    for (const part of this.parts.slice(known)) logPart(this.#name, part, this.parts.length - 1);
+    for (const part of this.parts.slice(known)) {
+      logPart(this.#name, part, this.parts.length - 1);
+      const missed = missedBudget(part.stages?.recompute ?? null, this.#name);
+      if (missed) warnOnce(missed);
+    }
     logBreak(this.#name, found.result.outcome);
     const { translations, graphs } = this.#stats;
     const isSmall = this.parts.some(({ tooSmall }) => tooSmall);

@@ -1,10 +1,10 @@
 import { deviceGuard } from '../device/current.ts';
-import { ShapeError } from '../errors/errors.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { ones } from '../ops/create.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, noGrad } from './grad-mode.ts';
 import { share } from './node.ts';
 
@@ -24,7 +24,16 @@ export function seedGradient(use: string, output: Tensor, gradient: Tensor | nul
   );
 }
 
-function checked(use: string, output: Tensor, gradient: Tensor): Tensor {
+function checked(use: string, output: Tensor, given: unknown): Tensor {
+  if (!(given instanceof Tensor)) {
+    throw new ArgumentError({
+      what: `${use}: the gradient to start with is not a tensor`,
+      given: typeof given === 'object' ? 'an object' : `${typeof given} ${String(given)}`,
+      expected: 'a tensor first, and options after it',
+      remedy: `of a single element leave it out: ${use}(undefined, { retainGraph: true })`,
+    });
+  }
+  const gradient = given;
   if (sameShape(output.shape, gradient.shape) && output.dtype === gradient.dtype) return gradient;
   throw new ShapeError({
     what: `${use}: the gradient does not fit the tensor`,

@@ -4,6 +4,7 @@ import { ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import {
@@ -29,6 +30,8 @@ const convTranspose2dOp: OpRecord = defineOp({
     shape: [x!.shape[0]!, w!.shape[1]! * (groups as number), ...(size as Pair)],
   }),
   kernel: { kind: 'named', name: 'convTranspose2d' },
+  // Each element of x goes through one filter.
+  work: ([x, w]) => (2 * sizeOf(x!.shape) * sizeOf(w!.shape)) / w!.shape[0]!,
   vjp: {
     x: saving({ w: 'value' }, ({ w }, dy, attrs) => bind1(conv2dOp, [dy, w], attrs)),
     w: saving({ x: 'value', w: 'shape' }, ({ x, w }, dy, attrs) =>

@@ -2,6 +2,7 @@ import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
@@ -98,6 +99,8 @@ export const conv2dOp: OpRecord = defineOp({
   operands: { x: 'data', w: 'data' },
   infer: inferConv2d,
   kernel: { kind: 'named', name: 'conv2d' },
+  // Each element of the result is a sum over one filter.
+  work: ([, w], [out]) => (2 * sizeOf(out!.shape) * sizeOf(w!.shape)) / w!.shape[0]!,
   vjp: {
     x: saving({ x: 'shape', w: 'value' }, ({ x, w }, dy, attrs) =>
       bind1(conv2dInputGradOp, [dy, w, x as Tensor], attrs),

@@ -102,7 +102,16 @@ export interface OpRecord {
   readonly effect?: boolean;
   /** Its kernel throws for some values of its operands, whether or not somebody reads its results. */
   readonly mayRefuse?: boolean;
+  /** Arithmetic operations, roughly. When left out: one per element that is read or written. */
+  readonly work?: Work;
 }
+
+/** `inputs` and `outputs` as they are in a program. */
+export type Work = (
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+) => number;
 
 interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly name: string;
@@ -119,6 +128,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | OutputName> };
   readonly flat?: boolean;
   readonly mayRefuse?: boolean;
+  readonly work?: Work;
 }
 
 const table = new Map<string, OpRecord>();
@@ -152,6 +162,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     vjp: definition.vjp as OpRecord['vjp'],
     flat: definition.flat ?? false,
     mayRefuse: definition.mayRefuse ?? false,
+    ...(definition.work && { work: definition.work }),
   };
   table.set(name, record);
   return record;

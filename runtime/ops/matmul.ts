@@ -40,6 +40,7 @@ const matmulOp: OpRecord = defineOp({
   },
   kernel: { kind: 'named', name: 'matmul' },
   layout: 'any',
+  work: ([a], [out]) => 2 * sizeOf(out!.shape) * a!.shape.at(-1)!,
   vjp: {
     a: saving({ b: 'value' }, ({ b }, dy) => bind1(matmulOp, [dy, transpose(b, -1, -2)])),
     // In the layout of b: when b is a transposed weight, its gradient is made so that transposing it

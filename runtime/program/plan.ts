@@ -70,7 +70,7 @@ export interface BackwardPart {
    * with fewer it does less.
    */
   readonly plan: Plan;
-  /** Leaves what forward saved untouched, for `backward({ retainGraph: true })`. */
+  /** Leaves what forward saved untouched, for `backward(undefined, { retainGraph: true })`. */
   readonly retainingPlan: Plan;
   readonly saved: SavedValues;
   /** Per forward output: the backward input that takes its gradient, or null. */

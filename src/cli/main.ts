@@ -60,6 +60,7 @@ program
   .option('--fallback <modes>', 'sweep with forced breaks over: eager, error')
   .option('--dynamic <modes>', 'sweep with forced breaks over: auto, true, false')
   .option('--min-graph-size <counts>', 'sweep with forced breaks over: fewer ops run eagerly')
+  .option('--budget <sizes>', 'sweep of the whole step over: bytes beside its inputs, or none')
   .option('--json <file>', 'write all results')
   .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
   .action(compareFile);

@@ -8,6 +8,8 @@ import type { CapturedStats } from '../stats.ts';
 import { type BreakRecord, breakReasons, isLimitation } from '../traces/graph-break.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import { explainDecisions } from './decisions.ts';
+import { explainBudget } from './memory-budget.ts';
+import { plural } from './plural.ts';
 import { explainLoops, predictedPeak } from './predicted-peak.ts';
 import { rewriteOf } from './rewrite.ts';
 
@@ -42,10 +44,6 @@ function explainCoExecution({ recorded, matched, runs, divergences }: CallTraceC
   return `co-execution: ${plural(recorded, 'op')} on record, ${matched} matched in ${plural(runs, 'run')}, ${diverged}`;
 }
 
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 function place(at: NonNullable<BreakRecord['at']>): string {
   return ` (${formatPosition(at)})`;
 }
@@ -68,12 +66,13 @@ function explainEnd({ outcome }: TraceResult): string {
   return outcome.kind === 'return' ? ', to the return' : `, then ${outcome.record.detail}`;
 }
 
-function explainMemory({ planned }: SubgraphStages): string[] {
+function explainMemory({ planned, recompute }: SubgraphStages): string[] {
   const { forward, backward } = planned;
   const { peakBytes, savedBytes, outputBytes } = forward.predicted;
   const lines = [
     `  memory: forward peak ${peakBytes} bytes; kept ${savedBytes} saved + ${outputBytes} outputs`,
     ...explainLoops(planned),
+    ...explainBudget(recompute),
   ];
   if (!backward) return lines;
   const { withData, noNeedBuffer } = backward.saved;

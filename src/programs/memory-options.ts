@@ -4,7 +4,7 @@ import { ArgumentError } from '../../runtime/errors/errors.ts';
  * The clean-ups of run_program, each to be switched off alone, so that what it saves can be measured.
  * Values and gradients are the same with any of them.
  */
-export interface MemoryOptions {
+export interface MemorySwitches {
   /** A value leaves the scope after its last use. Off: all leave it when the program ends. */
   readonly freeAtLastUse: boolean;
   /** A result takes over the memory of a dying operand where the kernel allows. Needs freeAtLastUse. */
@@ -33,6 +33,15 @@ export interface MemoryOptions {
   readonly noNeedBuffer: boolean;
 }
 
+export interface MemoryOptions extends MemorySwitches {
+  /**
+   * Most bytes that a program should have alive beside its inputs, forward and backward together. Where the
+   * plan needs more, backward computes some of forward again, with the same results to the last bit. Null:
+   * nothing is computed twice.
+   */
+  readonly budget: number | null;
+}
+
 const allOn: MemoryOptions = {
   freeAtLastUse: true,
   reuse: true,
@@ -47,6 +56,7 @@ const allOn: MemoryOptions = {
   stridedInputs: true,
   unusedOutputs: true,
   noNeedBuffer: true,
+  budget: null,
 };
 
 /**
@@ -78,13 +88,15 @@ export const memoryPresets = {
 } as const satisfies Record<string, MemoryOptions>;
 
 export type MemoryPreset = keyof typeof memoryPresets;
-/** A preset's name, or switches; those left out are on. */
+/** A preset's name, or switches and a budget; switches left out are on. */
 export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 
 /** Names of the single clean-ups. */
-export const memorySwitches = Object.keys(allOn) as readonly (keyof MemoryOptions)[];
+export const memorySwitches = Object.keys(allOn).filter(
+  (name): name is keyof MemorySwitches => name !== 'budget',
+);
 
-/** Throws ArgumentError for a name that is no preset or no switch. */
+/** Throws ArgumentError for a name that is no preset or no switch, and a budget that is no size. */
 export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   if (typeof choice === 'string') {
     if (Object.hasOwn(memoryPresets, choice)) return memoryPresets[choice];
@@ -94,6 +106,8 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
     if (!Object.hasOwn(allOn, name))
       throw unknownChoice(`the switch '${name}'`, Object.keys(allOn));
   }
+  const { budget = null } = choice;
+  if (budget !== null && !(budget >= 0)) throw noBudget(budget);
   return { ...allOn, ...choice };
 }
 
@@ -103,5 +117,14 @@ function unknownChoice(given: string, known: readonly string[]): ArgumentError {
     given,
     expected: known.join(', '),
     remedy: 'use a preset by name, or an object with switches',
+  });
+}
+
+function noBudget(budget: number): ArgumentError {
+  return new ArgumentError({
+    what: 'toStatic: the memory budget is no number of bytes',
+    given: String(budget),
+    expected: 'a number from 0 on, or null for none',
+    remedy: 'memory: { budget: 64 * 2 ** 20 } is one of 64 MiB',
   });
 }

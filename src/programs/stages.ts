@@ -8,4 +8,17 @@ export interface SubgraphStages {
   readonly forward: Program;
   readonly backward: Program | null;
   readonly planned: PlannedSubgraph;
+  /** Null without a memory budget. */
+  readonly recompute: Recompute | null;
+}
+
+/** What a memory budget made of a program. */
+export interface Recompute {
+  readonly budget: number;
+  /** Bytes of forward and backward at their peak, with nothing computed twice and as planned. */
+  readonly bytesBefore: number;
+  readonly bytes: number;
+  /** How many ops run twice, and the share that they are of forward's arithmetic. */
+  readonly ops: number;
+  readonly share: number;
 }

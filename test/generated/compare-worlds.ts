@@ -1,6 +1,19 @@
-import { backward, memory, seed, Tensor, tidy, toStatic } from '../../src/index.ts';
+import {
+  backward,
+  type MemoryChoice,
+  memory,
+  seed,
+  Tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
 import { values, type World } from '../trace/same-as-eager.ts';
 import { describeError, describeValues } from '../trace/snapshot.ts';
+
+export interface Compared {
+  readonly drops?: boolean;
+  readonly memory?: MemoryChoice;
+}
 
 /**
  * Runs the function of one world eagerly and that of another captured, `calls` times, and compares after every
@@ -11,13 +24,13 @@ import { describeError, describeValues } from '../trace/snapshot.ts';
 export function compareWorlds(
   make: () => World,
   calls: number,
-  { drops = false }: { readonly drops?: boolean } = {},
+  { drops = false, memory: choice }: Compared = {},
 ): void {
   const before = memory.stats('cpu').allocated;
   tidy(() => {
     const [eager, world] = [make(), make()];
     let gradientsCount = true;
-    const captured = toStatic(world.fn, { strict: true });
+    const captured = toStatic(world.fn, { strict: true, ...(choice && { memory: choice }) });
     for (let call = 0; call < calls; call++) {
       const expected = observe(eager, eager.fn, call);
       const actual = observe(world, captured, call);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { it } from 'vitest';
+import { it, vi } from 'vitest';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
 import * as lib from '../../src/index.ts';
 import { values, type World, weights } from '../trace/same-as-eager.ts';
-import { compareWorlds } from './compare-worlds.ts';
+import { type Compared, compareWorlds } from './compare-worlds.ts';
 import {
   type GradientProgram,
   gradientPrograms,
@@ -18,15 +18,25 @@ const known = [
   ['memory that several tensors show'],
 ];
 
-function check(program: GradientProgram): void {
+function check(program: GradientProgram, how: Compared): void {
   const make = new Function(...worldNames, worldText(program))(lib, values, weights) as () => World;
   try {
-    compareWorlds(make, 3, { drops: true });
+    compareWorlds(make, 3, { drops: true, ...how });
   } catch (error) {
     if (!known.some((each) => each.every((part) => String(error).includes(part)))) throw error;
   }
 }
 
 it('programs that differentiate do captured what they do eagerly', { timeout: 3_600_000 }, () => {
-  withCaptureSession(() => fc.assert(fc.property(gradientPrograms, check), runs(60)));
+  const property = fc.property(gradientPrograms, (program) => check(program, {}));
+  withCaptureSession(() => fc.assert(property, runs(60)));
+});
+
+it('and where backward computes again what it can', { timeout: 3_600_000 }, () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const property = fc.property(gradientPrograms, (program) =>
+    check(program, { memory: { budget: 0 } }),
+  );
+  withCaptureSession(() => fc.assert(property, runs(30)));
+  warn.mockRestore();
 });

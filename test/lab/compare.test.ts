@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deviceNamed, setDevice } from '../../runtime/device/current.ts';
+import { workload as deep } from './deep-workload.ts';
 import { workload } from './small-workload.ts';
 import '../../src/index.ts';
 import { settingsOf } from '../../src/cli/compare/settings.ts';
@@ -23,6 +24,11 @@ function measured(names: readonly string[], deviceName = 'cpu'): WayResult[] {
   } finally {
     setDevice(deviceNamed('cpu'));
   }
+}
+
+/** Of the one program: the most that it had alive beside its inputs. */
+function mostBeside({ subgraphs }: WayResult): number {
+  return subgraphs[0]!.forwardPeak;
 }
 
 describe('lab/compare', () => {
@@ -114,6 +120,25 @@ describe('lab/compare', () => {
     expect(all.staticKernels).toBeGreaterThan(0);
     // Few ops run eagerly with every graph compiled: what the step does outside of the function.
     expect(all.eagerKernels).toBeLessThan(none.eagerKernels);
+  });
+
+  it('sweeps over memory budgets of the whole step', () => {
+    const device = deviceNamed('cpu');
+    const measured = (budget: string) =>
+      settingsOf({ budget }).map(({ title, options }) =>
+        measureWay(deep, settingWay(title, options), { device, size: 'reduced', steps: 1 }),
+      );
+    const [free] = measured('none');
+    const least = mostBeside(free!) * 0.6;
+    const [within] = measured(String(least));
+    expect(within!.losses).toEqual(free!.losses);
+    expect(mostBeside(within!)).toBeLessThanOrEqual(least);
+    expect(within!.predictedPeak).toBe(within!.peakAllocated);
+    expect(settingsOf({ budget: '1.5MiB,2GiB' }).map(({ options }) => options.memory)).toEqual([
+      { budget: 1.5 * 2 ** 20 },
+      { budget: 2 * 2 ** 30 },
+    ]);
+    expect(() => settingsOf({ budget: '10 lots' })).toThrow('64KiB');
   });
 
   it('the command measures in its own process and writes JSON and a page', () => {

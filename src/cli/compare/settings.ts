@@ -7,6 +7,7 @@ export interface SweepOptions {
   readonly fallback?: string;
   readonly dynamic?: string;
   readonly minGraphSize?: string;
+  readonly budget?: string;
 }
 
 /** How a value of each option is written on the command line. */
@@ -19,6 +20,7 @@ const parsers = {
     return { dynamic: value === 'auto' ? value : value === 'true' };
   },
   minGraphSize: (text: string): ToStaticOptions => ({ minGraphSize: opCount(text) }),
+  budget: (text: string): ToStaticOptions => ({ memory: { budget: byteCount(text) } }),
 } as const satisfies Record<keyof SweepOptions, (text: string) => ToStaticOptions>;
 
 /** Every combination of the values that are given; none when no option is swept. */
@@ -46,6 +48,20 @@ function opCount(text: string): number {
     given: `--min-graph-size ${text}`,
     expected: 'numbers of ops, integers from 0',
     remedy: 'list values separated by commas, such as 0,5,20',
+  });
+}
+
+const units: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+
+function byteCount(text: string): number | null {
+  if (text.trim() === 'none') return null;
+  const [, digits = '', unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*(|[KMG]iB)\s*$/.exec(text) ?? [];
+  if (digits !== '') return Number(digits) * units[unit]!;
+  throw new ArgumentError({
+    what: 'compare: a value of --budget is not a size',
+    given: `--budget ${text}`,
+    expected: 'bytes, as 200000, 64KiB, 1.5MiB or 4GiB, or none',
+    remedy: 'list values separated by commas, such as none,4GiB,2GiB',
   });
 }
 

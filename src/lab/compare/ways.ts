@@ -132,7 +132,10 @@ export const ablations: readonly Way[] = [
   ),
 ];
 
-/** One setting of a sweep over the options of `toStatic`, with forced breaks. */
+/** One setting of a sweep over the options of `toStatic`: of the whole step for a memory budget, else with forced breaks. */
 export function settingWay(title: string, options: ToStaticOptions): Way {
-  return subgraphs({ name: `sweep:${title}`, title, group: 'sweep' }, true, options);
+  const way = { name: `sweep:${title}`, title, group: 'sweep' } as const;
+  const { memory } = options;
+  const isBudget = typeof memory === 'object' && memory.budget !== undefined;
+  return isBudget ? fullGraph(way, memory) : subgraphs(way, true, options);
 }

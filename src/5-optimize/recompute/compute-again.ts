@@ -1,0 +1,118 @@
+import { operandUse } from '../../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
+import type { ForwardFacts } from './forward-facts.ts';
+import { opWork } from './op-work.ts';
+
+/** A program whose backward computes some values of forward again. */
+export interface Recomputed {
+  readonly program: Program;
+  /** Ops that run twice; views don't count. */
+  readonly ops: number;
+  /** Their arithmetic operations, roughly. */
+  readonly work: number;
+}
+
+/**
+ * In: a program, and the memory that stays from forward to backward. Out: the same where backward computes
+ * what else it reads of forward again, before the op that reads it first, from what stays. Results are the
+ * same to the last bit: the same ops on the same operands, random numbers by their counter. Values that can't
+ * be made again stay as well.
+ */
+export function computeAgain(facts: ForwardFacts, stays: ReadonlySet<ValueId>): Recomputed {
+  return new Rewriter(facts, stays).run();
+}
+
+class Rewriter {
+  readonly #facts: ForwardFacts;
+  readonly #program: Program;
+  readonly #values: TensorMeta[];
+  /** Of what is made again: the index up to which its operands are what they were. */
+  readonly #until: ReadonlyMap<ValueId, number>;
+  /** Values of forward, and what stands for them in backward. */
+  readonly #again = new Map<ValueId, ValueId>();
+  readonly #result: ProgramOp[] = [];
+  #ops = 0;
+  #work = 0;
+
+  constructor(facts: ForwardFacts, stays: ReadonlySet<ValueId>) {
+    this.#facts = facts;
+    this.#program = facts.program;
+    this.#values = [...facts.program.values];
+    this.#until = validity(facts, stays);
+  }
+
+  run(): Recomputed {
+    this.#program.ops.forEach((op, index) => {
+      if (this.#facts.isForward(index)) {
+        this.#result.push(op);
+        return;
+      }
+      const inputs = op.inputs.map((id, i) => {
+        return operandUse(op.op, i) === 'data' ? this.#inBackward(id, index) : id;
+      });
+      this.#result.push({ ...op, inputs });
+    });
+    const program = { ...this.#program, values: this.#values, ops: this.#result };
+    return { program, ops: this.#ops, work: this.#work };
+  }
+
+  #inBackward(id: ValueId, at: number): ValueId {
+    if (!this.#isMadeAgain(id, at)) return id;
+    const missing = this.#missingFor(id, at);
+    for (const index of missing) this.#make(this.#program.ops[index]!, at);
+    return this.#again.get(id)!;
+  }
+
+  #isMadeAgain(id: ValueId, at: number): boolean {
+    if (this.#again.has(id)) return true;
+    const until = this.#until.get(this.#facts.rootOf(id));
+    return until !== undefined && at < until;
+  }
+
+  /** The ops that lead to the value and haven't run again, in their order. */
+  #missingFor(id: ValueId, at: number): readonly number[] {
+    const found = new Set<number>();
+    const pending = [id];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (this.#again.has(next) || !this.#isMadeAgain(next, at)) continue;
+      const index = this.#facts.definitionIndex(next);
+      if (found.has(index)) continue;
+      found.add(index);
+      pending.push(...this.#facts.operandsOf(index));
+    }
+    return [...found].sort((a, b) => a - b);
+  }
+
+  #make(definition: ProgramOp, at: number): void {
+    const operands = this.#facts.dataOperands(definition);
+    const inputs = definition.inputs.map((id, i) => {
+      return operands[i] && this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
+    });
+    const outputs = definition.outputs.map((id) => {
+      const made = (this.#values.push(this.#values[id]!) - 1) as ValueId;
+      this.#again.set(id, made);
+      return made;
+    });
+    const op = { ...definition, inputs, outputs, recordsGrad: false };
+    this.#result.push(op);
+    if (definition.op.kernel.kind !== 'view') this.#ops++;
+    this.#work += opWork(op, this.#values);
+  }
+}
+
+/** Per memory that can be made again from what stays: the first write to one of its operands. */
+function validity(facts: ForwardFacts, stays: ReadonlySet<ValueId>): ReadonlyMap<ValueId, number> {
+  const until = new Map<ValueId, number>();
+  for (const index of facts.forward) {
+    for (const id of facts.program.ops[index]!.outputs) {
+      if (stays.has(id) || !facts.canBeMadeAgain(id)) continue;
+      const limits = facts.operandsOf(index).map((operand) => {
+        const root = facts.rootOf(operand);
+        return until.get(root) ?? facts.nextWrite(root, index);
+      });
+      until.set(id, Math.min(Number.POSITIVE_INFINITY, ...limits));
+    }
+  }
+  return until;
+}

@@ -1,0 +1,98 @@
+import { operandUse } from '../../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
+import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { ProgramFacts } from '../program-facts.ts';
+import { opWork } from './op-work.ts';
+
+/** What is asked of a program with its backward when some of forward is to be computed again. */
+export class ForwardFacts {
+  readonly program: Program;
+  readonly isForward: (index: number) => boolean;
+  /** Indices of the ops of forward, in their order. */
+  readonly forward: readonly number[];
+  readonly #facts: ProgramFacts;
+  readonly #handedOut: ReadonlySet<ValueId>;
+  /** Per memory: the indices of ops that write it. */
+  readonly #writes = new Map<ValueId, number[]>();
+
+  /** `outputs`: what the caller gets, and so stays anyway. */
+  constructor(
+    program: Program,
+    isForward: (index: number) => boolean,
+    outputs: readonly ValueId[] = program.outputs,
+  ) {
+    this.program = program;
+    this.isForward = isForward;
+    this.forward = [...program.ops.keys()].filter(isForward);
+    this.#facts = new ProgramFacts(program);
+    this.#handedOut = new Set(outputs.map((id) => this.rootOf(id)));
+    program.ops.forEach((op, index) => {
+      for (const operand of writtenOperands(op)) {
+        const root = this.rootOf(op.inputs[operand]!);
+        this.#writes.set(root, [...(this.#writes.get(root) ?? []), index]);
+      }
+    });
+  }
+
+  rootOf(id: ValueId): ValueId {
+    return this.#facts.rootOf(id);
+  }
+
+  definitionIndex(id: ValueId): number {
+    return this.#facts.definitionIndex(id);
+  }
+
+  /** Per operand of an op: its memory is what the result is made of. */
+  dataOperands({ op, inputs }: ProgramOp): readonly boolean[] {
+    return inputs.map((_, i) => {
+      return operandUse(op, i) === 'data' || (op.kernel.kind === 'view' && i === 0);
+    });
+  }
+
+  operandsOf(index: number): readonly ValueId[] {
+    const op = this.program.ops[index]!;
+    const isData = this.dataOperands(op);
+    return op.inputs.filter((_, i) => isData[i]);
+  }
+
+  /** The first op behind this one that writes the memory; infinity: none does. */
+  nextWrite(root: ValueId, index: number): number {
+    const next = this.#writes.get(root)?.find((at) => at > index);
+    return next ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Memory that forward makes by an op that has no other effect, and that nobody writes or gets. */
+  canBeMadeAgain(root: ValueId): boolean {
+    const index = this.definitionIndex(root);
+    if (index < 0 || !this.isForward(index)) return false;
+    const { op } = this.program.ops[index]!;
+    if (op.kernel.kind === 'control' || op.kernel.kind === 'view') return false;
+    if (op.inPlace || op.effect || op.mayRefuse) return false;
+    return !this.#facts.isWritten(root) && !this.#handedOut.has(root);
+  }
+
+  isReadByBackward(root: ValueId): boolean {
+    return this.#facts.readersOfMemory(root).some((index) => !this.isForward(index));
+  }
+
+  /** The last op of forward that reads the memory; its definition when none does. */
+  lastForwardRead(root: ValueId): number {
+    const readers = this.#facts.readersOfMemory(root).filter((index) => this.isForward(index));
+    return readers.at(-1) ?? this.definitionIndex(root);
+  }
+
+  bytesOf(id: ValueId): number {
+    const { shape, dtype } = this.program.values[id]!;
+    return sizeOf(shape) * dtypes[dtype].bytes;
+  }
+
+  workOf(root: ValueId): number {
+    return this.workOfOp(this.definitionIndex(root));
+  }
+
+  workOfOp(index: number): number {
+    return opWork(this.program.ops[index]!, this.program.values);
+  }
+}

@@ -1,0 +1,30 @@
+import type { Recompute } from '../programs/stages.ts';
+import { plural } from './plural.ts';
+
+/** What became of a memory budget; no line where there is none. */
+export function explainBudget(recompute: Recompute | null): string[] {
+  if (!recompute) return [];
+  const { budget, bytesBefore, bytes, ops, share } = recompute;
+  const needed = `  budget: ${budget} bytes, ${bytes} needed`;
+  const least = isMissed(recompute) ? ', the least that was found' : '';
+  if (ops === 0) return [`${needed}${least}: nothing is computed twice`];
+  const percent = (100 * share).toFixed(1);
+  return [
+    `${needed}${least}, ${bytesBefore} otherwise: backward computes ${plural(ops, 'op')} again, ` +
+      `${percent} % of forward's arithmetic`,
+  ];
+}
+
+/** What to tell the user where a budget can't be held. */
+export function missedBudget(recompute: Recompute | null, name: string): string | null {
+  if (!recompute || !isMissed(recompute)) return null;
+  const { budget, bytes } = recompute;
+  return (
+    `${name || 'a function'} needs ${bytes} bytes beside its inputs, ${bytes - budget} more than its memory ` +
+    'budget, even where backward computes what it reads again'
+  );
+}
+
+function isMissed({ budget, bytes }: Recompute): boolean {
+  return bytes > budget;
+}

@@ -1,0 +1,232 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  ArgumentError,
+  AutogradError,
+  crossEntropy,
+  memory,
+  nn,
+  noGrad,
+  optim,
+  randn,
+  seed,
+  type Tensor,
+  tensor,
+  toStatic,
+} from '../../src/index.ts';
+
+/** Residual blocks: norm, linear, relu, dropout. */
+class Blocks extends nn.Module {
+  readonly blocks: nn.Sequential;
+  readonly head = new nn.Linear(16, 4);
+
+  constructor(depth: number) {
+    super();
+    const block = () =>
+      new nn.Sequential(
+        new nn.LayerNorm([16]),
+        new nn.Linear(16, 16),
+        new nn.ReLU(),
+        new nn.Dropout(0.25),
+      );
+    this.blocks = new nn.Sequential(...Array.from({ length: depth }, block));
+  }
+
+  override forward(x: Tensor): Tensor {
+    let y = x;
+    for (const block of this.blocks) y = y.add(block.forward(y) as Tensor);
+    return this.head.forward(y);
+  }
+}
+
+/** Convolutions with batch norms, which write running statistics in forward. */
+class Convolutions extends nn.Module {
+  readonly layers = new nn.Sequential(
+    new nn.Conv2d(1, 4, 3, { padding: 1 }),
+    new nn.BatchNorm2d(4),
+    new nn.ReLU(),
+    new nn.Conv2d(4, 4, 3, { padding: 1 }),
+    new nn.BatchNorm2d(4),
+    new nn.Tanh(),
+    new nn.MaxPool2d(2),
+    new nn.Flatten(),
+    new nn.Linear(16, 4),
+  );
+
+  override forward(x: Tensor): Tensor {
+    return this.layers.forward(x.reshape([-1, 1, 4, 4])) as Tensor;
+  }
+}
+
+const nets = { blocks: () => new Blocks(6), convolutions: () => new Convolutions() };
+
+interface Run {
+  readonly losses: readonly number[];
+  /** Gradients, or parameters after the step, and buffers. */
+  readonly state: readonly number[];
+  /** Most bytes of forward and backward above those before, in the last step. */
+  readonly peak: number;
+  readonly predicted: number;
+  readonly bytesBefore: number;
+  readonly ops: number;
+}
+
+function run(make: () => nn.Module, budget: number | null, whole: boolean): Run {
+  seed(5);
+  using x = randn([32, 16]);
+  using labels = tensor(Int32Array.from({ length: 32 }, (_, i) => i % 4));
+  const net = make() as nn.Module & { forward(x: Tensor): Tensor };
+  const optimizer = new optim.SGD([...net.parameters()], { lr: 0.1 });
+  const forward = (a: Tensor, b: Tensor) => crossEntropy(net.forward(a), b);
+  const step = (a: Tensor, b: Tensor) => {
+    const loss = forward(a, b);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss;
+  };
+  const f = toStatic(whole ? step : forward, { memory: { budget }, fallback: 'error' });
+  const losses: number[] = [];
+  let peak = 0;
+  const turns = 3;
+  for (let turn = 0; turn < turns; turn++) {
+    optimizer.zeroGrad();
+    const { allocated } = memory.stats('cpu');
+    memory.reset('cpu');
+    using loss = f(x, labels);
+    if (!whole) loss.backward();
+    peak = memory.stats('cpu').peakAllocated - allocated;
+    losses.push(loss.itemSync());
+  }
+  const tensors = [...net.parameters()].map((p) => (whole ? p : p.grad!));
+  const state = [...tensors, ...net.buffers()].flatMap((t) => [...t.dataSync()].map(Number));
+  const stages = f.programs().at(-1)!.stages!;
+  const { forward: plan, backward } = stages.planned;
+  const { peakBytes, savedBytes, outputBytes } = plan.predicted;
+  const kept = savedBytes + outputBytes;
+  const predicted = backward
+    ? Math.max(peakBytes, kept + backward.plan.predicted.peakBytes)
+    : peakBytes;
+  const { bytesBefore = predicted, ops = 0 } = stages.recompute ?? {};
+  net.dispose();
+  return { losses, state, peak, predicted, bytesBefore, ops };
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('optimize/recompute', () => {
+  const cases = (Object.keys(nets) as (keyof typeof nets)[]).flatMap((name) =>
+    [false, true].map((whole) => ({ name, whole })),
+  );
+
+  it.each(cases)(
+    '$name, whole step $whole: the same to the last bit, within the budget to the byte',
+    ({ name, whole }) => {
+      vi.spyOn(console, 'warn').mockImplementation(() => {});
+      const plain = run(nets[name], null, whole);
+      let ops = 0;
+      let held = 0;
+      for (const share of [0.85, 0.65, 0.45]) {
+        const budget = Math.round(plain.predicted * share);
+        const within = run(nets[name], budget, whole);
+        expect(within.losses).toEqual(plain.losses);
+        expect(within.state).toEqual(plain.state);
+        expect(within.peak).toBe(within.predicted);
+        expect(within.bytesBefore).toBe(plain.predicted);
+        expect(within.predicted).toBeLessThanOrEqual(plain.predicted);
+        if (within.predicted > budget) continue;
+        held++;
+        expect(within.ops).toBeGreaterThanOrEqual(ops > 0 ? 1 : 0);
+        ops = within.ops;
+      }
+      expect(held).toBeGreaterThanOrEqual(name === 'blocks' ? 2 : 1);
+    },
+  );
+
+  it('computes nothing twice where the budget is large enough', () => {
+    const plain = run(nets.blocks, null, false);
+    const within = run(nets.blocks, plain.predicted, false);
+    expect(within).toEqual({ ...plain, ops: 0 });
+  });
+
+  it('the least that is needed grows as the root of the depth', () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const depth = (blocks: number) => (net: 'plain' | 'least') =>
+      run(() => new Blocks(blocks), net === 'plain' ? null : 0, true).predicted;
+    const [short, long] = [depth(4), depth(16)];
+    expect(long('plain') / short('plain')).toBeGreaterThan(2.5);
+    expect(long('least') / short('least')).toBeLessThan(2.5);
+  });
+
+  it('a budget that nothing can hold is told once, and by explain', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const f = toStatic(
+      function demanding(x: Tensor, w: Tensor) {
+        return x.matmul(w).exp().mul(x).sum();
+      },
+      { memory: { budget: 100 } },
+    );
+    using x = randn([16, 16]);
+    using w = randn([16, 16]).requiresGrad_();
+    f(x, w).dispose();
+    f(x, w).dispose();
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn.mock.calls[0]![0]).toMatch(/demanding needs \d+ bytes beside its inputs, \d+ more/);
+    expect(f.explain()).toMatch(/budget: 100 bytes, \d+ needed, the least that was found/);
+  });
+
+  it('explain says what is computed again, and what it costs', () => {
+    using x = randn([16, 16]);
+    using w = randn([16, 16]).requiresGrad_();
+    const body = (x: Tensor, w: Tensor) => x.mul(w).sin().exp().tanh().sigmoid().sum();
+    const plain = toStatic(body);
+    const loss = plain(x, w);
+    loss.dispose();
+    const { forward, backward } = plain.programs()[0]!.stages!.planned;
+    const kept = forward.predicted.savedBytes + forward.predicted.outputBytes;
+    const budget = kept + backward!.plan.predicted.peakBytes - 1024;
+    const f = toStatic(body, { memory: { budget } });
+    f(x, w).dispose();
+    expect(f.explain()).toMatch(
+      new RegExp(
+        `budget: ${budget} bytes, \\d+ needed, \\d+ otherwise: backward computes \\d+ ops? again, `,
+      ),
+    );
+  });
+
+  it('a backward that keeps its graph runs twice', () => {
+    using x = randn([16, 16]);
+    using w = randn([16, 16]).requiresGrad_();
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const f = toStatic((x: Tensor, w: Tensor) => x.mul(w).sin().exp().tanh().sum(), {
+      memory: { budget: 0 },
+    });
+    const before = memory.stats('cpu').allocated;
+    const loss = f(x, w);
+    loss.backward(undefined, { retainGraph: true });
+    const first = [...w.grad!.dataSync()];
+    w.grad!.dispose();
+    w.grad = null;
+    loss.backward();
+    expect([...w.grad!.dataSync()]).toEqual(first);
+    w.grad!.dispose();
+    w.grad = null;
+    loss.dispose();
+    expect(memory.stats('cpu').allocated).toBe(before);
+  });
+
+  it('an input that backward reads again must not change in between', () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    using x = randn([16, 16]);
+    using w = randn([16, 16]).requiresGrad_();
+    const f = toStatic((x: Tensor, w: Tensor) => w.add(x).sin().exp().tanh().sigmoid().sum(), {
+      memory: { budget: 0 },
+    });
+    using loss = f(x, w);
+    noGrad(() => x.add_(1));
+    expect(() => loss.backward()).toThrow(AutogradError);
+  });
+
+  it.each([-1, Number.NaN])('refuses %d as a budget', (budget) => {
+    expect(() => toStatic((x: Tensor) => x, { memory: { budget } })).toThrow(ArgumentError);
+  });
+});
