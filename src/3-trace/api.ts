@@ -63,7 +63,7 @@ import { arrayElements, asArray } from './arrays.ts';
 import { expectLeaf } from './autograd/hooks.ts';
 import { settled } from './choices.ts';
 import { constantOf } from './facts.ts';
-import { unknownLength } from './graph-control/grown-array.ts';
+import { unknownLength } from './graph-control/list-elements.ts';
 import { joinGrown } from './graph-control/lists.ts';
 import { rowsAt } from './graph-control/rows-at.ts';
 import { decidesShape, scalarOperands, scaledWrite } from './graph-control/scalar-arguments.ts';

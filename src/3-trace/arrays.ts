@@ -9,7 +9,9 @@ import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { present, settled } from './choices.ts';
 import { constantOf, guardChange, sourceOf } from './facts.ts';
-import { grow, isGrown, unknownLength } from './graph-control/grown-array.ts';
+import { expectForm, grow, isGrown } from './graph-control/grown-array.ts';
+import { unknownLength } from './graph-control/list-elements.ts';
+import { expectUnlisted } from './graph-control/listed.ts';
 import {
   clearGrown,
   grownElement,
@@ -154,6 +156,7 @@ export function solidElements(t: Tracer, array: ArrayVariable): Variable[] {
 /** The list to change: what is done to it is done to the array. */
 export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
   if (array.kind === 'newArray') {
+    expectUnlisted(array);
     const items = itemsOf(array);
     t.journal.keepList(array.elements);
     if (items !== array.elements) array.elements.splice(0, array.elements.length, ...items);
@@ -169,7 +172,7 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
 
 /** `push`: of an array from outside not even the length has to be known. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
-  if (growsHere(t, array, items)) grow(t, array, items[0]!);
+  if (growsHere(t, array, items)) grow(t, array, expectForm(t, items[0]!));
   if (isGrown(array)) return pushGrown(t, array, items);
   if (array.kind === 'newArray' || t.effects.array(array.value)?.elements) {
     return known(changeElements(t, array).push(...items));

@@ -6,6 +6,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { present, resolved, settled } from './choices.ts';
 import type { CollectionChange } from './effects.ts';
 import { constantOf } from './facts.ts';
+import { expectIdentity } from './graph-control/listed.ts';
 import { numberNeeded } from './number-needed.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -208,6 +209,7 @@ export function keyIdentity(t: Tracer, given: Variable): unknown {
 }
 
 function inside(key: Variable): Variable {
+  expectIdentity(key);
   made.add(key);
   return key;
 }

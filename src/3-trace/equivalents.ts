@@ -10,7 +10,9 @@ import { isRefused } from './code-of.ts';
 import { asCollection } from './collections.ts';
 import * as arrays from './equivalents/arrays.ts';
 import * as collections from './equivalents/collections.ts';
+import * as lists from './equivalents/lists.ts';
 import { insertionSort } from './equivalents/sort.ts';
+import { isGrown } from './graph-control/grown-array.ts';
 import type { Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
 
@@ -69,11 +71,39 @@ const table = new Map<unknown, Equivalent>([
   ],
 ]);
 
+/** Of arrays whose length only the program knows. */
+const ofLists = new Map<unknown, AnyFunction>([
+  [Array.prototype.map, lists.map],
+  [Array.prototype.slice, lists.slice],
+  [Array.prototype.reverse, lists.reverse],
+  [Array.prototype.toReversed, lists.toReversed],
+  [Array.prototype.shift, lists.shift],
+  [Array.prototype.unshift, lists.unshift],
+  [Array.prototype.splice, lists.splice],
+  [Array.prototype.fill, lists.fill],
+  [Array.prototype.indexOf, lists.indexOf],
+  [Array.prototype.includes, lists.includes],
+  [Array.prototype.sort, lists.sort],
+  [Array.prototype.toSorted, lists.toSorted],
+] as [AnyFunction, AnyFunction][]);
+
 const codes = new WeakSet<Code>();
 
 /** Code that stands for the host's: no place in it is the user's. */
 export function isEquivalent(code: Code): boolean {
   return codes.has(code);
+}
+
+function bodyFor(
+  t: Tracer,
+  fn: AnyFunction,
+  receiver: Variable,
+  args: readonly Variable[],
+): AnyFunction | undefined {
+  const ofList = isGrown(receiver) ? ofLists.get(fn) : undefined;
+  if (ofList) return ofList;
+  const equivalent = table.get(fn);
+  return equivalent?.fits(t, receiver, args) ? equivalent.body : undefined;
 }
 
 /** The code that stands for a host function in this call; undefined when there is none. */
@@ -83,9 +113,9 @@ export function equivalentOf(
   receiver: Variable,
   args: readonly Variable[],
 ): Closure | undefined {
-  const equivalent = table.get(fn);
-  if (!equivalent?.fits(t, receiver, args)) return undefined;
-  const found = t.codeOf(equivalent.body);
+  const body = bodyFor(t, fn, receiver, args);
+  if (!body) return undefined;
+  const found = t.codeOf(body);
   if (isRefused(found)) return undefined;
   codes.add(found.closure.code);
   return found.closure;

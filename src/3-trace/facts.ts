@@ -6,6 +6,7 @@ import type { Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
+import { expectIdentity } from './graph-control/listed.ts';
 import { numberNeeded } from './number-needed.ts';
 import { comesFromBreak, guardNumbers, guardValue, isPositive } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
@@ -127,7 +128,13 @@ function mayBeUninitialized(source: Source): boolean {
 export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   const [x, y] = [existing(a), existing(b)];
   // What was made inside is nothing else.
-  if (!x || !y) return a === b;
+  if (!x || !y) {
+    if (a !== b && isMadeInside(a) && isMadeInside(b)) {
+      expectIdentity(a);
+      expectIdentity(b);
+    }
+    return a === b;
+  }
   const same = x.value === y.value;
   const [source, other] = x.source ? [x.source, y] : [y.source, x];
   if (!source) return same;
@@ -140,6 +147,8 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
 export function guardIdentity(t: Tracer, { source, value }: FunctionVariable): void {
   if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
 }
+
+const isMadeInside = ({ kind }: Variable): boolean => kind === 'newArray' || kind === 'newObject';
 
 /** The change is made after the run: there it must not run the user's code, nor be refused. */
 export function guardChange(t: Tracer, source: Source, change: Change, key: string): void {

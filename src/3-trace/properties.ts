@@ -14,7 +14,7 @@ import { arrayElement, arrayLength, asArray, hasElement, isIndex, lengthOf } fro
 import { present, settled } from './choices.ts';
 import { asCollection, sizeOf } from './collections.ts';
 import { constantOf } from './facts.ts';
-import { unknownLength } from './graph-control/grown-array.ts';
+import { unknownLength } from './graph-control/list-elements.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';

@@ -3,7 +3,7 @@ import { needsArguments } from '../bytecode/call-inputs.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
-import type { Effect, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
+import type { Effect, ElementRecipe, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import { resolved } from './choices.ts';
 import type { Disposal, Write } from './effects.ts';
 import { ProgramOutputs } from './program-outputs.ts';
@@ -11,6 +11,7 @@ import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
   absent,
+  type ElementForm,
   hole,
   type IteratorRecordVariable,
   type TensorVariable,
@@ -206,6 +207,27 @@ export class Reconstruction {
     return { kind: 'iteratorRecord', iterator: this.recipe(iterator), done };
   }
 
+  #elementRecipe(form: ElementForm): ElementRecipe {
+    switch (form.kind) {
+      case 'leaf':
+        return { kind: 'leaf', of: form.of };
+      case 'same':
+        return { kind: 'same', value: this.recipe(form.value) };
+      case 'array':
+        return { kind: 'array', parts: form.parts.map((part) => this.#elementRecipe(part)) };
+      case 'object': {
+        const { prototype } = form;
+        return {
+          kind: 'object',
+          entries: form.entries.map(([key, part]) => [key, this.#elementRecipe(part)] as const),
+          prototype: prototype ? this.recipe(prototype) : prototype,
+        };
+      }
+      case 'list':
+        return { kind: 'list', of: this.#elementRecipe(form.of) };
+    }
+  }
+
   #make(variable: Variable): number {
     const existing = this.#made.get(variable);
     if (existing !== undefined) return existing;
@@ -221,8 +243,9 @@ export class Reconstruction {
     switch (variable.kind) {
       case 'newArray':
         if (variable.grown) {
-          const { items } = variable.grown;
-          return { kind: 'list', output: this.outputs.ofList(items), of: items.of };
+          const { form, lists } = variable.grown;
+          const outputs = lists.map((list) => this.outputs.ofList(list));
+          return { kind: 'list', outputs, element: this.#elementRecipe(form) };
         }
         return {
           kind: variable.isArguments ? 'arguments' : 'array',

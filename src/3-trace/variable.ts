@@ -1,5 +1,6 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
+import type { TensorSpec } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
@@ -100,13 +101,36 @@ export interface ChoiceVariable {
 }
 
 /**
- * What an array holds whose length only the program knows: a value of the program. All elements are tensors
- * of one dtype and shape, or numbers, or truth values.
+ * A value of the program with any number of elements, which are tensors of one dtype and shape, numbers or
+ * truth values: an array whose length only the program knows, or what its elements hold in one place.
  */
 export interface ListVariable {
   readonly kind: 'list';
   readonly tensor: Tensor;
   readonly of: 'tensor' | 'number' | 'boolean';
+  /** How many lists there are between this one and such elements: 0, or more of lists of lists. */
+  readonly depth: number;
+}
+
+/** What every element of such an array is made of. */
+export type ElementForm =
+  | LeafForm
+  /** The same in all of them. */
+  | { readonly kind: 'same'; readonly value: ConstantVariable | ObjectVariable | FunctionVariable }
+  | { readonly kind: 'array'; readonly parts: readonly ElementForm[] }
+  | {
+      readonly kind: 'object';
+      readonly entries: readonly (readonly [string, ElementForm])[];
+      readonly prototype: NewObjectVariable['prototype'];
+    }
+  /** An array of any number of elements. */
+  | { readonly kind: 'list'; readonly of: ElementForm };
+
+/** What a list of its own holds. */
+export interface LeafForm {
+  readonly kind: 'leaf';
+  readonly of: ListVariable['of'];
+  readonly spec: TensorSpec;
   /** Where the element came from that the others must be like. */
   readonly at: UserPosition | undefined;
 }
@@ -126,9 +150,10 @@ export interface Birth {
   readonly grows: boolean;
 }
 
-/** The content of such an array. */
+/** The content of such an array: parallel lists, one for each leaf of the form, in its order. */
 export interface GrownList {
-  readonly items: ListVariable;
+  readonly form: ElementForm;
+  readonly lists: readonly ListVariable[];
   readonly length: ScalarVariable;
 }
 
@@ -176,6 +201,8 @@ export interface NewArrayVariable {
   readonly born?: Birth;
   /** An `arguments` object, which is iterated like an array and is none. */
   readonly isArguments?: true;
+  /** It is, or was, an element of such an array, which holds its parts and not itself. */
+  listed?: boolean;
 }
 
 export interface NewObjectVariable {
@@ -185,6 +212,8 @@ export interface NewObjectVariable {
   readonly prototype?: ObjectVariable | null;
   /** Of an error: the language's constructor that makes it. */
   readonly errorType?: ErrorConstructor;
+  /** As of an array. */
+  listed?: boolean;
 }
 
 /** A regular expression literal: another object each time. */

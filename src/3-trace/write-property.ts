@@ -5,6 +5,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayLength, asArray, isIndex, setElement, setLength } from './arrays.ts';
 import { resolved, settled } from './choices.ts';
 import { constantOf, guardChange } from './facts.ts';
+import { expectUnlisted } from './graph-control/listed.ts';
 import { heldFunction } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -16,6 +17,7 @@ export function writeProperty(t: Tracer, target: Variable, key: string, value: V
   switch (object.kind) {
     case 'newObject':
       if (key === '__proto__') break;
+      expectUnlisted(object);
       if (object.prototype && !object.entries.has(key)) {
         if (callsSetter(t, object.prototype, object, key, value)) return;
         if (!writesPlainly(object.prototype.value, key)) break;
@@ -116,6 +118,7 @@ function callsSetter(
 export function deleteProperty(t: Tracer, target: Variable, key: string): void {
   const object = settled(target);
   if (object.kind === 'newObject') {
+    expectUnlisted(object);
     t.journal.keepMap(object.entries);
     object.entries.delete(key);
     return;

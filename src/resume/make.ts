@@ -3,13 +3,13 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { cat, stack } from '../../runtime/ops/joining.ts';
 import { takeItems } from '../../runtime/run-program/list-items.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { Make, Recipe } from '../traces/trace-result.ts';
 import { unmappedArguments } from './arguments-object.ts';
 import { arrayIteratorAt, instantiate, resumedGenerator } from './interpreter.ts';
 import { iterationOf } from './iterator-record.ts';
+import { compileList } from './make-list.ts';
 import {
   absentValue,
   compileFrame,
@@ -89,17 +89,8 @@ function compileMake(make: Make): CompiledMake {
         },
       };
     }
-    case 'list': {
-      const { output, of } = make;
-      return {
-        empty: () => [],
-        fill: (made, { outputs }) => {
-          for (const item of takeItems(outputs[output]!)) {
-            (made as unknown[]).push(of === 'tensor' ? item : readItem(item, of));
-          }
-        },
-      };
-    }
+    case 'list':
+      return compileList(make);
     case 'joined': {
       const { output, dim } = make;
       const join = make.how === 'stack' ? stack : cat;
@@ -196,12 +187,6 @@ function compileMake(make: Make): CompiledMake {
     default:
       return assertNever(make, 'make');
   }
-}
-
-function readItem(item: Tensor, of: 'number' | 'boolean'): number | boolean {
-  const [value] = item.dataSync();
-  item.dispose();
-  return of === 'boolean' ? Boolean(value) : Number(value);
 }
 
 /** Appends the elements to an array; a missing one leaves a hole. */

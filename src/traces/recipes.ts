@@ -2,7 +2,7 @@
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Source } from '../guards/source.ts';
-import type { Effect, FrameRecipe, Make, Recipe } from './trace-result.ts';
+import type { Effect, ElementRecipe, FrameRecipe, Make, Recipe } from './trace-result.ts';
 
 /** A recipe and, of a choice, all that it may be. */
 export function possibleOf(recipe: Recipe): readonly Recipe[] {
@@ -29,9 +29,10 @@ export function partsOf(make: Make): readonly Recipe[] {
       return [make.content];
     case 'typedArray':
     case 'regexp':
-    case 'list':
     case 'joined':
       return [];
+    case 'list':
+      return inElement(make.element);
     case 'arrayIterator':
       return [make.array];
     case 'iterator':
@@ -46,6 +47,25 @@ export function partsOf(make: Make): readonly Recipe[] {
       return [...make.cells, make.thisValue];
     default:
       return assertNever(make, 'make');
+  }
+}
+
+function inElement(element: ElementRecipe): readonly Recipe[] {
+  switch (element.kind) {
+    case 'leaf':
+      return [];
+    case 'same':
+      return [element.value];
+    case 'array':
+      return element.parts.flatMap(inElement);
+    case 'object': {
+      const parts = element.entries.flatMap(([, part]) => inElement(part));
+      return [...parts, ...present([element.prototype])];
+    }
+    case 'list':
+      return inElement(element.of);
+    default:
+      return assertNever(element, 'element');
   }
 }
 

@@ -63,11 +63,11 @@ export type Make =
       readonly next: number;
       readonly done: boolean;
     }
-  /** The array that is an output of the program, a list of tensors or of numbers. */
+  /** The array whose elements are outputs of the program: lists, one for each leaf of an element. */
   | {
       readonly kind: 'list';
-      readonly output: number;
-      readonly of: 'tensor' | 'number' | 'boolean';
+      readonly outputs: readonly number[];
+      readonly element: ElementRecipe;
     }
   /** A tensor made of the elements of such an array. */
   | {
@@ -99,6 +99,20 @@ export type Make =
       /** Another name than the code has. */
       readonly name: string | undefined;
     };
+
+/** How to have an element of an array from what the lists hold at its place, leaf by leaf. */
+export type ElementRecipe =
+  | { readonly kind: 'leaf'; readonly of: 'tensor' | 'number' | 'boolean' }
+  | { readonly kind: 'same'; readonly value: Recipe }
+  | { readonly kind: 'array'; readonly parts: readonly ElementRecipe[] }
+  | {
+      readonly kind: 'object';
+      readonly entries: readonly (readonly [string, ElementRecipe])[];
+      /** As of objects made. */
+      readonly prototype: Recipe | null | undefined;
+    }
+  /** An array: the lists hold lists, and one more its length. */
+  | { readonly kind: 'list'; readonly of: ElementRecipe };
 
 /** A frame to go on with natively. */
 export interface FrameRecipe {

@@ -307,22 +307,22 @@ describe('what an array of the program refuses', () => {
           y = y.mul(2);
           all.push(y);
         }
-        return all.reverse();
+        return all.join();
       },
       /needs its elements one by one/,
     ],
     [
-      'objects as elements',
+      'functions made inside as elements',
       (x: Tensor) => {
         const all: object[] = [];
         let y = x;
         while (y.sum().itemSync() < 100) {
           y = y.mul(2);
-          all.push({ y });
+          all.push(() => y);
         }
         return all;
       },
-      /holds something else than tensors and numbers/,
+      /holds something else than tensors, numbers, and arrays and objects of them: it is a closure/,
     ],
   ] as const)('%s', (_name, f, reason) => {
     const graph = toStatic(f as (x: Tensor) => unknown, { fullGraph: true });

@@ -87,13 +87,26 @@ export class GradientSum {
         return;
       }
       const [a, b] = [slotOf(earlier), slotOf(item)];
-      this.#addTensor(a, b, element);
+      this.#addItem(a, b, element);
       total.set(i, { holder: a.holder!, offset: a.offset });
       a.release();
       b.release();
     });
     sum.release();
     sum.put(total, 0);
+  }
+
+  /** An element of a list may be a list itself. */
+  #addItem(sum: Slot, part: Slot, meta: TensorMeta): void {
+    if (!isList(sum) && !isList(part)) {
+      this.#addTensor(sum, part, meta);
+      return;
+    }
+    const inner = new GradientSum(meta);
+    inner.add(sum);
+    inner.add(part);
+    sum.release();
+    inner.moveTo(sum);
   }
 
   #addTensor(sum: Slot, part: Slot, meta: TensorMeta): void {

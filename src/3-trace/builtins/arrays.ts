@@ -20,22 +20,33 @@ import { newElements } from '../construct.ts';
 import { sameValueZero, strictlyEqual } from '../equality.ts';
 import { constantOf, isNullish } from '../facts.ts';
 import { isGrown } from '../graph-control/grown-array.ts';
-import { grownElement } from '../graph-control/lists.ts';
+import { appendGrown, grownElement } from '../graph-control/lists.ts';
 import { expand, iteratorOver } from '../iterators.ts';
 import { numberNeeded } from '../number-needed.ts';
 import { readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
-import { type IteratorVariable, known, newArray, type Variable } from '../variable.ts';
+import {
+  type IteratorVariable,
+  known,
+  type NewArrayVariable,
+  newArray,
+  type Variable,
+} from '../variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 
+type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined;
+
 /** On arrays of the language's own kind only. */
-function onArray(
-  body: (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined,
-): Builtin {
+function onArray(body: Body): Builtin {
   return (t, receiver, args) => {
     const array = asArray(t, receiver);
     return array && body(t, array, args);
   };
+}
+
+/** Where only the program knows the length, others do it: see `equivalents/lists.ts`. */
+function onKnownArray(body: Body): Builtin {
+  return onArray((t, array, args) => (isGrown(array) ? undefined : body(t, array, args)));
 }
 
 function integer(t: Tracer, variable: Variable | undefined, otherwise: number): number {
@@ -90,7 +101,9 @@ function flatten(t: Tracer, array: ArrayVariable, depth: number): Variable[] {
 }
 
 function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
-  const parts = [receiver, ...args].map((part) => {
+  const all = [receiver, ...args];
+  if (all.some(isGrown)) return concatLists(t, all);
+  const parts = all.map((part) => {
     if (part.kind === 'object' && !Array.isArray(part.value)) {
       throw new GraphBreak('native-call', 'concat of an object');
     }
@@ -100,6 +113,16 @@ function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Varia
     return solidElements(t, array);
   });
   return newArray(parts.flat());
+}
+
+/** The length of some of the arrays only the program knows. */
+function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
+  const result = newArray([]);
+  for (const part of parts) {
+    if (isGrown(part)) appendGrown(t, result, part);
+    else append(t, result, (concat(t, part, []) as NewArrayVariable).elements);
+  }
+  return result;
 }
 
 /** Without a comparator: by text, and only what is text or a number already. */
@@ -141,14 +164,14 @@ export const arrayBuiltins: BuiltinTable = [
   [Array as unknown as () => unknown[], (t, _receiver, args) => newElements(t, args)],
   [Array.prototype.push, onArray(append)],
   [Array.prototype.pop, onArray((t, array) => removeLast(t, array))],
-  [Array.prototype.shift, onArray((t, array) => solid(changeElements(t, array).shift()))],
+  [Array.prototype.shift, onKnownArray((t, array) => solid(changeElements(t, array).shift()))],
   [
     Array.prototype.unshift,
-    onArray((t, array, args) => known(changeElements(t, array).unshift(...args))),
+    onKnownArray((t, array, args) => known(changeElements(t, array).unshift(...args))),
   ],
   [
     Array.prototype.splice,
-    onArray((t, array, args) => {
+    onKnownArray((t, array, args) => {
       const length = arrayLength(t, array);
       if (args.length === 0) return newArray([]);
       const start = place(t, args[0], 0, length);
@@ -159,7 +182,7 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.reverse,
-    onArray((t, array) => {
+    onKnownArray((t, array) => {
       const elements = solidElements(t, array).reverse();
       for (const [i, element] of elements.entries()) setElement(t, array, i, element);
       return array;
@@ -167,7 +190,7 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.fill,
-    onArray((t, array, [value, start, end]) => {
+    onKnownArray((t, array, [value, start, end]) => {
       const length = arrayLength(t, array);
       const elements = changeElements(t, array);
       const [from, to] = [place(t, start, 0, length), place(t, end, length, length)];
@@ -177,13 +200,16 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.sort,
-    onArray((t, array, [compare]) => {
+    onKnownArray((t, array, [compare]) => {
       if (compare && !isNullish(t, compare)) return undefined;
       sortByText(t, array);
       return array;
     }),
   ],
-  [Array.prototype.toReversed, onArray((t, array) => newArray(arrayElements(t, array).reverse()))],
+  [
+    Array.prototype.toReversed,
+    onKnownArray((t, array) => newArray(arrayElements(t, array).reverse())),
+  ],
   [
     Array.prototype.with,
     onArray((t, array, [index, value]) => {
@@ -193,7 +219,7 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.slice,
-    onArray((t, array, [start, end]) => {
+    onKnownArray((t, array, [start, end]) => {
       const elements = solidElements(t, array);
       const { length } = elements;
       return newArray(elements.slice(place(t, start, 0, length), place(t, end, length, length)));
@@ -210,10 +236,10 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [Array.prototype.concat, concat],
   [Array.prototype.join, onArray(join)],
-  [Array.prototype.indexOf, onArray((t, array, args) => known(search(t, array, args)))],
+  [Array.prototype.indexOf, onKnownArray((t, array, args) => known(search(t, array, args)))],
   [
     Array.prototype.includes,
-    onArray((t, array, [item = known(undefined)]) =>
+    onKnownArray((t, array, [item = known(undefined)]) =>
       known(arrayElements(t, array).some((each) => sameValueZero(t, each, item))),
     ),
   ],

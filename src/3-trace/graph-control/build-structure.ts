@@ -7,7 +7,8 @@ import {
   type Variable,
 } from '../variable.ts';
 import { describeWays } from './describe.ts';
-import { grownArray } from './grown-array.ts';
+import { grownArray } from './list-elements.ts';
+import { isListed } from './listed.ts';
 
 /** The ways differ by more than one program can hold. */
 export class Mismatch extends Error {
@@ -36,21 +37,28 @@ export function buildStructure(
     pick: (way: Extract<Variable, { kind: K }>) => Variable | undefined,
   ): Build =>
     add(ways.map((way) => way && (pick(way as Extract<Variable, { kind: K }>) ?? absent)));
+  const listed = ways.some((way) => way !== null && isListed(way));
   switch (first.kind) {
     case 'newArray': {
       if (first.grown) {
-        const items = part('newArray', (way) => way.grown?.items);
+        const { form } = first.grown;
+        const lists = first.grown.lists.map((_, i) =>
+          part('newArray', (way) => way.grown?.lists[i]),
+        );
         const length = part('newArray', (way) => way.grown?.length);
         return (joined, made) => {
-          const content = [items(joined, made), length(joined, made)] as const;
-          const array = grownArray(content[0] as ListVariable, content[1] as ScalarVariable);
+          const array = grownArray({
+            form,
+            lists: lists.map((list) => list(joined, made) as ListVariable),
+            length: length(joined, made) as ScalarVariable,
+          });
           made.set(build, array);
-          return array;
+          return Object.assign(array, { listed });
         };
       }
       const parts = first.elements.map((_, i) => part('newArray', (way) => way.elements[i]));
       return (joined, made) => {
-        const array = { ...first, elements: [] as Variable[] };
+        const array = { ...first, elements: [] as Variable[], listed };
         made.set(build, array);
         for (const each of parts) array.elements.push(each(joined, made));
         return array;
@@ -61,7 +69,7 @@ export function buildStructure(
         (key) => [key, part('newObject', (way) => way.entries.get(key))] as const,
       );
       return (joined, made) => {
-        const object = { ...first, entries: new Map<string, Variable>() };
+        const object = { ...first, entries: new Map<string, Variable>(), listed };
         made.set(build, object);
         for (const [key, each] of parts) object.entries.set(key, each(joined, made));
         return object;

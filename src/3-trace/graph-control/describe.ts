@@ -6,6 +6,7 @@ import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type Variable } from '../variable.ts';
 import type { Values } from './build-structure.ts';
+import { formText } from './element-form.ts';
 
 /** What a variable may be: a choice is any of its options. */
 export function optionsOf(variable: Variable): readonly Variable[] {
@@ -45,13 +46,13 @@ export function describe(t: Tracer, variable: Variable): string {
     case 'joined':
       return `a ${variable.how} of ${describe(t, variable.list)}`;
     case 'list': {
-      const held =
+      const what =
         variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;
-      return `an array of any number of ${held}`;
+      return `an array of any number of ${what}`;
     }
     case 'newArray':
       return variable.grown
-        ? describe(t, variable.grown.items)
+        ? `an array of any number of ${formText(t, variable.grown.form)}`
         : `an array of ${variable.elements.length}`;
     case 'newObject':
       if (variable.prototype) {

@@ -41,9 +41,10 @@ export function setGrownAt(
   return true;
 }
 
-/** The index as one of those that the array has. Throws ChoiceMet; on each way it is known. */
+/** The index as one of those that the array has, or its end. Throws ChoiceMet; on each way it is known. */
 export function indexIn(t: Tracer, base: Variable, index: ScalarVariable): Variable {
-  const count = arrayLength(t, expectArray(t, base, index));
+  // At its end it grows.
+  const count = arrayLength(t, expectArray(t, base, index)) + 1;
   const found = settled(choiceOfIndex(t, count, index));
   if (found !== outside) return found;
   // As where the language throws: the run ends without an effect, and the call runs as it is written.

@@ -1,26 +1,30 @@
 import { resolved } from '../choices.ts';
+import type { Tracer } from '../tracer.ts';
 import { absent, type Variable } from '../variable.ts';
-import { Grows } from './grown-array.ts';
+import { joinAll } from './element-form.ts';
+import { bornAt, expectForm, Grows } from './grown-array.ts';
 import type { Place } from './place.ts';
 
 /** An array whose length a turn changes is to be a list before the loop. */
 export function expectLength(
-  { array, part }: Place,
+  t: Tracer,
+  { array, part, form }: Place,
   now: Variable | null,
   last: Variable,
   isNew: boolean,
 ): void {
   if (part === 'element' && (now === absent || last === absent)) {
-    const sample = [last, now].flatMap((value) => (value ? sampleOf(value) : []))[0];
-    if (sample) throw new Grows(array!, sample);
+    const samples = [last, now].flatMap((value) => (value ? samplesOf(value) : []));
+    const forms = samples.map((sample) => expectForm(t, sample, bornAt(array!)));
+    if (forms.length > 0) throw new Grows(array!, joinAll(t, forms) ?? forms[0]!);
   }
   // It became one in an inner loop.
-  if (part !== 'element' && isNew && last.kind === 'list') throw new Grows(array!, last);
+  if (part !== 'element' && isNew && form) throw new Grows(array!, form);
 }
 
 /** What the element is where it is there. */
-function sampleOf(value: Variable): Variable[] {
+function samplesOf(value: Variable): Variable[] {
   const variable = resolved(value);
   if (variable === absent) return [];
-  return variable.kind === 'choice' ? variable.options.flatMap(sampleOf) : [variable];
+  return variable.kind === 'choice' ? variable.options.flatMap(samplesOf) : [variable];
 }

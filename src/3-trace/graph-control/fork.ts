@@ -113,8 +113,7 @@ function changedPlaces(
     });
     if (place.array && place.part === undefined && !original) {
       // It became a list on one of the ways: it is to be one before.
-      const items = values.find((value) => value?.kind === 'list');
-      if (items) throw new Grows(place.array, items);
+      if (place.form) throw new Grows(place.array, place.form);
       continue;
     }
     const differs = now.some((held, way) => {

@@ -4,14 +4,10 @@ import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { resolved } from '../choices.ts';
 import type { Tracer } from '../tracer.ts';
-import type {
-  GrownList,
-  ListVariable,
-  NewArrayVariable,
-  ScalarVariable,
-  Variable,
-} from '../variable.ts';
-import { emptyList, lengthScalar, listOfElements } from './list-elements.ts';
+import type { ElementForm, GrownList, NewArrayVariable, Variable } from '../variable.ts';
+import { formOf, joinForms, unlike, unlistable } from './element-form.ts';
+import { grownOf, notThere } from './list-elements.ts';
+import { markListed } from './listed.ts';
 
 /** An array that has become a list of the program. */
 export type GrownArray = NewArrayVariable & { readonly grown: GrownList };
@@ -24,28 +20,36 @@ export function isGrown(variable: Variable): variable is GrownArray {
 export class Grows extends Error {
   override readonly name = 'Grows';
   readonly array: NewArrayVariable;
-  readonly sample: Variable;
+  /** What its elements will be made of. */
+  readonly form: ElementForm;
+  readonly #otherwise: GraphBreak;
 
-  constructor(array: NewArrayVariable, sample: Variable) {
+  constructor(array: NewArrayVariable, form: ElementForm, otherwise = changesElsewhere()) {
     super('the length of an array differs');
     this.array = array;
-    this.sample = sample;
+    this.form = form;
+    this.#otherwise = otherwise;
   }
 
   /** Where it can't be one. */
   asBreak(): GraphBreak {
-    return new GraphBreak(
-      'state-of-ways',
-      'the length of an array that was not made by a literal changes in branches and loops',
-    );
+    return this.#otherwise;
   }
 }
+
+const changesElsewhere = (): GraphBreak =>
+  new GraphBreak(
+    'list-of-turns',
+    'the length of an array that was not made by a literal changes in branches and loops',
+  );
 
 /**
  * Follows ways; where they find that the length of an array differs, the array becomes a list before them,
  * and they are followed again. One of which a choice of lengths is known is a list from its birth on.
  */
 export function withGrown<T>(t: Tracer, follow: () => T): T {
+  // What they held before them.
+  const grownHere = new Map<NewArrayVariable, Variable[]>();
   for (;;) {
     try {
       return follow();
@@ -57,61 +61,55 @@ export function withGrown<T>(t: Tracer, follow: () => T): T {
           'the length of an array changes in a loop of the program',
         );
       }
-      const { array, sample } = error;
+      const { array, form } = error;
+      // Its elements are of a wider form than was known when it became one.
+      const before = grownHere.get(array);
+      if (before) Object.assign(array, { grown: undefined, elements: before });
       if (array.grown) throw error;
       if (array.elements.some((element) => resolved(element).kind === 'choice')) {
         if (t.control.depth > 0 || !array.born || array.born.grows) throw error;
         t.control.plans.growFrom(array.born);
       }
-      grow(t, array, array.elements[0] ?? sample);
+      const { elements } = array;
+      grow(t, array, form);
+      grownHere.set(array, elements);
     }
   }
 }
 
-/**
- * From here on the length of the array is a value of the program. `sample` is what its elements are like:
- * one of them, or one that it will get.
- */
-export function grow(t: Tracer, array: NewArrayVariable, sample: Variable | ListVariable): void {
+/** From here on the length of the array is a value of the program. `form`: what it is going to hold. */
+export function grow(t: Tracer, array: NewArrayVariable, form: ElementForm): void {
   if (array.grown) return;
   t.control.plans.usesLists = true;
-  const elements = [...array.elements];
-  const like = sample.kind === 'list' ? sample : emptyList(t, sample, bornAt(array));
-  setGrown(t, array, {
-    items: listOfElements(t, elements, like),
-    length: lengthScalar(t, elements.length),
-  });
+  const { elements } = array;
+  let own: ElementForm | null = null;
+  for (const element of elements) {
+    const next = expectForm(t, element, bornAt(array));
+    const joined: ElementForm | null = own ? joinForms(t, own, next) : next;
+    if (!joined) throw unlike(t, own!, element);
+    own = joined;
+  }
+  // Where what comes later doesn't fit, it is refused where it comes.
+  const wide = own ? (joinForms(t, own, form) ?? own) : form;
+  setGrown(t, array, grownOf(t, elements, wide));
+  for (const element of elements) markListed(t, element);
 }
 
-function bornAt({ born }: NewArrayVariable): UserPosition | undefined {
+/** Where the literal is. */
+export function bornAt({ born }: NewArrayVariable): UserPosition | undefined {
   const span = born?.code.spans[born.pc];
   return span && born.code.source.position(span.start);
+}
+
+/** Throws a break where no list can hold the value. */
+export function expectForm(t: Tracer, value: Variable, at?: UserPosition): ElementForm {
+  const form = formOf(t, value, at);
+  if (form) return form;
+  throw unlistable(value);
 }
 
 export function setGrown(t: Tracer, array: NewArrayVariable, grown: GrownList): void {
   const { grown: before, elements } = array;
   t.journal.note(() => Object.assign(array, { grown: before, elements }));
   Object.assign(array, { grown, elements: notThere });
-}
-
-/** The content of an array that is made of such lists. */
-export function grownArray(items: ListVariable, length: ScalarVariable): NewArrayVariable {
-  return { kind: 'newArray', elements: notThere, grown: { items, length } };
-}
-
-/** Whoever wants to know the elements one by one can't be followed. */
-const notThere: Variable[] = new Proxy([], {
-  get() {
-    throw unknownLength();
-  },
-  ownKeys() {
-    throw unknownLength();
-  },
-});
-
-export function unknownLength(): GraphBreak {
-  return new GraphBreak(
-    'list-of-turns',
-    'an array that has grown in a loop of the program is used in a way that needs its elements one by one',
-  );
 }

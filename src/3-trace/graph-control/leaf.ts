@@ -5,6 +5,7 @@ import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import type {
   ConstantVariable,
+  ElementForm,
   ListVariable,
   ScalarVariable,
   SymbolicVariable,
@@ -28,11 +29,16 @@ export type LeafVariable =
   | NewList
   | Renumbered;
 
-/** Known elements, where another way has an array whose length only the program knows. */
+/**
+ * What one list gets of known elements, where another way has an array whose length only the program knows.
+ * Null: its elements are of a narrower form, and can't be put into such lists.
+ */
 export interface NewList {
   readonly kind: 'newList';
-  readonly elements: readonly Variable[];
-  readonly like: ListVariable;
+  readonly elements: readonly Variable[] | null;
+  readonly form: ElementForm;
+  /** Which of the lists of the form. */
+  readonly index: number;
 }
 
 /** A place in a structure whose value depends on the way that was taken. */

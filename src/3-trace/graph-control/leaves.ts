@@ -8,13 +8,15 @@ import { where } from '../../../runtime/ops/comparison.ts';
 import { full } from '../../../runtime/ops/create.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
+import { elementSpec } from '../../../runtime/program/list-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
-import type { ListVariable, SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
-import type { Leaf, Renumbered } from './leaf.ts';
-import { listOfElements } from './list-elements.ts';
+import type { SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
+import { type Column, columnsOf, formText } from './element-form.ts';
+import type { Leaf, NewList, Renumbered } from './leaf.ts';
+import { grownOf, listOfTensors } from './list-elements.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
 
 /**
@@ -43,7 +45,7 @@ export function leafTensor(
     case 'list':
       return value.tensor;
     case 'newList':
-      return listOfElements(t, value.elements, value.like).tensor;
+      return newList(t, value);
     case 'renumbered':
       return renumbered(t, value);
     case 'constant':
@@ -68,7 +70,7 @@ function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): 
 }
 
 function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
-  if (leaf.kind === 'list') return listOfElements(t, [], likeOf(leaf)).tensor;
+  if (leaf.kind === 'list') return emptyList(t, columnOf(leaf));
   if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
   const sample = leaf.values.find((value): value is TensorVariable => value?.kind === 'tensor');
   invariant(sample, 'a leaf has a value on one way');
@@ -81,7 +83,10 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
 /** The variable for a value of the program that stands for a leaf. */
 export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   const { kind, values } = leaf;
-  if (kind === 'list') return { ...likeOf(leaf), tensor };
+  if (kind === 'list') {
+    const { of, depth } = columnOf(leaf);
+    return { kind: 'list', tensor, of, depth };
+  }
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
   const variable = t.result(tensor);
   variable.perhaps = outerOf(values);
@@ -99,10 +104,25 @@ function outerOf(values: Leaf['values']): readonly TensorVariable[] {
   return found.size === 0 ? nobody : [...found];
 }
 
-function likeOf({ values }: Leaf): ListVariable {
+function newList(t: Tracer, { elements, form, index }: NewList): Tensor {
+  if (elements) return grownOf(t, elements, form).lists[index]!.tensor;
+  throw new GraphBreak(
+    'list-of-turns',
+    `an array that grows in a loop of the program gets elements like ${formText(t, form)} after others were put into it`,
+  );
+}
+
+function emptyList(t: Tracer, column: Column): Tensor {
+  return listOfTensors(t, [], column);
+}
+
+/** What a list of the program holds that is such a leaf. */
+export function columnOf({ values }: Leaf): Column {
   for (const value of values) {
-    if (value?.kind === 'list') return value;
-    if (value?.kind === 'newList') return value.like;
+    if (value?.kind === 'list') {
+      return { of: value.of, depth: value.depth, spec: elementSpec(value.tensor) };
+    }
+    if (value?.kind === 'newList') return columnsOf(value.form)[value.index]!;
   }
   throw new InvariantError('a leaf has a value on one way');
 }

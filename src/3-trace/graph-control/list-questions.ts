@@ -4,13 +4,12 @@ import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { where } from '../../../runtime/ops/comparison.ts';
 import { eq, ge, logicalAnd, lt, trunc } from '../../../runtime/ops/pointwise.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { ChoiceMet, settled } from '../choices.ts';
+import { ChoiceMet, resolved, settled } from '../choices.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type ChoiceVariable,
   type GrownList,
   known,
-  type ListVariable,
   type ScalarVariable,
   type Variable,
 } from '../variable.ts';
@@ -25,13 +24,13 @@ export function inRange(t: Tracer, i: Tensor, n: Tensor): Tensor {
 /** Throws ChoiceMet; on each way it is known. */
 export function isThere(
   t: Tracer,
-  { items, length }: GrownList,
+  grown: GrownList,
   key: string | ScalarVariable,
   place: () => ScalarVariable,
 ): boolean {
   return (
-    answerTo(t, items, key, [there, none], () => {
-      const found = inRange(t, asNumber(t, place()), asNumber(t, length));
+    answerTo(t, grown, key, [there, none], () => {
+      const found = inRange(t, asNumber(t, place()), asNumber(t, grown.length));
       return t.runApi(() =>
         noGrad(() => {
           const [zero, one] = [0, 1].map((number) => constantTensor(t, number, found.device));
@@ -42,27 +41,33 @@ export function isThere(
   );
 }
 
-/** By what is asked of which list: the ways that follow from one question meet the same answer. */
-const questions = new WeakMap<ListVariable, Map<string | ScalarVariable, ChoiceVariable>>();
+/** Whether it was asked before, and this is the way on which there is an element. */
+export function isKnownIndex({ length }: GrownList, index: ScalarVariable): boolean {
+  const asked = questions.get(length)?.get(index);
+  return asked !== undefined && resolved(asked) === there;
+}
+
+/** By what is asked of which length: the ways that follow from one question meet the same answer. */
+const questions = new WeakMap<ScalarVariable, Map<string | ScalarVariable, ChoiceVariable>>();
 export const [there, last, none] = [known('there'), known('at the end'), known('none')];
 export const ways = [there, last, none];
 
 /** The answer on the way that is followed. Throws ChoiceMet where the question is asked for the first time. */
 export function answerTo(
   t: Tracer,
-  list: ListVariable,
+  { length }: GrownList,
   key: string | ScalarVariable,
   answers: readonly Variable[],
   which: () => Tensor,
 ): Variable {
-  const existing = questions.get(list)?.get(key);
+  const existing = questions.get(length)?.get(key);
   if (existing) return settled(existing);
   throw new ChoiceMet(() => {
     const choice = chosenBy(t, which(), answers, 'an element of an array');
-    const asked = questions.get(list) ?? new Map<string | ScalarVariable, ChoiceVariable>();
+    const asked = questions.get(length) ?? new Map<string | ScalarVariable, ChoiceVariable>();
     // It is a value of the branch or turn that it is asked in.
     t.journal.note(() => asked.delete(key));
-    questions.set(list, asked.set(key, choice));
+    questions.set(length, asked.set(key, choice));
     return choice;
   });
 }

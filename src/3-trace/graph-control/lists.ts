@@ -19,31 +19,69 @@ import { settled } from '../choices.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import {
+  type GrownList,
   type JoinedVariable,
   known,
-  type ListVariable,
   type NewArrayVariable,
   type ScalarVariable,
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
 import { check } from './check.ts';
-import { type GrownArray, grow, isGrown, setGrown, unknownLength } from './grown-array.ts';
-import { elementTensor, lengthScalar, listOfElements } from './list-elements.ts';
-import { answerTo, inRange, isThere, last, none, ways } from './list-questions.ts';
+import { formOf, formText, joinForms, unlike } from './element-form.ts';
+import { type GrownArray, Grows, grow, isGrown, setGrown } from './grown-array.ts';
+import { elementOf, grownOf, leavesOf, lengthScalar, unknownLength } from './list-elements.ts';
+import {
+  answerTo,
+  inRange,
+  isKnownIndex,
+  isThere,
+  last,
+  none,
+  there,
+  ways,
+} from './list-questions.ts';
+import { expectUnlisted, markListed } from './listed.ts';
 import { asNumber, constantTensor, scalarBinary } from './scalars.ts';
+import { idOf } from './variable-class.ts';
 
 /** `push`; answers the new length. */
 export function pushGrown(t: Tracer, array: GrownArray, items: readonly Variable[]): Variable {
-  for (const item of items) {
-    const { items: list, length } = array.grown;
-    const element = elementTensor(t, list, item);
-    const tensor = t.perform<Tensor>([list.tensor, element], ([to, x]) =>
-      bind1(listPush, [to as Tensor, contiguous(x as Tensor)]),
-    );
-    setGrown(t, array, { items: { ...list, tensor }, length: counted(t, length, 1) });
+  expectUnlisted(array);
+  const rows = items.map((item) => leavesFor(t, array, item));
+  for (const row of rows) {
+    const { length } = array.grown;
+    changeLists(t, array, counted(t, length, 1), (list, i) => {
+      return t.perform<Tensor>([list, row[i]!], ([to, x]) =>
+        bind1(listPush, [to as Tensor, contiguous(x as Tensor)]),
+      );
+    });
   }
+  for (const item of items) markListed(t, item);
   return array.grown.length;
+}
+
+/** What each list gets of the element. An array that turns out to need a wider form becomes a list anew. */
+function leavesFor(t: Tracer, array: GrownArray, item: Variable): Tensor[] {
+  const { form } = array.grown;
+  const other = formOf(t, item);
+  const wide = other && joinForms(t, form, other);
+  if (wide && formText(t, wide) !== formText(t, form)) {
+    throw new Grows(array, wide, unlike(t, form, item));
+  }
+  return leavesOf(t, form, item);
+}
+
+/** The lists of the array become others. */
+function changeLists(
+  t: Tracer,
+  array: GrownArray,
+  length: ScalarVariable,
+  change: (list: Tensor, index: number) => Tensor,
+): void {
+  const { form, lists } = array.grown;
+  const changed = lists.map((list, i) => ({ ...list, tensor: change(list.tensor, i) }));
+  setGrown(t, array, { form, lists: changed, length });
 }
 
 function counted(t: Tracer, length: ScalarVariable, by: number): ScalarVariable {
@@ -52,13 +90,15 @@ function counted(t: Tracer, length: ScalarVariable, by: number): ScalarVariable 
 
 /** `pop`. Throws ChoiceMet: on each way it is known whether there is an element. */
 export function popGrown(t: Tracer, array: GrownArray): Variable {
-  const { items, length } = array.grown;
-  const lastPlace = () => counted(t, length, -1);
-  if (!isThere(t, array.grown, 'pop', lastPlace)) return undefinedVariable;
+  expectUnlisted(array);
+  const { grown } = array;
+  const lastPlace = () => counted(t, grown.length, -1);
+  if (!isThere(t, grown, 'pop', lastPlace)) return undefinedVariable;
   const place = lastPlace();
-  const element = elementOf(t, items, place);
-  const tensor = t.perform<Tensor>([items.tensor], ([list]) => bind1(listPop, [list as Tensor]));
-  setGrown(t, array, { items: { ...items, tensor }, length: place });
+  const element = elementAtPlace(t, grown, place);
+  changeLists(t, array, place, (list) =>
+    t.perform<Tensor>([list], ([given]) => bind1(listPop, [given as Tensor])),
+  );
   return element;
 }
 
@@ -75,7 +115,7 @@ export function grownElement(
   };
   const key = typeof index === 'number' ? `${fromEnd} ${index}` : index;
   if (!isThere(t, grown, key, place)) return undefinedVariable;
-  return elementOf(t, grown.items, place());
+  return elementAtPlace(t, grown, place());
 }
 
 /** `array[index] = value`; at its end it grows. */
@@ -85,19 +125,23 @@ export function setGrownElement(
   index: number | ScalarVariable,
   value: Variable,
 ): void {
-  const { items, length } = array.grown;
+  expectUnlisted(array);
+  const { length } = array.grown;
   const place = () => (typeof index === 'number' ? lengthScalar(t, index) : index);
-  const key = typeof index === 'number' ? `set ${index}` : index;
-  const which = answerTo(t, items, key, ways, () => {
-    const [i, n] = [asNumber(t, place()), asNumber(t, length)];
-    const found = inRange(t, i, n);
-    return t.runApi(() =>
-      noGrad(() => {
-        const [zero, one, two] = [0, 1, 2].map((number) => constantTensor(t, number, i.device));
-        return where(found, zero!, where(eq(i, n), one!, two!));
-      }),
-    );
-  });
+  const key = `set ${typeof index === 'number' ? index : idOf(index)}`;
+  const isKnown = typeof index !== 'number' && isKnownIndex(array.grown, index);
+  const which = isKnown
+    ? there
+    : answerTo(t, array.grown, key, ways, () => {
+        const [i, n] = [asNumber(t, place()), asNumber(t, length)];
+        const found = inRange(t, i, n);
+        return t.runApi(() =>
+          noGrad(() => {
+            const [zero, one, two] = [0, 1, 2].map((number) => constantTensor(t, number, i.device));
+            return where(found, zero!, where(eq(i, n), one!, two!));
+          }),
+        );
+      });
   if (which === last) {
     pushGrown(t, array, [value]);
     return;
@@ -105,11 +149,14 @@ export function setGrownElement(
   if (which === none) {
     throw new GraphBreak('throw', 'an array is written past its end');
   }
-  const element = elementTensor(t, items, value);
-  const tensor = t.perform<Tensor>([items.tensor, asNumber(t, place()), element], ([list, i, x]) =>
-    bind1(listSet, [list as Tensor, i as Tensor, contiguous(x as Tensor)]),
+  const leaves = leavesFor(t, array, value);
+  const at = asNumber(t, place());
+  changeLists(t, array, length, (list, leaf) =>
+    t.perform<Tensor>([list, at, leaves[leaf]!], ([given, i, x]) =>
+      bind1(listSet, [given as Tensor, i as Tensor, contiguous(x as Tensor)]),
+    ),
   );
-  setGrown(t, array, { items: { ...items, tensor }, length });
+  markListed(t, value);
 }
 
 const joins: ReadonlyMap<unknown, JoinedVariable['how']> = new Map<unknown, JoinedVariable['how']>([
@@ -129,8 +176,8 @@ export function joinGrown(
   const how = joins.get(fn);
   const array = given && settled(given);
   if (!how || !array || !isGrown(array)) return undefined;
-  const { items, length } = array.grown;
-  if (items.of !== 'tensor') throw unknownLength();
+  const { form, lists, length } = array.grown;
+  if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
   const dim = dimension ? Number(constantOf(t, dimension)) : 0;
   // Without elements it is refused, and so by the code itself.
   const one = constantTensor(t, 1, length.tensor.device);
@@ -139,29 +186,36 @@ export function joinGrown(
     t.runApi(() => noGrad(() => ge(asNumber(t, length), one))),
     true,
   );
-  return { kind: 'joined', how, list: items, dim };
+  return { kind: 'joined', how, list: lists[0]!, dim };
 }
 
 /** `length = 0` */
 export function clearGrown(t: Tracer, array: GrownArray): void {
-  const { items } = array.grown;
-  setGrown(t, array, { items: listOfElements(t, [], items), length: lengthScalar(t, 0) });
+  expectUnlisted(array);
+  setGrown(t, array, grownOf(t, [], array.grown.form));
 }
 
 /** The elements of another array go to the end. */
 export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrownArray): void {
-  const { items, length } = other.grown;
+  expectUnlisted(array);
   if (!array.grown && array.elements.length === 0) {
     setGrown(t, array, other.grown);
     return;
   }
-  grow(t, array, items);
-  const { grown } = array as GrownArray;
-  const tensor = t.perform<Tensor>([grown.items.tensor, items.tensor], ([a, b]) =>
-    bind1(listConcat, [a as Tensor, b as Tensor]),
+  grow(t, array, other.grown.form);
+  const { form, length } = (array as GrownArray).grown;
+  if (formText(t, form) !== formText(t, other.grown.form)) {
+    const wide = joinForms(t, form, other.grown.form);
+    const refused = unlike(t, form, other);
+    throw wide ? new Grows(array, wide, refused) : refused;
+  }
+  const more = other.grown;
+  const total = scalarBinary(t, '+', length, more.length) as ScalarVariable;
+  changeLists(t, array as GrownArray, total, (list, i) =>
+    t.perform<Tensor>([list, more.lists[i]!.tensor], ([a, b]) =>
+      bind1(listConcat, [a as Tensor, b as Tensor]),
+    ),
   );
-  const total = scalarBinary(t, '+', grown.length, length) as ScalarVariable;
-  setGrown(t, array, { items: { ...grown.items, tensor }, length: total });
 }
 
 /** Whether an iteration goes on; then its next element. Throws ChoiceMet. */
@@ -171,7 +225,7 @@ export function stepGrown(
   position: ScalarVariable,
 ): { readonly element: Variable; readonly next: ScalarVariable } | null {
   if (!isThere(t, grown, position, () => position)) return null;
-  return { element: elementOf(t, grown.items, position), next: counted(t, position, 1) };
+  return { element: elementAtPlace(t, grown, position), next: counted(t, position, 1) };
 }
 
 /** The position of an iteration that has taken so many steps. */
@@ -179,11 +233,13 @@ export function startOf(t: Tracer, steps: number): ScalarVariable {
   return lengthScalar(t, steps);
 }
 
-function elementOf(t: Tracer, { tensor, of }: ListVariable, index: ScalarVariable): Variable {
-  const element = t.perform<Tensor>([tensor, asNumber(t, index)], ([list, i]) =>
-    bind1(listAt, [list as Tensor, i as Tensor]),
+/** The element at an index that the array has. */
+function elementAtPlace(t: Tracer, grown: GrownList, index: ScalarVariable): Variable {
+  const at = asNumber(t, index);
+  const leaves = grown.lists.map(({ tensor }) =>
+    t.perform<Tensor>([tensor, at], ([list, i]) => bind1(listAt, [list as Tensor, i as Tensor])),
   );
-  return of === 'tensor' ? t.result(element) : { kind: 'scalar', type: of, tensor: element };
+  return elementOf(t, grown, leaves);
 }
 
 /** `index in array`. Throws ChoiceMet. */

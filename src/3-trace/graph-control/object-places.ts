@@ -1,8 +1,15 @@
 /** The places of what the trace has made. */
 
 import type { Tracer } from '../tracer.ts';
-import { type IteratorVariable, known, type Variable } from '../variable.ts';
-import { isGrown } from './grown-array.ts';
+import {
+  type GrownList,
+  type IteratorVariable,
+  known,
+  type ListVariable,
+  type ScalarVariable,
+  type Variable,
+} from '../variable.ts';
+import { type GrownArray, isGrown } from './grown-array.ts';
 import { type Add, fixed, type Place } from './place.ts';
 import { idOf } from './variable-class.ts';
 
@@ -14,16 +21,7 @@ export function addParts(variable: Variable, add: Add): void {
   switch (variable.kind) {
     case 'newArray':
       if (variable.grown) {
-        for (const key of ['items', 'length'] as const) {
-          const set = (t: Tracer, next: Variable) => {
-            const { grown } = variable;
-            t.journal.note(() => Object.assign(variable, { grown }));
-            variable.grown = { ...grown!, [key]: next };
-          };
-          const name = `the ${key === 'items' ? 'elements' : 'length'} of an array`;
-          const place = { key: `${id} ${key}`, name, register: null, set, array: variable };
-          add(place, variable.grown[key]);
-        }
+        addLists(variable as GrownArray, add);
         return;
       }
       for (const [i, value] of variable.elements.entries()) {
@@ -99,6 +97,25 @@ export function addParts(variable: Variable, add: Add): void {
       return;
     default:
   }
+}
+
+/** Of an array whose length only the program knows: each of its lists, and the length. */
+function addLists(array: GrownArray, add: Add): void {
+  const { form, lists, length } = array.grown;
+  const place = (key: string, name: string, change: (next: Variable) => Partial<GrownList>) => {
+    const set = (t: Tracer, next: Variable) => {
+      const { grown } = array;
+      t.journal.note(() => Object.assign(array, { grown }));
+      Object.assign(array, { grown: { ...grown, ...change(next) } });
+    };
+    return { key: `${idOf(array)} ${key}`, name, register: null, set, array, form };
+  };
+  for (const [i, list] of lists.entries()) {
+    const change = (next: Variable) => ({ lists: array.grown.lists.with(i, next as ListVariable) });
+    add(place(`list ${i}`, 'the elements of an array', change), list);
+  }
+  const change = (next: Variable) => ({ length: next as ScalarVariable });
+  add(place('length', 'the length of an array', change), length);
 }
 
 /** Of an iteration over an array whose length only the program knows: how many steps it has taken. */

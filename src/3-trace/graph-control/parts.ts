@@ -6,7 +6,7 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'choice':
       return variable.options;
     case 'newArray':
-      return variable.grown ? [variable.grown.items, variable.grown.length] : variable.elements;
+      return variable.grown ? [...variable.grown.lists, variable.grown.length] : variable.elements;
     case 'newObject':
       return [...variable.entries.values()];
     case 'newCollection':

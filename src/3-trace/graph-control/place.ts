@@ -1,6 +1,6 @@
 import type { Reg } from '../../bytecode/instructions.ts';
 import type { Tracer } from '../tracer.ts';
-import type { NewArrayVariable, Variable } from '../variable.ts';
+import type { ElementForm, NewArrayVariable, Variable } from '../variable.ts';
 
 /** Something that holds a variable and may hold another one later. */
 export interface Place {
@@ -20,6 +20,8 @@ export interface Place {
   readonly part?: 'element' | 'property' | 'entry';
   /** The array that it is an element of, or whose content only the program knows. */
   readonly array?: NewArrayVariable;
+  /** What its elements are made of, where only the program knows how many there are. */
+  readonly form?: ElementForm;
 }
 
 export type Add = (place: Place, value: Variable) => void;

@@ -1,6 +1,7 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
 import { whileOp } from '../../../runtime/program/control-ops.ts';
+import { sameSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
@@ -13,7 +14,8 @@ import { describeSome } from './describe.ts';
 import { expectLength } from './expect-list.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { isSame } from './is-same.ts';
-import { leafTensor, leafVariable } from './leaves.ts';
+import type { Leaf } from './leaf.ts';
+import { columnOf, leafTensor, leafVariable } from './leaves.ts';
 import { differing, givenAt } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { isFixed, type Place } from './place.ts';
@@ -188,7 +190,7 @@ export class Turn {
       const same = last !== absent && raw === known?.raw;
       const changed = read && !same && !(now && isSame(this.#t, now, last));
       if (!changed && !carried.has(key)) continue;
-      if (place.array) expectLength(place, now, last, held === undefined);
+      if (place.array) expectLength(this.#t, place, now, last, held === undefined);
       if (isFixed(place)) {
         throw new GraphBreak('state-of-ways', `a loop of the program changes ${place.name}`);
       }
@@ -291,10 +293,14 @@ function isFromOutside(variable: Variable | null): boolean {
   return variable.source !== null || variable.perhaps.length > 0;
 }
 
+function isAlike(a: Leaf, b: Leaf): boolean {
+  if (a.kind !== 'list' || b.kind !== 'list') return a.kind === b.kind;
+  return sameSpec(columnOf(a).spec, columnOf(b).spec);
+}
+
 /** Operands of the same kinds, dtypes and shapes. */
 function sameLeaves(a: Unified, b: Unified): boolean {
   return (
-    a.leaves.length === b.leaves.length &&
-    a.leaves.every((leaf, i) => leaf.kind === b.leaves[i]!.kind)
+    a.leaves.length === b.leaves.length && a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!))
   );
 }

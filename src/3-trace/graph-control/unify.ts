@@ -2,6 +2,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type ChoiceVariable,
+  type ElementForm,
   known,
   type ListVariable,
   type NewArrayVariable,
@@ -11,10 +12,11 @@ import {
 } from '../variable.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
 import { describeWays, optionsOf } from './describe.ts';
-import { grownArray, isGrown } from './grown-array.ts';
+import { columnsOf, formOf, formText, joinAll } from './element-form.ts';
+import { isGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind } from './leaf.ts';
-import { emptyList, listable } from './list-elements.ts';
+import { grownArray } from './list-elements.ts';
 import { partsOf } from './parts.ts';
 import { classOf, idOf } from './variable-class.ts';
 
@@ -116,45 +118,54 @@ export class Unifier {
     return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
   }
 
-  /** Arrays of several lengths that are to be lists: what their elements are like. */
-  #asLists(present: readonly Variable[]): ListVariable | null {
+  /** Arrays of several lengths that are to be lists: what their elements are made of. */
+  #asLists(present: readonly Variable[]): ElementForm | null {
+    const t = this.#t;
     const arrays = present.filter((way) => way.kind === 'newArray' && !way.isArguments);
     if (arrays.length < present.length || arrays.some(this.#isOld)) return null;
     if (arrays.every(isGrown)) return null;
-    const grown = arrays.find(isGrown);
-    if (grown) return grown.grown.items;
-    const known_ = arrays as NewArrayVariable[];
+    const grown = arrays.filter(isGrown);
+    const known_ = arrays.filter((way): way is NewArrayVariable => !isGrown(way));
     const [first] = known_;
-    if (
-      !this.#grows ||
-      !this.#t.control.listsGrow ||
-      known_.every((way) => way.elements.length === first!.elements.length)
-    ) {
-      return null;
+    if (grown.length === 0) {
+      if (!this.#grows || !t.control.listsGrow) return null;
+      if (known_.every((way) => way.elements.length === first!.elements.length)) return null;
     }
-    const sample = known_.flatMap(({ elements }) => elements)[0]!;
-    if (!listable(sample)) return null;
-    this.#t.control.plans.usesLists = true;
-    return emptyList(this.#t, sample);
+    const forms = known_.flatMap(({ elements }) => elements.map((each) => formOf(t, each)));
+    const all = [...grown.map((way) => way.grown.form), ...forms];
+    const form = all.every((each) => each !== null) ? joinAll(t, all) : null;
+    if (!form || columnsOf(form).length === 0) return grown[0]?.grown.form ?? null;
+    t.control.plans.usesLists = true;
+    return form;
   }
 
-  #addLists(ways: Values, like: ListVariable): Build {
+  #addLists(ways: Values, form: ElementForm): Build {
     const arrays = ways as readonly (NewArrayVariable | null)[];
-    const items = arrays.map((array) => {
-      if (!array) return null;
-      return array.grown?.items ?? { kind: 'newList' as const, elements: array.elements, like };
+    const text = formText(this.#t, form);
+    const lists = columnsOf(form).map((_, index) => {
+      const values = arrays.map((array): LeafVariable | null => {
+        if (!array) return null;
+        const { grown } = array;
+        if (grown && formText(this.#t, grown.form) === text) return grown.lists[index]!;
+        return { kind: 'newList', elements: grown ? null : array.elements, form, index };
+      });
+      return this.leaves.push({ kind: 'list', values }) - 1;
     });
     const lengths = arrays.map((array) => {
       return array && (array.grown?.length ?? known(array.elements.length));
     });
-    const index = this.leaves.push({ kind: 'list', values: items }) - 1;
     const length = this.leaves.push({ kind: 'number', values: lengths }) - 1;
+    const listed = arrays.some((array) => array?.listed);
     const build: Build = (joined, made) => {
       const existing = made.get(build);
       if (existing) return existing;
-      const array = grownArray(joined[index] as ListVariable, joined[length] as ScalarVariable);
+      const array = grownArray({
+        form,
+        lists: lists.map((index) => joined[index] as ListVariable),
+        length: joined[length] as ScalarVariable,
+      });
       made.set(build, array);
-      return array;
+      return Object.assign(array, { listed });
     };
     return build;
   }

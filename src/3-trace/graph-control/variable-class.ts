@@ -4,6 +4,7 @@ import { formatSpec } from '../../../runtime/tensor/meta.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import type { CellReference, Variable } from '../variable.ts';
+import { formText } from './element-form.ts';
 
 const ids = new WeakMap<object, number>();
 let nextId = 0;
@@ -37,7 +38,7 @@ export function classOf(
     case 'joined':
       return `${variable.how} ${variable.dim} of ${classOf(t, variable.list, isOld)}`;
     case 'list':
-      return `any number of ${variable.of} ${formatSpec(variable.tensor)}`;
+      return `any number of ${variable.of} ${variable.depth} ${formatSpec(variable.tensor)}`;
     case 'symbolic':
       return typeof variable.value;
     case 'constant': {
@@ -54,7 +55,7 @@ export function classOf(
     }
     case 'newArray':
       if (isOld(variable)) return itself();
-      if (variable.grown) return `array of ${classOf(t, variable.grown.items, isOld)}`;
+      if (variable.grown) return `array of any number of ${formText(t, variable.grown.form)}`;
       return `${variable.isArguments ? 'arguments' : 'array'} of ${variable.elements.length}`;
     case 'newObject': {
       if (isOld(variable)) return itself();

@@ -5,7 +5,7 @@ import type { ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
 import { bytesOf } from '../storages.ts';
 import type { Follower } from './follow.ts';
-import { followList } from './follow-lists.ts';
+import { followList, sumOfLists } from './follow-lists.ts';
 import type { FollowedScope, Piece, RecordedRun } from './run-memory.ts';
 
 /** One control op of a run that is followed. */
@@ -154,6 +154,12 @@ class GradientSums {
     const sum = this.#sums[place];
     if (!sum) {
       this.#sums[place] = memory.share(part);
+      return;
+    }
+    if (sum.items || part.items) {
+      const { step, values } = this.#site;
+      this.#sums[place] = sumOfLists(memory, sum, part, values[step.op.outputs[place]!]!);
+      memory.drop(sum);
       return;
     }
     if (sum.owners === 1) return;

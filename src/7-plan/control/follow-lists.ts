@@ -1,8 +1,9 @@
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import { elementSpec } from '../../../runtime/program/list-ops.ts';
+import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
 import type { ControlSite } from './follow-control.ts';
-import type { Piece } from './run-memory.ts';
+import type { Piece, RunMemory } from './run-memory.ts';
 
 type Items = readonly (Piece | null)[];
 
@@ -44,20 +45,17 @@ export function followList(site: ControlSite): void {
   const given = inputs.map((id) => scope.get(id)!);
   const lists = given.map((piece) => piece.items ?? []);
   const [result, markId] = outputs;
+  const list = values[inputs[0] ?? result!]!;
   const count = lists[0]?.length ?? 0;
   const known = given.find((piece) => piece.mark)?.mark;
   const mark = known ?? markOf(op.name, count, lists[1]?.length ?? 0, (n) => decider.element(n));
-  const bytes = () => {
-    const { dtype, shape } = elementSpec(values[inputs[0]!]!);
-    return alignedBytes(sizeOf(shape) * values[result!]!.device.elementBytes(dtype));
-  };
-  if (op.name === 'listAdd') scope.set(result!, sumOf(site, lists as [Items, Items], bytes));
+  if (op.name === 'listAdd') scope.set(result!, sumOfLists(memory, given[0]!, given[1]!, list));
   else if (after[op.name]) {
     scope.set(result!, memory.makeList(after[op.name]!({ given, lists, ...mark })));
   } else {
     const { index } = step.op.attrs;
     const element = lists[0]!.at(op.name === 'listGradientAt' ? (index as number) : mark.index);
-    scope.set(result!, element ? memory.share(element) : memory.make(bytes()));
+    scope.set(result!, element ? memory.share(element) : memory.make(elementBytes(list)));
   }
   if (markId !== undefined) scope.set(markId, { ...memory.make(0), mark });
 }
@@ -72,19 +70,23 @@ function markOf(
   return { index: count, length: count + more };
 }
 
-/** What both lists have is added up in memory of its own. */
-function sumOf(
-  { follower: { memory } }: ControlSite,
-  [a, b]: readonly [Items, Items],
-  bytes: () => number,
-): Piece {
-  if (a.length === 0 || b.length === 0) return memory.makeList(a.length > 0 ? a : b);
+function elementBytes(list: TensorMeta): number {
+  const { dtype, shape } = elementSpec(list);
+  return alignedBytes(sizeOf(shape) * list.device.elementBytes(dtype));
+}
+
+/** What both lists have is added up in memory of its own; what is no list is all zeros. */
+export function sumOfLists(memory: RunMemory, a: Piece, b: Piece, meta: TensorMeta): Piece {
+  if (!a.items?.length || !b.items?.length) return memory.share(a.items?.length ? a : b);
+  const element = { ...meta, ...elementSpec(meta) };
   const sums: Piece[] = [];
-  const items = a.map((item, i) => {
-    const other = b[i] ?? null;
+  const items = a.items.map((item, i) => {
+    const other = b.items![i] ?? null;
     if (!item || !other) return item ?? other;
-    sums.push(memory.make(bytes()));
-    return sums[sums.length - 1]!;
+    const isList = item.items !== undefined || other.items !== undefined;
+    const sum = isList ? sumOfLists(memory, item, other, element) : memory.make(elementBytes(meta));
+    sums.push(sum);
+    return sum;
   });
   const list = memory.makeList(items);
   for (const sum of sums) memory.drop(sum);

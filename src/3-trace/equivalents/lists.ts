@@ -1,0 +1,175 @@
+/**
+ * Methods of arrays whose length only the program knows, written with what such arrays do: reads and writes
+ * at indices, `push`, `pop`, spreading. They have no holes; where an element is missing because a callback has
+ * taken it away, the call runs as it is written. They use nothing but their arguments.
+ */
+
+type Callback = (this: unknown, item: unknown, index: number, array: unknown[]) => unknown;
+
+export function map(this: unknown[], callback: Callback, self?: unknown): unknown[] {
+  const { length } = this;
+  const result: unknown[] = [];
+  for (let i = 0; i < length; i++) {
+    if (!(i in this)) throw new RangeError('an element is gone');
+    result.push(callback.call(self, this[i], i, this));
+  }
+  return result;
+}
+
+export function slice(this: unknown[], start?: number, end?: number): unknown[] {
+  const { length } = this;
+  const from = start === undefined ? 0 : Math.trunc(start);
+  const to = end === undefined ? length : Math.trunc(end);
+  const first = from < 0 ? Math.max(length + from, 0) : from;
+  const stop = to < 0 ? length + to : Math.min(to, length);
+  const result: unknown[] = [];
+  for (let i = first; i < stop; i++) {
+    if (!(i in this)) throw new RangeError('an element is gone');
+    result.push(this[i]);
+  }
+  return result;
+}
+
+export function reverse(this: unknown[]): unknown[] {
+  for (let low = 0, high = this.length - 1; low < high; low++, high--) {
+    if (!(low in this && high in this)) throw new RangeError('an element is gone');
+    const item = this[low];
+    this[low] = this[high];
+    this[high] = item;
+  }
+  return this;
+}
+
+export function toReversed(this: unknown[]): unknown[] {
+  const result: unknown[] = [];
+  for (let i = this.length - 1; i >= 0; i--) {
+    if (!(i in this)) throw new RangeError('an element is gone');
+    result.push(this[i]);
+  }
+  return result;
+}
+
+export function shift(this: unknown[]): unknown {
+  const before = [...this];
+  if (before.length === 0) return undefined;
+  const first = before[0];
+  this.length = 0;
+  for (let i = 1; i < before.length; i++) {
+    if (!(i in before)) throw new RangeError('an element is gone');
+    this.push(before[i]);
+  }
+  return first;
+}
+
+export function unshift(this: unknown[], ...items: unknown[]): number {
+  const before = [...this];
+  this.length = 0;
+  for (const item of items) this.push(item);
+  for (const item of before) this.push(item);
+  return this.length;
+}
+
+export function splice(
+  this: unknown[],
+  start: number,
+  count?: number,
+  ...items: unknown[]
+): unknown[] {
+  const before = [...this];
+  const { length } = before;
+  const from = Math.trunc(start);
+  const first = from < 0 ? Math.max(length + from, 0) : Math.min(from, length);
+  const rest = length - first;
+  const stop =
+    first + (count === undefined ? rest : Math.min(Math.max(Math.trunc(count), 0), rest));
+  const removed: unknown[] = [];
+  this.length = 0;
+  let i = 0;
+  for (const item of before) {
+    if (i === first) for (const each of items) this.push(each);
+    if (i >= first && i < stop) removed.push(item);
+    else this.push(item);
+    i++;
+  }
+  if (first === length) for (const each of items) this.push(each);
+  return removed;
+}
+
+export function fill(this: unknown[], value: unknown, start?: number, end?: number): unknown[] {
+  const { length } = this;
+  const from = start === undefined ? 0 : Math.trunc(start);
+  const to = end === undefined ? length : Math.trunc(end);
+  const first = from < 0 ? Math.max(length + from, 0) : from;
+  const stop = to < 0 ? length + to : Math.min(to, length);
+  for (let i = first; i < stop; i++) {
+    if (!(i in this)) throw new RangeError('an element is gone');
+    this[i] = value;
+  }
+  return this;
+}
+
+export function indexOf(this: unknown[], item: unknown, start?: number): number {
+  const { length } = this;
+  const from = start === undefined ? 0 : Math.trunc(start);
+  for (let i = from < 0 ? Math.max(length + from, 0) : from; i < length; i++) {
+    if (i in this && this[i] === item) return i;
+  }
+  return -1;
+}
+
+export function includes(this: unknown[], item: unknown, start?: number): boolean {
+  const { length } = this;
+  const from = start === undefined ? 0 : Math.trunc(start);
+  for (let i = from < 0 ? Math.max(length + from, 0) : from; i < length; i++) {
+    const each = this[i];
+    if (each === item || (Number.isNaN(each) && Number.isNaN(item))) return true;
+  }
+  return false;
+}
+
+/** Longer arrays are sorted by comparisons in another order: their call runs as it is written. */
+export function sort(this: unknown[], compare: (a: unknown, b: unknown) => number): unknown[] {
+  const count = this.length;
+  if (count > 63) throw new RangeError('an array is long');
+  if (count < 2) return this;
+  if (!(0 in this && 1 in this)) throw new RangeError('an element is gone');
+  let run = 2;
+  const down = compare(this[1], this[0]) < 0;
+  while (run < count) {
+    if (!(run in this && run - 1 in this)) throw new RangeError('an element is gone');
+    const order = compare(this[run], this[run - 1]);
+    if (down ? order >= 0 : order < 0) break;
+    run++;
+  }
+  if (down) {
+    for (let low = 0, high = run - 1; low < high; low++, high--) {
+      if (!(low in this && high in this)) throw new RangeError('an element is gone');
+      const item = this[low];
+      this[low] = this[high];
+      this[high] = item;
+    }
+  }
+  for (let next = run; next < count; next++) {
+    if (!(next in this)) throw new RangeError('an element is gone');
+    const item = this[next];
+    let low = 0;
+    let high = next;
+    while (low < high) {
+      const middle = low + ((high - low) >> 1);
+      if (!(middle in this)) throw new RangeError('an element is gone');
+      if (compare(item, this[middle]) < 0) high = middle;
+      else low = middle + 1;
+    }
+    for (let i = next; i > low; i--) {
+      if (!(i in this && i - 1 in this)) throw new RangeError('an element is gone');
+      this[i] = this[i - 1];
+    }
+    if (!(low in this)) throw new RangeError('an element is gone');
+    this[low] = item;
+  }
+  return this;
+}
+
+export function toSorted(this: unknown[], compare: (a: unknown, b: unknown) => number): unknown[] {
+  return [...this].sort(compare);
+}

@@ -1,0 +1,239 @@
+/** Conformance 90: arrays that grow in loops of the program and hold arrays and objects. */
+
+import { describe, expect, it } from 'vitest';
+import { stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
+import { sameAsEager } from './suite.ts';
+
+const x = (...values: number[]) => tensor(values).requiresGrad_();
+/** No turn, one, some, many. */
+const ways = [() => [x(60, 70)], () => [x(30, 40)], () => [x(5, 9)], () => [x(0.5, 0.25)]];
+const loose = { exact: false };
+
+describe('a list of structures', () => {
+  it('holds objects of tensors, numbers and truth values', () => {
+    const f = (x: Tensor) => {
+      const all: { h: Tensor; score: number; large: boolean; kind: string }[] = [];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push({ h, score: h.max().itemSync(), large: h.min().itemSync() > 9, kind: 'state' });
+      }
+      return all;
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('holds arrays, and structures in them', () => {
+    const f = (x: Tensor) => {
+      const all: [Tensor, { sum: number; parts: Tensor[] }][] = [];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push([h, { sum: h.sum().itemSync(), parts: [h.mul(3), h.sum()] }]);
+      }
+      return { all, count: all.length };
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('is read at indices, iterated and popped, with gradients', () => {
+    const f = (x: Tensor) => {
+      const all = [{ h: x, weight: 1 }];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push({ h, weight: all.length + 1 });
+      }
+      let total = x.mul(0);
+      for (const { h, weight } of all) total = total.add(h.mul(weight));
+      for (const [i, each] of all.entries()) total = total.add(each.h.mul(i));
+      const first = all[0]!.h.mul(3);
+      const second = all[1]?.weight ?? -1;
+      const last = all.pop()!;
+      return [total, first, second, last.h.mul(last.weight), all.length, all.at(-1)?.h];
+    };
+    sameAsEager(f, ways, loose);
+  });
+
+  it('is a stack of work with depths', () => {
+    const f = (x: Tensor) => {
+      const work = [{ part: x, depth: 0 }];
+      let done = x.mul(0);
+      let deepest = 0;
+      while (work.length > 0) {
+        const { part, depth } = work.pop()!;
+        if (depth > deepest) deepest = depth;
+        if (part.sum().itemSync() > 40) {
+          work.push({ part: part.mul(0.5), depth: depth + 1 });
+          work.push({ part: part.mul(0.25), depth: depth + 1 });
+        } else done = done.add(part);
+      }
+      return [done, deepest, work];
+    };
+    sameAsEager(f, ways, loose);
+  });
+
+  it('is changed at indices', () => {
+    const f = (x: Tensor) => {
+      const all = [{ h: x, n: 0 }];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all[all.length] = { h, n: all.length };
+        all[0] = { ...all[0]!, n: all.length };
+        all[all.length - 1] = { h: all.at(-1)!.h.add(1), n: -1 };
+      }
+      return all;
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('is made anew in every turn', () => {
+    const f = (x: Tensor) => {
+      let all: { h: Tensor }[] = [];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all = [...all, { h }];
+      }
+      return [...all, { h: x }];
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('goes through callbacks', () => {
+    const f = (x: Tensor) => {
+      const all: { h: Tensor; score: number }[] = [];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push({ h, score: h.max().itemSync() });
+      }
+      const states = all.map((each) => each.h.mul(each.score));
+      const large = all.filter(({ score }) => score > 20);
+      const found = all.find(({ score }) => score > 20);
+      const sum = all.reduce((so, { h }) => so.add(h), x);
+      return { states, large, found: found?.h ?? x, sum, any: all.some(({ score }) => score > 60) };
+    };
+    sameAsEager(f, ways, loose);
+  });
+
+  it('of which one field is stacked', () => {
+    const f = (x: Tensor) => {
+      const all = [{ h: x, score: 0 }];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push({ h, score: 1 });
+      }
+      return stack(all.map(({ h }) => h));
+    };
+    sameAsEager(f, ways, loose);
+  });
+
+  it('of instances of a class', () => {
+    class Beam {
+      readonly h: Tensor;
+      readonly score: number;
+      constructor(h: Tensor, score: number) {
+        this.h = h;
+        this.score = score;
+      }
+      get better(): number {
+        return this.score + 1;
+      }
+    }
+    const f = (x: Tensor) => {
+      const all: Beam[] = [];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push(new Beam(h, h.sum().itemSync()));
+      }
+      return [all, all.at(-1)?.better ?? 0];
+    };
+    sameAsEager(f, ways);
+    const graph = toStatic(f, { fullGraph: true });
+    const [beams] = tidy(() => graph(tensor([1, 2]))) as [Beam[], number];
+    expect(beams[0]).toBeInstanceOf(Beam);
+  });
+});
+
+describe('a list of lists', () => {
+  it('of numbers, which grow with every turn', () => {
+    const f = (x: Tensor) => {
+      const paths: number[][] = [];
+      let path: number[] = [];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        path = [...path, h.sum().itemSync()];
+        paths.push(path);
+      }
+      return { paths, lengths: paths.map((each) => each.length), last: paths.at(-1)?.at(-1) ?? 0 };
+    };
+    sameAsEager(f, ways);
+  });
+
+  it('of tensors, with gradients', () => {
+    const f = (x: Tensor) => {
+      const paths = [{ states: [x], score: 0 }];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        paths.push({ states: [...paths.at(-1)!.states, h], score: h.max().itemSync() });
+      }
+      let total = x.mul(0);
+      for (const { states, score } of paths) {
+        for (const state of states) total = total.add(state.mul(score + 1));
+      }
+      return [total, paths];
+    };
+    sameAsEager(f, ways, loose);
+  });
+});
+
+describe('what a list of structures refuses', () => {
+  const refused = (f: (x: Tensor) => unknown, reason: RegExp) => {
+    const graph = toStatic(f, { fullGraph: true });
+    expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(reason);
+  };
+
+  it('elements of another form, with both lines', () => {
+    refused((x) => {
+      const all: object[] = [{ h: x }];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push({ h, score: 1 });
+      }
+      return all;
+    }, /holds \{ h: f32\[2\] \} \(.*structured-lists\.test\.ts:\d+:\d+\) and gets \{ h: f32\[2\], score: number \} \(.*structured-lists\.test\.ts:\d+:\d+\)/);
+  });
+
+  it('a change of an element', () => {
+    refused((x) => {
+      const all = [{ h: x, n: 0 }];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push({ h, n: 0 });
+        all[0]!.n = 1;
+      }
+      return all;
+    }, /an object is changed that is or was an element of an array that grows/);
+  });
+
+  it('telling elements apart', () => {
+    refused((x) => {
+      const first = { h: x };
+      const all = [first];
+      let h = x;
+      while (h.sum().itemSync() < 100) {
+        h = h.mul(2);
+        all.push({ h });
+      }
+      return all[1] === first ? x : h;
+    }, /told apart by identity/);
+  });
+});
