@@ -13,6 +13,7 @@ import * as collections from './equivalents/collections.ts';
 import * as lists from './equivalents/lists.ts';
 import { insertionSort } from './equivalents/sort.ts';
 import { isGrown } from './graph-control/grown-array.ts';
+import { needsElements } from './graph-control/list-elements.ts';
 import type { Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
 
@@ -101,7 +102,11 @@ function bodyFor(
   args: readonly Variable[],
 ): AnyFunction | undefined {
   const ofList = isGrown(receiver) ? ofLists.get(fn) : undefined;
-  if (ofList) return ofList;
+  if (ofList) {
+    const sorts = ofList === lists.sort || ofList === lists.toSorted;
+    if (sorts && !isCallable(args[0])) throw needsElements(fn.name, ' without a comparison');
+    return ofList;
+  }
   const equivalent = table.get(fn);
   return equivalent?.fits(t, receiver, args) ? equivalent.body : undefined;
 }

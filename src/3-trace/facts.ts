@@ -129,7 +129,7 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   const [x, y] = [existing(a), existing(b)];
   // What was made inside is nothing else.
   if (!x || !y) {
-    if (a !== b && isMadeInside(a) && isMadeInside(b)) {
+    if (a !== b && mayBeOne(a, b)) {
       expectIdentity(a);
       expectIdentity(b);
     }
@@ -148,7 +148,8 @@ export function guardIdentity(t: Tracer, { source, value }: FunctionVariable): v
   if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
 }
 
-const isMadeInside = ({ kind }: Variable): boolean => kind === 'newArray' || kind === 'newObject';
+const mayBeOne = (a: Variable, b: Variable): boolean =>
+  a.kind === b.kind && (a.kind === 'newArray' || a.kind === 'newObject' || a.kind === 'tensor');
 
 /** The change is made after the run: there it must not run the user's code, nor be refused. */
 export function guardChange(t: Tracer, source: Source, change: Change, key: string): void {

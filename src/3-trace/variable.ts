@@ -50,6 +50,8 @@ export interface TensorVariable {
   grad: Variable | null;
   /** A result whose `.grad` backward fills too. */
   retainsGrad: boolean;
+  /** It may be one of those that the code has met already: an element read, or what a way left. */
+  mayBeKnown?: boolean;
   /** Tensors from outside that it is on some ways to it. */
   perhaps: readonly TensorVariable[];
 }

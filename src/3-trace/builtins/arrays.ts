@@ -20,6 +20,7 @@ import { newElements } from '../construct.ts';
 import { sameValueZero, strictlyEqual } from '../equality.ts';
 import { constantOf, isNullish } from '../facts.ts';
 import { isGrown } from '../graph-control/grown-array.ts';
+import { needsElements } from '../graph-control/list-elements.ts';
 import { appendGrown, grownElement } from '../graph-control/lists.ts';
 import { expand, iteratorOver } from '../iterators.ts';
 import { numberNeeded } from '../number-needed.ts';
@@ -125,6 +126,14 @@ function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
   return result;
 }
 
+/** Not where only the program knows the length. */
+function elementwise(method: string, body: Body): Builtin {
+  return onArray((t, array, args) => {
+    if (isGrown(array)) throw needsElements(method);
+    return body(t, array, args);
+  });
+}
+
 /** Without a comparator: by text, and only what is text or a number already. */
 function sortByText(t: Tracer, array: ArrayVariable): void {
   const items = solidElements(t, array).map((item) => ({ item, value: constantOf(t, item) }));
@@ -212,7 +221,7 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.with,
-    onArray((t, array, [index, value]) => {
+    elementwise('with', (t, array, [index, value]) => {
       const elements = arrayElements(t, array);
       return newArray(elements.with(integer(t, index, 0), value ?? known(undefined)));
     }),
@@ -235,7 +244,7 @@ export const arrayBuiltins: BuiltinTable = [
     }),
   ],
   [Array.prototype.concat, concat],
-  [Array.prototype.join, onArray(join)],
+  [Array.prototype.join, elementwise('join', join)],
   [Array.prototype.indexOf, onKnownArray((t, array, args) => known(search(t, array, args)))],
   [
     Array.prototype.includes,
@@ -245,7 +254,7 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [
     Array.prototype.flat,
-    onArray((t, array, [depth]) => newArray(flatten(t, array, integer(t, depth, 1)))),
+    elementwise('flat', (t, array, [depth]) => newArray(flatten(t, array, integer(t, depth, 1)))),
   ],
   [Array.prototype.values, iterated('values')],
   [Array.prototype.keys, iterated('keys')],

@@ -127,45 +127,20 @@ export function includes(this: unknown[], item: unknown, start?: number): boolea
   return false;
 }
 
-/** Longer arrays are sorted by comparisons in another order: their call runs as it is written. */
+/** By insertion: the order that a comparator gives is one, however often it is asked. */
 export function sort(this: unknown[], compare: (a: unknown, b: unknown) => number): unknown[] {
-  const count = this.length;
-  if (count > 63) throw new RangeError('an array is long');
-  if (count < 2) return this;
-  if (!(0 in this && 1 in this)) throw new RangeError('an element is gone');
-  let run = 2;
-  const down = compare(this[1], this[0]) < 0;
-  while (run < count) {
-    if (!(run in this && run - 1 in this)) throw new RangeError('an element is gone');
-    const order = compare(this[run], this[run - 1]);
-    if (down ? order >= 0 : order < 0) break;
-    run++;
-  }
-  if (down) {
-    for (let low = 0, high = run - 1; low < high; low++, high--) {
-      if (!(low in this && high in this)) throw new RangeError('an element is gone');
-      const item = this[low];
-      this[low] = this[high];
-      this[high] = item;
-    }
-  }
-  for (let next = run; next < count; next++) {
+  const { length } = this;
+  for (let next = 1; next < length; next++) {
     if (!(next in this)) throw new RangeError('an element is gone');
     const item = this[next];
-    let low = 0;
-    let high = next;
-    while (low < high) {
-      const middle = low + ((high - low) >> 1);
-      if (!(middle in this)) throw new RangeError('an element is gone');
-      if (compare(item, this[middle]) < 0) high = middle;
-      else low = middle + 1;
+    let i = next - 1;
+    for (; i >= 0; i--) {
+      if (!(i in this)) throw new RangeError('an element is gone');
+      const before = this[i];
+      if (!(compare(before, item) > 0)) break;
+      this[i + 1] = before;
     }
-    for (let i = next; i > low; i--) {
-      if (!(i in this && i - 1 in this)) throw new RangeError('an element is gone');
-      this[i] = this[i - 1];
-    }
-    if (!(low in this)) throw new RangeError('an element is gone');
-    this[low] = item;
+    this[i + 1] = item;
   }
   return this;
 }

@@ -90,6 +90,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
   const variable = t.result(tensor);
   variable.perhaps = outerOf(values);
+  variable.mayBeKnown = true;
   return variable;
 }
 

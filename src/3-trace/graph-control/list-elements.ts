@@ -164,7 +164,8 @@ export function elementOf(
     switch (part.kind) {
       case 'leaf': {
         const tensor = leaves[next++]!;
-        return part.of === 'tensor' ? t.result(tensor) : { kind: 'scalar', type: part.of, tensor };
+        if (part.of !== 'tensor') return { kind: 'scalar', type: part.of, tensor };
+        return Object.assign(t.result(tensor), { mayBeKnown: true });
       }
       case 'same':
         return part.value;
@@ -217,5 +218,13 @@ export function unknownLength(): GraphBreak {
   return new GraphBreak(
     'list-of-turns',
     'an array that has grown in a loop of the program is used in a way that needs its elements one by one',
+  );
+}
+
+/** `how`: when it is that the method needs them. */
+export function needsElements(method: string, how = ''): GraphBreak {
+  return new GraphBreak(
+    'control-flow',
+    `${method}() of an array that grows in a loop of the program${how} needs its elements one by one: go through them in a loop`,
   );
 }

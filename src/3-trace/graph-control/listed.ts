@@ -33,6 +33,12 @@ export function expectUnlisted(variable: Variable): void {
 
 /** Before it matters which object it is. */
 export function expectIdentity(variable: Variable): void {
+  if (variable.kind === 'tensor' && variable.mayBeKnown) {
+    throw new GraphBreak(
+      'control-flow',
+      'a tensor that a branch, a loop or an array that grows in one leaves is told apart by identity',
+    );
+  }
   if (!isListed(variable)) return;
   throw new GraphBreak(
     'list-of-turns',
