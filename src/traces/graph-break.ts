@@ -105,8 +105,8 @@ export const breakReasons = {
   'list-of-turns': {
     explanation: 'An array whose length only a run knows is used in a way that is not followed.',
     expected:
-      'tensors of one dtype and shape, numbers or truth values as elements; push, pop, length, an index, for...of and the methods that call back; stack() and cat() as results',
-    hint: 'Read it after the captured function; or bound the loop by a number of the host: n < 8 && ….',
+      'elements of one form, of tensors, numbers, truth values, arrays and objects; methods that need no text; stack() and cat() as results',
+    hint: 'Read it after the captured function; bound the loop by a number of the host: n < 8 && …; put a new object in the place of one that changes: list[i] = { ...list[i], … }.',
     decision: true,
   },
   'endless-ways': {

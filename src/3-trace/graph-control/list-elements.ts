@@ -224,7 +224,7 @@ export function unknownLength(): GraphBreak {
 /** `how`: when it is that the method needs them. */
 export function needsElements(method: string, how = ''): GraphBreak {
   return new GraphBreak(
-    'control-flow',
+    'list-of-turns',
     `${method}() of an array that grows in a loop of the program${how} needs its elements one by one: go through them in a loop`,
   );
 }

@@ -35,7 +35,7 @@ export function expectUnlisted(variable: Variable): void {
 export function expectIdentity(variable: Variable): void {
   if (variable.kind === 'tensor' && variable.mayBeKnown) {
     throw new GraphBreak(
-      'control-flow',
+      'list-of-turns',
       'a tensor that a branch, a loop or an array that grows in one leaves is told apart by identity',
     );
   }
