@@ -7,7 +7,7 @@ import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, gradEnabled, noGrad } from './grad-mode.ts';
 import { addToRetained, throughHooks } from './hooks.ts';
-import { type GradNode, share } from './node.ts';
+import { type GradNode, share, type Target } from './node.ts';
 import { ownsWholeHolder } from './owned-memory.ts';
 import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 
@@ -59,6 +59,8 @@ class BackwardPass {
   readonly #ready: GradNode[] = [];
   /** Per node with wanted outputs, which ones; null when leaves are wanted. */
   readonly #wanted: ReadonlyMap<Key, ReadonlySet<number>> | null;
+  /** Of nodes with several outputs that not all bring a gradient: the targets that the others lead to. */
+  readonly #leads = new Map<GradNode, readonly boolean[]>();
   /** With `wanted`: the nodes that lead to one of them. */
   readonly #leading = new Set<GradNode>();
 
@@ -89,24 +91,49 @@ class BackwardPass {
     const places = roots.map(({ tensor }) => placeOf(tensor));
     if (this.#wanted) this.#findLeading(places);
     const pending: GradNode[] = [];
+    /** Nodes that ask which outputs bring a gradient, and those that do so far. */
+    const waiting = new Map<GradNode, Set<number>>();
     const count = (place: Place) => {
       if (!this.#concerns(place)) return;
       const key = keyOf(place);
+      if ('node' in place) waiting.get(place.node)?.add(place.index);
       const inbox = this.#inboxes.get(key);
       if (inbox) {
         inbox.missing++;
         return;
       }
       this.#inboxes.set(key, { gradients: [], missing: 1 });
-      if ('node' in place && this.#runs(place.node)) {
-        this.#refuseConsumed(place.node);
-        pending.push(place.node);
-      }
+      if (!('node' in place) || !this.#runs(place.node)) return;
+      this.#refuseConsumed(place.node);
+      if (place.node.leadsTo) waiting.set(place.node, new Set([place.index]));
+      else pending.push(place.node);
     };
     for (const place of places) count(place);
-    for (let node = pending.pop(); node; node = pending.pop()) {
-      for (const target of node.targets) if (target) count(target);
-    }
+    do {
+      for (let node = pending.pop(); node; node = pending.pop()) {
+        for (const target of node.targets) if (target) count(target);
+      }
+    } while (this.#countYoungest(waiting, count));
+  }
+
+  /** Only younger nodes lead to a node: of the youngest that waits all outputs are known that bring a gradient. */
+  #countYoungest(
+    waiting: Map<GradNode, ReadonlySet<number>>,
+    count: (place: Place) => void,
+  ): boolean {
+    if (waiting.size === 0) return false;
+    const node = [...waiting.keys()].reduce((a, b) => (a.sequence > b.sequence ? a : b));
+    const leads = node.leadsTo!(waiting.get(node)!);
+    waiting.delete(node);
+    if (leads) this.#leads.set(node, leads);
+    for (const target of this.#targetsOf(node)) if (target) count(target);
+    return true;
+  }
+
+  /** Those that are left out take no part: neither may they have been used up, nor do they hear of anything. */
+  #targetsOf(node: GradNode): readonly Target[] {
+    const leads = this.#leads.get(node);
+    return leads ? node.targets.map((target, i) => (leads[i] ? target : null)) : node.targets;
   }
 
   /** Targets are older than their nodes: from old to young, each node knows what its targets lead to. */
@@ -115,10 +142,13 @@ class BackwardPass {
     for (const place of places) if ('node' in place) reached.add(place.node);
     // A set iterates over what is added meanwhile.
     for (const node of reached) {
-      for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
+      for (const target of this.#targetsOf(node)) {
+        if (target && 'node' in target) reached.add(target.node);
+      }
     }
     for (const node of [...reached].sort((a, b) => a.sequence - b.sequence)) {
-      if (node.targets.some((target) => target && this.#concerns(target))) this.#leading.add(node);
+      const targets = this.#targetsOf(node);
+      if (targets.some((target) => target && this.#concerns(target))) this.#leading.add(node);
     }
   }
 
@@ -172,7 +202,7 @@ class BackwardPass {
     if (!retainGraph) node.finish();
     let next = 0;
     try {
-      for (const target of node.targets) {
+      for (const target of this.#targetsOf(node)) {
         const result = results[next++] ?? null;
         if (target) this.#deliver(target, result);
       }

@@ -66,6 +66,9 @@ export abstract class GradNode {
     takeSum: TakeSum,
   ): (Tensor | null)[];
 
+  /** Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. */
+  leadsTo?(outputs: ReadonlySet<number>): readonly boolean[] | null;
+
   /** Gives back everything kept for backward. */
   protected abstract releaseSaved(): void;
 

@@ -64,6 +64,13 @@ export class RunProgramNode extends GradNode {
     }
   }
 
+  override leadsTo(outputs: ReadonlySet<number>): readonly boolean[] | null {
+    const { plan, gradOutputs } = this.#backward;
+    const missing = gradOutputs.filter((id, i) => id !== null && !outputs.has(i)) as ValueId[];
+    if (missing.length === 0) return null;
+    return this.#partial(plan, new Set(missing)).gradInputs.map((id) => id !== null);
+  }
+
   /**
    * What these gradients make of the backward program. Results that don't hang together are differentiated one
    * by one, as the graphs that they are eagerly: what the others need stays.

@@ -60,3 +60,23 @@ for (const [name, fn] of Object.entries(functions)) {
     expect(memory.stats('cpu').allocated).toBe(before);
   });
 }
+
+it('what an output alone leads to counts, not what others of the program lead to', () => {
+  const fn = (x: Tensor, used: Tensor) => [x.mul(2).sum(), used.mul(3).sum()] as const;
+  const before = memory.stats('cpu').allocated;
+  tidy(() => {
+    for (const run of [fn, toStatic(fn)]) {
+      const x = tensor([1, 2]).requiresGrad_();
+      const leaf = tensor([3, 4]).requiresGrad_();
+      const used = leaf.exp();
+      used.sum().backward();
+      const [own, other] = run(x, used);
+      own.mul(2).backward();
+      expect([...x.grad!.dataSync()]).toEqual([4, 4]);
+      expect(() => other.backward()).toThrow('a second time');
+      x.grad!.dispose();
+      leaf.grad!.dispose();
+    }
+  });
+  expect(memory.stats('cpu').allocated).toBe(before);
+});
