@@ -52,8 +52,8 @@ export class RunProgramNode extends GradNode {
     takeSum: TakeSum,
   ): (Tensor | null)[] {
     refuseGraph();
-    this.#checkVersions();
     const missing = this.#missing(gradOutputs);
+    this.#checkVersions(missing);
     const part = this.#part(missing, retainGraph);
     try {
       const plan = this.#continued(part, takeSum);
@@ -218,9 +218,13 @@ export class RunProgramNode extends GradNode {
     return part;
   }
 
-  #checkVersions(): void {
+  /** Of what these gradients need: what only others would need may have changed. */
+  #checkVersions(missing: ReadonlySet<ValueId>): void {
     const { slots } = this.#scope;
-    this.#backward.saved.withData.forEach((id, i) => {
+    const { plan, saved } = this.#backward;
+    const reads = missing.size > 0 ? this.#partial(plan, missing).reads : null;
+    saved.withData.forEach((id, i) => {
+      if (reads && !reads.has(id)) return;
       const { holder } = slots[id]!;
       // Given back: nobody asks for it any more.
       if (!holder || holder.version === this.#versions[i]) return;

@@ -1,5 +1,6 @@
 import { copy } from '../ops/copy.ts';
 import { fullOp } from '../ops/create.ts';
+import { operandUse } from '../ops/define-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 
@@ -10,6 +11,8 @@ export interface PartialBackward {
   readonly gradInputs: readonly (ValueId | null)[];
   /** What the given gradients lead to, but for sums of a leaf's parts: two backwards that share any undo one op. */
   readonly undone: ReadonlySet<ValueId>;
+  /** The values whose data it reads or hands out. */
+  readonly reads: ReadonlySet<ValueId>;
 }
 
 /**
@@ -62,16 +65,24 @@ export function partialBackward(
       op.outputs.filter((id) => derived.has(id) && !absent.has(id) && !ofLeaves.has(id)),
     ),
   ]);
+  const outputs = plan.outputs.filter((id) => !absent.has(id));
+  const reads = new Set([
+    ...outputs,
+    ...steps.flatMap(({ op: { op, inputs } }) =>
+      inputs.filter((_, i) => operandUse(op, i) === 'data'),
+    ),
+  ]);
   const isThere = (id: ValueId): boolean => !absent.has(id);
   return {
     plan: {
       ...plan,
       steps,
-      outputs: plan.outputs.filter(isThere),
+      outputs,
       freesAtEnd: [...plan.freesAtEnd, ...dead].filter(isThere),
     },
     gradInputs: gradInputs.map((id) => (id !== null && isThere(id) ? id : null)),
     undone,
+    reads,
   };
 }
 

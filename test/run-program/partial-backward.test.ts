@@ -1,5 +1,14 @@
 import { expect, it } from 'vitest';
-import { cat, memory, stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
+import {
+  cat,
+  memory,
+  noGrad,
+  stack,
+  type Tensor,
+  tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
 
 /** Gradients after a backward from one of several outputs; null where none arrived. */
 function gradients(
@@ -79,4 +88,20 @@ it('what an output alone leads to counts, not what others of the program lead to
     }
   });
   expect(memory.stats('cpu').allocated).toBe(before);
+});
+
+it('a value that only another output needs may be written before', () => {
+  const fn = (x: Tensor, y: Tensor) => [x.mul(2).sum(), y.tanh()] as const;
+  for (const run of [fn, toStatic(fn)]) {
+    tidy(() => {
+      const x = tensor([1, 2]).requiresGrad_();
+      const y = tensor([3, 4]).requiresGrad_();
+      const [own, other] = run(x, y);
+      noGrad(() => other.add_(1));
+      own.backward();
+      expect([...x.grad!.dataSync()]).toEqual([2, 2]);
+      expect(() => other.sum().backward()).toThrow('in place');
+      x.grad!.dispose();
+    });
+  }
 });
