@@ -15,6 +15,7 @@ import { type PromisedSizes, promisedSizes } from './guards/promised-sizes.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { activate } from './resume/function-of.ts';
 import { type ResumePoint, ResumePoints } from './resume/resume-point.ts';
+import { SizedEntries } from './resume/sized-entries.ts';
 import type { CompiledFunction } from './save/program-to-save.ts';
 import { type StaticSettings, settingsOf, type ToStaticOptions } from './static-options.ts';
 import { type CapturedStats, StatsCounter } from './stats.ts';
@@ -131,8 +132,14 @@ export class Captured {
     const frames = [activate(closure, boundThis ? boundThis.value : thisValue, boundArgs)];
     const { name } = this;
     const inputSpec = this.options.inputSpec ?? null;
-    const entries = this.#walker.points.at(frames).entries.flatMap(({ compiled }) => compiled);
-    return { name, inputSpec, entries, frames, bound: boundArgs.length };
+    const point = this.#walker.points.at(frames);
+    const entries = point.entries.flatMap(({ compiled }) => compiled);
+    const sized = point.entries.flatMap((entry) => {
+      return entry instanceof SizedEntries ? [{ resized: entry.resized, names: entry.names }] : [];
+    });
+    const { memory } = this.#settings;
+    const { promised } = point.history;
+    return { name, inputSpec, entries, sized, memory, promised, frames, bound: boundArgs.length };
   }
 
   stats(): CapturedStats {

@@ -1,6 +1,6 @@
 import { DataError } from '../errors/errors.ts';
 import { alignedBytes } from '../memory/allocator.ts';
-import { type OpRecord, operandUse } from '../ops/define-op.ts';
+import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
 import { extentOf, sameShape, sizeOf } from '../tensor/shape.ts';
@@ -269,7 +269,9 @@ class Follow {
       const taken = this.#alive.get(reuse);
       const bytes = (taken?.after ?? 0) * dtypes[this.#meta(reuse).dtype].bytes;
       const fits = op.inputs.includes(reuse) && frees.includes(reuse) && place === null;
-      if (!taken || !fits || op.op.kernel.kind !== 'pointwise' || this.#bytes(id) > bytes) {
+      const { device } = this.#meta(id);
+      const overwrites = mayOverwrite(op.op, op.inputs.indexOf(reuse), device);
+      if (!taken || !fits || !overwrites || this.#bytes(id) > bytes) {
         this.#fail(`%${id} in the memory of %${reuse}`, 'a dying operand of as many bytes');
       }
       this.#enter(id, taken.storage, 0, elements);

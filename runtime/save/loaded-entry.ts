@@ -3,7 +3,7 @@ import { markSpent } from '../autograd/spent-node.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, TostaticError } from '../errors/errors.ts';
 import { checksBesideLines } from '../program/checks.ts';
-import type { PlannedSubgraph } from '../program/plan.ts';
+import type { PlannedSubgraph, PredictedMemory } from '../program/plan.ts';
 import { skipNumbers } from '../random/seed.ts';
 import { FailedCheck } from '../run-program/control/assert.ts';
 import { holdingLines } from '../run-program/control/lines.ts';
@@ -25,6 +25,8 @@ type Change = () => void;
 export class LoadedEntry {
   readonly saved: SavedEntry;
   readonly planned: PlannedSubgraph | null;
+  /** Bytes of a run, forward; null: they hang on what it decides, or nothing is computed. */
+  readonly predicted: PredictedMemory | null;
   readonly #checks: readonly GuardCheck[];
   readonly #inputs: readonly PlaceReader[];
   readonly #numbers: readonly PlaceReader[];
@@ -35,8 +37,15 @@ export class LoadedEntry {
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
 
-  constructor(saved: SavedEntry, planned: PlannedSubgraph | null, device: Device) {
+  /** `predicted`: bytes of a run where the plan itself doesn't say them. */
+  constructor(
+    saved: SavedEntry,
+    planned: PlannedSubgraph | null,
+    device: Device,
+    predicted: PredictedMemory | null = planned?.forward.predicted ?? null,
+  ) {
     this.saved = saved;
+    this.predicted = predicted;
     this.planned = planned;
     this.#device = device;
     this.#subgraph = planned && bound(planned);
@@ -172,6 +181,15 @@ function compileEffect(effect: SavedEffect): (results: RunResults) => Change {
         const tensor = outputs[effect.output]!;
         return () => tensor.dispose();
       };
+    case 'draw': {
+      const read = recipeReader(effect.count);
+      return (results) => {
+        const count = read(results);
+        return () => {
+          if (typeof count === 'number') skipNumbers(count);
+        };
+      };
+    }
     case 'dispose': {
       const read = placeReader(effect.place);
       return (results) => {

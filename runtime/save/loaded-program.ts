@@ -8,6 +8,7 @@ import {
 } from '../errors/errors.ts';
 import { checkInputs } from '../input-spec/check.ts';
 import type { InputSpec } from '../input-spec/spec.ts';
+import type { PredictedMemory } from '../program/plan.ts';
 import { printProgram } from '../program/print.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { LoadedEntry } from './loaded-entry.ts';
@@ -15,6 +16,7 @@ import type { CallValues } from './place.ts';
 import type { Primitive } from './primitive.ts';
 import type { ProgramState } from './program-state.ts';
 import type { Misfit } from './saved-guard.ts';
+import type { LoadedSizes } from './sized-program.ts';
 
 /** A saved function that runs without its source and without the compiler. */
 export interface LoadedProgram {
@@ -35,6 +37,12 @@ export interface LoadedProgram {
   parameters(): Tensor[];
   /** The programs as text, one for each set of sizes and other facts that was saved. */
   programs(): readonly string[];
+  /**
+   * Bytes of the program that ran last, forward, as the allocator counts them: with branches and loops on
+   * the way that needs most. Null: none has run, or it has branches or loops and sizes that no call had
+   * before it was saved.
+   */
+  predicted(): PredictedMemory | null;
   /** Gives the state's memory back; the program can't run afterwards. */
   dispose(): void;
 }
@@ -45,6 +53,8 @@ export interface ProgramParts {
   readonly inputSpec: readonly InputSpec[] | null;
   readonly state: ProgramState;
   readonly entries: readonly LoadedEntry[];
+  /** For sizes that none of the entries has. */
+  readonly everySize: readonly LoadedSizes[];
   readonly device: Device;
 }
 
@@ -56,17 +66,27 @@ export function programParts(value: unknown): ProgramParts | undefined {
 }
 
 export function loadedProgram(parts: ProgramParts): LoadedProgram {
-  const { name, inputSpec, state, entries } = parts;
+  const { name, inputSpec, state, entries, everySize } = parts;
   let last = entries[0];
+  let ran: LoadedEntry | undefined;
+  const find = (values: CallValues): LoadedEntry | undefined => {
+    const known = entries.find((entry) => !entry.misfit(values));
+    if (known) return known;
+    for (const sizes of everySize) {
+      const entry = sizes.entryFor(values);
+      if (entry && !entry.misfit(values)) return entry;
+    }
+    return undefined;
+  };
   const run = (...args: readonly unknown[]): unknown => {
     if (inputSpec) checkInputs(inputSpec, args);
     const values: CallValues = { args, state };
-    if (last?.misfit(values)) {
-      const other = entries.find((entry) => !entry.misfit(values));
+    if (!last || last.misfit(values)) {
+      const other = find(values);
       if (!other) throw noProgram(parts, values);
       last = other;
     }
-    if (!last) throw noProgram(parts, values);
+    ran = last;
     return last.run(values);
   };
   Object.defineProperty(run, 'name', { value: name, configurable: true });
@@ -77,6 +97,7 @@ export function loadedProgram(parts: ProgramParts): LoadedProgram {
     parameters: () => Object.values(state.tensors()).filter((tensor) => tensor.requiresGrad),
     programs: () =>
       entries.flatMap(({ planned }) => (planned ? [printProgram(programOf(planned))] : [])),
+    predicted: () => ran?.predicted ?? null,
     dispose: () => {
       for (const tensor of Object.values(state.tensors())) tensor.dispose();
     },
@@ -98,8 +119,8 @@ const errors: { readonly [K in Misfit['kind']]: new (facts: ErrorFacts) => Error
 };
 
 /** Names what keeps each of the saved programs from the call. */
-function noProgram({ name, entries }: ProgramParts, values: CallValues): Error {
-  const misfits = entries.flatMap((entry) => entry.misfit(values) ?? []);
+function noProgram({ name, entries, everySize }: ProgramParts, values: CallValues): Error {
+  const misfits = [...everySize, ...entries].flatMap((entry) => entry.misfit(values) ?? []);
   const texts = misfits.map(({ given, expected }) => [given, expected] as const);
   const different = [...new Map(texts.map((text) => [text.join(), text])).values()];
   const [first] = misfits;

@@ -10,6 +10,7 @@ import { type LoadedProgram, loadedProgram } from './loaded-program.ts';
 import { encodePrimitive, readPrimitive } from './primitive.ts';
 import { ProgramState, type StateEntry } from './program-state.ts';
 import { encodeEntry, readEntry, type SavedEntry } from './saved-entry.ts';
+import { encodeSizes, LoadedSizes, readSizes, type SavedSizes } from './sized-program.ts';
 import { encodeSpec, readSpec } from './spec-format.ts';
 import type { TensorReader, TensorWriter } from './tensors.ts';
 
@@ -19,17 +20,20 @@ export interface ProgramToSave {
   readonly inputSpec: readonly InputSpec[] | null;
   readonly state: readonly StateEntry[];
   readonly entries: readonly SavedEntry[];
+  /** For sizes that none of the entries has. */
+  readonly everySize: readonly SavedSizes[];
   readonly graphs: GraphWriter;
 }
 
 export function encodeProgram(program: ProgramToSave, tensors: TensorWriter): unknown {
-  const { name, inputSpec, state, entries, graphs } = program;
+  const { name, inputSpec, state, entries, everySize, graphs } = program;
   return {
     name,
     inputSpec: inputSpec?.map(encodeSpec) ?? null,
     state: state.map((entry) => encodeState(entry, tensors)),
     graphs: graphs.graphs,
     entries: entries.map(encodeEntry),
+    everySize: everySize.map(encodeSizes),
   };
 }
 
@@ -55,12 +59,17 @@ export function readProgram(field: Field, tensors: TensorReader, device: Device)
       const saved = readEntry(entry, state.length, graphs);
       return new LoadedEntry(saved, plannedOf(saved, graphs), device);
     });
+  const everySize = field
+    .get('everySize')
+    .items()
+    .map((sizes) => new LoadedSizes(readSizes(sizes, state.length), state.length, device));
   const inputSpec = field.get('inputSpec');
   return loadedProgram({
     name: field.get('name').string(),
     inputSpec: inputSpec.isNull ? null : inputSpec.items().map((spec) => readSpec(spec)),
     state: new ProgramState(state),
     entries,
+    everySize,
     device,
   });
 }

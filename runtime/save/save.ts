@@ -40,10 +40,12 @@ async function finish(
 }
 
 /** A loaded program with its state as it is now. */
-function programToSave({ name, inputSpec, state, entries }: ProgramParts): ProgramToSave {
+function programToSave(parts: ProgramParts): ProgramToSave {
+  const { name, inputSpec, state, entries } = parts;
+  const everySize = parts.everySize.map(({ saved }) => saved);
   const graphs = new GraphWriter();
   const saved = entries.map(({ saved, planned }) => {
     return { ...saved, graph: planned && graphs.add(planned) };
   });
-  return { name, inputSpec, state: state.entries(), entries: saved, graphs };
+  return { name, inputSpec, state: state.entries(), entries: saved, everySize, graphs };
 }

@@ -24,9 +24,11 @@ export type SavedEffect =
       readonly items: readonly (SavedRecipe | null)[];
     }
   | { readonly kind: 'dispose'; readonly place: Place }
-  | { readonly kind: 'disposeOutput'; readonly output: number };
+  | { readonly kind: 'disposeOutput'; readonly output: number }
+  /** So many random numbers were drawn, as the program has counted. */
+  | { readonly kind: 'draw'; readonly count: SavedRecipe };
 
-const effectKinds = ['set', 'delete', 'fill', 'dispose', 'disposeOutput'] as const;
+const effectKinds = ['set', 'delete', 'fill', 'dispose', 'disposeOutput', 'draw'] as const;
 
 /** One way through the function: what it relies on, the program, and what follows from its results. */
 export interface SavedEntry {
@@ -69,6 +71,7 @@ export function encodeEntry(entry: SavedEntry): unknown {
 
 function encodeEffect(effect: SavedEffect): unknown {
   if (effect.kind === 'disposeOutput') return effect;
+  if (effect.kind === 'draw') return { ...effect, count: encodeRecipe(effect.count) };
   const place = encodePlace(effect.place);
   if (effect.kind === 'set') return { ...effect, place, value: encodeRecipe(effect.value) };
   if (effect.kind !== 'fill') return { ...effect, place };
@@ -124,6 +127,7 @@ function readEffect(field: Field, limits: Limits): SavedEffect {
   if (kind === 'disposeOutput') {
     return { kind, output: field.get('output').int(0, limits.outputs - 1) };
   }
+  if (kind === 'draw') return { kind, count: readRecipe(field.get('count'), limits) };
   const at = field.get('place');
   const place = readPlace(at, limits.states);
   const isProperty = place.kind === 'argument' && place.path.length > 0;

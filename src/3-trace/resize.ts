@@ -6,12 +6,14 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Guard, GuardedSize } from '../guards/guard.ts';
 import { hasResultSize, type NumberExpr } from '../guards/number-expr.ts';
-import { compileReader } from '../guards/source.ts';
+import { compileReader, type Reader, type Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import { isDifferentiable, spentBelow } from './autograd/graph.ts';
 import { CountedStream } from './counted-stream.ts';
 import { distinctInputs } from './distinct-inputs.ts';
 import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './sizes.ts';
+import { isSize } from './symbolic.ts';
 import { DoesNotFit, play, type TapeCall } from './tape.ts';
 import type { TraceInput } from './tensor-inputs.ts';
 
@@ -35,7 +37,12 @@ export function resizedOf(recorded: Recorded): Resized | null {
   return {
     keys: [...sizes.keys.values()],
     guards: guards.map((guard) => anySize(guard, inputs, sizes)),
-    at: (frames) => playAt(frames, recorded),
+    at: (frames) => playAt(inFrames(frames), recorded),
+    atSizes: (frames, given) => {
+      const found = withSizes(frames, given, recorded);
+      return found && playAt(found, recorded);
+    },
+    numbers: () => [...sizes.decided.values()],
   };
 }
 
@@ -53,12 +60,62 @@ function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): 
     ...guard,
     strides: guard.strides && 'any',
     shape: guard.shape.map((size, dim) =>
-      varying.has(dim) ? (varying.get(dim) as GuardedSize) : size,
+      varying.has(dim) ? (varying.get(dim)!.size as GuardedSize) : size,
     ),
   };
 }
 
-function playAt(frames: readonly Frame[], recorded: Recorded): TraceResult | null {
+/** What a trace reads of its surroundings when it is played for other sizes. */
+interface Found {
+  readonly frames: readonly Frame[];
+  readonly readerOf: (source: Source) => Reader;
+  /** Shape and strides of an input. */
+  readonly layoutOf: (input: TraceInput) => Pick<Tensor, 'shape' | 'strides'>;
+}
+
+function inFrames(frames: readonly Frame[]): Found {
+  return {
+    frames,
+    readerOf: compileReader,
+    layoutOf: ({ source }) => compileReader(source)(frames) as Tensor,
+  };
+}
+
+/** Null where a key is no size of a contiguous tensor. */
+function withSizes(
+  frames: readonly Frame[],
+  given: readonly number[],
+  { sizes, result: { numbers, scalars } }: Recorded,
+): Found | null {
+  const keys = [...sizes.keys.values()];
+  if (!keys.every(isSize)) return null;
+  const known = new Map(keys.map((source, i) => [sourceKey(source), given[i]!]));
+  // Numbers that a run brings have those of the trace, on which nothing depends.
+  const values = scalars.nodes.flatMap((node, id) => {
+    return node.kind === 'input'
+      ? [[sourceKey(numbers[node.index]!), scalars.values[id]!] as const]
+      : [];
+  });
+  const before = new Map(values);
+  return {
+    frames,
+    readerOf: (source) => {
+      const key = sourceKey(source);
+      const value = known.get(key) ?? before.get(key);
+      return value === undefined ? compileReader(source) : () => value;
+    },
+    layoutOf: ({ tensor }) => {
+      const open = sizes.dims.get(tensor);
+      const shape = tensor.shape.map((size, dim) => {
+        const place = open?.get(dim)?.place;
+        return place ? known.get(sourceKey(place))! : size;
+      });
+      return { shape, strides: tensor.strides };
+    },
+  };
+}
+
+function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): TraceResult | null {
   const { result, inputs, outputs, tape, sizes } = recorded;
   const found = new Map<Tensor, Tensor>();
   const capture = (tensor: Tensor): Tensor => {
@@ -74,11 +131,12 @@ function playAt(frames: readonly Frame[], recorded: Recorded): TraceResult | nul
     const there = found.get(tensor);
     return there ? sizeIn(there, dim) : Number.NaN;
   };
-  const numbers = new ProgramNumbers(frames, sizes, sizeOf);
+  const numbers = new ProgramNumbers(frames, sizes, sizeOf, readerOf);
   const stream = new CountedStream(numbers);
   try {
-    for (const { source, tensor } of inputs) {
-      const { shape, strides: present } = compileReader(source)(frames) as Tensor;
+    for (const each of inputs) {
+      const { tensor } = each;
+      const { shape, strides: present } = layoutOf(each);
       const { dtype, device, requiresGrad, isContiguous } = tensor;
       const strides = isContiguous ? contiguousStrides(shape) : present;
       const input = builder.input({ dtype, shape, strides, offset: 0, device });

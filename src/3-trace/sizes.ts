@@ -2,8 +2,8 @@ import { scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
 import { ScalarTable, type SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import { compileNumber, type NumberExpr, numberSources } from '../guards/number-expr.ts';
-import { compileReader, type Source } from '../guards/source.ts';
+import { compileNumber, type NumberExpr, numberKey, numberSources } from '../guards/number-expr.ts';
+import { compileReader, type Reader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 
 /** A size of a result that the user's code asked for. */
@@ -13,13 +13,23 @@ export interface SizeRead {
   readonly dim: number | null;
 }
 
+/** A dimension of an input that may have another size. */
+export interface OpenDim {
+  /** Null: from 2 on, without 0 and 1. */
+  readonly size: null | 'any';
+  /** Where the size is read. */
+  readonly place: Source;
+}
+
 /** The sizes and numbers that differ between the programs of one trace. */
 export class Sizes {
   /** Sizes of inputs, and numbers that decide shapes. */
   readonly keys = new Map<string, Source>();
   readonly reads: SizeRead[] = [];
   /** Per input, the dimensions that may have other sizes. */
-  readonly dims = new Map<Tensor, ReadonlyMap<number, null | 'any'>>();
+  readonly dims = new Map<Tensor, ReadonlyMap<number, OpenDim>>();
+  /** Expressions that the sizes have decided, by their keys. */
+  readonly decided = new Map<string, NumberExpr>();
   /** Something was done that can't be done again: the sizes are as they are. */
   fixed = false;
 
@@ -56,6 +66,7 @@ export function sizeIn({ shape, size }: Tensor, dim: number | null): number {
 /** As an operand of the tensor API: plain where the sizes decide it, else symbolic. */
 export function numberFor(numbers: ProgramNumbers, sizes: Sizes, expr: NumberExpr): number {
   const plain = sizes.decide(expr);
+  if (plain) sizes.decided.set(numberKey(expr), expr);
   return (plain ? numbers.value(expr) : numbers.attribute(expr)) as number;
 }
 
@@ -72,8 +83,15 @@ export class ProgramNumbers {
   readonly #frames: readonly Frame[];
   readonly #sizes: Sizes;
   readonly #sizeOf: (read: SizeRead) => number;
+  readonly #readerOf: (source: Source) => Reader;
 
-  constructor(frames: readonly Frame[], sizes: Sizes, sizeOf: (read: SizeRead) => number) {
+  constructor(
+    frames: readonly Frame[],
+    sizes: Sizes,
+    sizeOf: (read: SizeRead) => number,
+    readerOf: (source: Source) => Reader = compileReader,
+  ) {
+    this.#readerOf = readerOf;
     this.#frames = frames;
     this.#sizes = sizes;
     this.#sizeOf = sizeOf;
@@ -81,7 +99,7 @@ export class ProgramNumbers {
 
   /** The number at present. */
   value(expr: NumberExpr): number | boolean {
-    return compileNumber(expr)(this.#frames, this.#sizes.reads.map(this.#sizeOf));
+    return compileNumber(expr, this.#readerOf)(this.#frames, this.#sizes.reads.map(this.#sizeOf));
   }
 
   /** As an attribute of an op: symbolic, unless the sizes decide it. Undefined with a comparison in it. */
@@ -112,7 +130,7 @@ export class ProgramNumbers {
     const key = sourceKey(source);
     let input = this.#inputs.get(key);
     if (!input) {
-      input = this.scalars.input(compileReader(source)(this.#frames) as number);
+      input = this.scalars.input(this.#readerOf(source)(this.#frames) as number);
       this.sources.push(source);
       this.#inputs.set(key, input);
     }

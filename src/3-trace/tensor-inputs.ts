@@ -138,7 +138,8 @@ export class TensorInputs {
       const key = sourceKey(dimSource(source, dim));
       const isPromised = this.#history.isPromised(key);
       const isOpen = isPromised || (tensor.isContiguous && this.#history.isSymbolic(key, size));
-      return isOpen ? [[dim, isPromised ? ('any' as const) : null] as const] : [];
+      const place = sizeSource(this.#t, source, dim);
+      return isOpen ? [[dim, { size: isPromised ? ('any' as const) : null, place }] as const] : [];
     });
     if (dims.length === 0) return;
     if (!tensor.isContiguous) {
@@ -147,6 +148,6 @@ export class TensorInputs {
       });
     }
     this.#t.sizes.dims.set(tensor, new Map(dims));
-    for (const [dim] of dims) this.#t.sizes.addKey(sizeSource(this.#t, source, dim));
+    for (const [, { place }] of dims) this.#t.sizes.addKey(place);
   }
 }

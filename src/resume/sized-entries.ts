@@ -74,6 +74,11 @@ export class SizedEntries {
     return sized.entry;
   }
 
+  /** The trace, to play it for sizes that no call had. */
+  get resized(): Resized {
+    return this.#resized;
+  }
+
   /** What is compiled, with all guards of each: the sizes that it is for are among them. */
   get compiled(): GuardedEntry[] {
     const { keys, guards } = this.#resized;

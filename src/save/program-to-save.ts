@@ -1,12 +1,22 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../runtime/input-spec/spec.ts';
+import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import { writtenOperands } from '../../runtime/program/writes.ts';
 import { GraphWriter } from '../../runtime/save/graph-format.ts';
 import type { ProgramToSave } from '../../runtime/save/program-format.ts';
+import { encodeEntry } from '../../runtime/save/saved-entry.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
+import { compileSubgraph } from '../compile-subgraph.ts';
+import { neededNumbers } from '../guards/needed-numbers.ts';
+import type { PromisedSizes } from '../guards/promised-sizes.ts';
+import type { SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { GuardedEntry } from '../resume/entry.ts';
 import { changedBy } from '../traces/recipes.ts';
+import type { Resized, TraceResult } from '../traces/trace-result.ts';
+import { type DocumentAt, programsForEverySize } from './every-size.ts';
 import { notSavable } from './not-savable.ts';
 import { Places } from './places.ts';
 import { EntryWriter } from './save-entry.ts';
@@ -17,6 +27,10 @@ export interface CompiledFunction {
   readonly name: string;
   readonly inputSpec: readonly InputSpec[] | null;
   readonly entries: readonly GuardedEntry[];
+  /** Traces that serve other sizes than those of calls. */
+  readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
+  readonly memory: MemoryOptions;
+  readonly promised: PromisedSizes;
   /** The frame of a call without arguments, and how many are bound. */
   readonly frames: readonly Frame[];
   readonly bound: number;
@@ -26,13 +40,8 @@ export interface CompiledFunction {
  * What a file holds of a captured function: each program that was compiled for it so far and whose
  * conditions outside of the arguments hold now, with the state that they read.
  */
-export function programToSave({
-  name,
-  inputSpec,
-  entries,
-  frames,
-  bound,
-}: CompiledFunction): ProgramToSave {
+export function programToSave(fn: CompiledFunction): ProgramToSave {
+  const { name, inputSpec, entries, frames, bound } = fn;
   const names = entries[0]?.entry.names ?? { codes: [], pcs: [] };
   const places = new Places({ name, frames, names, bound });
   const written = writtenBy(entries);
@@ -51,7 +60,13 @@ export function programToSave({
       throw notSavable(name, 'a graph smaller than minGraphSize, which is not compiled');
     return [writer.entry(asked, subgraph?.portable.planned ?? null, graphs)];
   });
-  if (saved.length > 0) return { name, inputSpec, state: places.state, entries: saved, graphs };
+  const everySize = fn.sized.flatMap(({ resized, names: known }) => {
+    const documentAt = documentOf(fn, resized, known, places, written);
+    return programsForEverySize(resized, fn.promised, places, documentAt);
+  });
+  if (saved.length > 0) {
+    return { name, inputSpec, state: places.state, entries: saved, everySize, graphs };
+  }
   throw new CaptureError({
     what: `save: nothing is compiled for ${name || 'the function'}`,
     given:
@@ -61,6 +76,47 @@ export function programToSave({
     expected: 'a program for each kind of call that the file is to serve',
     remedy: 'call it once with each kind of arguments, then save it',
   });
+}
+
+/** The program of a trace for given sizes, as data. */
+function documentOf(
+  { name, frames, memory }: CompiledFunction,
+  resized: Resized,
+  names: SourceNames,
+  places: Places,
+  written: ReadonlySet<string>,
+): DocumentAt {
+  return (sizes, ordered) => {
+    const result = resized.atSizes(frames, sizes);
+    if (!result) return null;
+    const guards = [...resized.guards, ...result.guards, ...neededNumbers(result)];
+    const asked = savedGuards({ ...result, name, names, guards }, places, written, frames);
+    if (!asked) return null;
+    const planned = planFor(result, memory, ordered);
+    const graphs = new GraphWriter();
+    const entry = new EntryWriter(name, result, places).entry(asked, planned, graphs);
+    // As a file has it.
+    return JSON.parse(
+      JSON.stringify({ graphs: graphs.graphs, entry: encodeEntry(entry) }),
+    ) as unknown;
+  };
+}
+
+/**
+ * Slices and places in one block are chosen for one set of sizes, an order that needs little memory does for
+ * others too; with regions or writes in place ops stay in the order of the source.
+ */
+function planFor(
+  result: TraceResult,
+  memory: MemoryOptions,
+  ordered: boolean,
+): PlannedSubgraph | null {
+  const { program } = result;
+  if (program.ops.length === 0) return null;
+  const stays = program.ops.some((op) => op.regions || writtenOperands(op).length > 0);
+  const order = memory.order && ordered && !stays;
+  return compileSubgraph(program, result, { ...memory, order, slices: false, arena: false })
+    .planned;
 }
 
 /** Properties outside of the arguments that some entry changes. */

@@ -146,7 +146,7 @@ export class EntryWriter {
       case 'setGrad':
         return this.#refuse('it changes which tensors gradients are kept for');
       case 'drawNumbers':
-        return this.#refuse('it draws random numbers in a branch or loop');
+        return { kind: 'draw', count: this.#recipe(effect.count) };
       case 'changeCollection':
         return this.#refuse('it changes a Map or a Set from outside');
       case 'dispose':

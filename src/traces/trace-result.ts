@@ -198,6 +198,13 @@ export interface Resized {
    * asked. Null when the trace would have gone another way.
    */
   readonly at: (frames: readonly Frame[]) => TraceResult | null;
+  /**
+   * The same for given values of the keys, without the arguments of a call: `frames` are asked for what is
+   * around them. Null also where something else than sizes of contiguous tensors is a key.
+   */
+  readonly atSizes: (frames: readonly Frame[], sizes: readonly number[]) => TraceResult | null;
+  /** Numbers of the user's code that follow from the keys. */
+  readonly numbers: () => readonly NumberExpr[];
 }
 
 /** A loop that a value of the program may end, and that is no loop of the program. */

@@ -9,9 +9,12 @@ import {
   load,
   memory,
   nn,
+  ones,
   save,
   type Tensor,
+  TostaticError,
   tensor,
+  tensorSpec,
   tidy,
   toStatic,
 } from '../../src/index.ts';
@@ -173,6 +176,47 @@ describe('a damaged file', () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it('is refused or harmless when a program for every size is another one', async () => {
+    const f = toStatic((x: Tensor) => x.mul(x.shape[0]!).relu().sum(1), {
+      fullGraph: true,
+      inputSpec: [tensorSpec(['n', 3])],
+    });
+    tidy(() => void f(tensor([[1, 2, 3]]).requiresGrad_()));
+    const bytes = await save(f);
+    const length = Number(new DataView(bytes.buffer).getBigUint64(16, true));
+    const text = new TextDecoder().decode(bytes.subarray(24, 24 + length));
+    const sized = JSON.parse(text) as { program: { everySize: unknown } };
+    const places = [...spotsIn(sized.program.everySize)].length;
+    const other = fc.constantFrom(
+      ...[null, -1, 0, 2, 0.5, 2 ** 53, '', '*', 'x', [], {}, { size: 9 }, ['/', 1, 0]],
+    );
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.nat(places - 1), other, async (spot, value) => {
+        const copy = structuredClone(sized);
+        const { holder, key } = [...spotsIn(copy.program.everySize)][spot]!;
+        holder[key] = value;
+        const file = withHeader(copy, bytes.subarray(24 + length));
+        const found = await tryLoad(file);
+        if (found !== 'loaded') {
+          refused++;
+          return;
+        }
+        const program = (await load(file)) as LoadedProgram;
+        tidy(() => {
+          try {
+            program(ones([5, 3]));
+          } catch (error) {
+            expect(error).toBeInstanceOf(TostaticError);
+          }
+        });
+        program.dispose();
+      }),
+      { numRuns: 100 },
+    );
+    expect(refused).toBeGreaterThan(40);
   });
 
   it('names what is wrong and where', async () => {

@@ -11,6 +11,7 @@ import {
   seed,
   type Tensor,
   tensor,
+  tensorSpec,
   toStatic,
 } from '../../src/index.ts';
 import type { Calls, Fn } from './exercise.ts';
@@ -25,6 +26,8 @@ export interface SavedCase {
   };
   /** Made anew with each call: those that compile, and those that are compared. */
   readonly calls: () => Calls;
+  /** What is compared, where that is something else. */
+  readonly later?: () => Calls;
 }
 
 const full = { fullGraph: true } as const;
@@ -93,6 +96,32 @@ export const savedCases: readonly SavedCase[] = [
         [ones([rows, 4]).mul(-rows), 1 / rows, 'sum'],
       ]),
   ),
+  {
+    name: 'sizes that no call had before it was saved',
+    make: () => {
+      const captured = toStatic(
+        (x: Tensor, { mask }: { mask: Tensor }) => {
+          const y = x.mul(mask).relu().sum(1);
+          return y.sum().itemSync() > x.shape[0]! ? y.add(x.shape[0]!) : y.neg();
+        },
+        { ...full, inputSpec: [tensorSpec(['n', 'k']), { mask: tensorSpec(['n', 1]) }] },
+      ) as Fn;
+      return { fn: captured, saved: captured, state: () => ({}) };
+    },
+    calls: () => [[ones([2, 3]).requiresGrad_(), { mask: ones([2, 1]) }]],
+    later: () =>
+      [
+        [4, 3],
+        [7, 2],
+        [1, 5],
+        [33, 1],
+      ].map(([n, k]) => [
+        ones([n!, k!])
+          .mul(n! % 2)
+          .requiresGrad_(),
+        { mask: ones([n!, 1]) },
+      ]),
+  },
   plain(
     'nested arguments and results',
     (x: Tensor, { mask, rest }: { mask: Tensor; rest: [Tensor, number] }) => {
@@ -113,6 +142,15 @@ export const savedCases: readonly SavedCase[] = [
     'random numbers',
     (x: Tensor) => x.mul(rand([3])).add(randn([3])),
     () => [[leaf(1, 2, 3)], [leaf(4, 5, 6)]],
+  ),
+  plain(
+    'random numbers in branches and loops',
+    (x: Tensor) => {
+      let y = x.sum().itemSync() > 0 ? x.add(rand([3])) : x;
+      while (y.sum().itemSync() < 20) y = y.add(rand([2]).sum());
+      return y.add(randn([3]));
+    },
+    () => [[leaf(1, 2, 3)], [leaf(-4, 1, 2)], [leaf(9, 9, 9)]],
   ),
   plain(
     'every dtype',

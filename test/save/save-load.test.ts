@@ -118,9 +118,9 @@ describe('a loaded program', () => {
     expect(() => call(ones([2, 5]), ones([5]))).toThrow(ShapeError);
     expect(() => call(ones([2, 3], { dtype: 'float64' }), ones([3]))).toThrow(DTypeError);
     expect(() => program(ones([2, 3]), [])).toThrow(ArgumentError);
-    expect(() => call(ones([7, 3]), ones([3]))).toThrow(
-      /no program was saved[\s\S]*argument 0 is a f32\[7,3\] tensor[\s\S]*f32\[2,3\][\s\S]*f32\[5,3\]/,
-    );
+    // No call had this size: the file knows the program for every one of the specification.
+    call(ones([7, 3]), ones([3]));
+    program.dispose();
   });
 
   it('trains on, is saved again, and gives its memory back', async () => {

@@ -1,0 +1,63 @@
+import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { Field } from './field.ts';
+import { encodePrimitive, readNumber } from './primitive.ts';
+
+/** A number as a function of the sizes of a call, as it stands in a file. */
+export type SizeExpr =
+  | number
+  /** The size with that number. */
+  | { readonly size: number }
+  | SizeCall;
+
+interface SizeCall extends ReadonlyArray<string | SizeExpr> {
+  readonly 0: string;
+}
+
+/** Expressions inside one another: more than people write. */
+const maxDepth = 100;
+
+export function evaluateSize(expr: SizeExpr, sizes: readonly number[]): number {
+  if (typeof expr === 'number') return expr;
+  if ('size' in expr) return sizes[expr.size]!;
+  const args = expr.slice(1).map((arg) => evaluateSize(arg as SizeExpr, sizes));
+  return Number(scalarFunctions.get(expr[0])!(...args));
+}
+
+/** The key of an expression in a document that holds for many sizes; no attribute has it as its name. */
+const hole = '$size';
+
+/** Stands for a number there. */
+export function encodeHole(expr: SizeExpr): unknown {
+  return { [hole]: encodeExpr(expr) };
+}
+
+function encodeExpr(expr: SizeExpr): unknown {
+  if (typeof expr === 'number') return encodePrimitive(expr);
+  if ('size' in expr) return expr;
+  return [expr[0], ...expr.slice(1).map((arg) => encodeExpr(arg as SizeExpr))];
+}
+
+/** The document with numbers instead of holes. Throws DataError for what is no expression. */
+export function withSizes(document: Field, sizes: readonly number[]): Field {
+  return new Field(filled(document, sizes, 0), document.path);
+}
+
+function filled(field: Field, sizes: readonly number[], depth: number): unknown {
+  if (depth > maxDepth) field.fail(`data at most ${maxDepth} deep`);
+  const { value } = field;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return field.items().map((item) => filled(item, sizes, depth + 1));
+  if (field.has(hole)) return encodePrimitive(evaluate(field.get(hole), sizes, 0));
+  const entries = field.entries().map(([key, item]) => [key, filled(item, sizes, depth + 1)]);
+  return Object.fromEntries(entries);
+}
+
+function evaluate(field: Field, sizes: readonly number[], depth: number): number {
+  if (depth > maxDepth) field.fail(`expressions at most ${maxDepth} deep`);
+  if (field.has('size')) return sizes[field.get('size').int(0, sizes.length - 1)]!;
+  if (!Array.isArray(field.value)) return readNumber(field);
+  const [name, ...args] = field.items();
+  const fn = name && scalarFunctions.get(name.string());
+  if (!fn) return field.fail('a function of numbers');
+  return Number(fn(...args.map((arg) => evaluate(arg, sizes, depth + 1))));
+}

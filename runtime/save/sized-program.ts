@@ -1,0 +1,158 @@
+import type { Device } from '../device/device.ts';
+import { DataError } from '../errors/errors.ts';
+import type { PlannedSubgraph } from '../program/plan.ts';
+import { straightBytes } from '../program/straight-bytes.ts';
+import { verifySubgraph } from '../program/verify-plan.ts';
+import { Field } from './field.ts';
+import { readGraphs } from './graph-reader.ts';
+import { LoadedEntry } from './loaded-entry.ts';
+import {
+  type CallValues,
+  encodePlace,
+  type Place,
+  placeReader,
+  printPlace,
+  readPlace,
+} from './place.ts';
+import { readEntry, type SavedEntry } from './saved-entry.ts';
+import type { Misfit } from './saved-guard.ts';
+import { withSizes } from './size-expr.ts';
+
+/** A program for many sets of sizes: graphs and an entry as a file has them, with holes for numbers. */
+export interface SavedSizes {
+  /** Where a call has the sizes. */
+  readonly places: readonly Place[];
+  /** Both included; null: without an end. */
+  readonly bounds: readonly (readonly [min: number, max: number | null])[];
+  /** Sizes of which it is known that they fit. */
+  readonly madeFor: readonly number[];
+  readonly document: unknown;
+}
+
+export function encodeSizes({ places, ...rest }: SavedSizes): unknown {
+  return { places: places.map(encodePlace), ...rest };
+}
+
+const safe = Number.MAX_SAFE_INTEGER;
+
+/** The document is looked at when it is filled with sizes. */
+export function readSizes(field: Field, states: number): SavedSizes {
+  const places = field
+    .get('places')
+    .items()
+    .map((place) => readPlace(place, states));
+  const bounds = field
+    .get('bounds')
+    .tuple(places.length)
+    .map((pair) => {
+      const [min, max] = pair.tuple(2) as [Field, Field];
+      return [min.int(0, safe), max.isNull ? null : max.int(0, safe)] as const;
+    });
+  const madeFor = field.get('madeFor').tuple(places.length);
+  return {
+    places,
+    bounds,
+    madeFor: madeFor.map((size) => size.int(0, safe)),
+    document: field.get('document').value,
+  };
+}
+
+interface Filled {
+  readonly saved: SavedEntry;
+  readonly planned: PlannedSubgraph | null;
+}
+
+/** Throws DataError for what could not run: it is looked at as everything of a file is. */
+function fill(document: unknown, sizes: readonly number[], states: number, device: Device): Filled {
+  const filled = withSizes(new Field(document, `a program for sizes ${sizes.join(', ')}`), sizes);
+  const graphs = readGraphs(filled.get('graphs'), device);
+  graphs.forEach(({ planned }, i) => {
+    verifySubgraph(planned, `graph ${i} for sizes ${sizes.join(', ')}`);
+  });
+  const saved = readEntry(filled.get('entry'), states, graphs);
+  return { saved, planned: saved.graph === null ? null : graphs[saved.graph]!.planned };
+}
+
+/** Whether the document is a program at these sizes. */
+export function instantiates(document: unknown, sizes: readonly number[], device: Device): boolean {
+  try {
+    fill(document, sizes, safe, device);
+    return true;
+  } catch (error) {
+    if (error instanceof DataError) return false;
+    throw error;
+  }
+}
+
+/** More sets of sizes than this: the one used longest ago is made again when it returns. */
+const sizesLimit = 32;
+
+/** The programs of a document, each made when its sizes come: verified, with what its memory comes to. */
+export class LoadedSizes {
+  readonly saved: SavedSizes;
+  readonly #states: number;
+  readonly #device: Device;
+  readonly #readers: readonly ((values: CallValues) => unknown)[];
+  /** In the order of last use; null: no program comes of the document. */
+  readonly #entries = new Map<string, LoadedEntry | null>();
+
+  /** Throws DataError where the document is no program at the sizes that it was made for. */
+  constructor(saved: SavedSizes, states: number, device: Device) {
+    this.saved = saved;
+    this.#states = states;
+    this.#device = device;
+    this.#readers = saved.places.map(placeReader);
+    fill(saved.document, saved.madeFor, states, device);
+  }
+
+  /** Undefined where a size is none, or outside of the bounds. */
+  entryFor(values: CallValues): LoadedEntry | undefined {
+    if (this.#outside(values)) return undefined;
+    const sizes = this.#readers.map((read) => read(values) as number);
+    const key = sizes.join();
+    const known = this.#entries.get(key);
+    const entry = known === undefined ? this.#made(sizes) : known;
+    if (known !== undefined) this.#entries.delete(key);
+    else if (this.#entries.size >= sizesLimit) {
+      this.#entries.delete(this.#entries.keys().next().value!);
+    }
+    this.#entries.set(key, entry);
+    return entry ?? undefined;
+  }
+
+  #made(sizes: readonly number[]): LoadedEntry | null {
+    try {
+      const { saved, planned } = fill(this.saved.document, sizes, this.#states, this.#device);
+      const predicted = planned && straightBytes(planned);
+      return new LoadedEntry(saved, planned, this.#device, predicted);
+    } catch (error) {
+      if (error instanceof DataError) return null;
+      throw error;
+    }
+  }
+
+  /** Why no program of the document serves the call. */
+  misfit(values: CallValues): Misfit | undefined {
+    const outside = this.#outside(values);
+    if (outside) return outside;
+    const entry = this.entryFor(values);
+    if (entry) return entry.misfit(values);
+    const sizes = this.saved.places.map((place, i) => {
+      return `${printPlace(place, values.state)} is ${String(this.#readers[i]!(values))}`;
+    });
+    return { kind: 'shape', given: sizes.join(', '), expected: 'sizes that the program fits' };
+  }
+
+  #outside(values: CallValues): Misfit | undefined {
+    for (let i = 0; i < this.#readers.length; i++) {
+      const size = this.#readers[i]!(values);
+      const [min, max] = this.saved.bounds[i]!;
+      const fits = typeof size === 'number' && Number.isSafeInteger(size) && size >= min;
+      if (fits && (max === null || size <= max)) continue;
+      const place = printPlace(this.saved.places[i]!, values.state);
+      const expected = max === null ? `a size from ${min} on` : `a size from ${min} to ${max}`;
+      return { kind: 'shape', given: `${place} is ${String(size)}`, expected };
+    }
+    return undefined;
+  }
+}

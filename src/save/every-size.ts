@@ -1,0 +1,246 @@
+/** Programs of one trace for sizes that no call had: one document whose numbers are functions of the sizes. */
+
+import { currentDevice } from '../../runtime/device/current.ts';
+import { TostaticError } from '../../runtime/errors/errors.ts';
+import { encodeHole, evaluateSize, type SizeExpr } from '../../runtime/save/size-expr.ts';
+import { instantiates, type SavedSizes } from '../../runtime/save/sized-program.ts';
+import type { NumberExpr } from '../guards/number-expr.ts';
+import type { PromisedSizes } from '../guards/promised-sizes.ts';
+import type { Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import type { Resized } from '../traces/trace-result.ts';
+import { type Sizes, SizeTerms } from './fit-sizes.ts';
+import type { Places } from './places.ts';
+import { leavesOf } from './program-document.ts';
+import {
+  type Bounds,
+  combinations,
+  genericPoint,
+  genericPoints,
+  samplePoints,
+} from './sample-sizes.ts';
+
+/** A program as a file has it, planned for given sizes; null where the trace would have gone another way. */
+export type DocumentAt = (sizes: Sizes, ordered: boolean) => unknown;
+
+/** More programs of one trace than this for sizes of which some is 0 or 1: those sizes are not served. */
+const mostSpecial = 8;
+
+/**
+ * The programs of a trace for all sizes within the bounds of the specification; without one, from 2 on. What
+ * is found for several sizes must be alike in everything but numbers, and each of these a function of the
+ * sizes that gives it for all of them. Empty where none is: then only sizes of calls are served.
+ */
+export function programsForEverySize(
+  resized: Resized,
+  promised: PromisedSizes,
+  places: Places,
+  documentAt: DocumentAt,
+): SavedSizes[] {
+  const { keys } = resized;
+  const open = keys.map((source): Bounds => {
+    const { min = 2, max = Number.POSITIVE_INFINITY } = promised.get(sourceKey(source)) ?? {};
+    return { min, max };
+  });
+  const written = resized.numbers().flatMap((expr) => {
+    const found = sizeExprOf(expr, keys);
+    return found === undefined ? [] : [found];
+  });
+  const family = new Family(documentAt, written, keys.length);
+  const served: (Fitted & { readonly bounds: readonly Bounds[] })[] = [];
+  const bounds = open.map(({ min, max }) => ({ min: Math.min(Math.max(min, 2), max), max }));
+  const main = family.programFor(bounds);
+  if (!main) return [];
+  // Small sizes often do with the same program; where they don't they have their own.
+  bounds.forEach((each, i) => {
+    while (each.min > open[i]!.min) {
+      const others = bounds.map((other, k) => (k === i ? [each.min - 1] : cornersOf(other, k)));
+      if (!combinations(others).every((sizes) => family.holds(main, sizes))) break;
+      each.min--;
+    }
+  });
+  served.push({ ...main, bounds });
+  const special = combinations(
+    bounds.map((each, i) => {
+      const below = Array.from({ length: each.min - open[i]!.min }, (_, k) => open[i]!.min + k);
+      return [each, ...below.map((size) => ({ min: size, max: size }))];
+    }),
+  ).slice(1);
+  for (const each of special.slice(0, mostSpecial)) {
+    const within = [...each];
+    const program = family.programFor(within);
+    if (program) served.push({ ...program, bounds: within });
+  }
+  return served.map(({ bounds: within, document, madeFor }) => ({
+    places: keys.map((source) => places.of(source)),
+    bounds: within.map(({ min, max }) => [min, Number.isFinite(max) ? max : null] as const),
+    madeFor,
+    document,
+  }));
+}
+
+/** The smallest size, and one that is like no other. */
+function cornersOf({ min, max }: Bounds, index: number): number[] {
+  return [...new Set([min, genericPoint({ min, max }, index)])];
+}
+
+/** A document with its holes, each as an expression. */
+interface Fitted {
+  readonly document: unknown;
+  /** Per leaf: what it is. */
+  readonly exprs: readonly unknown[];
+  readonly madeFor: Sizes;
+}
+
+class Family {
+  readonly #documentAt: DocumentAt;
+  readonly #written: readonly SizeExpr[];
+  readonly #sizes: number;
+
+  constructor(documentAt: DocumentAt, written: readonly SizeExpr[], sizes: number) {
+    this.#documentAt = documentAt;
+    this.#written = written;
+    this.#sizes = sizes;
+  }
+
+  /**
+   * One program within the bounds. Where small sizes have other ops, the bounds are narrower afterwards. Null
+   * where no program is found.
+   */
+  programFor(bounds: Bounds[]): Fitted | null {
+    const first = genericPoints(bounds).find((sizes) => this.#at(sizes, false) !== null);
+    if (!first) return null;
+    const document = this.#at(first, true);
+    const reference = valuesOf(document);
+    const points: Sizes[] = [first];
+    const found = [reference];
+    for (const point of samplePoints(bounds, first)) {
+      const other = this.#at(point, false);
+      if (!other) continue;
+      const values = valuesOf(other);
+      if (!alike(reference, values)) {
+        return narrowed(bounds, point, first) ? this.programFor(bounds) : null;
+      }
+      points.push(point);
+      found.push(values);
+    }
+    const exprs = fitLeaves(document, points, found, this.#written);
+    if (!exprs) return null;
+    const tried = [points[0]!, points.at(-1)!, points[Math.floor(points.length / 2)]!];
+    const fits = tried.every((sizes) => instantiates(document, sizes, currentDevice()));
+    return fits ? { document, exprs, madeFor: first } : null;
+  }
+
+  /** Whether the program is that of these sizes, too. */
+  holds({ document, exprs }: Fitted, sizes: Sizes): boolean {
+    if (sizes.length !== this.#sizes) return false;
+    const other = this.#at(sizes, false);
+    if (!other) return false;
+    const leaves = leavesOf(other);
+    if (leaves.length !== exprs.length) return false;
+    const isSame = leaves.every(({ holder, key }, i) => {
+      const expr = exprs[i];
+      const isExpr = typeof expr === 'object' && expr !== null;
+      const expected = isExpr ? evaluateSize(expr as SizeExpr, sizes) : expr;
+      return Object.is(holder[key], expected);
+    });
+    return isSame && instantiates(document, sizes, currentDevice());
+  }
+
+  #at(sizes: Sizes, ordered: boolean): unknown {
+    try {
+      return this.#documentAt(sizes, ordered);
+    } catch (error) {
+      // What an op refuses at these sizes it refuses when it is called with them.
+      if (error instanceof TostaticError) return null;
+      throw error;
+    }
+  }
+}
+
+/** Puts expressions where numbers differ. Answers what each leaf is; null where one is no function of the sizes. */
+function fitLeaves(
+  document: unknown,
+  points: readonly Sizes[],
+  found: readonly (readonly unknown[])[],
+  written: readonly SizeExpr[],
+): unknown[] | null {
+  const leaves = leavesOf(document);
+  const exprs: unknown[] = leaves.map((_, i) => found[0]![i]);
+  const varying = leaves.flatMap((leaf, i) => {
+    const values = found.map((each) => each[i]);
+    return values.every((value) => Object.is(value, values[0])) ? [] : [{ leaf, i, values }];
+  });
+  const isOpen = varying.every(({ leaf, values }) => {
+    return leaf.open && values.every((value) => typeof value === 'number');
+  });
+  if (!isOpen) return null;
+  let terms = new SizeTerms(points, written);
+  let left = varying;
+  // Sizes of results, once they are known, make others: how many elements a mean is of.
+  for (const round of [1, 2]) {
+    const known: SizeExpr[] = [];
+    left = left.filter(({ leaf, i, values }) => {
+      const expr = terms.fit(values as number[]);
+      if (expr === undefined) return true;
+      leaf.holder[leaf.key] = encodeHole(expr);
+      exprs[i] = expr;
+      known.push(expr);
+      return false;
+    });
+    if (left.length === 0) return exprs;
+    if (round === 1) terms = new SizeTerms(points, [...written, ...different(known)]);
+  }
+  return null;
+}
+
+/** More sizes of results than this make no others. */
+const mostKnown = 12;
+
+function different(exprs: readonly SizeExpr[]): SizeExpr[] {
+  const known = new Map(exprs.map((expr) => [JSON.stringify(expr), expr]));
+  return [...known.values()].slice(0, mostKnown);
+}
+
+/** Sizes above these have one program; where more are of their own, no program is looked for. */
+const mostNarrowed = 8;
+
+/** Raises the bound of the one size that is another than in the point that is like most. False: it can't be. */
+function narrowed(bounds: Bounds[], point: Sizes, generic: Sizes): boolean {
+  const others = point.flatMap((size, i) => (size === generic[i] ? [] : [i]));
+  const [i] = others;
+  if (i === undefined || others.length > 1) return false;
+  const size = point[i]!;
+  if (size >= Math.min(bounds[i]!.min + mostNarrowed, bounds[i]!.max, mostNarrowed)) return false;
+  bounds[i] = { ...bounds[i]!, min: size + 1 };
+  return true;
+}
+
+function valuesOf(document: unknown): unknown[] {
+  return leavesOf(document).map(({ holder, key }) => holder[key]);
+}
+
+/** But for numbers. */
+function alike(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((value, i) => typeof value === typeof b[i]);
+}
+
+/** Undefined for what follows from more than the keys. */
+function sizeExprOf(expr: NumberExpr, keys: readonly Source[]): SizeExpr | undefined {
+  switch (expr.kind) {
+    case 'constant':
+      return expr.value;
+    case 'size':
+      return undefined;
+    case 'source': {
+      const key = sourceKey(expr.source);
+      const size = keys.findIndex((source) => sourceKey(source) === key);
+      return size < 0 ? undefined : { size };
+    }
+    case 'apply': {
+      const args = expr.args.map((arg) => sizeExprOf(arg, keys));
+      if (args.some((arg) => arg === undefined)) return undefined;
+      return [expr.fn, ...(args as SizeExpr[])];
+    }
+  }
+}

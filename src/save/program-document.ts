@@ -1,0 +1,61 @@
+/** A saved program as data, part by part, so that those of several sizes can be compared. */
+
+/** A number or text in a document, and where. */
+interface Leaf {
+  readonly holder: Record<string, unknown>;
+  readonly key: string;
+  /** Another size may make it another number. */
+  readonly open: boolean;
+}
+
+type Json = Record<string, unknown>;
+
+/** What is planned for the sizes at hand: it isn't compared. */
+const planned = new Set([
+  ...['frees', 'reuses', 'places', 'freesAtEnd', 'predicted', 'arenaBytes', 'reordered'],
+]);
+
+/** Below these all numbers may differ: shapes, attributes, numbers of the host. */
+const openBelow = new Set(['values', 'attrs', 'constant', 'shape', 'number', 'randomNumbers']);
+
+/** References among them stay. */
+const closed = new Set(['scalar', 'input', 'args', 'place']);
+
+/** The leaves in an order that doesn't hang on the order of the steps. */
+export function leavesOf(document: unknown): readonly Leaf[] {
+  const found: Leaf[] = [];
+  visit(document as Json, false, found);
+  return found;
+}
+
+function visit(value: Json, open: boolean, found: Leaf[]): void {
+  const isScalar = Object.hasOwn(value, 'fn') || Object.hasOwn(value, 'input');
+  for (const key of keysOf(value)) {
+    const item = value[key];
+    // Of a number that a run brings, the value at the time of the trace.
+    if (planned.has(key) || (isScalar && key === 'value')) continue;
+    const opens = (open || openBelow.has(key)) && !closed.has(key);
+    const isLeaf = typeof item !== 'object' || item === null;
+    if (isLeaf)
+      found.push({
+        holder: value,
+        key,
+        open: opens && !(Array.isArray(value) && key === 'length'),
+      });
+    else visit((key === 'steps' ? inOrder(item as Json[]) : item) as Json, opens, found);
+  }
+}
+
+/** With the number of elements, so that lists of other lengths differ. */
+function keysOf(value: Json): string[] {
+  const keys = Object.keys(value);
+  return Array.isArray(value) ? [...keys, 'length'] : keys.sort();
+}
+
+function inOrder(steps: readonly Json[]): Json[] {
+  const named = steps.map((step) => {
+    return { step, name: JSON.stringify([step.outputs, step.op, step.inputs]) };
+  });
+  named.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return named.map(({ step }) => step);
+}
