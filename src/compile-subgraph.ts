@@ -1,4 +1,5 @@
 import { copiedInputs } from '../runtime/program/checks.ts';
+import { keyOf } from '../runtime/program/dynamic-call.ts';
 import type { BackwardPart, PlannedSubgraph, SavedValues } from '../runtime/program/plan.ts';
 import type {
   JointProgram,
@@ -21,11 +22,15 @@ import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
 import { enteringAlone } from './7-plan/entering.ts';
 import { planProgram, roughBytes } from './7-plan/plan.ts';
-import type { PlanRegions } from './7-plan/plan-in-order.ts';
+import type { PlanOptions, PlanRegions } from './7-plan/plan-in-order.ts';
 import { bytesOf } from './7-plan/storages.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
+import { RecentlyUsed } from './programs/recently-used.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { withinBudget } from './within-budget.ts';
+
+/** Plans of one call that are kept, for the shapes that runs have brought lately. */
+const mostPlans = 64;
 
 /** What a program is differentiated for. */
 export interface Differentiation {
@@ -197,13 +202,14 @@ class SubgraphPlanner {
 
   #plan(
     program: Program,
-    options: Omit<Parameters<typeof planProgram>[1], 'memory' | 'planRegions'>,
+    options: Omit<Parameters<typeof planProgram>[1], 'memory' | 'planRegions' | 'planCall'>,
     order = this.#memory.order,
   ): ReturnType<typeof planProgram> {
     return planProgram(program, {
       ...options,
       memory: { ...this.#memory, order },
       planRegions: this.#planRegions,
+      planCall: this.#planCall,
     });
   }
 
@@ -227,6 +233,19 @@ class SubgraphPlanner {
       this.#unrecorded.set(region, planned);
       return planned;
     });
+  };
+
+  /** Of so many sets of shapes the plans are kept; of others they are made again. */
+  readonly #planCall: PlanOptions['planCall'] = (call, recorded) => {
+    const plans = new RecentlyUsed<string, PlannedSubgraph>(mostPlans);
+    const plan = ({ program, joint }: Region): PlannedSubgraph =>
+      recorded && joint
+        ? this.training(program, eliminateDeadBackward(joint), {}).planned
+        : this.inference(program).planned;
+    return {
+      call,
+      at: (given) => plans.get(keyOf(given), () => plan(call.at(given))),
+    };
   };
 
   /** Its operands may be one memory: where it writes to one, everything stays in the order of the source. */

@@ -40,7 +40,10 @@ export type ControlForm =
   | 'print'
   | 'hostNumber'
   | 'draw'
-  | 'list';
+  | 'list'
+  | 'call'
+  | 'callBackward'
+  | 'dimension';
 
 /** What backward keeps of a forward value: its data, or only dtype, shape and device. */
 export type SaveKind = 'value' | 'shape';

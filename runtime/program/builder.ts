@@ -17,7 +17,7 @@ import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
 import { hasEffect, placedDraw } from './control-ops.ts';
 import { isListSum, listAdd } from './list-ops.ts';
-import type { Program, ProgramOp, Region, ValueId } from './program.ts';
+import type { Program, ProgramOp, ValueId } from './program.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 
@@ -196,14 +196,14 @@ export class ProgramBuilder implements Interceptor {
     op: OpRecord,
     inputs: readonly Tensor[],
     attrs: Attrs,
-    regions: readonly Region[],
+    inside: Pick<ProgramOp, 'regions' | 'call'>,
     results: readonly TensorMeta[],
   ): Tensor[] {
     const ids = inputs.map((input) => this.valueOf(input));
     const outputs = results.map((meta) => this.#newValue(contiguousMeta(meta, meta.device)));
     const made = outputs.map((output) => this.valueOf(output));
-    this.#append(op, ids, made, attrs, { regions });
-    for (const index of writtenOperands({ op, regions })) this.noteWrite(ids[index]!);
+    this.#append(op, ids, made, attrs, inside);
+    for (const index of writtenOperands({ op, ...inside })) this.noteWrite(ids[index]!);
     return outputs;
   }
 
@@ -262,7 +262,7 @@ export class ProgramBuilder implements Interceptor {
     inputs: readonly ValueId[],
     outputs: readonly ValueId[],
     attrs: Attrs,
-    more: Pick<ProgramOp, 'regions' | 'before'> = {},
+    more: Pick<ProgramOp, 'regions' | 'before' | 'call'> = {},
   ): void {
     const { at } = this;
     this.#ops.push({ op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at, ...more });

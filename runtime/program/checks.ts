@@ -1,5 +1,6 @@
 /** What a program may have done when one of its checks fails. */
 
+import type { OpRecord } from '../ops/define-op.ts';
 import type { Plan, Step } from './plan.ts';
 import type { ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';
@@ -38,8 +39,13 @@ export function mayBeGivenUp(steps: readonly Step[]): boolean {
 }
 
 function refuses({ op, regions = [] }: ProgramOp): boolean {
-  if (op.mayRefuse || op.name === 'assert') return true;
+  if (op.mayRefuse || isCheck(op)) return true;
   return regions.some(({ program }) => program.ops.some(refuses));
+}
+
+/** A call is refused as a check fails, for shapes that it doesn't take. */
+function isCheck({ name }: OpRecord): boolean {
+  return name === 'assert' || name === 'call';
 }
 
 /** Of a loop, a check at the start of a turn comes after the writes of the one before. */
@@ -48,7 +54,7 @@ function insideOf({ op, regions = [] }: ProgramOp): boolean {
 }
 
 function hasCheck({ op, regions = [] }: ProgramOp): boolean {
-  return op.name === 'assert' || regions.some(({ program }) => program.ops.some(hasCheck));
+  return isCheck(op) || regions.some(({ program }) => program.ops.some(hasCheck));
 }
 
 function hasLine({ op, regions = [] }: ProgramOp): boolean {

@@ -10,7 +10,10 @@ import type { Region } from './program.ts';
  * Ops with programs inside. They are in no table: no function of the tensor API appends them, and their
  * results follow from their regions.
  */
-function controlOp(name: 'cond' | 'while' | 'condBackward' | 'whileBackward'): OpRecord {
+function controlOp(
+  name: 'cond' | 'while' | 'condBackward' | 'whileBackward' | 'call' | 'callBackward',
+  { mayRefuse = false } = {},
+): OpRecord {
   return {
     name,
     operands: [{ name: 'operands', use: 'data' }],
@@ -22,6 +25,7 @@ function controlOp(name: 'cond' | 'while' | 'condBackward' | 'whileBackward'): O
     layout: 'any',
     inPlace: false,
     vjp: undefined,
+    mayRefuse,
   };
 }
 
@@ -42,6 +46,27 @@ export const whileOp = controlOp('while');
 export const condBackwardOp = controlOp('condBackward');
 /** The same for `while`; attr `carried`: how many of the operands are. */
 export const whileBackwardOp = controlOp('whileBackward');
+
+/**
+ * (...operands) → (...results, tape): a call of the tensor API whose shapes only the run knows; its program is
+ * made for those that the run brings. A shape that the call refuses ends the run, as a failed check does.
+ */
+export const callOp = controlOp('call', { mayRefuse: true });
+/** (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. */
+export const callBackwardOp = controlOp('callBackward');
+
+/** (tensor whose shape only the run knows) → its size in dimension attr `dim`, or (−1) how many elements it has. */
+export const dimensionOp: OpRecord = {
+  name: 'dimension',
+  operands: [{ name: 'tensor', use: 'data' }],
+  variadic: false,
+  infer: () => [{ dtype: 'float64', shape: [] }],
+  kernel: { kind: 'control', form: 'dimension' },
+  layout: 'any',
+  inPlace: false,
+  vjp: undefined,
+  flat: true,
+};
 
 /** An op that is run for what it does. */
 function effectOp(name: 'assert' | 'print'): OpRecord {
@@ -140,6 +165,9 @@ export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
     whileOp,
     condBackwardOp,
     whileBackwardOp,
+    callOp,
+    callBackwardOp,
+    dimensionOp,
     assertOp,
     printOp,
     hostNumberOp,

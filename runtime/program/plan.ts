@@ -1,3 +1,4 @@
+import type { DynamicCall, GivenOperand } from './dynamic-call.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 
 /** One op of a planned program, with what happens to memory around it. */
@@ -14,6 +15,15 @@ export interface Step {
   readonly places?: readonly (number | null)[];
   /** Of a control op: its regions, planned. A forward op and the op that undoes it share them. */
   readonly regions?: readonly PlannedSubgraph[];
+  /** Of a call whose shapes only the run knows. */
+  readonly call?: PlannedCall;
+}
+
+/** A call whose shapes only the run knows: planned for each set of shapes when a run first brings it. */
+export interface PlannedCall {
+  readonly call: DynamicCall;
+  /** Throws FailedCheck where the call refuses what is given. */
+  at(given: readonly GivenOperand[]): PlannedSubgraph;
 }
 
 /** Bytes that a program allocates itself, alignment included; its inputs are not counted. */

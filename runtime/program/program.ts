@@ -1,6 +1,7 @@
 import type { UserPosition } from '../errors/position.ts';
 import type { Attrs, OpRecord } from '../ops/define-op.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
+import type { DynamicCall } from './dynamic-call.ts';
 
 declare const valueBrand: unique symbol;
 /** The one identity of a value, fixed at compile time and shared by forward and backward. */
@@ -20,6 +21,8 @@ export interface ProgramOp {
   readonly before?: ValueId;
   /** Of a control op: the programs in it. What they read of the outside are inputs of the op. */
   readonly regions?: readonly Region[];
+  /** Of a call whose shapes only the run knows. */
+  readonly call?: DynamicCall;
 }
 
 /** A program inside an op, with values of its own. Outputs are contiguous. */

@@ -34,6 +34,9 @@ const checks: { readonly [F in ControlForm]: (check: ControlCheck) => void } = {
   hostNumber: (check) => check.hostNumber(),
   draw: (check) => check.draw(),
   list: (check) => check.list(),
+  call: (check) => check.call(),
+  callBackward: (check) => check.callBackward(),
+  dimension: (check) => check.dimension(),
 };
 
 class ControlCheck {
@@ -72,10 +75,7 @@ class ControlCheck {
   backward(undone: 'cond' | 'while'): void {
     const { op, regions = [] } = this.#step;
     const [tape, ...given] = op.inputs;
-    const forward = this.#graph.forward.steps.find(
-      (step) => step.op.op.name === undone && step.op.outputs.at(-1) === tape,
-    );
-    if (!forward) this.#fail(`%${tape}`, `the record of a ${undone}`);
+    const forward = this.#undone(undone, tape);
     const isSame = forward.regions?.every((region, i) => {
       return region === regions[i] || (region.backward === null && regions[i]?.backward === null);
     });
@@ -105,6 +105,14 @@ class ControlCheck {
         this.#fail('other results', 'those of the operator');
       }
     }
+  }
+
+  /** The step whose record it is. */
+  #undone(name: string, tape: ValueId | undefined): Step {
+    const found = this.#graph.forward.steps.find(
+      ({ op }) => op.op.name === name && op.outputs.at(-1) === tape,
+    );
+    return found ?? this.#fail(`%${tape}`, `the record of a ${name}`);
   }
 
   assert(): void {
@@ -142,6 +150,46 @@ class ControlCheck {
     if (!fits) this.#fail(`${inputs.length} operands`, String(op.operands.length));
     this.#expectSame('results', this.#metas(outputs), op.infer(this.#inputs, attrs));
     this.#expectContiguous([...inputs, ...outputs]);
+    if (this.#step.regions) this.#fail('programs inside', 'none');
+  }
+
+  call(): void {
+    const { op, call } = this.#step;
+    if (!call) this.#fail('a call without what is called', 'a function of tensors');
+    const { forms, dynamic } = call.call;
+    if (forms.length !== op.inputs.length) this.#fail(`${op.inputs.length} operands`, forms.join());
+    if (this.#results().length !== dynamic.length) this.#fail('other results', 'those of the call');
+    this.#expectContiguous([...op.inputs, ...op.outputs]);
+  }
+
+  callBackward(): void {
+    const { op, call } = this.#step;
+    const [tape, ...given] = op.inputs;
+    const forward = this.#undone('call', tape);
+    if (!call || forward.call?.call.forms.join() !== call.call.forms.join()) {
+      this.#fail('another call', 'the one that it undoes');
+    }
+    const { inputs, outputs } = forward.op;
+    const of = this.#indices('of', outputs.length - 1);
+    const to = this.#indices('to', inputs.length);
+    this.#expectSame(
+      'gradients given',
+      this.#metas(given),
+      this.#metas(of.map((i) => outputs[i]!)),
+    );
+    this.#expectSame('gradients', this.#metas(op.outputs), this.#metas(to.map((i) => inputs[i]!)));
+    this.#expectContiguous([...given, ...op.outputs]);
+  }
+
+  dimension(): void {
+    const { op, attrs, inputs, outputs } = this.#step.op;
+    const [given] = this.#inputs;
+    if (!given || inputs.length !== 1) this.#fail(`${inputs.length} operands`, '1');
+    const isDim = Number.isInteger(attrs.dim) && (attrs.dim as number) >= -1;
+    if (!isDim || (attrs.dim as number) >= given.shape.length - 1) {
+      this.#fail(`the dimension ${String(attrs.dim)}`, 'one of the tensor');
+    }
+    this.#expectSame('results', this.#metas(outputs), op.infer(this.#inputs, attrs));
     if (this.#step.regions) this.#fail('programs inside', 'none');
   }
 

@@ -6,6 +6,7 @@ import type { ValueId } from '../program/program.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { continueSums } from './continued-sums.ts';
+import { enterDynamic, isDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { type PartialBackward, partialBackward } from './partial-backward.ts';
@@ -127,7 +128,9 @@ export class RunProgramNode extends GradNode {
     this.#backward.gradOutputs.forEach((id, i) => {
       const gradient = gradOutputs[i];
       if (id === null || !gradient || plan.unusedInputs.includes(id)) return;
-      enter(slots[id]!, gradient, this.#subgraph.planned.values[id]!);
+      const meta = this.#subgraph.planned.values[id]!;
+      if (isDynamic(meta, gradient)) enterDynamic(slots[id]!, gradient);
+      else enter(slots[id]!, gradient, meta);
       // The scope is the only owner now: the gradient dies at its last use in the program.
       gradient.dispose();
     });

@@ -1,5 +1,6 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { type Target, targetOf } from '../autograd/node.ts';
+import { DynamicTensor } from '../memory/dynamic-tensor.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { copiedInputs } from '../program/checks.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
@@ -8,6 +9,7 @@ import { ScalarProgram, scalarTableIn } from '../program/scalars.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type ContinuedTarget, continuedTargets } from './continued-sums.ts';
 import { FailedCheck } from './control/assert.ts';
+import { takeDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
@@ -108,6 +110,7 @@ export class Subgraph {
   take(slots: readonly Slot[], id: ValueId): Tensor {
     const { holder, offset } = slots[id]!;
     const { dtype, shape, strides, device } = this.planned.values[id]!;
+    if (holder instanceof DynamicTensor) return takeDynamic(holder, dtype);
     return new Tensor({ dtype, shape, strides, offset, device }, holder!.retain());
   }
 

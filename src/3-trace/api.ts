@@ -62,9 +62,8 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { expectLeaf } from './autograd/hooks.ts';
 import { settled } from './choices.ts';
+import { callDynamically } from './dynamic-shapes/call-dynamically.ts';
 import { constantOf } from './facts.ts';
-import { unknownLength } from './graph-control/list-elements.ts';
-import { joinGrown } from './graph-control/lists.ts';
 import { rowsAt } from './graph-control/rows-at.ts';
 import { decidesShape, scalarOperands, scaledWrite } from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
@@ -219,14 +218,15 @@ export function callApi(
     t.guardDevice();
     return ofScalars;
   }
-  const joined = joinGrown(t, fn, args);
-  if (joined) return joined;
   const call = fn as (...args: unknown[]) => unknown;
   const shapes = decideShapes.has(fn);
   // Only methods of tensors have a `this`.
   const self = receiver.kind === 'tensor' ? apiValue(t, receiver, shapes) : undefined;
-  const atNumber = rowsAt(t, fn, receiver, args) ?? scaledWrite(t, fn, receiver, args);
-  if (atNumber) return atNumber;
+  const inGraph =
+    rowsAt(t, fn, receiver, args) ??
+    scaledWrite(t, fn, receiver, args) ??
+    callDynamically(t, fn, receiver, args);
+  if (inGraph) return inGraph;
   const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
   if (target instanceof Tensor && fn.name.endsWith('_')) {
     t.control.copied.expectNone(t.builder, target);
@@ -274,7 +274,6 @@ function refusedOfLeaf(
 function apiValue(t: Tracer, given: Variable, shapes: boolean): unknown {
   const variable = settled(given);
   if (variable.kind === 'tensor') return t.use(variable);
-  if (variable.kind === 'joined') throw unknownLength();
   if (variable.kind === 'scalar') throw decidesShape('a function of tensors', variable);
   if (variable.kind === 'symbolic') return numberOperand(t, variable, { symbols: false, shapes });
   if (variable.kind === 'constant') return constantOf(t, variable);

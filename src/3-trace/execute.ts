@@ -36,7 +36,10 @@ export type End =
   | { readonly kind: 'break'; readonly record: BreakRecord; readonly cause: unknown };
 
 /** How the tracer goes on from inside an instruction; the ops with programs inside are given. */
-export function executionOf(tracer: Tracer, appendControl: Execution['appendControl']): Execution {
+export function executionOf(
+  tracer: Tracer,
+  append: Pick<Execution, 'appendControl' | 'appendCall'>,
+): Execution {
   return {
     callInside: (callee, receiver, args, gradMode) =>
       callInside(tracer, callee, receiver, args, gradMode ?? null),
@@ -45,7 +48,7 @@ export function executionOf(tracer: Tracer, appendControl: Execution['appendCont
     runFrom: (depth, stops) => runPath(tracer, depth, stops, true),
     runLoopBody: (frame, loop, from) => runLoopBody(tracer, frame, loop, from),
     runLoopHead: (frame, loop) => runLoopHead(tracer, frame, loop),
-    appendControl,
+    ...append,
   };
 }
 

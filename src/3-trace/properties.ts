@@ -13,8 +13,8 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElement, arrayLength, asArray, hasElement, isIndex, lengthOf } from './arrays.ts';
 import { present, settled } from './choices.ts';
 import { asCollection, sizeOf } from './collections.ts';
+import { readDynamicProperty } from './dynamic-shapes/dynamic-properties.ts';
 import { constantOf } from './facts.ts';
-import { unknownLength } from './graph-control/list-elements.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -34,8 +34,8 @@ const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as o
 export function readProperty(t: Tracer, object: Variable, key: string): Variable {
   const base = settled(object);
   switch (base.kind) {
-    case 'joined':
-      throw unknownLength();
+    case 'dynamic':
+      return readDynamicProperty(t, base, key);
     case 'tensor':
       return readTensorProperty(t, base, key);
     case 'object':

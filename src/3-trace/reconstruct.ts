@@ -82,11 +82,12 @@ export class Reconstruction {
       case 'bound':
       case 'iterator':
       case 'iteratorRecord':
-      case 'joined':
       case 'newTypedArray':
       case 'regexp':
       case 'generator':
         return { kind: 'made', index: this.#make(variable) };
+      case 'dynamic':
+        return { kind: 'output', index: this.outputs.of(variable.tensor), perhaps: [] };
       case 'list':
         throw new InvariantError('a list is the content of an array');
       default:
@@ -276,10 +277,6 @@ export class Reconstruction {
         return this.#record(variable);
       case 'regexp':
         return { kind: 'regexp', pattern: variable.pattern, flags: variable.flags };
-      case 'joined': {
-        const { list, how, dim } = variable;
-        return { kind: 'joined', output: this.outputs.ofList(list), how, dim };
-      }
       case 'newTypedArray':
         return { kind: 'typedArray', data: variable.data };
       case 'generator': {

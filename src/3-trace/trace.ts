@@ -1,12 +1,15 @@
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import type { DynamicCall } from '../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../runtime/program/program.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
+import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 import { optionalOutputs } from '../traces/optional-outputs.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
@@ -15,6 +18,7 @@ import { EagerlyRefused } from './autograd/refused.ts';
 import type { CodeOf } from './code-of.ts';
 import { disposedInputs, distinctInputs } from './distinct-inputs.ts';
 import { execute, executionOf } from './execute.ts';
+import type { TracedCall } from './execution.ts';
 import {
   type ControlPolicy,
   GraphControl,
@@ -78,9 +82,10 @@ function traceOnce(
   const { history, numbersAreVolatile = false, controlPolicy = 'functions', regions } = options;
   const control = new GraphControl(controlPolicy, plans, options.unrollLimit);
   const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history, control });
-  tracer.execution = executionOf(tracer, (op, inputs, programs) =>
-    appendRegions(tracer, regions, op, inputs, programs),
-  );
+  tracer.execution = executionOf(tracer, {
+    appendControl: (op, inputs, programs) => appendRegions(tracer, regions, op, inputs, programs),
+    appendCall: (call, inputs, results) => appendTraced(tracer, regions, call, inputs, results),
+  });
   tracer.onInstruction = options.onInstruction;
   let end: ReturnType<typeof execute>;
   try {
@@ -174,6 +179,24 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
+}
+
+/** What its shapes are follows from the sizes of this trace: those of another one are traced anew. */
+function appendTraced(
+  tracer: Tracer,
+  { normalize, differentiate }: RegionPhases,
+  { programFor, ...call }: TracedCall,
+  inputs: readonly Tensor[],
+  results: readonly TensorMeta[],
+): Tensor[] {
+  const dynamic: DynamicCall = {
+    ...call,
+    at: (given) => ({ program: normalize(programFor(given)), joint: null }),
+  };
+  const { builder } = tracer;
+  return tracer
+    .runOnce(() => appendCall(builder, dynamic, inputs, results, differentiate))
+    .slice(0, -1);
 }
 
 function appendRegions(

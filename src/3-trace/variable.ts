@@ -1,6 +1,7 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { TensorSpec } from '../../runtime/tensor/meta.ts';
+import type { Shape } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
@@ -20,7 +21,7 @@ export type Variable =
   | ScalarVariable
   | ChoiceVariable
   | ListVariable
-  | JoinedVariable
+  | DynamicVariable
   | ObjectVariable
   | FunctionVariable
   | ClosureVariable
@@ -137,12 +138,15 @@ export interface LeafForm {
   readonly at: UserPosition | undefined;
 }
 
-/** What is made after the run of an array whose length only the program knows: nothing is computed of it. */
-export interface JoinedVariable {
-  readonly kind: 'joined';
-  readonly how: 'stack' | 'cat';
-  readonly list: ListVariable;
-  readonly dim: number;
+/** A tensor whose shape only the run knows: what is made of such an array, or at a number of the program. */
+export interface DynamicVariable {
+  readonly kind: 'dynamic';
+  /** A value without bytes of its own. */
+  readonly tensor: Tensor;
+  /** Null for sizes that only the run knows. */
+  readonly sizes: readonly (number | null)[];
+  /** Its shape in the sample runs (`dynamic-shapes/samples.ts`); null: they don't come so far. */
+  readonly shapes: readonly (Shape | null)[];
 }
 
 /** An array literal of the code. */

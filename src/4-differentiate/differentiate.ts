@@ -7,9 +7,10 @@ import { bind, bind1, withInterceptor } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
+import type { JointProgram, Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 
 /**
@@ -86,6 +87,11 @@ export function differentiate(
 export const differentiateRegion: DifferentiateRegion = (program, needsGrad, differentiable) =>
   differentiate(program, needsGrad, differentiable, { region: true });
 
+/** All but the tape. */
+function resultsOf({ values }: Program, { outputs }: ProgramOp): TensorMeta[] {
+  return outputs.slice(0, -1).map((id) => values[id]!);
+}
+
 function replay(forward: Program, needsGrad: readonly boolean[], builder: ProgramBuilder) {
   const tensors: Tensor[] = [];
   const positions = new Map<GradNode, UserPosition | undefined>();
@@ -104,9 +110,11 @@ function replay(forward: Program, needsGrad: readonly boolean[], builder: Progra
     builder.copyBefore = op.before === undefined ? null : tensors[op.before]!;
     const mode = op.recordsGrad ? enableGrad : noGrad;
     const outputs = mode(() =>
-      op.regions
-        ? appendControl(builder, op.op, inputs, op.regions, differentiateRegion)
-        : bind(op.op, inputs, op.attrs),
+      op.call
+        ? appendCall(builder, op.call, inputs, resultsOf(forward, op), differentiateRegion)
+        : op.regions
+          ? appendControl(builder, op.op, inputs, op.regions, differentiateRegion)
+          : bind(op.op, inputs, op.attrs),
     );
     if (op.op === aliasOp && op.attrs.leaf) outputs[0]!.requiresGrad_();
     if (op.op === aliasOp && op.attrs.leaf === 'outer') leaves.set(op.inputs[0]!, outputs[0]!);

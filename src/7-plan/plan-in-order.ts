@@ -1,4 +1,5 @@
-import type { Plan, PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
+import type { DynamicCall } from '../../runtime/program/dynamic-call.ts';
+import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { handedOver } from '../../runtime/run-program/control/handed-over.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
@@ -20,6 +21,8 @@ export interface PlanOptions extends EnteringOptions {
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;
   /** Plans the regions of a control op; `recorded`: somebody reads the tape. */
   readonly planRegions: PlanRegions;
+  /** Plans a call whose shapes only the run knows, for each set of shapes when it comes. */
+  readonly planCall: (call: DynamicCall, recorded: boolean) => PlannedCall;
 }
 
 /** `moves`: operands that die with the op, whose share goes into its regions. */
@@ -45,7 +48,7 @@ export function planInOrder(
   lowerBound: number,
 ): Planned {
   const carried = options.carried ?? new Map<ValueId, Storage>();
-  const { planRegions } = options;
+  const { planRegions, planCall } = options;
   const { freeAtLastUse, reuse } = options.memory;
   const staying = new Set<ValueId>([...options.keep, ...program.outputs]);
   const lastUse = lastUses(program);
@@ -63,12 +66,15 @@ export function planInOrder(
     const dying = freeAtLastUse ? dyingAt(op, index, lastUse, staying) : [];
     if (op.op.kernel.kind === 'control') {
       const moves = handedOver({ op, frees: dying });
-      const regions = planRegions(op, isRead(op.outputs[op.outputs.length - 1]!), moves);
+      const recorded = isRead(op.outputs[op.outputs.length - 1]!);
+      const inside = op.call
+        ? { call: planCall(op.call, recorded) }
+        : { regions: planRegions(op, recorded, moves) };
       // A result may be an operand, handed through: neither may be written over while the other lives.
       for (const id of op.inputs) count.expose(id);
       for (const id of op.outputs) count.enter(id, bytesOf(program.values, id));
       for (const id of dying) count.free(id);
-      return { op, reuses: op.outputs.map(() => null), frees: dying, regions };
+      return { op, reuses: op.outputs.map(() => null), frees: dying, ...inside };
     }
     const reuses = allocateOutputs(program, op, reuse ? dying : [], count);
     count.transient(scratchBytesOf(program.values, op));

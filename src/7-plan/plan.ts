@@ -65,7 +65,7 @@ function planWithControl(given: Program, options: PlanOptions, graph: GraphOptio
   const kept = new Map(best.kept);
   for (const { op } of best.plan.steps) {
     const tape = op.outputs.at(-1);
-    if (op.regions && tape !== undefined && kept.has(tape)) {
+    if ((op.regions || op.call) && tape !== undefined && kept.has(tape)) {
       kept.set(tape, { bytes: run.tapeBytes(tape), exclusive: false, owners: 1 });
     }
   }

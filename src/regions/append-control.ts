@@ -4,7 +4,12 @@ import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { type OpRecord, operandUse } from '../../runtime/ops/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
-import { condOp, whileOp } from '../../runtime/program/control-ops.ts';
+import {
+  condBackwardOp,
+  condOp,
+  whileBackwardOp,
+  whileOp,
+} from '../../runtime/program/control-ops.ts';
 import type { JointProgram, Program, Region, ValueId } from '../../runtime/program/program.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
@@ -33,16 +38,18 @@ export function appendControl(
   const plain = regions.map(({ program }): Region => ({ program, joint: null }));
   const metas = resultMetas(inputs[0]!, plain[plain.length - 1]!.program);
   const recorded = gradEnabled() && inputs.some((input) => input.requiresGrad);
-  if (!recorded) return builder.control(op, inputs, {}, plain, metas);
+  if (!recorded) return builder.control(op, inputs, {}, { regions: plain }, metas);
   const form = op === condOp ? differentiateCond : differentiateWhile;
   const { regions: joint, differentiable } = form(inputs, plain, differentiate);
-  const outputs = builder.control(op, inputs, {}, joint, metas);
+  const outputs = builder.control(op, inputs, {}, { regions: joint }, metas);
   const count = differentiable.filter(Boolean).length;
   if (count === 0) return outputs;
   const carried = op === whileOp ? differentiable.length : 0;
   const node = new ControlNode({
     builder,
-    regions: joint,
+    name: op.name,
+    undo: op === whileOp ? whileBackwardOp : condBackwardOp,
+    inside: { regions: joint },
     carried,
     targets: inputs.map((input) => targetOf(input)),
     inputs: inputs.map((input) => contiguousMeta(input, input.device)),
@@ -87,7 +94,7 @@ function readByBackward(
 }
 
 /** Numbers of the operands and results of a region whose memory its backward reads. */
-function readOutside({ program, forwardOps, forwardInputs, forwardOutputs }: JointProgram) {
+export function readOutside({ program, forwardOps, forwardInputs, forwardOutputs }: JointProgram) {
   const roots = new Map<ValueId, ValueId>();
   const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
   const read = new Set<ValueId>();

@@ -2,18 +2,21 @@ import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { GradNode, type Target } from '../../runtime/autograd/node.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
+import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import { contiguous } from '../../runtime/ops/movement.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
-import { condBackwardOp, whileBackwardOp } from '../../runtime/program/control-ops.ts';
-import type { Region } from '../../runtime/program/program.ts';
+import type { ProgramOp } from '../../runtime/program/program.ts';
 import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 interface ControlRecord {
   readonly builder: ProgramBuilder;
-  /** With their joint programs. */
-  readonly regions: readonly Region[];
-  /** How many operands are carried; 0 for `cond`. */
+  /** The op that is undone, and the op that does it. */
+  readonly name: string;
+  readonly undo: OpRecord;
+  /** What is in both of them. */
+  readonly inside: Pick<ProgramOp, 'regions' | 'call'>;
+  /** How many operands are carried from turn to turn. */
   readonly carried: number;
   /** Per operand. */
   readonly targets: readonly Target[];
@@ -38,7 +41,7 @@ export class ControlNode extends GradNode {
 
   constructor(record: ControlRecord) {
     super(record.targets, record.owners);
-    this.name = record.carried > 0 ? 'while' : 'cond';
+    this.name = record.name;
     this.#record = record;
     this.#read = record.read.map((tensor) => [tensor, tensor.traced!.version()]);
   }
@@ -48,7 +51,7 @@ export class ControlNode extends GradNode {
     _retainGraph: boolean,
     wanted: readonly boolean[],
   ): (Tensor | null)[] {
-    const { builder, regions, carried, tape, inputs } = this.#record;
+    const { builder, undo, inside, carried, tape, inputs } = this.#record;
     if (gradEnabled()) this.#refuseGraph();
     for (const [tensor, version] of this.#read) {
       if (tensor.traced!.version() === version) continue;
@@ -57,12 +60,11 @@ export class ControlNode extends GradNode {
     const of = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
     const to = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
     const given = of.map((i) => contiguous(gradOutputs[i]!));
-    const op = carried > 0 ? whileBackwardOp : condBackwardOp;
     const gradients = builder.control(
-      op,
+      undo,
       [tape, ...given],
       { of, to, carried },
-      regions,
+      inside,
       to.map((i) => inputs[i]!),
     );
     const results: (Tensor | null)[] = this.targets.map(() => null);

@@ -1,7 +1,6 @@
 /** Objects that each run makes again. */
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { cat, stack } from '../../runtime/ops/joining.ts';
 import { takeItems } from '../../runtime/run-program/list-items.ts';
 import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
@@ -91,20 +90,6 @@ function compileMake(make: Make): CompiledMake {
     }
     case 'list':
       return compileList(make);
-    case 'joined': {
-      const { output, dim } = make;
-      const join = make.how === 'stack' ? stack : cat;
-      return {
-        build: ({ outputs }) => {
-          const items = takeItems(outputs[output]!);
-          try {
-            return join(items, dim);
-          } finally {
-            for (const item of items) item.dispose();
-          }
-        },
-      };
-    }
     case 'object':
       return compileObject(make);
     case 'collection':

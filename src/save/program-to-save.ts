@@ -17,6 +17,7 @@ import type { GuardedEntry } from '../resume/entry.ts';
 import { changedBy } from '../traces/recipes.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import { type DocumentAt, programsForEverySize } from './every-size.ts';
+import { expectKnownShapes } from './known-shapes.ts';
 import { notSavable } from './not-savable.ts';
 import { Places } from './places.ts';
 import { EntryWriter } from './save-entry.ts';
@@ -58,7 +59,9 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
     const writer = new EntryWriter(name, result, places);
     if (part.tooSmall)
       throw notSavable(name, 'a graph smaller than minGraphSize, which is not compiled');
-    return [writer.entry(asked, subgraph?.portable.planned ?? null, graphs)];
+    const planned = subgraph?.portable.planned ?? null;
+    if (planned) expectKnownShapes(name, planned.forward.steps);
+    return [writer.entry(asked, planned, graphs)];
   });
   const everySize = fn.sized.flatMap(({ resized, names: known }) => {
     const documentAt = documentOf(fn, resized, known, places, written);

@@ -105,8 +105,15 @@ export const breakReasons = {
   'list-of-turns': {
     explanation: 'An array whose length only a run knows is used in a way that is not followed.',
     expected:
-      'elements of one form, of tensors, numbers, truth values, arrays and objects; methods that need no text; stack() and cat() as results',
+      'elements of one form, of tensors, numbers, truth values, arrays and objects; methods that need no text; stack(), cat() and their like',
     hint: 'Read it after the captured function; bound the loop by a number of the host: n < 8 && …; put a new object in the place of one that changes: list[i] = { ...list[i], … }.',
+    decision: true,
+  },
+  'shape-of-run': {
+    explanation: 'A tensor whose shape only a run knows is used in a way that is not followed.',
+    expected:
+      'functions that write nothing in place, draw no random numbers and answer the same number of tensors for every shape',
+    hint: 'Reduce it to a known shape before, or do it after the captured function.',
     decision: true,
   },
   'endless-ways': {

@@ -29,7 +29,6 @@ export function partsOf(make: Make): readonly Recipe[] {
       return [make.content];
     case 'typedArray':
     case 'regexp':
-    case 'joined':
       return [];
     case 'list':
       return inElement(make.element);

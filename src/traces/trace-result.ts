@@ -69,13 +69,6 @@ export type Make =
       readonly outputs: readonly number[];
       readonly element: ElementRecipe;
     }
-  /** A tensor made of the elements of such an array. */
-  | {
-      readonly kind: 'joined';
-      readonly output: number;
-      readonly how: 'stack' | 'cat';
-      readonly dim: number;
-    }
   | { readonly kind: 'regexp'; readonly pattern: string; readonly flags: string }
   | { readonly kind: 'typedArray'; readonly data: TypedArray }
   /** A generator that stands at the start of its body, at a `yield`, or has ended. */

@@ -159,11 +159,6 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   ],
   'number-needed': [
     {
-      name: 'for a shape',
-      run: (x) => x.reshape([x.max().itemSync(), 1]),
-      says: RegExp(`a number of the program \\(read at ${place}.* decides a shape or a mode by it`),
-    },
-    {
       name: 'for a key',
       run: (x) => new Map([[sum(x), x]]),
       says: /a number of the program \(read at .*\) is a key of a Map or Set/,
@@ -185,15 +180,27 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   },
   'list-of-turns': {
     run: (x) => {
+      const all: number[] = [];
+      let y = x;
+      while (sum(y) < 50) {
+        y = y.mul(2);
+        all.push(sum(y));
+      }
+      return tensor(all);
+    },
+    says: /needs its elements one by one/,
+  },
+  'shape-of-run': {
+    run: (x) => {
       const all: Tensor[] = [];
       let y = x;
       while (sum(y) < 50) {
         y = y.mul(2);
         all.push(y);
       }
-      return stack(all).mean();
+      return stack(all).add_(1);
     },
-    says: /needs its elements one by one/,
+    says: /add_ of a shape that only the run knows writes in place/,
   },
   'endless-ways': [
     {

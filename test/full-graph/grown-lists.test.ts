@@ -267,20 +267,6 @@ describe('what is made of such an array', () => {
     const graph = toStatic(f, { fullGraph: true });
     expect(() => tidy(() => graph(tensor([60, 70])))).toThrow(/stack/);
   });
-
-  it('what needs its shape inside is refused, unless a bound is known', () => {
-    const f = (x: Tensor) => {
-      const all = [x];
-      let y = x;
-      while (y.sum().itemSync() < 100) {
-        y = y.mul(2);
-        all.push(y);
-      }
-      return stack(all).mean();
-    };
-    const graph = toStatic(f, { fullGraph: true });
-    expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(/needs its elements one by one/);
-  });
 });
 
 describe('what an array of the program refuses', () => {

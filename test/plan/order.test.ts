@@ -50,6 +50,9 @@ function run(program: Program, order: boolean) {
   const { plan } = planProgram(program, {
     keep: [],
     memory: { ...memoryOptions(), order },
+    planCall: () => {
+      throw new Error('no calls');
+    },
     planRegions: () => [],
   });
   const subgraph = new Subgraph({ values: program.values, forward: plan, backward: null });

@@ -4,7 +4,9 @@ import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../action.ts';
 import { compileAssert } from './assert.ts';
+import { compileCall, compileCallBackward } from './call.ts';
 import { compileCond, compileCondBackward } from './cond.ts';
+import { compileDimension } from './dimension.ts';
 import { compileDraw } from './draw.ts';
 import { compileHostNumber } from './host-number.ts';
 import { compileList } from './list.ts';
@@ -37,6 +39,12 @@ export function compileControl(
       return compileDraw(step, values);
     case 'list':
       return compileList(step, values);
+    case 'call':
+      return compileCall(step, values, bind);
+    case 'callBackward':
+      return compileCallBackward(step, values);
+    case 'dimension':
+      return compileDimension(step, values);
     default:
       return assertNever(form, 'control op');
   }

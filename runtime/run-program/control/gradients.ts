@@ -1,4 +1,5 @@
 import type { Launch } from '../../device/device.ts';
+import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
 import { events } from '../../memory/events.ts';
 import { Holder } from '../../memory/holder.ts';
 import { type ListItem, TensorList } from '../../memory/tensor-list.ts';
@@ -33,6 +34,10 @@ function isList(slot: Slot): boolean {
   return slot.holder instanceof TensorList;
 }
 
+function isDynamic(slot: Slot): boolean {
+  return slot.holder instanceof DynamicTensor;
+}
+
 /** One more owner of the element. */
 function slotOf({ holder, offset }: ListItem): Slot {
   const slot = new Slot();
@@ -61,6 +66,10 @@ export class GradientSum {
     }
     if (isList(sum) || isList(part)) {
       this.#addList(part);
+      return;
+    }
+    if (isDynamic(sum) || isDynamic(part)) {
+      this.#addDynamic(part);
       return;
     }
     this.#addTensor(sum, part, this.#meta);
@@ -107,6 +116,28 @@ export class GradientSum {
     inner.add(part);
     sum.release();
     inner.moveTo(sum);
+  }
+
+  /** Of a shape that only the run knows; what has none is all zeros. */
+  #addDynamic(part: Slot): void {
+    const sum = this.#sum;
+    if (!isDynamic(part)) return;
+    if (!isDynamic(sum)) {
+      sum.release();
+      sum.put(part.holder!.retain(), 0);
+      return;
+    }
+    const [before, more] = [sum.holder as DynamicTensor, part.holder as DynamicTensor];
+    const { device, dtype } = this.#meta;
+    const { shape } = before;
+    // The kernel for the shape of another run is no use here.
+    this.#add = null;
+    const [a, b] = [slotOf(before.data), slotOf(more.data)];
+    this.#addTensor(a, b, contiguousMeta({ dtype, shape }, device));
+    this.#add = null;
+    b.release();
+    sum.release();
+    sum.put(new DynamicTensor(device, { holder: a.holder!, offset: a.offset }, shape), 0);
   }
 
   #addTensor(sum: Slot, part: Slot, meta: TensorMeta): void {

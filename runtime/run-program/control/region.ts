@@ -48,6 +48,12 @@ export class RegionRun {
     }
   }
 
+  /** The same for one ownership of a holder. */
+  own({ slots }: Scope, index: number, holder: Holder, offset: number): void {
+    if (this.#enters[index]) slots[this.planned.forward.inputs[index]!]!.put(holder, offset);
+    else holder.release();
+  }
+
   forward(scope: Scope): void {
     this.#forward.run(scope);
   }

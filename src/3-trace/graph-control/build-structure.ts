@@ -89,14 +89,6 @@ export function buildStructure(
         return collection;
       };
     }
-    case 'joined': {
-      const list = part('joined', (way) => way.list);
-      return (joined, made) => {
-        const again = { ...first, list: list(joined, made) as ListVariable };
-        made.set(build, again);
-        return again;
-      };
-    }
     case 'cell': {
       const content = part('cell', (way) => way.content);
       return (joined, made) => {

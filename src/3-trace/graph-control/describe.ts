@@ -1,10 +1,11 @@
 /** Values of several ways, in words for an error. */
 
 import { elementSpec } from '../../../runtime/program/list-ops.ts';
+import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import { formatSpec } from '../../../runtime/tensor/meta.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
-import { absent, type Variable } from '../variable.ts';
+import { absent, type DynamicVariable, type Variable } from '../variable.ts';
 import type { Values } from './build-structure.ts';
 import { formText } from './element-form.ts';
 
@@ -34,6 +35,11 @@ function countOf(elements: number): string {
   return elements === 1 ? '1 element' : `${elements} elements`;
 }
 
+/** `f32[?,4]` */
+function formatDynamic({ tensor, sizes }: DynamicVariable): string {
+  return `${dtypes[tensor.dtype].short}[${sizes.map((size) => size ?? '?').join()}]`;
+}
+
 /** For a person: what kind of value it is. */
 export function describe(t: Tracer, variable: Variable): string {
   switch (variable.kind) {
@@ -43,8 +49,8 @@ export function describe(t: Tracer, variable: Variable): string {
       return variable === absent ? 'nothing' : String(constantOf(t, variable));
     case 'scalar':
       return `a ${variable.type}`;
-    case 'joined':
-      return `a ${variable.how} of ${describe(t, variable.list)}`;
+    case 'dynamic':
+      return `a ${formatDynamic(variable)} tensor`;
     case 'list': {
       const what =
         variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;

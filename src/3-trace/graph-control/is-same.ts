@@ -11,6 +11,7 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   if (a.kind === 'tensor' && b.kind === 'tensor') return a.traced !== null && a.traced === b.traced;
   if (a.kind === 'scalar' && b.kind === 'scalar') return a.tensor === b.tensor;
   if (a.kind === 'list' && b.kind === 'list') return a.tensor === b.tensor;
+  if (a.kind === 'dynamic' && b.kind === 'dynamic') return a.tensor === b.tensor;
   if (a.kind === 'choice' && b.kind === 'choice') {
     const together = a.selector.which.tensor === b.selector.which.tensor;
     return together && a.options.every((option, i) => isSame(t, option, b.options[i]!));

@@ -5,6 +5,7 @@ import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import type {
   ConstantVariable,
+  DynamicVariable,
   ElementForm,
   ListVariable,
   ScalarVariable,
@@ -26,6 +27,7 @@ export type LeafVariable =
   | ConstantVariable
   | SymbolicVariable
   | ListVariable
+  | DynamicVariable
   | NewList
   | Renumbered;
 
@@ -43,14 +45,15 @@ export interface NewList {
 
 /** A place in a structure whose value depends on the way that was taken. */
 export interface Leaf {
-  readonly kind: 'tensor' | 'number' | 'boolean' | 'list';
+  readonly kind: 'tensor' | 'number' | 'boolean' | 'list' | 'dynamic';
   /** Per way; null where nobody can read it. */
   readonly values: readonly (LeafVariable | null)[];
 }
 
 /** What kind of leaf a variable is; undefined of structures. */
 export function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
-  if (variable.kind === 'tensor' || variable.kind === 'list') return variable.kind;
+  const { kind } = variable;
+  if (kind === 'tensor' || kind === 'list' || kind === 'dynamic') return kind;
   if (variable.kind === 'scalar') return variable.type;
   if (variable.kind !== 'constant' && variable.kind !== 'symbolic') return undefined;
   const type = typeof (variable.kind === 'constant' ? constantOf(t, variable) : variable.value);

@@ -13,7 +13,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
-import type { SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
+import type { DynamicVariable, SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
 import { type Column, columnsOf, formText } from './element-form.ts';
 import type { Leaf, NewList, Renumbered } from './leaf.ts';
 import { grownOf, listOfTensors } from './list-elements.ts';
@@ -43,6 +43,7 @@ export function leafTensor(
     case 'symbolic':
       return symbolicTensor(t, value, device);
     case 'list':
+    case 'dynamic':
       return value.tensor;
     case 'newList':
       return newList(t, value);
@@ -71,6 +72,7 @@ function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): 
 
 function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   if (leaf.kind === 'list') return emptyList(t, columnOf(leaf));
+  if (leaf.kind === 'dynamic') return emptyLike(t, dynamicOf(leaf));
   if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
   const sample = leaf.values.find((value): value is TensorVariable => value?.kind === 'tensor');
   invariant(sample, 'a leaf has a value on one way');
@@ -87,6 +89,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
     const { of, depth } = columnOf(leaf);
     return { kind: 'list', tensor, of, depth };
   }
+  if (kind === 'dynamic') return { ...dynamicOf(leaf), tensor };
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
   const variable = t.result(tensor);
   variable.perhaps = outerOf(values);
@@ -126,6 +129,17 @@ export function columnOf({ values }: Leaf): Column {
     if (value?.kind === 'newList') return columnsOf(value.form)[value.index]!;
   }
   throw new InvariantError('a leaf has a value on one way');
+}
+
+function dynamicOf({ values }: Leaf): DynamicVariable {
+  const found = values.find((value) => value?.kind === 'dynamic');
+  invariant(found?.kind === 'dynamic', 'a leaf has a value on one way');
+  return found;
+}
+
+/** Nobody reads it: it has no elements and no shape. */
+function emptyLike(t: Tracer, { tensor: { dtype, shape, device } }: DynamicVariable): Tensor {
+  return t.runApi(() => noGrad(() => deviceGuard(device, () => full(shape, 0, { dtype }))));
 }
 
 const none: ReadonlySet<Tensor> = new Set();

@@ -3,9 +3,8 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/bind.ts';
 import { where } from '../../../runtime/ops/comparison.ts';
-import { cat, stack } from '../../../runtime/ops/joining.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
-import { eq, ge } from '../../../runtime/ops/pointwise.ts';
+import { eq } from '../../../runtime/ops/pointwise.ts';
 import {
   listAt,
   listConcat,
@@ -15,22 +14,18 @@ import {
 } from '../../../runtime/program/list-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { settled } from '../choices.ts';
-import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type GrownList,
-  type JoinedVariable,
   known,
   type NewArrayVariable,
   type ScalarVariable,
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
-import { check } from './check.ts';
 import { formOf, formText, joinForms, unlike } from './element-form.ts';
 import { type GrownArray, Grows, grow, isGrown, setGrown } from './grown-array.ts';
-import { elementOf, grownOf, leavesOf, lengthScalar, unknownLength } from './list-elements.ts';
+import { elementOf, grownOf, leavesOf, lengthScalar } from './list-elements.ts';
 import {
   answerTo,
   inRange,
@@ -157,36 +152,6 @@ export function setGrownElement(
     ),
   );
   markListed(t, value);
-}
-
-const joins: ReadonlyMap<unknown, JoinedVariable['how']> = new Map<unknown, JoinedVariable['how']>([
-  [stack, 'stack'],
-  [cat, 'cat'],
-]);
-
-/**
- * `stack` and `cat` of an array whose length only the program knows: its shape is known after the run, and
- * there it is made. Undefined for other calls.
- */
-export function joinGrown(
-  t: Tracer,
-  fn: unknown,
-  [given, dimension]: readonly Variable[],
-): JoinedVariable | undefined {
-  const how = joins.get(fn);
-  const array = given && settled(given);
-  if (!how || !array || !isGrown(array)) return undefined;
-  const { form, lists, length } = array.grown;
-  if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
-  const dim = dimension ? Number(constantOf(t, dimension)) : 0;
-  // Without elements it is refused, and so by the code itself.
-  const one = constantTensor(t, 1, length.tensor.device);
-  check(
-    t,
-    t.runApi(() => noGrad(() => ge(asNumber(t, length), one))),
-    true,
-  );
-  return { kind: 'joined', how, list: lists[0]!, dim };
 }
 
 /** `length = 0` */

@@ -27,7 +27,7 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
 
 const hasStructure = ({ kind }: Variable): boolean =>
   kind === 'tensor' ||
-  kind === 'joined' ||
+  kind === 'dynamic' ||
   kind === 'newArray' ||
   kind === 'newObject' ||
   kind === 'newCollection';

@@ -23,6 +23,11 @@ const operandFunctions: ReadonlySet<unknown> = new Set<unknown>(
     .flatMap(([name, fn]) => [fn, methodNamed(name)]),
 );
 
+/** Whether numbers are operands of the function, and decide no shape. */
+export function takesOperands(fn: unknown): boolean {
+  return operandFunctions.has(fn);
+}
+
 /** Numbers of the program meet a tensor as tensors of its dtype, which is what a host number becomes. */
 export function scalarOperands(
   t: Tracer,

@@ -16,6 +16,7 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { noteSamples, samples, samplesOf } from '../dynamic-shapes/samples.ts';
 import { constantOf } from '../facts.ts';
 import { numberNeeded } from '../number-needed.ts';
 import { asOp } from '../op-error.ts';
@@ -105,7 +106,27 @@ export function scalarBinary(
   const scalar = a.kind === 'scalar' ? a : b;
   if (scalar.kind !== 'scalar') return undefined;
   const result = combined(t, operator, a, b);
+  if (result.kind === 'scalar') noteCombined(operator, result, [a, b]);
   return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
+}
+
+/** What it is in the sample runs follows from what the operands are there. */
+function noteCombined(
+  operator: string,
+  { tensor }: ScalarVariable,
+  from: readonly Variable[],
+): void {
+  const fn = scalarFunctions.get(operator);
+  if (!fn) return;
+  const operands = from.map((each) => {
+    if (each.kind === 'scalar') return samplesOf(each.tensor);
+    const { value } = each as { readonly value?: unknown };
+    return samples.map(() => (typeof value === 'number' ? value : Number.NaN));
+  });
+  noteSamples(
+    tensor,
+    samples.map((_, i) => Number(fn(...operands.map((each) => each[i]!)))),
+  );
 }
 
 function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {

@@ -110,7 +110,7 @@ export class Unifier {
     if (this.#given.size === 0 || above.has(variable)) return false;
     if (variable.kind === 'tensor')
       return variable.traced !== null && this.#given.has(variable.traced);
-    if (variable.kind === 'scalar' || variable.kind === 'list') {
+    if (variable.kind === 'scalar' || variable.kind === 'list' || variable.kind === 'dynamic') {
       return this.#given.has(variable.tensor);
     }
     const within = new Set([...above, variable]);
@@ -176,11 +176,10 @@ export class Unifier {
       case 'scalar':
       case 'choice':
       case 'list':
+      case 'dynamic':
         return true;
       case 'tensor':
         return variable.source === null;
-      case 'joined':
-        return true;
       case 'newArray':
       case 'newObject':
       case 'newCollection':

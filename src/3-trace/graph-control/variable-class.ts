@@ -35,8 +35,11 @@ export function classOf(
     }
     case 'scalar':
       return variable.type;
-    case 'joined':
-      return `${variable.how} ${variable.dim} of ${classOf(t, variable.list, isOld)}`;
+    case 'dynamic': {
+      const { tensor, sizes } = variable;
+      const known = sizes.map((size) => size ?? '?').join();
+      return `${tensor.dtype} of sizes ${known} ${tensor.device.name}`;
+    }
     case 'list':
       return `any number of ${variable.of} ${variable.depth} ${formatSpec(variable.tensor)}`;
     case 'symbolic':

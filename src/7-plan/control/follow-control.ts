@@ -5,6 +5,7 @@ import type { ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
 import { bytesOf } from '../storages.ts';
 import type { Follower } from './follow.ts';
+import { followCall, followCallBackward } from './follow-calls.ts';
 import { followList, sumOfLists } from './follow-lists.ts';
 import type { FollowedScope, Piece, RecordedRun } from './run-memory.ts';
 
@@ -27,6 +28,9 @@ const forms: { readonly [F in ControlForm]: (site: ControlSite) => void } = {
   hostNumber: makeResult,
   draw: makeResult,
   list: followList,
+  call: followCall,
+  callBackward: followCallBackward,
+  dimension: makeResult,
 };
 
 function makeResult({ follower, step, values, scope }: ControlSite): void {
@@ -132,7 +136,11 @@ function followWhile(site: ControlSite): void {
   });
 }
 
-function takePiece({ follower: { memory }, scope }: ControlSite, id: ValueId, moves: boolean) {
+export function takePiece(
+  { follower: { memory }, scope }: ControlSite,
+  id: ValueId,
+  moves: boolean,
+) {
   const piece = scope.get(id)!;
   if (moves) scope.delete(id);
   else memory.share(piece);
@@ -140,7 +148,7 @@ function takePiece({ follower: { memory }, scope }: ControlSite, id: ValueId, mo
 }
 
 /** The gradients of the operands that attr `to` names, as they are summed up. */
-class GradientSums {
+export class GradientSums {
   readonly #site: ControlSite;
   readonly #sums: (Piece | null)[];
 
@@ -176,7 +184,7 @@ class GradientSums {
 }
 
 /** Backward of one recorded run. `given` answers the gradient of a result, which is the run's own from then on. */
-function followRegionBackward(
+export function followRegionBackward(
   { follower }: ControlSite,
   { region, scope: recorded }: RecordedRun,
   retains: boolean,

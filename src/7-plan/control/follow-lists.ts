@@ -75,20 +75,25 @@ function elementBytes(list: TensorMeta): number {
   return alignedBytes(sizeOf(shape) * list.device.elementBytes(dtype));
 }
 
-/** What both lists have is added up in memory of its own; what is no list is all zeros. */
+/**
+ * What both lists, or tensors whose shape only the run knows, have is added up in memory of its own; what is none
+ * is all zeros.
+ */
 export function sumOfLists(memory: RunMemory, a: Piece, b: Piece, meta: TensorMeta): Piece {
   if (!a.items?.length || !b.items?.length) return memory.share(a.items?.length ? a : b);
+  const { shape } = a;
   const element = { ...meta, ...elementSpec(meta) };
+  const bytes = elementBytes(shape ? { ...meta, shape: [0, ...shape] } : meta);
   const sums: Piece[] = [];
   const items = a.items.map((item, i) => {
     const other = b.items![i] ?? null;
     if (!item || !other) return item ?? other;
     const isList = item.items !== undefined || other.items !== undefined;
-    const sum = isList ? sumOfLists(memory, item, other, element) : memory.make(elementBytes(meta));
+    const sum = isList ? sumOfLists(memory, item, other, element) : memory.make(bytes);
     sums.push(sum);
     return sum;
   });
-  const list = memory.makeList(items);
+  const list = { ...memory.makeList(items), ...(shape && { shape }) };
   for (const sum of sums) memory.drop(sum);
   return list;
 }

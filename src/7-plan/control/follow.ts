@@ -13,6 +13,8 @@ export interface Decider {
   turns(op: ProgramOp, recorded: boolean): number;
   /** Which of so many elements of a list an op reads or writes. */
   element(count: number): number;
+  /** A number that decides shapes; null: any. */
+  number(): number | null;
 }
 
 /** Sees every control op of the program itself, not of its regions: `run` is to be called once. */

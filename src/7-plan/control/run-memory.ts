@@ -1,5 +1,7 @@
+import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import type { Plan, PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
+import type { Shape } from '../../../runtime/tensor/shape.ts';
 
 /** One allocation while a run is followed: its size, and how many hold it. */
 export interface Piece {
@@ -12,6 +14,8 @@ export interface Piece {
   readonly items?: readonly (Piece | null)[];
   /** Of the mark of a list: which element of how many. */
   readonly mark?: { readonly index: number; readonly length: number };
+  /** Of a tensor whose shape only the run knows; its data is the one element. */
+  readonly shape?: Shape;
 }
 
 /** What is in a scope. */
@@ -21,6 +25,8 @@ export type FollowedScope = Map<ValueId, Piece>;
 export interface RecordedRun {
   readonly region: PlannedSubgraph;
   readonly scope: FollowedScope;
+  /** Of a call: what the run has brought. */
+  readonly given?: readonly GivenOperand[];
 }
 
 /** Counts bytes as the allocator does, by owners as holders do. */
@@ -43,6 +49,32 @@ export class RunMemory {
   makeList(items: readonly (Piece | null)[]): Piece {
     for (const item of items) if (item) this.share(item);
     return { bytes: 0, owners: 1, tape: null, items };
+  }
+
+  /** A tensor whose shape only the run knows, which takes over one ownership of its data. */
+  makeDynamic(data: Piece, shape: Shape): Piece {
+    return { bytes: 0, owners: 1, tape: null, items: [data], shape };
+  }
+
+  /** A list that takes over one ownership of each of its elements. */
+  gather(items: readonly (Piece | null)[]): Piece {
+    return { bytes: 0, owners: 1, tape: null, items };
+  }
+
+  /**
+   * Takes what a value is made of out of a scope, with one ownership each: that of the value itself where
+   * it moves and nobody else has it.
+   */
+  take(scope: FollowedScope, id: ValueId, moves: boolean): readonly (Piece | null)[] {
+    const piece = scope.get(id)!;
+    const items = piece.items ?? [];
+    if (moves && piece.owners === 1) {
+      scope.delete(id);
+      return items;
+    }
+    for (const item of items) if (item) this.share(item);
+    if (moves) this.dropFrom(scope, id);
+    return items;
   }
 
   /** One more owner. */
@@ -104,6 +136,7 @@ export function heldBy(tape: Piece): Set<Piece> {
         add(inner);
       }
     }
+    if (piece.shape) for (const data of piece.items ?? []) if (data) held.add(data);
   };
   add(tape);
   return held;

@@ -23,6 +23,10 @@ export class RecordedWay implements Decider {
     return this.#take();
   }
 
+  number(): number {
+    return this.#take();
+  }
+
   #take(): number {
     const decision = this.#decisions[this.#next++];
     invariant(decision !== undefined, 'a program decides more than is on record');
@@ -52,6 +56,10 @@ export class UniformWay implements Decider {
   /** The last one. */
   element(count: number): number {
     return count - 1;
+  }
+
+  number(): null {
+    return null;
   }
 
   /** The same, but for one op. */

@@ -16,6 +16,7 @@ export function writesInside({ regions = [] }: ProgramOp): boolean {
 export function handedOn({ op, inputs, outputs, regions = [] }: ProgramOp): ValueId[] {
   if (op.kernel.kind !== 'control') return [];
   const isLoop = op.kernel.form === 'while';
+  if (op.kernel.form === 'call') return [...inputs];
   // A gradient may be one that came in.
   if (!isLoop && op.kernel.form !== 'cond') return outputs.length > 0 ? inputs.slice(1) : [];
   const first = isLoop ? 0 : 1;

@@ -1,0 +1,54 @@
+/**
+ * Calls of the tensor API on tensors whose shape only the run knows. A value of such a shape is known to a
+ * program by its dtype, its rank and the sizes that are fixed; the call has a program of its own for each set
+ * of shapes that runs bring.
+ */
+
+import type { TensorSpec } from '../tensor/meta.ts';
+import type { Shape } from '../tensor/shape.ts';
+import type { Region } from './program.ts';
+
+/** `tensor`: of a known shape; `number`: one that decides shapes, float64 without dimensions. */
+export type OperandForm = 'tensor' | 'dynamic' | 'list' | 'number';
+
+/** What a run brings for an operand: the shape, the number of elements, the number; null of a known shape. */
+export type GivenOperand = Shape | number | null;
+
+export interface DynamicCall {
+  /** The function, as the user wrote it. */
+  readonly name: string;
+  readonly forms: readonly OperandForm[];
+  /** Per result: only the run knows its shape. */
+  readonly dynamic: readonly boolean[];
+  /** What a run may bring: one that the call takes. */
+  readonly sample: readonly GivenOperand[];
+  /**
+   * The program for what a run brings. Its inputs: one for each tensor, and one for each element of a list; a
+   * number is none. Throws FailedCheck where the call refuses it, or answers other shapes than are known.
+   */
+  at(given: readonly GivenOperand[]): Region;
+}
+
+/** How a program knows a value of which some sizes (null) are known to the run alone: it has no bytes. */
+export function dynamicSpec(
+  dtype: TensorSpec['dtype'],
+  sizes: readonly (number | null)[],
+): TensorSpec {
+  return { dtype, shape: [0, ...sizes.map((size) => size ?? 0)] };
+}
+
+/** One text for each set of shapes. */
+export function keyOf(given: readonly GivenOperand[]): string {
+  return given.map((each) => (Array.isArray(each) ? `[${each.join()}]` : String(each))).join(' ');
+}
+
+/** Per input of the program for `given`: the number of the operand that it comes from. */
+export function operandsOf(
+  forms: readonly OperandForm[],
+  given: readonly GivenOperand[],
+): readonly number[] {
+  return forms.flatMap((form, i) => {
+    if (form === 'number') return [];
+    return form === 'list' ? new Array<number>(given[i] as number).fill(i) : [i];
+  });
+}

@@ -1,0 +1,167 @@
+import { invariant } from '../../errors/invariant.ts';
+import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
+import type { Holder } from '../../memory/holder.ts';
+import { TensorList } from '../../memory/tensor-list.ts';
+import { type GivenOperand, type OperandForm, operandsOf } from '../../program/dynamic-call.ts';
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { Action, BindPlan } from '../action.ts';
+import { Slot } from '../scope.ts';
+import { decided } from './decisions.ts';
+import { GradientSum } from './gradients.ts';
+import { handedOver, takeFrom } from './handed-over.ts';
+import { type RegionRun, regionRun } from './region.ts';
+import { RegionBackward } from './region-backward.ts';
+import { Tape } from './tape.ts';
+
+/** What a run of a call has brought, for who undoes it. */
+const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
+
+/**
+ * Runs the program for the shapes that the operands have. Tensors whose shape only the run knows, and the
+ * elements of lists, are inputs of it as every other operand is; those that die with the op die inside.
+ */
+export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Action {
+  const { op, call: planned } = step;
+  const { forms, dynamic } = planned!.call;
+  const results = op.outputs.slice(0, -1);
+  const tape = op.outputs[results.length]!;
+  const { device } = values[tape]!;
+  const moves = handedOver(step);
+  const given = (slots: readonly Slot[]): GivenOperand[] =>
+    forms.map((form, i) => {
+      const id = op.inputs[i]!;
+      const { holder } = slots[id]!;
+      if (form === 'tensor') return null;
+      if (form === 'list') return (holder as TensorList).items.length;
+      if (form === 'dynamic') return (holder as DynamicTensor).shape;
+      const number = Number(device.downloadSync(values[id]!, slots[id]!)[0]);
+      decided.current?.note(number);
+      return number;
+    });
+  return (slots, scalars) => {
+    const shapes = given(slots);
+    const region = regionRun(planned!.at(shapes), bind);
+    brought.set(region, shapes);
+    const scope = region.take(scalars);
+    try {
+      let input = 0;
+      forms.forEach((form, i) => {
+        if (form === 'number') return;
+        for (const { holder, offset } of taken(slots[op.inputs[i]!]!, form, moves[i]!)) {
+          region.own(scope, input++, holder, offset);
+        }
+      });
+      region.forward(scope);
+    } catch (error) {
+      region.giveBack(scope);
+      throw error;
+    }
+    const { values: inner, forward } = region.planned;
+    results.forEach((id, i) => {
+      const slot = slots[id]!;
+      region.result(scope, i, slot);
+      if (!dynamic[i]) return;
+      const { shape } = inner[forward.outputs[i]!]!;
+      slot.put(new DynamicTensor(device, { holder: slot.holder!, offset: slot.offset }, shape), 0);
+    });
+    region.endForward(scope);
+    const record = new Tape(device);
+    slots[tape]!.put(record, 0);
+    if (region.planned.backward) record.push(region, scope);
+    else region.giveBack(scope);
+  };
+}
+
+interface Owned {
+  readonly holder: Holder;
+  readonly offset: number;
+}
+
+/** What an operand brings, with one ownership each: the operand's own where it moves and nobody else has it. */
+function taken(slot: Slot, form: OperandForm, moves: boolean): readonly Owned[] {
+  const { holder } = slot;
+  if (form === 'tensor') {
+    const { holder: data, offset } = takeFrom(slot, moves);
+    return [{ holder: data!, offset }];
+  }
+  const alone = moves && holder!.owners === 1;
+  const items =
+    form === 'list'
+      ? (holder as TensorList).items.map((item) => item!)
+      : [(holder as DynamicTensor).data];
+  if (!alone) for (const item of items) item.holder.retain();
+  else if (form === 'list') (holder as TensorList).items.length = 0;
+  else (holder as DynamicTensor).surrender();
+  if (moves) slot.release();
+  return items;
+}
+
+/** Undoes the run that is on the tape. What is of the shapes of that run gets gradients of these shapes. */
+export function compileCallBackward(step: Step, values: ValueTable): Action {
+  const { op, frees, call: planned } = step;
+  const { forms, dynamic } = planned!.call;
+  const [tape, ...given] = op.inputs;
+  const of = op.attrs.of as readonly number[];
+  const to = op.attrs.to as readonly number[];
+  const retains = !frees.includes(tape!);
+  const sums = op.outputs.map((id) => new GradientSum(values[id]!));
+  const moves = handedOver(step).slice(1);
+  const { device } = values[tape!]!;
+  const backwards = new WeakMap<RegionRun, RegionBackward>();
+  const backwardOf = (region: RegionRun) => {
+    const existing = backwards.get(region);
+    if (existing) return existing;
+    const made = new RegionBackward(region, retains, () => true);
+    backwards.set(region, made);
+    return made;
+  };
+  return (slots) => {
+    const record = slots[tape!]!.holder as Tape;
+    const gradientOf = (result: number): Slot | null => {
+      const place = of.indexOf(result);
+      if (place < 0) return null;
+      const slot = slots[given[place]!]!;
+      if (!dynamic[result]) return takeFrom(slot, moves[place]!);
+      // Without data it stands for zeros.
+      if (!(slot.holder instanceof DynamicTensor)) return null;
+      const [{ holder, offset }] = taken(slot, 'dynamic', moves[place]!) as [Owned];
+      const own = new Slot();
+      own.put(holder, offset);
+      return own;
+    };
+    const lists = new Map<number, TensorList>();
+    try {
+      if (record.length > 0) {
+        const { region, scope } = retains ? record.at(0) : record.pop();
+        const shapes = brought.get(region);
+        invariant(shapes, 'a call that was run is undone');
+        const operands = operandsOf(forms, shapes);
+        backwardOf(region).run(scope, gradientOf, (input, gradient) => {
+          const operand = operands[input]!;
+          const place = to.indexOf(operand);
+          if (place < 0) return;
+          const slot = slots[op.outputs[place]!]!;
+          const data = { holder: gradient.holder!, offset: gradient.offset };
+          if (forms[operand] === 'tensor') sums[place]!.add(gradient);
+          else if (forms[operand] === 'dynamic') {
+            data.holder.retain();
+            slot.put(new DynamicTensor(device, data, shapes[operand] as readonly number[]), 0);
+          } else {
+            const count = shapes[operand] as number;
+            const list =
+              lists.get(place) ?? new TensorList(device, new Array<null>(count).fill(null));
+            lists.set(place, list);
+            list.set(input - operands.indexOf(operand), data);
+            if (slot.holder === null) slot.put(list, 0);
+          }
+        });
+      }
+      op.outputs.forEach((id, place) => {
+        if (slots[id]!.holder === null) sums[place]!.moveTo(slots[id]!);
+      });
+    } finally {
+      for (const sum of sums) sum.release();
+    }
+  };
+}

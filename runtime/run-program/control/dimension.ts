@@ -1,0 +1,25 @@
+import { invariant } from '../../errors/invariant.ts';
+import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
+import { Holder } from '../../memory/holder.ts';
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { Action } from '../action.ts';
+
+/** The size of a tensor whose shape only the run knows, as a number of the program. */
+export function compileDimension({ op }: Step, values: ValueTable): Action {
+  const [tensor] = op.inputs;
+  const [result] = op.outputs;
+  const meta = values[result!]!;
+  const dim = op.attrs.dim as number;
+  const data = new Float64Array(1);
+  const bytes = meta.device.elementBytes(meta.dtype);
+  return (slots) => {
+    const { holder } = slots[tensor!]!;
+    invariant(holder instanceof DynamicTensor, 'a shape is read of a value that has one');
+    data[0] = dim < 0 ? sizeOf(holder.shape) : holder.shape[dim]!;
+    const slot = slots[result!]!;
+    slot.put(new Holder(meta.device, bytes), 0);
+    meta.device.upload(data, meta, slot);
+  };
+}

@@ -1,0 +1,60 @@
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { bind1 } from '../../../runtime/ops/bind.ts';
+import { dimensionOp } from '../../../runtime/program/control-ops.ts';
+import { tensorMethods } from '../../../runtime/tensor/methods.ts';
+import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Tracer } from '../tracer.ts';
+import { type DynamicVariable, known, newArray, type Variable } from '../variable.ts';
+import { callDynamically } from './call-dynamically.ts';
+import { noteSamples } from './samples.ts';
+
+/** `x.key` of a tensor whose shape only the run knows: its sizes are numbers of the program. */
+export function readDynamicProperty(t: Tracer, variable: DynamicVariable, key: string): Variable {
+  const { tensor, sizes } = variable;
+  switch (key) {
+    case 'shape':
+      return newArray(
+        sizes.map((size, dim) => (size === null ? dimension(t, variable, dim) : known(size))),
+      );
+    case 'size':
+      return dimension(t, variable, -1);
+    case 'rank':
+      return known(sizes.length);
+    case 'dtype':
+    case 'requiresGrad':
+    case 'isLeaf':
+      return known(tensor[key]);
+    case 'isContiguous':
+      return known(true);
+    case 'disposed':
+      return known(false);
+    case 'device': {
+      const { device } = tensor;
+      return t.read({ kind: 'held', value: device, name: device.name }, device);
+    }
+    default:
+  }
+  const computed = tensorMethods.properties.get(key);
+  if (computed) return callDynamically(t, computed as never, known(undefined), [variable])!;
+  const method: unknown = Object.getOwnPropertyDescriptor(Tensor.prototype, key)?.value;
+  if (typeof method === 'function') {
+    return { kind: 'function', value: method as (...args: never[]) => unknown, source: null };
+  }
+  throw new GraphBreak(
+    'shape-of-run',
+    `the property ${key} of a tensor whose shape only the run knows`,
+  );
+}
+
+/** A size, or (−1) the number of elements. */
+function dimension(t: Tracer, { tensor, shapes }: DynamicVariable, dim: number): Variable {
+  const number = t.runApi(() => noGrad(() => bind1(dimensionOp, [tensor], { dim })));
+  const read = (shape: readonly number[]) => (dim < 0 ? sizeOf(shape) : shape[dim]!);
+  noteSamples(
+    number,
+    shapes.map((shape) => (shape ? read(shape) : Number.NaN)),
+  );
+  return { kind: 'scalar', type: 'number', tensor: number, at: t.position() };
+}

@@ -1,0 +1,97 @@
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { targetOf } from '../../runtime/autograd/node.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { callBackwardOp, callOp } from '../../runtime/program/control-ops.ts';
+import {
+  type DynamicCall,
+  type GivenOperand,
+  operandsOf,
+} from '../../runtime/program/dynamic-call.ts';
+import type { Region } from '../../runtime/program/program.ts';
+import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { type DifferentiateRegion, readOutside } from './append-control.ts';
+import { ControlNode } from './control-node.ts';
+
+/**
+ * Appends a call whose shapes only the run knows. Where gradients are recorded and flow into it, its programs
+ * are differentiated as they are made, and one node is recorded. Answers all results; the tape is the last.
+ */
+export function appendCall(
+  builder: ProgramBuilder,
+  call: DynamicCall,
+  inputs: readonly Tensor[],
+  results: readonly TensorMeta[],
+  differentiate: DifferentiateRegion,
+): Tensor[] {
+  const tape = contiguousMeta({ dtype: 'bool', shape: [0] }, inputs[0]!.device);
+  const metas = [...results, tape];
+  const attrs = { of: call.name };
+  const needs = inputs.map((input) => input.requiresGrad);
+  if (!gradEnabled() || !needs.includes(true)) {
+    return builder.control(callOp, inputs, attrs, { call }, metas);
+  }
+  const recorded = new RecordedCall(call, needs, differentiate);
+  const outputs = builder.control(callOp, inputs, attrs, { call: recorded }, metas);
+  const joint = recorded.at(call.sample).joint!;
+  const { gradOutputs } = joint;
+  const owners = gradOutputs.filter((id) => id !== null).length;
+  if (owners === 0) return outputs;
+  const operands = operandsOf(call.forms, call.sample);
+  const outside = readOutside(joint);
+  const read = [...outside.operands].map((input) => inputs[operands[input]!]!);
+  const node = new ControlNode({
+    builder,
+    name: call.name,
+    undo: callBackwardOp,
+    inside: { call: recorded },
+    carried: 0,
+    targets: inputs.map((input) => targetOf(input)),
+    inputs: inputs.map((input) => contiguousMeta(input, input.device)),
+    results: outputs.slice(0, -1).map((output) => contiguousMeta(output, output.device)),
+    tape: outputs[outputs.length - 1]!,
+    read: [...new Set([...read, ...[...outside.results].map((i) => outputs[i]!)])],
+    owners,
+  });
+  gradOutputs.forEach((id, index) => {
+    if (id !== null) outputs[index]!.setGradEdge({ node, index });
+  });
+  return outputs;
+}
+
+/** A call through which gradients flow to some of its operands. */
+class RecordedCall implements DynamicCall {
+  readonly plain: DynamicCall;
+  readonly #needs: readonly boolean[];
+  readonly #differentiate: DifferentiateRegion;
+
+  constructor(call: DynamicCall, needs: readonly boolean[], differentiate: DifferentiateRegion) {
+    this.plain = call instanceof RecordedCall ? call.plain : call;
+    this.#needs = needs;
+    this.#differentiate = differentiate;
+  }
+
+  get name() {
+    return this.plain.name;
+  }
+
+  get forms() {
+    return this.plain.forms;
+  }
+
+  get dynamic() {
+    return this.plain.dynamic;
+  }
+
+  get sample() {
+    return this.plain.sample;
+  }
+
+  at(given: readonly GivenOperand[]): Region {
+    const { program } = this.plain.at(given);
+    const needs = operandsOf(this.forms, given).map((operand) => this.#needs[operand]!);
+    const floating = program.outputs.map((id) => dtypes[program.values[id]!.dtype].floating);
+    return { program, joint: this.#differentiate(program, needs, floating) };
+  }
+}

@@ -1,0 +1,213 @@
+/** Tensors whose shape only the run knows: what is made of grown arrays, and at numbers of the program. */
+
+import { describe, expect, it } from 'vitest';
+import {
+  arange,
+  cat,
+  dropout,
+  memory,
+  nn,
+  ones,
+  save,
+  stack,
+  type Tensor,
+  tensor,
+  tidy,
+  toStatic,
+  zeros,
+} from '../../src/index.ts';
+import { sameAsEager } from './suite.ts';
+
+type Given = [x: Tensor, wx: Tensor, wh: Tensor, n: Tensor, v: Tensor];
+
+const matrix = (rows: number, columns: number, from = 1) => {
+  const data = Array.from({ length: rows }, (_, i) =>
+    Array.from({ length: columns }, (_, j) => Math.sin(i * columns + j + from)),
+  );
+  return tensor(data).requiresGrad_() as Tensor;
+};
+/** A sequence of 6 rows, weights of the turns, how many rows count, and weights for afterwards. */
+const lengths = (...all: number[]) =>
+  all.map((n) => (): Given => {
+    return [matrix(6, 3), matrix(3, 4, 2), matrix(4, 4, 3), tensor([n]), matrix(4, 4, 5)];
+  });
+
+/** The states of a recurrent network over the first rows. */
+function states(x: Tensor, wx: Tensor, wh: Tensor, n: Tensor): Tensor[] {
+  const out: Tensor[] = [];
+  let h: Tensor = zeros([4]);
+  let t = 0;
+  const length = n.itemSync();
+  while (t < length) {
+    h = x.select(0, t).matmul(wx).add(h.matmul(wh)).tanh();
+    out.push(h);
+    t++;
+  }
+  return out;
+}
+
+type Net = (...given: Given) => unknown;
+
+describe('what is made of an array of any length', () => {
+  it('is reduced, weighed and attended to', () => {
+    const f: Net = (x, wx, wh, n, v) => {
+      const out = states(x, wx, wh, n);
+      const all = stack(out);
+      const weights = all.matmul(v).sum(1).softmax(0);
+      return weights
+        .matmul(all)
+        .add(all.mul(v.select(0, 0)).mean())
+        .mul(cat(out).square().sum());
+    };
+    sameAsEager(f, lengths(2, 5, 1, 6));
+  });
+
+  it('goes backward inside the program', () => {
+    const f: Net = (x, wx, wh, n, v) => {
+      const all = stack(states(x, wx, wh, n));
+      const loss = all.mul(v.select(0, 1)).square().mean();
+      loss.backward();
+      return loss.detach();
+    };
+    sameAsEager(f, lengths(3, 1, 5));
+  });
+
+  it('has sizes, which are numbers of the program', () => {
+    const f: Net = (x, wx, wh, n) => {
+      const all = stack(states(x, wx, wh, n));
+      const [rows, columns] = all.shape as [number, number];
+      const flat = all.reshape([rows * columns]);
+      const scaled = rows > 3 ? flat.mul(2) : flat;
+      return [
+        scaled.sum().div(rows),
+        [all.size, all.shape.length, all.rank],
+        all.narrow(0, 0, rows - 1).sum(0),
+        all.select(0, 0),
+        all.select(0, rows - 1),
+        all.mul(arange(0, rows).unsqueeze(1)).sum(0),
+      ];
+    };
+    sameAsEager(f, lengths(2, 5, 4));
+  });
+
+  it('is a result with any number of rows', () => {
+    const f: Net = (x, wx, wh, n) => {
+      const all = stack(states(x, wx, wh, n), 1);
+      return { all, twice: all.mul(2), turned: all.t(), rows: all.split(2, 0) };
+    };
+    sameAsEager(f, lengths(2, 5, 1));
+  });
+
+  it('is read by a loop and left by a branch', () => {
+    const f: Net = (x, wx, wh, n) => {
+      let all = stack(states(x, wx, wh, n));
+      if (x.sum().itemSync() < 100) all = cat([all, all.mul(0.5)]);
+      else all = all.add(1);
+      let q: Tensor = ones([4]);
+      while (q.sum().itemSync() < 12) {
+        const weights = all.matmul(q).softmax(0);
+        q = q.mul(1.5).add(weights.matmul(all));
+      }
+      return [q, all.sum(0)];
+    };
+    sameAsEager(f, lengths(2, 5, 1), { exact: false });
+  });
+
+  it('of two lengths', () => {
+    const f: Net = (x, wx, wh, n) => {
+      const all = states(x, wx, wh, n);
+      const positive: Tensor[] = [];
+      for (const each of all) if (each.sum().itemSync() > 0) positive.push(each.mul(2));
+      positive.push(ones([4]));
+      const [a, b] = [stack(all), stack(positive)];
+      return [a.matmul(b.t()).sum(), all[0], stack([...all, ...positive]).mean(0)];
+    };
+    sameAsEager(f, lengths(2, 6, 4), { exact: false });
+  });
+
+  it('goes through layers', () => {
+    const layers = [new nn.LayerNorm([4]), new nn.Linear(4, 2)] as const;
+    for (const layer of layers)
+      for (const weight of layer.parameters()) weight.requiresGrad_(false);
+    const f: Net = (x, wx, wh, n) => {
+      const [norm, linear] = layers;
+      return linear
+        .forward(norm.forward(stack(states(x, wx, wh, n))))
+        .relu()
+        .mean(0);
+    };
+    sameAsEager(f, lengths(2, 5, 3));
+  });
+
+  it('of an array without elements the error of eager execution', () => {
+    const f: Net = (x, wx, wh, n) => stack(states(x, wx, wh, n)).sum();
+    const graph = toStatic(f, { fullGraph: true });
+    tidy(() => {
+      const given = lengths(2)[0]!();
+      graph(...given);
+      given[3] = tensor([0]);
+      expect(() => graph(...given)).toThrow(/stack: no operands|stack/);
+    });
+  });
+
+  it('has a peak that grows with the turns by what they keep, and nothing of it stays', () => {
+    const f: Net = (x, wx, wh, n) => stack(states(x, wx, wh, n)).mean();
+    const graph = toStatic(f, { fullGraph: true });
+    const start = memory.stats('cpu').allocated;
+    const peaks = [2, 3, 4, 5, 6].map((n): number =>
+      tidy(() => {
+        graph(...lengths(n)[0]!());
+        return graph.programs().at(-1)!.record.peakBytes ?? 0;
+      }),
+    );
+    const growth = peaks.slice(1).map((peak, i) => peak - peaks[i]!);
+    expect(new Set(growth).size).toBeLessThanOrEqual(1);
+    expect(memory.stats('cpu').allocated).toBe(start);
+  });
+});
+
+describe('a number of the program that decides a shape', () => {
+  it('in narrow, zeros, arange and reshape', () => {
+    const f: Net = (x, _wx, _wh, n) => {
+      const length = n.itemSync();
+      const rows = x.narrow(0, 0, length);
+      const mask = arange(0, 6).lt(length);
+      return [rows.mean(0), zeros([length, 2]).add(1), rows.reshape([length * 3]).max(), mask];
+    };
+    sameAsEager(f, lengths(2, 5, 1, 6));
+  });
+});
+
+describe('what a tensor of such a shape refuses', () => {
+  it.each([
+    [
+      'writes in place',
+      (all: Tensor) => all.add_(1),
+      /add_ of a shape that only the run knows writes/,
+    ],
+    ['random numbers', (all: Tensor) => dropout(all, 0.5, true), /draws random numbers/],
+    ['another number of results', (all: Tensor) => all.unbind(0)[0]!, /another number of tensors/],
+  ] as const)('%s', (_name, use, reason) => {
+    const f = (x: Tensor) => {
+      const all = [x];
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        all.push(y);
+      }
+      return use(stack(all));
+    };
+    const graph = toStatic(f, { fullGraph: true });
+    expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(reason);
+  });
+
+  it('a file, which has no compiler', async () => {
+    const f: Net = (x, wx, wh, n) => stack(states(x, wx, wh, n)).mean();
+    const graph = toStatic(f, { fullGraph: true });
+    const given = lengths(2)[0]!();
+    tidy(() => graph(...given));
+    await expect((async () => save(graph, '/tmp/never.tostatic'))()).rejects.toThrow(
+      /stack \(.*dynamic-shapes\.test\.ts.*\) of a shape that only the run knows/,
+    );
+  });
+});
