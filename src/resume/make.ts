@@ -1,7 +1,6 @@
 /** Objects that each run makes again. */
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { takeItems } from '../../runtime/run-program/list-items.ts';
 import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { Make, Recipe } from '../traces/trace-result.ts';

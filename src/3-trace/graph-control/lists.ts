@@ -24,7 +24,7 @@ import {
   type Variable,
 } from '../variable.ts';
 import { formOf, formText, joinForms, unlike } from './element-form.ts';
-import { type GrownArray, Grows, grow, isGrown, setGrown } from './grown-array.ts';
+import { type GrownArray, Grows, grow, setGrown } from './grown-array.ts';
 import { elementOf, grownOf, leavesOf, lengthScalar } from './list-elements.ts';
 import {
   answerTo,
