@@ -18,7 +18,6 @@ import { isGrown } from '../graph-control/grown-array.ts';
 import { unknownLength } from '../graph-control/list-elements.ts';
 import { takesOperands } from '../graph-control/scalar-arguments.ts';
 import { asNumber, scalarOperand } from '../graph-control/scalars.ts';
-import { plainEntries } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import { newArray, type ScalarVariable, type Variable } from '../variable.ts';
 import { samples, samplesOf } from './samples.ts';
@@ -218,8 +217,8 @@ class Call {
     const array = asArray(t, variable);
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
     if (variable.kind === 'newObject' && !variable.prototype) {
-      const entries = plainEntries(t, variable);
-      return Object.fromEntries(entries.map(([key, value]) => [key, this.#value(value)]));
+      const entries = [...variable.entries].map(([key, value]) => [key, this.#value(value)]);
+      return Object.fromEntries(entries);
     }
     throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
   }

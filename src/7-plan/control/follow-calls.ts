@@ -2,12 +2,8 @@ import { type GivenOperand, operandsOf } from '../../../runtime/program/dynamic-
 import type { PlannedCall, PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { FailedCheck } from '../../../runtime/run-program/control/assert.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
-import {
-  type ControlSite,
-  followRegionBackward,
-  GradientSums,
-  takePiece,
-} from './follow-control.ts';
+import type { ControlSite } from './follow-control.ts';
+import { followRegionBackward, GradientSums, takePiece } from './follow-region.ts';
 import type { FollowedScope, Piece } from './run-memory.ts';
 
 /** What `runtime/run-program/control/call.ts` does with memory. */

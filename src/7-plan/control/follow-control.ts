@@ -1,4 +1,3 @@
-import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ControlForm } from '../../../runtime/ops/define-op.ts';
 import type { PlannedSubgraph, Step } from '../../../runtime/program/plan.ts';
 import type { ValueId, ValueTable } from '../../../runtime/program/program.ts';
@@ -6,8 +5,9 @@ import { handedOver } from '../../../runtime/run-program/control/handed-over.ts'
 import { bytesOf } from '../storages.ts';
 import type { Follower } from './follow.ts';
 import { followCall, followCallBackward } from './follow-calls.ts';
-import { followList, sumOfLists } from './follow-lists.ts';
-import type { FollowedScope, Piece, RecordedRun } from './run-memory.ts';
+import { followList } from './follow-lists.ts';
+import { followRegionBackward, GradientSums, takePiece } from './follow-region.ts';
+import type { FollowedScope, Piece } from './run-memory.ts';
 
 /** One control op of a run that is followed. */
 export interface ControlSite {
@@ -134,77 +134,6 @@ function followWhile(site: ControlSite): void {
   results.forEach((id, i) => {
     scope.set(id, carried[i]!);
   });
-}
-
-export function takePiece(
-  { follower: { memory }, scope }: ControlSite,
-  id: ValueId,
-  moves: boolean,
-) {
-  const piece = scope.get(id)!;
-  if (moves) scope.delete(id);
-  else memory.share(piece);
-  return piece;
-}
-
-/** The gradients of the operands that attr `to` names, as they are summed up. */
-export class GradientSums {
-  readonly #site: ControlSite;
-  readonly #sums: (Piece | null)[];
-
-  constructor(site: ControlSite) {
-    this.#site = site;
-    this.#sums = site.step.op.outputs.map(() => null);
-  }
-
-  add(place: number, part: Piece): void {
-    const { memory } = this.#site.follower;
-    const sum = this.#sums[place];
-    if (!sum) {
-      this.#sums[place] = memory.share(part);
-      return;
-    }
-    if (sum.items || part.items) {
-      const { step, values } = this.#site;
-      this.#sums[place] = sumOfLists(memory, sum, part, values[step.op.outputs[place]!]!);
-      memory.drop(sum);
-      return;
-    }
-    if (sum.owners === 1) return;
-    this.#sums[place] = memory.make(sum.bytes);
-    memory.drop(sum);
-  }
-
-  /** Zeros where nothing came. */
-  handOut(place: number): void {
-    const { follower, step, values, scope } = this.#site;
-    const id = step.op.outputs[place]!;
-    scope.set(id, this.#sums[place] ?? follower.memory.make(bytesOf(values, id)));
-  }
-}
-
-/** Backward of one recorded run. `given` answers the gradient of a result, which is the run's own from then on. */
-export function followRegionBackward(
-  { follower }: ControlSite,
-  { region, scope: recorded }: RecordedRun,
-  retains: boolean,
-  given: (result: number) => Piece | null,
-  take: (operand: number, gradient: Piece) => void,
-): void {
-  const { memory } = follower;
-  const part = region.backward;
-  invariant(part, 'a recorded region has a backward');
-  const plan = retains ? part.retainingPlan : part.plan;
-  part.gradOutputs.forEach((id, i) => {
-    if (id === null || plan.unusedInputs.includes(id)) return;
-    recorded.set(id, given(i) ?? memory.make(bytesOf(region.values, id)));
-  });
-  follower.run(plan, region.values, recorded);
-  part.gradInputs.forEach((id, i) => {
-    if (id !== null) take(i, recorded.get(id)!);
-  });
-  if (retains) memory.dropAtEnd(recorded, plan);
-  else memory.clear(recorded);
 }
 
 function followCondBackward(site: ControlSite): void {
