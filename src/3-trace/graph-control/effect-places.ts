@@ -4,8 +4,8 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { EffectLog } from '../effects.ts';
 import type { Tracer } from '../tracer.ts';
 import { known } from '../variable.ts';
+import { idOf } from './object-ids.ts';
 import { type Add, fixed, type Place } from './place.ts';
-import { idOf } from './variable-class.ts';
 
 export function addEffects(effects: EffectLog, add: Add): void {
   for (const [object, { object: source, key, value }] of effects.entries()) {

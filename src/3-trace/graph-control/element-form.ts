@@ -8,7 +8,7 @@ import { resolved } from '../choices.ts';
 import { constantOf, isSame } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type ElementForm, type LeafForm, type Variable } from '../variable.ts';
-import { idOf } from './variable-class.ts';
+import { idOf } from './object-ids.ts';
 
 /** What the value is made of as an element; null where no list can hold it. */
 export function formOf(t: Tracer, given: Variable, at = t.position()): ElementForm | null {

@@ -37,8 +37,8 @@ import {
   ways,
 } from './list-questions.ts';
 import { expectUnlisted, markListed } from './listed.ts';
+import { idOf } from './object-ids.ts';
 import { asNumber, constantTensor, scalarBinary } from './scalars.ts';
-import { idOf } from './variable-class.ts';
 
 /** `push`; answers the new length. */
 export function pushGrown(t: Tracer, array: GrownArray, items: readonly Variable[]): Variable {

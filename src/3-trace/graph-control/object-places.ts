@@ -10,8 +10,8 @@ import {
   type Variable,
 } from '../variable.ts';
 import { type GrownArray, isGrown } from './grown-array.ts';
+import { idOf } from './object-ids.ts';
 import { type Add, fixed, type Place } from './place.ts';
-import { idOf } from './variable-class.ts';
 
 /** The elements, fields, entries and positions that may hold something else later. */
 export function addParts(variable: Variable, add: Add): void {

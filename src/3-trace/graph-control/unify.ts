@@ -17,8 +17,9 @@ import { isGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind } from './leaf.ts';
 import { grownArray } from './list-elements.ts';
+import { idOf } from './object-ids.ts';
 import { partsOf } from './parts.ts';
-import { classOf, idOf } from './variable-class.ts';
+import { classOf } from './variable-class.ts';
 
 /** A structure with its leaves taken out; `build` puts the joined ones in. */
 export interface Unified {

@@ -5,19 +5,7 @@ import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import type { CellReference, Variable } from '../variable.ts';
 import { formText } from './element-form.ts';
-
-const ids = new WeakMap<object, number>();
-let nextId = 0;
-
-/** A number of its own for each object. */
-export function idOf(object: object): number {
-  let id = ids.get(object);
-  if (id === undefined) {
-    id = nextId++;
-    ids.set(object, id);
-  }
-  return id;
-}
+import { idOf } from './object-ids.ts';
 
 /** `isOld`: it existed before the ways parted, so that only itself is the same. */
 export function classOf(
