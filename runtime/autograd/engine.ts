@@ -6,8 +6,8 @@ import { keep } from '../tensor/lifetime.ts';
 import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, gradEnabled, noGrad } from './grad-mode.ts';
-import { addToRetained, throughHooks } from './hooks.ts';
-import { type GradNode, share, type Target } from './node.ts';
+import { passOutput, throughHooks } from './hooks.ts';
+import { type GradNode, type PassOutput, share, type Target } from './node.ts';
 import { ownsWholeHolder } from './owned-memory.ts';
 import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 
@@ -148,7 +148,8 @@ class BackwardPass {
     }
     for (const node of [...reached].sort((a, b) => a.sequence - b.sequence)) {
       const targets = this.#targetsOf(node);
-      if (targets.some((target) => target && this.#concerns(target))) this.#leading.add(node);
+      const leads = targets.some((target) => target && this.#concerns(target));
+      if (leads || this.#wantsInner(node)) this.#leading.add(node);
     }
   }
 
@@ -162,6 +163,13 @@ class BackwardPass {
   #isWanted(place: Place): boolean {
     if (!this.#wanted) return 'leaf' in place;
     return this.#wanted.get(keyOf(place))?.has(indexOf(place)) ?? false;
+  }
+
+  /** Such a gradient is found by running the node. */
+  #wantsInner(node: GradNode): boolean {
+    const { innerOutputs } = node;
+    if (!innerOutputs) return false;
+    return [...(this.#wanted?.get(node) ?? [])].some((index) => innerOutputs.has(index));
   }
 
   #refuseConsumed(node: GradNode): void {
@@ -182,19 +190,15 @@ class BackwardPass {
   #runNode(node: GradNode): void {
     const inbox = this.#inboxes.get(node)!;
     this.#inboxes.delete(node);
-    const { retainGraph, onNode, sink } = this.#options;
+    const { retainGraph, onNode } = this.#options;
     let results: (Tensor | null)[];
     try {
-      this.#passHooks(node, inbox);
-      for (const index of this.#wanted?.get(node) ?? []) {
-        const gradient = inbox.gradients[index];
-        if (gradient) sink({ node, index }, share(gradient));
-      }
+      const passInner = this.#passOutputs(node, inbox);
       if (!this.#runs(node)) return;
       onNode?.(node);
       const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
       const takeSum = (target: number) => this.#takeSum(node.targets[target]!);
-      const apply = () => node.apply(inbox.gradients, retainGraph, wanted, takeSum);
+      const apply = () => node.apply(inbox.gradients, retainGraph, wanted, takeSum, passInner);
       results = spans.active ? spans.around(spanOf(node), apply) : apply();
     } finally {
       for (const gradient of inbox.gradients) gradient?.dispose();
@@ -213,17 +217,21 @@ class BackwardPass {
     }
   }
 
-  /** Hooks first, so that everybody after them sees what they answer. */
-  #passHooks(node: GradNode, { gradients }: Inbox): void {
-    node.hooks?.forEach((own, index) => {
-      const gradient = gradients[index];
-      if (gradient) gradients[index] = throughHooks(own, gradient);
+  /** Gradients that are complete when the node begins; answers how to see those that become so inside. */
+  #passOutputs(node: GradNode, { gradients }: Inbox): PassOutput | null {
+    if (!node.hooks && !node.retained && !this.#wanted?.has(node)) return null;
+    const wanted = this.#wanted?.get(node);
+    const { sink } = this.#options;
+    const pass = (index: number, gradient: Tensor): Tensor => {
+      const passed = passOutput(node, index, gradient);
+      if (wanted?.has(index)) sink({ node, index }, share(passed));
+      return passed;
+    };
+    const { innerOutputs } = node;
+    gradients.forEach((gradient, index) => {
+      if (gradient && !innerOutputs?.has(index)) gradients[index] = pass(index, gradient);
     });
-    for (const { index, handle } of node.retained ?? []) {
-      const [gradient, result] = [gradients[index], handle.deref()];
-      // After a write in place the handle belongs to another node.
-      if (gradient && result?.gradEdge?.node === node) addToRetained(result, gradient);
-    }
+    return innerOutputs && pass;
   }
 
   #deliver(place: Place, gradient: Tensor | null): void {

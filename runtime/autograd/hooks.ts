@@ -6,7 +6,7 @@ import { isTracked, keep, tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { type GradHook, type HookEntry, retainAt, share } from './node.ts';
+import { type GradHook, type GradNode, type HookEntry, retainAt, share } from './node.ts';
 import { type Place, placeOf } from './place.ts';
 
 export interface HookHandle {
@@ -48,8 +48,19 @@ export function retainGrad(tensor: Tensor): void {
   retainAt(tensor);
 }
 
+/** A gradient of output `index` is complete: hooks first, so that everybody after them sees what they answer. */
+export function passOutput(node: GradNode, index: number, gradient: Tensor): Tensor {
+  const passed = throughHooks(node.hooks?.[index], gradient);
+  for (const { index: of, handle } of node.retained ?? []) {
+    const result = of === index ? handle.deref() : undefined;
+    // After a write in place the handle belongs to another node.
+    if (result?.gradEdge?.node === node) addToRetained(result, passed);
+  }
+  return passed;
+}
+
 /** The gradient of a result arrived. */
-export function addToRetained(tensor: Tensor, gradient: Tensor): void {
+function addToRetained(tensor: Tensor, gradient: Tensor): void {
   const { grad } = tensor;
   tensor.grad = keep(grad ? add(grad, gradient) : share(gradient));
   grad?.dispose();

@@ -28,6 +28,9 @@ export interface RetainedResult {
 
 export type TakeSum = (target: number) => Tensor | null;
 
+/** Takes over a complete gradient of output `index`, and answers the one to go on with. */
+export type PassOutput = (index: number, gradient: Tensor) => Tensor;
+
 let sequence = 0;
 
 /**
@@ -57,14 +60,21 @@ export abstract class GradNode {
    * `gradOutputs` early. Without `retainGraph` saved values may be given back on the way. `wanted` says
    * which gradients somebody waits for; computing another one is only wasted work. While gradients are
    * recorded (`createGraph`), the results must carry their graph. `takeSum` hands over what other nodes
-   * have brought to a target so far, or null: the result is the sum of that and the node's own parts then.
+   * have brought to a target so far, or null: the result is the sum of that and the node's own parts then. `passInner` wants to
+   * see the gradients of `innerOutputs`; null when nobody does.
    */
   abstract apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
     wanted: readonly boolean[],
     takeSum: TakeSum,
+    passInner: PassOutput | null,
   ): (Tensor | null)[];
+
+  /** Outputs that others of the same node depend on: their gradients are complete only inside of `apply`. */
+  get innerOutputs(): ReadonlySet<number> | null {
+    return null;
+  }
 
   /** Per target: gradients of these outputs come to it. Null: to all. Without it: whatever outputs they are of. */
   leadsTo?(outputs: ReadonlySet<number>): readonly boolean[] | null;

@@ -1,5 +1,5 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { GradNode, type TakeSum, type Target } from '../autograd/node.ts';
+import { GradNode, type PassOutput, type TakeSum, type Target } from '../autograd/node.ts';
 import { AutogradError } from '../errors/errors.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
@@ -9,6 +9,7 @@ import { continueSums } from './continued-sums.ts';
 import { enterDynamic, isDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
+import { asPlanned, innerOutputsOf, partsAtOutputs } from './inner-outputs.ts';
 import { type PartialBackward, partialBackward } from './partial-backward.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope.ts';
@@ -51,6 +52,7 @@ export class RunProgramNode extends GradNode {
     retainGraph: boolean,
     _wanted: readonly boolean[],
     takeSum: TakeSum,
+    passInner: PassOutput | null,
   ): (Tensor | null)[] {
     refuseGraph();
     const missing = this.#missing(gradOutputs);
@@ -58,7 +60,7 @@ export class RunProgramNode extends GradNode {
     const part = this.#part(missing, retainGraph);
     try {
       const plan = this.#continued(part, takeSum);
-      return this.#run(plan, part.gradInputs, gradOutputs);
+      return this.#run(plan, part.gradInputs, gradOutputs, passInner);
     } catch (error) {
       this.#afterFailure(retainGraph);
       throw error;
@@ -123,6 +125,7 @@ export class RunProgramNode extends GradNode {
     plan: Plan,
     gradInputs: BackwardPart['gradInputs'],
     gradOutputs: readonly (Tensor | null | undefined)[],
+    passInner: PassOutput | null,
   ): (Tensor | null)[] {
     const { slots } = this.#scope;
     this.#backward.gradOutputs.forEach((id, i) => {
@@ -134,10 +137,31 @@ export class RunProgramNode extends GradNode {
       // The scope is the only owner now: the gradient dies at its last use in the program.
       gradient.dispose();
     });
-    this.#executable(plan).run(this.#scope);
+    if (passInner) this.#runInParts(plan, passInner);
+    else this.#executable(plan).run(this.#scope);
     const results = gradInputs.map((id) => (id === null ? null : this.#subgraph.take(slots, id)));
     for (const id of plan.freesAtEnd) slots[id]!.release();
     return results;
+  }
+
+  /** Between two parts a gradient of an output goes through the hands of whoever asked for it. */
+  #runInParts(plan: Plan, passInner: PassOutput): void {
+    const { slots } = this.#scope;
+    for (const { part, output } of partsAtOutputs(plan)) {
+      this.#executable(part).run(this.#scope);
+      if (!output) continue;
+      const { id, numbers } = output;
+      let gradient = this.#subgraph.take(slots, id);
+      slots[id]!.release();
+      for (const index of numbers) gradient = passInner(index, gradient);
+      gradient = asPlanned(gradient, this.#subgraph.planned.values[id]!);
+      slots[id]!.put(gradient.holder!.retain(), gradient.offset);
+      gradient.dispose();
+    }
+  }
+
+  override get innerOutputs(): ReadonlySet<number> | null {
+    return innerOutputsOf(this.#backward.plan);
   }
 
   /** The plan that adds to what has arrived for the inputs so far, which enters the scope. */

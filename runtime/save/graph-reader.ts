@@ -10,6 +10,7 @@ import {
 } from '../ops/symbolic-number.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
+import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { ProgramOp, Region, ValueId } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
@@ -198,7 +199,7 @@ function readOp(field: Field): OpRecord {
   return (
     opTable.get(name) ??
     controlOps.get(name) ??
-    (name === aliasOp.name ? aliasOp : null) ??
+    [aliasOp, outputGradientOp].find((op) => op.name === name) ??
     field.fail('the name of an operator')
   );
 }

@@ -19,6 +19,15 @@ export function contiguousStrides(shape: Shape): number[] {
   return strides;
 }
 
+/** Every element of one piece of memory once, in the order of some permutation of the dimensions. */
+export function isDense(shape: Shape, strides: Shape): boolean {
+  const order = [...shape.keys()].sort((a, b) => strides[b]! - strides[a]! || a - b);
+  return isContiguous(
+    order.map((dim) => shape[dim]!),
+    order.map((dim) => strides[dim]!),
+  );
+}
+
 /** True when elements lie row-major without gaps; the stride of a dimension of size 1 doesn't matter. */
 export function isContiguous(shape: Shape, strides: readonly number[]): boolean {
   let expected = 1;

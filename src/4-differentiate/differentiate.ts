@@ -1,5 +1,6 @@
 import { runBackward } from '../../runtime/autograd/engine.ts';
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { registerHook } from '../../runtime/autograd/hooks.ts';
 import type { GradNode } from '../../runtime/autograd/node.ts';
 import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
@@ -7,8 +8,10 @@ import { bind, bind1, withInterceptor } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { JointProgram, Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import { isDense } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
@@ -48,6 +51,8 @@ export function differentiate(
       return gradient ? [{ tensor, gradient }] : [];
     });
     const sums = new Map<Tensor, readonly ValueId[]>();
+    // What leaves a region is seen by nobody but the program around it.
+    if (!region) markOutputs(outputs, gradients, builder);
     runBackward(roots, {
       retainGraph: false,
       sink: (place, gradient) => {
@@ -81,6 +86,26 @@ export function differentiate(
       sums: targets.map((leaf) => sums.get(leaf) ?? []),
     };
   });
+}
+
+/** Names the complete gradient of each output that other outputs depend on. */
+function markOutputs(
+  outputs: readonly Tensor[],
+  gradients: readonly (Tensor | null)[],
+  builder: ProgramBuilder,
+): void {
+  for (const output of new Set(outputs)) {
+    const numbers = [...outputs.keys()].filter((i) => outputs[i] === output && gradients[i]);
+    if (numbers.length === 0 || !output.gradEdge) continue;
+    const seeds = numbers.map((i) => builder.valueOf(gradients[i]!));
+    registerHook(output, (gradient) => {
+      const isSeed = seeds.length === 1 && builder.valueOf(gradient) === seeds[0];
+      if (isSeed) return null;
+      // Where elements are repeated, or others lie between, nothing else could take the place.
+      const whole = isDense(gradient.shape, gradient.strides) ? gradient : bind1(copy, [gradient]);
+      return bind1(outputGradientOp, [whole], { outputs: numbers });
+    });
+  }
 }
 
 /** The joint program of a branch or loop body: all its gradients are contiguous. */

@@ -1,0 +1,83 @@
+/** Outputs of a program that others of its outputs depend on, as a backward comes to them. */
+
+import { noGrad } from '../autograd/grad-mode.ts';
+import { ownsWholeHolder } from '../autograd/owned-memory.ts';
+import { bind1 } from '../ops/bind.ts';
+import { copy } from '../ops/copy.ts';
+import { permute } from '../ops/movement.ts';
+import { outputGradientOp } from '../program/output-gradient-op.ts';
+import type { Plan, Step } from '../program/plan.ts';
+import type { ValueId } from '../program/program.ts';
+import { keep, tidy } from '../tensor/lifetime.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+/**
+ * A handle on the same elements in memory of its own, laid out as the program was planned for it: the program
+ * may write over it, and somebody may have kept what came by. Takes over the one that is given.
+ */
+export function asPlanned(gradient: Tensor, { strides }: TensorMeta): Tensor {
+  const order = [...strides.keys()].sort((a, b) => strides[b]! - strides[a]!);
+  const isInOrder = order.every((dim, i) => dim === i);
+  if (isInOrder && ownsWholeHolder(gradient)) return gradient;
+  const back = order.map((_, dim) => order.indexOf(dim));
+  try {
+    // The memory of a contiguous copy of the permuted tensor is that of the planned layout.
+    return tidy(() => noGrad(() => keep(permute(bind1(copy, [permute(gradient, order)]), back))));
+  } finally {
+    gradient.dispose();
+  }
+}
+
+/** A part of a backward plan, and the gradient that is complete behind it; null at the end. */
+export interface PlanPart {
+  readonly part: Plan;
+  readonly output: { readonly id: ValueId; readonly numbers: readonly number[] } | null;
+}
+
+const inner = new WeakMap<Plan, ReadonlySet<number> | null>();
+const parts = new WeakMap<Plan, readonly PlanPart[]>();
+
+/** Numbers of these outputs; null where there are none. */
+export function innerOutputsOf(plan: Plan): ReadonlySet<number> | null {
+  let known = inner.get(plan);
+  if (known === undefined) {
+    const numbers = plan.steps.flatMap((step) => numbersOf(step) ?? []);
+    known = numbers.length > 0 ? new Set(numbers) : null;
+    inner.set(plan, known);
+  }
+  return known;
+}
+
+/** The plan, cut behind every complete gradient of an output. */
+export function partsAtOutputs(plan: Plan): readonly PlanPart[] {
+  let known = parts.get(plan);
+  if (!known) {
+    known = cut(plan);
+    parts.set(plan, known);
+  }
+  return known;
+}
+
+function cut(plan: Plan): readonly PlanPart[] {
+  const found: PlanPart[] = [];
+  // Nothing lies in a block: it would be given back at the end of each part.
+  const partOf = (steps: readonly Step[]): Plan => ({
+    ...plan,
+    arenaBytes: 0,
+    steps: steps.map(({ places: _places, ...step }) => step),
+  });
+  let from = 0;
+  plan.steps.forEach((step, i) => {
+    const numbers = numbersOf(step);
+    if (!numbers) return;
+    const id = step.op.outputs[0]!;
+    found.push({ part: partOf(plan.steps.slice(from, i + 1)), output: { id, numbers } });
+    from = i + 1;
+  });
+  return [...found, { part: partOf(plan.steps.slice(from)), output: null }];
+}
+
+function numbersOf({ op }: Step): readonly number[] | null {
+  return op.op === outputGradientOp ? (op.attrs.outputs as readonly number[]) : null;
+}
