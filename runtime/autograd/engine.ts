@@ -1,15 +1,11 @@
 import { AutogradError } from '../errors/errors.ts';
-import { add_ } from '../ops/in-place.ts';
-import { add } from '../ops/pointwise.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
-import { keep } from '../tensor/lifetime.ts';
-import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { enableGrad, gradEnabled, noGrad } from './grad-mode.ts';
+import { enableGrad, noGrad } from './grad-mode.ts';
 import { passOutput, throughHooks } from './hooks.ts';
 import { type GradNode, type PassOutput, share, type Target } from './node.ts';
-import { ownsWholeHolder } from './owned-memory.ts';
-import { indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
+import { byKey, indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
+import { sum } from './sum.ts';
 
 /** Gets the complete gradient of a place; takes over the handle. */
 export type GradientSink = (place: Place, gradient: Tensor) => void;
@@ -279,30 +275,4 @@ class BackwardPass {
 
 function spanOf({ name }: GradNode): SpanStart {
   return { kind: 'backward', name: `${name} backward`, device: 'host' };
-}
-
-function byKey(places: readonly Place[]): Map<Key, Set<number>> {
-  const map = new Map<Key, Set<number>>();
-  for (const place of places) {
-    const indices = map.get(keyOf(place)) ?? new Set();
-    map.set(keyOf(place), indices.add(indexOf(place)));
-  }
-  return map;
-}
-
-/** Written over what came first, where nobody else can see that memory. */
-function sum(earlier: Tensor, gradient: Tensor): Tensor {
-  if (!gradEnabled() && ownsWholeHolder(earlier) && sameSpec(earlier, gradient)) {
-    add_(earlier, gradient);
-    gradient.dispose();
-    return earlier;
-  }
-  const total = add(earlier, gradient);
-  earlier.dispose();
-  gradient.dispose();
-  return keep(total);
-}
-
-function sameSpec(a: Tensor, b: Tensor): boolean {
-  return a.dtype === b.dtype && sameShape(a.shape, b.shape);
 }

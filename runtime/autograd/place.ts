@@ -19,3 +19,13 @@ export function indexOf(place: Place): number {
 export function placeOf(tensor: Tensor): Place {
   return tensor.gradEdge ?? { leaf: tensor.leaf };
 }
+
+/** Per node or leaf: its outputs among the places. */
+export function byKey(places: readonly Place[]): Map<Key, Set<number>> {
+  const map = new Map<Key, Set<number>>();
+  for (const place of places) {
+    const indices = map.get(keyOf(place)) ?? new Set();
+    map.set(keyOf(place), indices.add(indexOf(place)));
+  }
+  return map;
+}

@@ -67,7 +67,7 @@ describe('trace/writes that gradients flow through', () => {
         },
         args: (call) => [weights([3]), call !== 1],
       }),
-      { graphs: 2, breaks: ['native() is native code', 'mul_'] },
+      { graphs: 2, breaks: ['native() is native code', 'mul_() where gradients flow'] },
     ));
 
   it('under noGrad and recorded, in turn', () =>
@@ -129,7 +129,7 @@ describe('trace/writes that gradients flow through', () => {
           state: () => buffer.detach(),
         };
       },
-      { graphs: 3, breaks: ['add_'], garbage: true },
+      { graphs: 3, breaks: ['add_() where gradients flow'], garbage: true },
     ));
 
   it('sizes that change', () =>
