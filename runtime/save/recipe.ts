@@ -1,4 +1,5 @@
 import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { takeItems } from '../run-program/list-items.ts';
 import { numbersOf } from '../tensor/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
@@ -31,7 +32,13 @@ export type SavedMake =
   | { readonly kind: 'array'; readonly items: readonly (SavedRecipe | null)[] }
   | { readonly kind: 'object'; readonly entries: readonly (readonly [string, SavedRecipe])[] }
   | { readonly kind: 'map'; readonly entries: readonly (readonly [SavedRecipe, SavedRecipe])[] }
-  | { readonly kind: 'set'; readonly items: readonly SavedRecipe[] };
+  | { readonly kind: 'set'; readonly items: readonly SavedRecipe[] }
+  /** The elements of a list that the program answers. */
+  | { readonly kind: 'list'; readonly output: number; readonly of: ListElement };
+
+const listElements = ['tensor', 'number', 'boolean'] as const;
+
+export type ListElement = (typeof listElements)[number];
 
 /** What recipes may name. */
 export interface Limits {
@@ -168,6 +175,8 @@ export function encodeMake(make: SavedMake): unknown {
       return { object: make.entries.map(([key, recipe]) => [key, encode(recipe)]) };
     case 'map':
       return { map: make.entries.map((entry) => entry.map(encode)) };
+    case 'list':
+      return { list: make.output, elements: make.of };
   }
 }
 
@@ -182,6 +191,10 @@ export function readMake(field: Field, limits: Limits): SavedMake {
   if (field.has('map')) {
     const entries = pairs(field.get('map'));
     return { kind: 'map', entries: entries.map(([key, item]) => [recipe(key), recipe(item)]) };
+  }
+  if (field.has('list')) {
+    const output = field.get('list').int(0, limits.outputs - 1);
+    return { kind: 'list', output, of: field.get('elements').oneOf(listElements) };
   }
   const entries = pairs(field.get('object'));
   return { kind: 'object', entries: entries.map(([key, item]) => [key.string(), recipe(item)]) };
@@ -198,7 +211,7 @@ export function compileMakes(makes: readonly SavedMake[]): (results: RunResults)
 }
 
 function emptyOf(kind: SavedMake['kind']): unknown {
-  if (kind === 'array') return [];
+  if (kind === 'array' || kind === 'list') return [];
   if (kind === 'object') return {};
   return kind === 'map' ? new Map() : new Set();
 }
@@ -208,6 +221,14 @@ function compileFill(make: SavedMake): (made: unknown, results: RunResults) => v
     case 'array': {
       const append = compileItems(make.items);
       return (made, results) => append(made as unknown[], results);
+    }
+    case 'list': {
+      const { output, of } = make;
+      return (made, { outputs }) => {
+        const items = takeItems(outputs[output]!);
+        const values = of === 'tensor' ? items : items.map((item) => readItem(item, of));
+        (made as unknown[]).push(...values);
+      };
     }
     case 'set': {
       const readers = make.items.map(recipeReader);
@@ -230,6 +251,13 @@ function compileFill(make: SavedMake): (made: unknown, results: RunResults) => v
       };
     }
   }
+}
+
+/** The number or truth value, whose tensor is given back. */
+function readItem(item: Tensor, of: 'number' | 'boolean'): number | boolean {
+  const value = item.itemSync();
+  item.dispose();
+  return of === 'boolean' ? value !== 0 : value;
 }
 
 /** Appends elements; a missing one leaves a hole. */

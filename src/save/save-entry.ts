@@ -118,6 +118,13 @@ export class EntryWriter {
         if (make.type === 'Map') return { kind: 'map', entries };
         return { kind: 'set', items: entries.map(([key]) => key) };
       }
+      case 'list': {
+        const { outputs, element } = make;
+        if (element.kind !== 'leaf') {
+          return this.#refuse('its result holds an array of arrays or objects that grew in a loop');
+        }
+        return { kind: 'list', output: outputs[0]!, of: element.of };
+      }
       default:
         return this.#refuse(`its result holds a ${make.kind}`);
     }

@@ -153,6 +153,21 @@ export const savedCases: readonly SavedCase[] = [
     () => [[leaf(1, 2, 3)], [leaf(-4, 1, 2)], [leaf(9, 9, 9)]],
   ),
   plain(
+    'arrays that grow in a loop',
+    (x: Tensor) => {
+      const [states, sums, above]: [Tensor[], number[], boolean[]] = [[], [], []];
+      let y = x;
+      while (y.abs().sum().itemSync() < 60) {
+        y = y.mul(2).add(1);
+        states.push(y);
+        sums.push(y.sum().itemSync());
+        above.push(y.max().itemSync() > 9);
+      }
+      return { states, sums, above };
+    },
+    () => [[leaf(1, 2, 3)], [leaf(-4, 1, 2)], [leaf(90, 9, 9)]],
+  ),
+  plain(
     'every dtype',
     (x: Tensor) => [
       x.to('float16').mul(3),
