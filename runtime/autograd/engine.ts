@@ -26,8 +26,8 @@ export interface RunOptions {
   readonly sink: GradientSink;
   /** Called when a part of a leaf's gradient was added to those before. */
   readonly onLeafSum?: (leaf: Tensor, sum: Tensor) => void;
-  /** Called before each node is undone. */
-  readonly onNode?: (node: GradNode) => void;
+  /** Called before each node is undone, with the gradients of its results, which it may replace. */
+  readonly onNode?: (node: GradNode, gradients: (Tensor | null)[]) => void;
   /** Whether an earlier backward has used the node up; what the node says of itself when left out. */
   readonly isConsumed?: (node: GradNode) => boolean;
 }
@@ -187,11 +187,17 @@ class BackwardPass {
     const inbox = this.#inboxes.get(node)!;
     this.#inboxes.delete(node);
     const { retainGraph, onNode } = this.#options;
+    if (!inbox.gradients.some((gradient) => gradient)) {
+      // Nodes behind a program that has brought none: nothing was computed of their results.
+      const targets = this.#runs(node) ? this.#targetsOf(node) : [];
+      for (const target of targets) if (target) this.#deliver(target, null);
+      return;
+    }
     let results: (Tensor | null)[];
     try {
       const passInner = this.#passOutputs(node, inbox);
       if (!this.#runs(node)) return;
-      onNode?.(node);
+      onNode?.(node, inbox.gradients);
       const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
       const takeSum = (target: number) => this.#takeSum(node.targets[target]!);
       const apply = () => node.apply(inbox.gradients, retainGraph, wanted, takeSum, passInner);

@@ -43,7 +43,8 @@ export type ControlForm =
   | 'list'
   | 'call'
   | 'callBackward'
-  | 'dimension';
+  | 'dimension'
+  | 'missing';
 
 /** What backward keeps of a forward value: its data, or only dtype, shape and device. */
 export type SaveKind = 'value' | 'shape';

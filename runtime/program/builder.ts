@@ -17,11 +17,10 @@ import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
 import { hasEffect, placedDraw } from './control-ops.ts';
 import { isListSum, listAdd } from './list-ops.ts';
+import { mayMissResults } from './missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
-
-const none: ReadonlySet<string> = new Set();
 
 /** Where a builder stood; everything appended since can be taken back. */
 export interface Checkpoint {
@@ -30,6 +29,13 @@ export interface Checkpoint {
   readonly inputs: number;
   readonly writes: number;
   readonly spent: ReadonlySet<GradNode>;
+  readonly perhapsSpent: ReadonlySet<GradNode>;
+}
+
+/** What a region says and asks of the program around it. */
+export interface Outside extends OutsideMemory {
+  isSpent(node: GradNode): boolean;
+  mayBeSpent(node: GradNode): boolean;
 }
 
 /**
@@ -43,8 +49,14 @@ export class ProgramBuilder implements Interceptor {
   readonly #ops: ProgramOp[] = [];
   /** Leaves that were made in the program. */
   readonly #ownLeaves = new Set<ValueId>();
+  /** Gradients that are there or not, as the run decides. */
+  readonly #mayMiss = new Set<ValueId>();
+  /** Results of control ops: their memory may be that of an operand or of another result. */
+  readonly #handedThrough = new Set<ValueId>();
   /** Nodes that a backward inside the program has used up. */
   #spent: ReadonlySet<GradNode> = new Set();
+  /** The same of one inside a branch or loop, on some ways. */
+  #perhapsSpent: ReadonlySet<GradNode> = new Set();
   readonly #onForeign: (tensor: Tensor) => Tensor;
   /** The user's position that the next ops belong to. */
   at: UserPosition | undefined;
@@ -54,11 +66,12 @@ export class ProgramBuilder implements Interceptor {
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
   readonly #memory: ValueMemory;
+  readonly #outside: Outside | undefined;
 
   /**
    * `onForeign` answers for a tensor with data that meets traced ones: it may become an input. In a
    * region it answers for the values of the surrounding programs, too, and with `replay` for those of the
-   * program that is built again. `outside`: what a region says and asks of the memory of its inputs.
+   * program that is built again. `outside`: what a region says and asks of the program around it.
    */
   constructor(
     onForeign: (tensor: Tensor) => Tensor,
@@ -69,13 +82,14 @@ export class ProgramBuilder implements Interceptor {
     }: {
       readonly region?: boolean;
       readonly replay?: boolean;
-      readonly outside?: OutsideMemory;
+      readonly outside?: Outside;
     } = {},
   ) {
     this.#onForeign = onForeign;
     this.#isRegion = region;
     this.#takesTraced = region || replay;
     this.#memory = new ValueMemory((id) => this.isInput(id), outside);
+    this.#outside = outside;
   }
 
   get opCount(): number {
@@ -102,6 +116,28 @@ export class ProgramBuilder implements Interceptor {
     return this.#inputs.includes(id);
   }
 
+  /** Whether the tensor is a gradient that may be missing when the program runs. */
+  mayMiss(tensor: Tensor): boolean {
+    return this.#mayMiss.size > 0 && this.#mayMiss.has(this.valueOf(tensor));
+  }
+
+  /** Whether the tensor is a result of a control op that may be one of its operands, or another result. */
+  isHandedThrough(tensor: Tensor): boolean {
+    return this.#handedThrough.has(this.rootOf(tensor));
+  }
+
+  /** Said of such a result whose memory is its own. */
+  noteOwn(tensor: Tensor): void {
+    this.#handedThrough.delete(this.valueOf(tensor));
+  }
+
+  /** Said of a gradient that enters the program, or that a control op answers. */
+  noteMissing(tensor: Tensor, mayMiss: boolean): void {
+    const id = this.valueOf(tensor);
+    if (mayMiss) this.#mayMiss.add(id);
+    else this.#mayMiss.delete(id);
+  }
+
   /** Gradients that come to it are its own, and the program has made it. */
   isOwnLeaf(tensor: Tensor): boolean {
     return this.#ownLeaves.has(this.valueOf(tensor)) && tensor.isLeaf;
@@ -125,8 +161,7 @@ export class ProgramBuilder implements Interceptor {
       const attrs = { ...given, seed: 0, offset: place.drawn };
       return this.execute(placedDraw(op), place.numbers, attrs, device);
     }
-    // A region has no numbers of its own: in it they are guarded.
-    const attrs = settledAttrs(given, this.#isRegion ? none : symbolicAttrs(op));
+    const attrs = settledAttrs(given, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     if (op.inPlace) {
       this.#write(op, ids, attrs, null);
@@ -202,6 +237,7 @@ export class ProgramBuilder implements Interceptor {
     const ids = inputs.map((input) => this.valueOf(input));
     const outputs = results.map((meta) => this.#newValue(contiguousMeta(meta, meta.device)));
     const made = outputs.map((output) => this.valueOf(output));
+    for (const id of made) this.#handedThrough.add(id);
     this.#append(op, ids, made, attrs, inside);
     for (const index of writtenOperands({ op, ...inside })) this.noteWrite(ids[index]!);
     return outputs;
@@ -228,15 +264,20 @@ export class ProgramBuilder implements Interceptor {
       inputs: this.#inputs.length,
       writes: this.writeCount,
       spent: this.#spent,
+      perhapsSpent: this.#perhapsSpent,
     };
   }
 
   rollback(to: Checkpoint): void {
     this.#memory.rollback(to.values as ValueId, to.writes);
     this.#values.length = to.values;
+    for (const ids of [this.#mayMiss, this.#handedThrough]) {
+      for (const id of ids) if (id >= to.values) ids.delete(id);
+    }
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
     this.#spent = to.spent;
+    this.#perhapsSpent = to.perhapsSpent;
   }
 
   /** A backward inside the program has given back what these nodes saved: nobody runs them again. */
@@ -244,12 +285,22 @@ export class ProgramBuilder implements Interceptor {
     this.#spent = new Set([...this.#spent, ...nodes]);
   }
 
-  get hasSpent(): boolean {
-    return this.#spent.size > 0;
+  /** A backward in a branch or loop has: on some ways nobody runs them again. */
+  spendPerhaps(nodes: Iterable<GradNode>): void {
+    this.#perhapsSpent = new Set([...this.#perhapsSpent, ...nodes]);
+  }
+
+  /** What a backward in this program, or inside its regions, has used up. */
+  get allSpent(): Iterable<GradNode> {
+    return [...this.#spent, ...this.#perhapsSpent];
   }
 
   isSpent(node: GradNode): boolean {
-    return this.#spent.has(node);
+    return this.#spent.has(node) || (this.#outside?.isSpent(node) ?? false);
+  }
+
+  mayBeSpent(node: GradNode): boolean {
+    return this.#perhapsSpent.has(node) || (this.#outside?.mayBeSpent(node) ?? false);
   }
 
   finish(outputs: readonly ValueId[]): Program {
@@ -265,6 +316,9 @@ export class ProgramBuilder implements Interceptor {
     more: Pick<ProgramOp, 'regions' | 'before' | 'call'> = {},
   ): void {
     const { at } = this;
+    if (mayMissResults({ op, inputs }, this.#mayMiss)) {
+      for (const id of outputs) this.#mayMiss.add(id);
+    }
     this.#ops.push({ op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at, ...more });
   }
 

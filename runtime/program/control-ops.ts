@@ -4,6 +4,7 @@ import { scalarFunctions } from '../ops/scalar-functions.ts';
 import type { DType } from '../tensor/dtype.ts';
 import type { Shape } from '../tensor/shape.ts';
 import { listOps } from './list-ops.ts';
+import { fillMissing, isThere } from './missing-gradients.ts';
 import type { Region } from './program.ts';
 
 /**
@@ -173,5 +174,7 @@ export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
     hostNumberOp,
     ...drawOps.values(),
     ...listOps,
+    fillMissing,
+    isThere,
   ].map((op) => [op.name, op]),
 );

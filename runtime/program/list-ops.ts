@@ -51,14 +51,14 @@ const element: Infer = ([list]) => [elementSpec(list!)];
 export const listGradientAt = listOp('listGradientAt', { operands: ['list'], infer: element });
 /** (gradient of a list) → the same without the last element. */
 export const listDrop = listOp('listDrop', { operands: ['list'], infer: sameList });
-/** (gradient of a list) → the same with one more element, zeros. */
+/** (gradient of a list) → the same with one more element, whose gradient is missing. */
 export const listExtend = listOp('listExtend', { operands: ['list'], infer: sameList });
 /** (mark, gradient) → the gradient of a list of which that element was read. */
 export const listPut = listOp('listPut', {
   operands: ['mark', 'gradient'],
   infer: ([, gradient]) => [listSpec(gradient!)],
 });
-/** (gradient of a list, mark) → the same with zeros for that element. */
+/** (gradient of a list, mark) → the same without that of the element. */
 export const listClear = listOp('listClear', { operands: ['list', 'mark'], infer: sameList });
 /** (gradient of a list, mark) → that of the element. */
 export const listTake = listOp('listTake', { operands: ['list', 'mark'], infer: element });

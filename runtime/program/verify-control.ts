@@ -33,10 +33,11 @@ const checks: { readonly [F in ControlForm]: (check: ControlCheck) => void } = {
   print: (check) => check.print(),
   hostNumber: (check) => check.hostNumber(),
   draw: (check) => check.draw(),
-  list: (check) => check.list(),
+  list: (check) => check.plain(),
   call: (check) => check.call(),
   callBackward: (check) => check.callBackward(),
   dimension: (check) => check.dimension(),
+  missing: (check) => check.missing(),
 };
 
 class ControlCheck {
@@ -144,7 +145,8 @@ class ControlCheck {
     if (this.#step.regions) this.#fail('programs inside', 'none');
   }
 
-  list(): void {
+  /** Results as the record says, and no programs inside. */
+  plain(): void {
     const { op, inputs, outputs, attrs } = this.#step.op;
     const fits = op.variadic || inputs.length === op.operands.length;
     if (!fits) this.#fail(`${inputs.length} operands`, String(op.operands.length));
@@ -191,6 +193,11 @@ class ControlCheck {
     }
     this.#expectSame('results', this.#metas(outputs), op.infer(this.#inputs, attrs));
     if (this.#step.regions) this.#fail('programs inside', 'none');
+  }
+
+  missing(): void {
+    if (this.#inputs.length === 0) this.#fail('no gradient', 'at least one');
+    this.plain();
   }
 
   print(): void {

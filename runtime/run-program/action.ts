@@ -1,5 +1,5 @@
 import type { Plan } from '../program/plan.ts';
-import type { ValueTable } from '../program/program.ts';
+import type { ValueId, ValueTable } from '../program/program.ts';
 import type { Scope, Slot } from './scope.ts';
 
 /** What runs for one step, over the slots of a scope and the host's numbers of the run. */
@@ -9,5 +9,8 @@ export interface Runnable {
   run(scope: Pick<Scope, 'slots' | 'scalars'>): void;
 }
 
-/** Binds a plan to its device; control ops get it from the executor, to bind their regions. */
-export type BindPlan = (plan: Plan, values: ValueTable) => Runnable;
+/**
+ * Binds a plan to its device; control ops get it from the executor, to bind their regions. `gradients`:
+ * inputs that may be missing.
+ */
+export type BindPlan = (plan: Plan, values: ValueTable, gradients?: readonly ValueId[]) => Runnable;

@@ -5,6 +5,7 @@ import type { Region } from '../memory/region.ts';
 import { type Attrs, type AttrValue, userName } from '../ops/define-op.ts';
 import { isSymbolic } from '../ops/symbolic-number.ts';
 import { spans } from '../profiler/spans.ts';
+import { valuesThatMayMiss } from '../program/missing-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
@@ -12,6 +13,7 @@ import { sizeOf } from '../tensor/shape.ts';
 import { type Named, traceStream } from '../trace-log/stream.ts';
 import type { Action, BindPlan } from './action.ts';
 import { compileControl } from './control/compile-control.ts';
+import { unlessMissing } from './missing.ts';
 import type { Scope, Slot } from './scope.ts';
 
 /**
@@ -25,11 +27,14 @@ export class Executable {
   readonly #device: Device | undefined;
   readonly plan: Plan;
 
-  constructor(plan: Plan, values: ValueTable) {
+  /** `gradients`: inputs that may be missing, as may what is computed from them. */
+  constructor(plan: Plan, values: ValueTable, gradients: readonly ValueId[] = []) {
     this.plan = plan;
+    const ops = plan.steps.map(({ op }) => op);
+    const mayMiss = valuesThatMayMiss(ops, gradients);
     const [output] = plan.steps.flatMap(({ op }) => op.outputs);
     this.#device = output === undefined ? undefined : values[output]!.device;
-    this.#actions = plan.steps.map((step) => compileStep(step, values, this.#arena));
+    this.#actions = plan.steps.map((step) => compileStep(step, values, this.#arena, mayMiss));
   }
 
   /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
@@ -59,9 +64,14 @@ interface Arena {
   region: Region | null;
 }
 
-function compileStep(step: Step, values: ValueTable, arena: Arena): Action {
+function compileStep(
+  step: Step,
+  values: ValueTable,
+  arena: Arena,
+  mayMiss: ReadonlySet<ValueId>,
+): Action {
   const { op, at } = step.op;
-  const run = compileOp(step, values, arena);
+  const run = unlessMissing(step, values, mayMiss, compileOp(step, values, arena));
   const { frees } = step;
   const device = values[step.op.outputs[0] ?? step.op.inputs[0]!]?.device.name ?? 'host';
   const span = { kind: 'op', name: userName(op), device, at } as const;
@@ -80,7 +90,7 @@ function compileStep(step: Step, values: ValueTable, arena: Arena): Action {
   };
 }
 
-const bindPlan: BindPlan = (plan, values) => new Executable(plan, values);
+const bindPlan: BindPlan = (plan, values, gradients) => new Executable(plan, values, gradients);
 
 function compileOp(step: Step, values: ValueTable, arena: Arena): Action {
   const { kernel } = step.op.op;

@@ -1,6 +1,7 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { GradNode, type PassOutput, type TakeSum, type Target } from '../autograd/node.ts';
 import { AutogradError } from '../errors/errors.ts';
+import { valuesThatMayMiss } from '../program/missing-gradients.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import { formatSpec } from '../tensor/meta.ts';
@@ -139,7 +140,10 @@ export class RunProgramNode extends GradNode {
     });
     if (passInner) this.#runInParts(plan, passInner);
     else this.#executable(plan).run(this.#scope);
-    const results = gradInputs.map((id) => (id === null ? null : this.#subgraph.take(slots, id)));
+    // Null as well where the way that the run took brings none.
+    const results = gradInputs.map((id) =>
+      id === null || !slots[id]!.holder ? null : this.#subgraph.take(slots, id),
+    );
     for (const id of plan.freesAtEnd) slots[id]!.release();
     return results;
   }
@@ -148,9 +152,10 @@ export class RunProgramNode extends GradNode {
   #runInParts(plan: Plan, passInner: PassOutput): void {
     const { slots } = this.#scope;
     for (const { part, output } of partsAtOutputs(plan)) {
-      this.#executable(part).run(this.#scope);
+      this.#executable(part, plan).run(this.#scope);
       if (!output) continue;
       const { id, numbers } = output;
+      if (!slots[id]!.holder) continue;
       let gradient = this.#subgraph.take(slots, id);
       slots[id]!.release();
       for (const index of numbers) gradient = passInner(index, gradient);
@@ -213,10 +218,12 @@ export class RunProgramNode extends GradNode {
     return this.#subgraph.planned.backward!;
   }
 
-  #executable(plan: Plan): Executable {
+  /** `whole`: the plan that it is a part of, in which gradients may miss that the part goes on with. */
+  #executable(plan: Plan, whole = plan): Executable {
     const existing = executables.get(plan);
     if (existing) return existing;
-    const executable = new Executable(plan, this.#subgraph.values);
+    const mayMiss = whole === plan ? [] : valuesThatMayMiss(whole.steps.map(({ op }) => op));
+    const executable = new Executable(plan, this.#subgraph.values, [...mayMiss]);
     executables.set(plan, executable);
     return executable;
   }

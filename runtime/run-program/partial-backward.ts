@@ -21,7 +21,8 @@ export interface PartialBackward {
  * infinity is no number, -0 plus zero is 0, and a leaf would get a gradient of zeros.
  *
  * Method: a value that only missing gradients lead to is missing, too. A sum of two contributions, one of them
- * missing, is the other one. An op that cannot do without (a control op) gets zeros, as its rule does eagerly.
+ * missing, is the other one. A control op sees that it is missing; any other op that can't do without gets
+ * zeros, as its rule does eagerly.
  */
 export function partialBackward(
   { gradOutputs, gradInputs, sums }: BackwardPart,
@@ -52,7 +53,8 @@ export function partialBackward(
       dead.push(...step.frees);
     } else if (op.name === 'add' && given.length === 1) {
       keep(passOn(step, given[0]!));
-    } else {
+    } else if (op.kernel.kind === 'control') keep(step);
+    else {
       for (const id of gradients) if (absent.delete(id)) steps.push(zerosFor(step.op, id, values));
       keep(step);
     }

@@ -141,7 +141,7 @@ export class Reconstruction {
       this.#gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
     }
     if (variable.retainsGrad) this.#gradients.push({ kind: 'retainGrad', tensor: recipe });
-    if (variable.grad?.kind === 'tensor') {
+    if (variable.grad?.kind === 'tensor' || variable.grad?.kind === 'choice') {
       const value = this.recipe(variable.grad);
       this.#gradients.push({ kind: 'setGrad', tensor: recipe, value });
     }

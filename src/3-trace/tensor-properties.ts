@@ -1,7 +1,9 @@
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { resolved } from './choices.ts';
 import { constantOf } from './facts.ts';
+import { optionsOf } from './graph-control/describe.ts';
 import { sizeIn } from './sizes.ts';
 import { sizeSource, symbolicFrom } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
@@ -81,8 +83,10 @@ function isShadowed({ actual }: TensorVariable, key: string): boolean {
 /** `x.grad = value`: of a tensor from outside after the run. */
 export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Variable): void {
   const { actual, source } = variable;
-  const isNull = value.kind === 'constant' && constantOf(t, value) === null;
-  if (!source && (value.kind === 'tensor' || isNull) && t.control.depth === 0) {
+  const mayBe = (option: Variable): boolean =>
+    option.kind === 'tensor' || (option.kind === 'constant' && constantOf(t, option) === null);
+  const isGradient = optionsOf(resolved(value)).every(mayBe);
+  if (!source && isGradient && t.control.depth === 0) {
     const { grad } = variable;
     t.journal.note(() => {
       variable.grad = grad;
@@ -90,7 +94,7 @@ export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Vari
     variable.grad = value;
     return;
   }
-  if (!actual || !source || !(value.kind === 'tensor' || isNull)) {
+  if (!actual || !source || !isGradient) {
     throw new GraphBreak('object-write', 'the gradient of a tensor is assigned');
   }
   t.effects.write(actual, source, 'grad', value);

@@ -6,8 +6,14 @@ import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { bind, bind1, withInterceptor } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
+import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import {
+  callBackwardOp,
+  condBackwardOp,
+  whileBackwardOp,
+} from '../../runtime/program/control-ops.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { JointProgram, Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
@@ -15,6 +21,7 @@ import { isDense } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
+import { fillGradients } from '../regions/fill-gradients.ts';
 
 /**
  * In: a verified forward program, which of its inputs need a gradient, and which of its outputs anybody
@@ -39,12 +46,15 @@ export function differentiate(
     const { tensors, positions, leaves } = replay(forward, needsGrad, builder);
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
-    const gradients = outputs.map((output, i) =>
+    const gradients = outputs.map((output, i) => {
       // A region may answer an operand itself; of a subgraph that is the caller's own tensor.
-      (output.gradEdge || (region && output.requiresGrad)) && differentiable[i]
-        ? builder.input(contiguousMeta(output, output.device))
-        : null,
-    );
+      const flows = output.gradEdge || (region && output.requiresGrad);
+      if (!flows || !differentiable[i]) return null;
+      const gradient = builder.input(contiguousMeta(output, output.device));
+      // What follows a region may ask for some of its results alone.
+      if (region) builder.noteMissing(gradient, true);
+      return gradient;
+    });
     const found = new Map<Tensor, ValueId>();
     const roots = outputs.flatMap((tensor, i) => {
       const gradient = gradients[i];
@@ -63,8 +73,9 @@ export function differentiate(
       onLeafSum: (leaf, sum) => {
         sums.set(leaf, [...(sums.get(leaf) ?? []), builder.valueOf(sum)]);
       },
-      onNode: (node) => {
+      onNode: (node, gradients) => {
         builder.at = positions.get(node);
+        fillGradients(builder, node, gradients);
       },
     });
     const leafOf = (id: ValueId) => leaves.get(id) ?? tensors[id]!;
@@ -117,6 +128,10 @@ function resultsOf({ values }: Program, { outputs }: ProgramOp): TensorMeta[] {
   return outputs.slice(0, -1).map((id) => values[id]!);
 }
 
+function undoes(op: OpRecord): boolean {
+  return op === condBackwardOp || op === whileBackwardOp || op === callBackwardOp;
+}
+
 function replay(forward: Program, needsGrad: readonly boolean[], builder: ProgramBuilder) {
   const tensors: Tensor[] = [];
   const positions = new Map<GradNode, UserPosition | undefined>();
@@ -134,13 +149,20 @@ function replay(forward: Program, needsGrad: readonly boolean[], builder: Progra
     const inputs = op.inputs.map((id) => tensors[id]!);
     builder.copyBefore = op.before === undefined ? null : tensors[op.before]!;
     const mode = op.recordsGrad ? enableGrad : noGrad;
-    const outputs = mode(() =>
-      op.call
-        ? appendCall(builder, op.call, inputs, resultsOf(forward, op), differentiateRegion)
-        : op.regions
-          ? appendControl(builder, op.op, inputs, op.regions, differentiateRegion)
-          : bind(op.op, inputs, op.attrs),
-    );
+    const outputs = mode(() => {
+      const { regions, call, attrs } = op;
+      if (undoes(op.op)) {
+        // A backward inside the program: no gradient of its own comes through it.
+        const metas = op.outputs.map((id) => forward.values[id]!);
+        const inside = { ...(regions && { regions }), ...(call && { call }) };
+        return builder.control(op.op, inputs, attrs, inside, metas);
+      }
+      if (call)
+        return appendCall(builder, call, inputs, resultsOf(forward, op), differentiateRegion);
+      return regions
+        ? appendControl(builder, op.op, inputs, regions, differentiateRegion)
+        : bind(op.op, inputs, attrs);
+    });
     if (op.op === aliasOp && op.attrs.leaf) outputs[0]!.requiresGrad_();
     if (op.op === aliasOp && op.attrs.leaf === 'outer') leaves.set(op.inputs[0]!, outputs[0]!);
     op.outputs.forEach((id, i) => {

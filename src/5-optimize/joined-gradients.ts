@@ -1,4 +1,5 @@
 import { opNamed } from '../../runtime/ops/define-op.ts';
+import { valuesThatMayMiss } from '../../runtime/program/missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 /** A part of a gradient along one dimension: all other elements are 0. */
@@ -16,13 +17,14 @@ interface Parts {
 /**
  * Where all parts of a tensor were read apart, its gradient is their gradients side by side, instead of a
  * sum of tensors that are 0 elsewhere. Equal bit for bit with 0 added: what a sum of several makes of −0
- * is 0. Only ops from `firstLate` on change.
+ * is 0. Only ops from `firstLate` on change, and no sum of which a part may be missing.
  */
 export function joinedGradients(program: Program, firstLate: number): Program {
   const { ops, values } = program;
   const reads = new Map<ValueId, number>();
   for (const { inputs } of ops) for (const id of inputs) reads.set(id, (reads.get(id) ?? 0) + 1);
   for (const id of program.outputs) reads.set(id, (reads.get(id) ?? 0) + 1);
+  const mayMiss = valuesThatMayMiss(ops);
   const known = new Map<ValueId, Parts>();
   /** Sums that are joined, by their op; larger ones replace those in them. */
   const sums = new Map<number, Parts>();
@@ -31,7 +33,7 @@ export function joinedGradients(program: Program, firstLate: number): Program {
   ops.forEach(({ op, inputs, outputs, attrs }, index) => {
     if (index < firstLate) return;
     const [result] = outputs;
-    if (op.name === 'narrowGrad') {
+    if (op.name === 'narrowGrad' && !mayMiss.has(result!)) {
       const [dim, start] = [attrs.dim as number, attrs.start as number];
       const length = values[inputs[0]!]!.shape[dim]!;
       known.set(result!, { dim, parts: [{ value: inputs[0]!, start, length }] });

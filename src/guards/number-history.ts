@@ -26,10 +26,11 @@ export class NumberHistory {
   /** Whether the number at this place is symbolic from now on; remembers that it was asked for. */
   isSymbolic(place: string, value: number): boolean {
     if (this.isPromised(place)) return true;
-    if (this.#dynamic === false || value === 0 || value === 1 || Number.isNaN(value)) return false;
-    if (this.#dynamic === true) return true;
+    if (this.#dynamic === false || Number.isNaN(value)) return false;
     const first = this.#first.get(place);
     if (first === undefined) this.#first.set(place, value);
+    if (value === 0 || value === 1) return false;
+    if (this.#dynamic === true) return true;
     return first !== undefined && first !== value;
   }
 }

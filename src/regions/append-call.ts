@@ -42,7 +42,6 @@ export function appendCall(
   const outside = readOutside(joint);
   const read = [...outside.operands].map((input) => inputs[operands[input]!]!);
   const node = new ControlNode({
-    builder,
     name: call.name,
     undo: callBackwardOp,
     inside: { call: recorded },

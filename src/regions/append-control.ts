@@ -39,14 +39,12 @@ export function appendControl(
   const metas = resultMetas(inputs[0]!, plain[plain.length - 1]!.program);
   const recorded = gradEnabled() && inputs.some((input) => input.requiresGrad);
   if (!recorded) return builder.control(op, inputs, {}, { regions: plain }, metas);
-  const form = op === condOp ? differentiateCond : differentiateWhile;
-  const { regions: joint, differentiable } = form(inputs, plain, differentiate);
+  const { regions: joint, differentiable } = differentiated(op, inputs, regions, differentiate);
   const outputs = builder.control(op, inputs, {}, { regions: joint }, metas);
   const count = differentiable.filter(Boolean).length;
   if (count === 0) return outputs;
   const carried = op === whileOp ? differentiable.length : 0;
   const node = new ControlNode({
-    builder,
     name: op.name,
     undo: op === whileOp ? whileBackwardOp : condBackwardOp,
     inside: { regions: joint },
@@ -121,6 +119,29 @@ interface Differentiated {
   readonly regions: readonly Region[];
   /** Per result but the tape. */
   readonly differentiable: readonly boolean[];
+}
+
+/** By the last of their regions: what was differentiated, and for which operands. */
+const known = new WeakMap<Region, Differentiated & { readonly needs: readonly boolean[] }>();
+
+/**
+ * Of a program that is built again the regions are those that it has, where gradients flow to the same
+ * operands: an op inside another region may undo one of them, and finds its runs on the tape.
+ */
+function differentiated(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  regions: readonly Region[],
+  differentiate: DifferentiateRegion,
+): Differentiated {
+  const needs = inputs.map((input) => input.requiresGrad);
+  const earlier = known.get(regions.at(-1)!);
+  if (earlier?.needs.every((each, i) => each === needs[i])) return earlier;
+  const form = op === condOp ? differentiateCond : differentiateWhile;
+  const plain = regions.map(({ program }): Region => ({ program, joint: null }));
+  const made = form(inputs, plain, differentiate);
+  known.set(made.regions.at(-1)!, { ...made, needs });
+  return made;
 }
 
 function isFloating(program: Program): boolean[] {

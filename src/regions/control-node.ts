@@ -8,9 +8,10 @@ import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { ownResults } from './own-memory.ts';
+import { presenceOf } from './presence.ts';
 
 interface ControlRecord {
-  readonly builder: ProgramBuilder;
   /** The op that is undone, and the op that does it. */
   readonly name: string;
   readonly undo: OpRecord;
@@ -31,7 +32,8 @@ interface ControlRecord {
 
 /**
  * Undoes a control op of a program under construction, by appending the op that walks its tape back. What
- * backward needs is on the tape, so nothing else is saved.
+ * backward needs is on the tape, so nothing else is saved. Gradients that come on some ways only may be
+ * missing when the program runs; those that come on none are null.
  */
 export class ControlNode extends GradNode {
   override readonly name: string;
@@ -51,14 +53,24 @@ export class ControlNode extends GradNode {
     _retainGraph: boolean,
     wanted: readonly boolean[],
   ): (Tensor | null)[] {
-    const { builder, undo, inside, carried, tape, inputs } = this.#record;
+    const { undo, inside, carried, tape, inputs } = this.#record;
+    // In a branch or loop behind the op: the tape is an operand there.
+    const { builder } = gradOutputs.find((gradient) => gradient)!.traced! as {
+      readonly builder: ProgramBuilder;
+    };
     if (gradEnabled()) this.#refuseGraph();
     for (const [tensor, version] of this.#read) {
       if (tensor.traced!.version() === version) continue;
       throw changedInPlace(this.name, `a ${formatSpec(tensor)} tensor, written since forward`);
     }
     const of = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
-    const to = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
+    const asked = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
+    const { regions } = inside;
+    const presence = presenceOf(
+      { regions: regions ?? null, of, to: asked, carried },
+      of.map((i) => (builder.mayMiss(gradOutputs[i]!) ? 'maybe' : 'always')),
+    );
+    const to = asked.filter((_, k) => presence[k] !== 'never');
     const given = of.map((i) => contiguous(gradOutputs[i]!));
     const gradients = builder.control(
       undo,
@@ -68,8 +80,11 @@ export class ControlNode extends GradNode {
       to.map((i) => inputs[i]!),
     );
     const results: (Tensor | null)[] = this.targets.map(() => null);
+    const own = ownResults({ regions: regions ?? null, of, to, carried });
     to.forEach((i, k) => {
       results[i] = gradients[k]!;
+      builder.noteMissing(gradients[k]!, presence[asked.indexOf(i)] === 'maybe');
+      if (own[k]) builder.noteOwn(gradients[k]!);
     });
     return results;
   }

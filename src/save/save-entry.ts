@@ -1,3 +1,4 @@
+import { condBackwardOp, whileBackwardOp } from '../../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { scalarTableIn } from '../../runtime/program/scalars.ts';
 import type { GraphWriter } from '../../runtime/save/graph-format.ts';
@@ -42,6 +43,8 @@ export class EntryWriter {
     } = this.#trace;
     if (outcome.kind !== 'return')
       throw notSavable(this.#name, `its graph ends: ${outcome.record.detail}`);
+    if (planned && undoesAround(planned))
+      throw notSavable(this.#name, 'a branch or loop undoes a branch or loop around it');
     const mode = this.#trace.guards.find((guard) => guard.kind === 'gradMode');
     const takesNumbers = planned !== null && scalarTableIn(planned) !== undefined;
     return {
@@ -168,4 +171,14 @@ export class EntryWriter {
       }
     }
   }
+}
+
+/** A region undoes a control op of the program around it: its tape comes from outside. */
+function undoesAround({ forward, backward }: PlannedSubgraph): boolean {
+  const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
+  const tapes = new Set(steps.map(({ op }) => op.outputs.at(-1)));
+  return steps.some(({ op, regions = [] }) => {
+    const undoes = op.op === condBackwardOp || op.op === whileBackwardOp;
+    return undoes ? !tapes.has(op.inputs[0]) : regions.some(undoesAround);
+  });
 }

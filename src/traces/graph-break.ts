@@ -82,6 +82,13 @@ export const breakReasons = {
     hint: 'Return the same structure on both ways: reshape or pad tensors, and convert them with to().',
     decision: true,
   },
+  'gradient-of-ways': {
+    explanation:
+      'Only a run of the program knows whether there is a gradient, or whether its graph is used up.',
+    expected: 'gradients that all ways bring, of graphs that no way or all ways have used up',
+    hint: 'Read the tensor on every way, retain the graph, or call backward() outside the captured function.',
+    decision: true,
+  },
   'state-of-ways': {
     explanation:
       'A branch or loop changes something that existed before in a way that only the host can.',

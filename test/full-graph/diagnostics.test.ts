@@ -105,6 +105,17 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     },
     says: /inherited names are visited/,
   },
+  'gradient-of-ways': {
+    run: (x, w: Tensor) => {
+      const y = w.mul(3);
+      y.registerHook((gradient) => gradient.mul(2));
+      const z = sum(x) > 0 ? y.sin() : w.cos();
+      z.sum().backward();
+      return x.mul(2);
+    },
+    given: () => tensor([1, 2]).requiresGrad_(),
+    says: /a function is called with a gradient that only some ways bring/,
+  },
   'different-ways': [
     {
       name: 'structures',

@@ -104,12 +104,13 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
   const [tape, ...given] = op.inputs;
   const of = op.attrs.of as readonly number[];
   const to = op.attrs.to as readonly number[];
-  const retains = !frees.includes(tape!);
+  const keeps = !frees.includes(tape!);
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
   const moves = handedOver(step).slice(1);
   const { device } = values[tape!]!;
-  const backwards = new WeakMap<RegionRun, RegionBackward>();
-  const backwardOf = (region: RegionRun) => {
+  const [retaining, freeing] = [true, false].map(() => new WeakMap<RegionRun, RegionBackward>());
+  const backwardOf = (region: RegionRun, retains: boolean) => {
+    const backwards = retains ? retaining! : freeing!;
     const existing = backwards.get(region);
     if (existing) return existing;
     const made = new RegionBackward(region, retains, () => true);
@@ -118,12 +119,12 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
   };
   return (slots) => {
     const record = slots[tape!]!.holder as Tape;
+    const retains = keeps || record.isShared;
     const gradientOf = (result: number): Slot | null => {
       const place = of.indexOf(result);
       if (place < 0) return null;
       const slot = slots[given[place]!]!;
       if (!dynamic[result]) return takeFrom(slot, moves[place]!);
-      // Without data it stands for zeros.
       if (!(slot.holder instanceof DynamicTensor)) return null;
       const [{ holder, offset }] = taken(slot, 'dynamic', moves[place]!) as [Owned];
       const own = new Slot();
@@ -137,12 +138,13 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
         const shapes = brought.get(region);
         invariant(shapes, 'a call that was run is undone');
         const operands = operandsOf(forms, shapes);
-        backwardOf(region).run(scope, gradientOf, (input, gradient) => {
+        backwardOf(region, retains).run(scope, gradientOf, (input, gradient) => {
           const operand = operands[input]!;
           const place = to.indexOf(operand);
-          if (place < 0) return;
+          const { holder, offset } = gradient;
+          if (place < 0 || !holder) return;
           const slot = slots[op.outputs[place]!]!;
-          const data = { holder: gradient.holder!, offset: gradient.offset };
+          const data = { holder, offset };
           if (forms[operand] === 'tensor') sums[place]!.add(gradient);
           else if (forms[operand] === 'dynamic') {
             data.holder.retain();

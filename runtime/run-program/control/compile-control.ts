@@ -10,6 +10,7 @@ import { compileDimension } from './dimension.ts';
 import { compileDraw } from './draw.ts';
 import { compileHostNumber } from './host-number.ts';
 import { compileList } from './list.ts';
+import { compileMissing } from './missing.ts';
 import { compilePrint } from './print.ts';
 import { compileWhile, compileWhileBackward } from './while-loop.ts';
 
@@ -45,6 +46,8 @@ export function compileControl(
       return compileCallBackward(step, values);
     case 'dimension':
       return compileDimension(step, values);
+    case 'missing':
+      return compileMissing(step, values);
     default:
       return assertNever(form, 'control op');
   }

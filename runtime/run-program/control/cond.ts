@@ -45,28 +45,33 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   };
 }
 
+/** Undoes the region that ran; what it brings no gradient for is missing. */
 export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;
   const of = op.attrs.of as readonly number[];
   const to = op.attrs.to as readonly number[];
-  const retains = !frees.includes(tape!);
+  const keeps = !frees.includes(tape!);
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
   const handed = handedOver(step).slice(1);
   const moves = (result: number) => handed[of.indexOf(result)] ?? false;
-  const backwards = new Map(
-    regions!.flatMap((planned) => {
-      if (!planned.backward) return [];
-      const region = regionRun(planned, bind);
-      return [[region, new RegionBackward(region, retains, moves)] as const];
-    }),
+  const backwards = [true, false].map(
+    (retains) =>
+      new Map(
+        regions!.flatMap((planned) => {
+          if (!planned.backward) return [];
+          const region = regionRun(planned, bind);
+          return [[region, new RegionBackward(region, retains, moves)] as const];
+        }),
+      ),
   );
   return (slots) => {
     const record = slots[tape!]!.holder as Tape;
     try {
       if (record.length > 0) {
+        const retains = keeps || record.isShared;
         const { region, scope } = retains ? record.at(0) : record.pop();
-        backwards.get(region)!.run(
+        backwards[retains ? 0 : 1]!.get(region)!.run(
           scope,
           (result) => {
             const place = of.indexOf(result);

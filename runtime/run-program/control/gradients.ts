@@ -9,21 +9,24 @@ import { contiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { Slot } from '../scope.ts';
 
-/** Fills slots with zeros of one meta. */
-export class Zeros {
+/** Fills slots with one number, of one meta. */
+export class Filled {
   readonly #meta: TensorMeta;
+  readonly #value: number;
   readonly #bytes: number;
   #launch: Launch | null = null;
 
-  constructor(meta: TensorMeta) {
+  constructor(meta: TensorMeta, value: number) {
     this.#meta = meta;
+    this.#value = value;
     this.#bytes = sizeOf(meta.shape) * meta.device.elementBytes(meta.dtype);
   }
 
   /** New memory; the slot is its only owner. */
   fill(slot: Slot): void {
     const { shape, dtype, device } = this.#meta;
-    this.#launch ??= device.prepare(opNamed('full'), [], [this.#meta], { shape, dtype, value: 0 });
+    const attrs = { shape, dtype, value: this.#value };
+    this.#launch ??= device.prepare(opNamed('full'), [], [this.#meta], attrs);
     slot.put(new Holder(device, this.#bytes), 0);
     this.#launch([], [slot]);
     events.kernel(device.name, 'full');
@@ -48,23 +51,22 @@ function slotOf({ holder, offset }: ListItem): Slot {
 /** The sum of the gradients for one operand, as they come. */
 export class GradientSum {
   readonly #meta: TensorMeta;
-  readonly #zeros: Zeros;
   readonly #sum = new Slot();
   #add: Launch | null = null;
 
   constructor(meta: TensorMeta) {
     this.#meta = meta;
-    this.#zeros = new Zeros(meta);
   }
 
-  /** One more part: the first is kept as it is, later ones are added. */
+  /** One more part, unless it is missing: the first is kept as it is, later ones are added. */
   add(part: Slot): void {
+    if (!part.holder) return;
     const sum = this.#sum;
     if (!sum.holder) {
-      sum.put(part.holder!.retain(), part.offset);
+      sum.put(part.holder.retain(), part.offset);
       return;
     }
-    if (isList(sum) || isList(part)) {
+    if (isList(sum)) {
       this.#addList(part);
       return;
     }
@@ -75,15 +77,9 @@ export class GradientSum {
     this.#addTensor(sum, part, this.#meta);
   }
 
-  /** Element by element; what has no elements is all zeros. */
+  /** Element by element. */
   #addList(part: Slot): void {
     const sum = this.#sum;
-    if (!isList(part)) return;
-    if (!isList(sum)) {
-      sum.release();
-      sum.put(part.holder!.retain(), 0);
-      return;
-    }
     const [before, more] = [sum.holder as TensorList, part.holder as TensorList];
     const { device } = this.#meta;
     const total = new TensorList(device, before.items);
@@ -154,13 +150,10 @@ export class GradientSum {
     sum.put(target.holder!, target.offset);
   }
 
-  /** Gives the sum to a slot, zeros if nothing came. */
+  /** Gives the sum to a slot; it stays empty if nothing came. */
   moveTo(slot: Slot): void {
     const { holder, offset } = this.#sum;
-    if (!holder) {
-      this.#zeros.fill(slot);
-      return;
-    }
+    if (!holder) return;
     slot.put(holder, offset);
     this.#sum.holder = null;
   }

@@ -9,10 +9,11 @@ export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[]
   });
 }
 
-/** A slot with the value of another one: with its share, or with one more. */
+/** A slot with the value of another one: with its share, or with one more; empty if that is. */
 export function takeFrom(from: Slot, moves: boolean): Slot {
   const slot = new Slot();
-  slot.put(moves ? from.holder! : from.holder!.retain(), from.offset);
+  if (!from.holder) return slot;
+  slot.put(moves ? from.holder : from.holder.retain(), from.offset);
   if (moves) from.holder = null;
   return slot;
 }

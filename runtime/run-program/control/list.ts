@@ -2,14 +2,12 @@ import type { Device } from '../../device/device.ts';
 import { InvariantError, invariant } from '../../errors/invariant.ts';
 import type { Holder } from '../../memory/holder.ts';
 import { ListMark, TensorList } from '../../memory/tensor-list.ts';
-import { elementSpec } from '../../program/list-ops.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
-import { contiguousMeta } from '../../tensor/meta.ts';
 import type { Action } from '../action.ts';
 import type { Slot } from '../scope.ts';
 import { decided } from './decisions.ts';
-import { GradientSum, Zeros } from './gradients.ts';
+import { GradientSum } from './gradients.ts';
 
 /** Ops on lists. */
 export function compileList(step: Step, values: ValueTable): Action {
@@ -83,8 +81,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   },
   listTail: (step) => (slots) => {
     const { index } = step.readMark(slots, 1);
-    const items = step.gradientItems(slots)?.slice(index) ?? [];
-    step.answer(slots, new TensorList(step.device, items));
+    step.answer(slots, new TensorList(step.device, step.list(slots).items.slice(index)));
   },
   listAdd: (step) => {
     const sum = new GradientSum(step.resultMeta);
@@ -111,7 +108,6 @@ class ListStep {
   readonly #values: ValueTable;
   /** Nobody reads the list any more. */
   readonly #dies: boolean;
-  #zeros: Zeros | null = null;
 
   constructor(step: Step, values: ValueTable) {
     const { inputs, outputs } = step.op;
@@ -176,32 +172,16 @@ class ListStep {
     return holder;
   }
 
-  /** Null: nothing has come, all of them are zeros. */
-  gradientItems(slots: readonly Slot[]): TensorList['items'] | null {
-    const { holder } = this.operand(slots, 0);
-    return holder instanceof TensorList ? holder.items : null;
-  }
-
   /** Answers the gradients, changed. */
   gradients(slots: readonly Slot[], change: (list: TensorList) => void): void {
-    if (!this.gradientItems(slots)) {
-      this.answer(slots, this.operand(slots, 0).holder!.retain());
-      return;
-    }
     const list = this.own(slots);
     change(list);
     this.answer(slots, list);
   }
 
-  /** Answers the gradient of one element. */
+  /** Answers the gradient of one element, if there is one. */
   gradient(slots: readonly Slot[], index: number): void {
-    const item = this.gradientItems(slots)?.at(index);
-    if (item) {
-      this.answer(slots, item.holder.retain(), item.offset);
-      return;
-    }
-    const { dtype, shape } = elementSpec(this.#values[this.#inputs[0]!]!);
-    this.#zeros ??= new Zeros(contiguousMeta({ dtype, shape }, this.device));
-    this.#zeros.fill(this.result(slots));
+    const item = this.list(slots).items.at(index);
+    if (item) this.answer(slots, item.holder.retain(), item.offset);
   }
 }

@@ -1,7 +1,6 @@
 import type { BackwardPart, Plan } from '../../program/plan.ts';
 import type { Runnable } from '../action.ts';
 import type { Scope, Slot } from '../scope.ts';
-import { Zeros } from './gradients.ts';
 import type { RegionRun } from './region.ts';
 
 /** The backward program of a region, in one of its two plans. */
@@ -9,11 +8,12 @@ export class RegionBackward {
   readonly #region: RegionRun;
   readonly #part: BackwardPart;
   readonly #plan: Plan;
-  readonly #executable: Runnable;
+  readonly #bind: () => Runnable;
+  #executable: Runnable | null = null;
   readonly #retains: boolean;
   readonly #moves: (result: number) => boolean;
-  /** Per result: whether backward reads its gradient, and zeros for when there is none. */
-  readonly #zeros: readonly (Zeros | null)[];
+  /** Per result: whether backward reads its gradient. */
+  readonly #reads: readonly boolean[];
   readonly #saved: ReadonlySet<number>;
 
   /** `moves`: the gradient given for a result dies at its last use in the run; else somebody else has it, too. */
@@ -25,17 +25,17 @@ export class RegionBackward {
     this.#retains = retains;
     this.#moves = moves;
     this.#plan = retains ? part.retainingPlan : part.plan;
-    this.#executable = region.bind(this.#plan, values);
+    const gradients = part.gradOutputs.filter((id) => id !== null);
+    this.#bind = () => region.bind(this.#plan, values, gradients);
     const unused = new Set(this.#plan.unusedInputs);
-    this.#zeros = part.gradOutputs.map((id) =>
-      id === null || unused.has(id) ? null : new Zeros(values[id]!),
-    );
+    this.#reads = part.gradOutputs.map((id) => id !== null && !unused.has(id));
     this.#saved = new Set(part.saved.withData);
   }
 
   /**
-   * Runs backward in the scope of one forward run. `given` answers the gradient of a result, or null;
-   * `take` gets the gradient of each operand that has one. Without `retains` the scope is given back.
+   * Runs backward in the scope of one forward run. `given` answers the gradient of a result; null, or an
+   * empty slot: it is missing. `take` gets the gradient of each operand that has one, which may be missing
+   * for the same reason. Without `retains` the scope is given back.
    */
   run(
     scope: Scope,
@@ -46,17 +46,16 @@ export class RegionBackward {
     const { gradOutputs, gradInputs } = this.#part;
     try {
       for (let i = 0; i < gradOutputs.length; i++) {
-        const zeros = this.#zeros[i];
-        if (!zeros) continue;
+        const gradient = this.#reads[i] ? given(i) : null;
+        if (!gradient?.holder) continue;
         const slot = slots[gradOutputs[i]!]!;
-        const gradient = given(i);
-        if (!gradient?.holder) zeros.fill(slot);
-        else if (!this.#moves(i)) slot.put(gradient.holder.retain(), gradient.offset);
+        if (!this.#moves(i)) slot.put(gradient.holder.retain(), gradient.offset);
         else {
           slot.put(gradient.holder, gradient.offset);
           gradient.holder = null;
         }
       }
+      this.#executable ??= this.#bind();
       this.#executable.run(scope);
       for (let i = 0; i < gradInputs.length; i++) {
         const id = gradInputs[i]!;

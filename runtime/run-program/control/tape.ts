@@ -24,6 +24,11 @@ export class Tape extends Holder {
     return this.#entries.length;
   }
 
+  /** Somebody else may undo the op again: a program around the one that undoes it. */
+  get isShared(): boolean {
+    return this.owners > 1;
+  }
+
   push(region: RegionRun, scope: Scope): void {
     this.#entries.push({ region, scope });
   }

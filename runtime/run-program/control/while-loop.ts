@@ -93,20 +93,27 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
   };
 }
 
-/** Walks the tape back: the gradients of the carried values go from turn to turn, the others are summed. */
+/**
+ * Walks the tape back: the gradients of the carried values go from turn to turn, the others are summed. Where
+ * no turn brings one it is missing.
+ */
 export function compileWhileBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;
   const of = op.attrs.of as readonly number[];
   const to = op.attrs.to as readonly number[];
   const carried = op.attrs.carried as number;
-  const retains = !frees.includes(tape!);
+  const keeps = !frees.includes(tape!);
   const body = regionRun(regions![1]!, bind);
-  const backward = body.planned.backward ? new RegionBackward(body, retains, () => true) : null;
+  const [retaining, freeing] = [true, false].map((retains) =>
+    body.planned.backward ? new RegionBackward(body, retains, () => true) : null,
+  );
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
   const moves = handedOver(step).slice(1);
   return (slots) => {
     const record = slots[tape!]!.holder as Tape;
+    const retains = keeps || record.isShared;
+    const backward = retains ? retaining : freeing;
     let gradients: Slot[] = Array.from({ length: carried }, (_, i) => {
       const place = of.indexOf(i);
       return place < 0 ? new Slot() : takeFrom(slots[given[place]!]!, moves[place]!);
@@ -123,7 +130,8 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
             (result) => after[result]!,
             (operand, gradient) => {
               if (operand < carried) {
-                before[operand]!.put(gradient.holder!.retain(), gradient.offset);
+                const { holder, offset } = gradient;
+                if (holder) before[operand]!.put(holder.retain(), offset);
                 return;
               }
               const place = to.indexOf(operand);
@@ -136,7 +144,7 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
       }
       to.forEach((operand, k) => {
         const gradient = gradients[operand];
-        if (gradient?.holder) sums[k]!.add(gradient);
+        if (gradient) sums[k]!.add(gradient);
         sums[k]!.moveTo(slots[op.outputs[k]!]!);
       });
     } finally {

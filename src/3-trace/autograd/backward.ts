@@ -15,8 +15,10 @@ import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElements, asArray } from '../arrays.ts';
+import { resolved, settled } from '../choices.ts';
 import { constantOf } from '../facts.ts';
 import { readProperty } from '../properties.ts';
 import type { Perform } from '../tape.ts';
@@ -29,8 +31,9 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
-import { isLeaf, placesBelow } from './graph.ts';
-import { expectLeaf, outerHooks } from './hooks.ts';
+import { isLeaf, mayBeSpentBelow, placesBelow } from './graph.ts';
+import { expectLeaf, outerHooks, siteOf } from './hooks.ts';
+import { gradientVariable, neededGradient } from './missing.ts';
 import { asEagerly } from './refused.ts';
 
 /**
@@ -40,6 +43,15 @@ import { asEagerly } from './refused.ts';
 export function traceBackward(
   t: Tracer,
   receiver: Variable | undefined,
+  args: readonly Variable[],
+): Variable {
+  // A break on the way finds the graph as it was.
+  return t.attempt(() => backwardInTrace(t, receiver, args));
+}
+
+function backwardInTrace(
+  t: Tracer,
+  receiver: Variable | undefined,
   [gradient, options]: readonly Variable[],
 ): Variable {
   if (receiver?.kind !== 'tensor') throw new GraphBreak('throw', 'backward() of no tensor');
@@ -47,18 +59,21 @@ export function traceBackward(
   const retainGraph = isSet(t, options, 'retainGraph') ?? createGraph;
   const loss = t.use(receiver);
   const seed = gradient ? seedOf(t, gradient) : null;
+  settleGradients(t, loss);
   const retained = t.autograd.retained.map((each) => t.use(each));
-  const earlier = t.autograd.retained.map(({ grad }) =>
-    grad?.kind === 'tensor' ? t.use(grad) : null,
-  );
+  const earlier = t.autograd.retained.map(({ grad }) => {
+    const before = grad && resolved(grad);
+    return before?.kind === 'tensor' ? t.use(before) : null;
+  });
   const first = t.builder.nextValue;
+  const onUndone = watchUndone(t);
   const run: Perform = ([root, start, handles, grads], builder) => {
     const [tensor, gradient] = [root as Tensor, start as Tensor | null];
     expectHistory('backward', tensor);
     const leaves: [Tensor, Tensor][] = [];
     const filled = withGradients(handles as Tensor[], grads as (Tensor | null)[], () => {
       const seedOwn = seedGradient('backward', tensor, seedValue(gradient, createGraph));
-      watched(builder, retainGraph, (watch) =>
+      watched(builder, { retainGraph, onUndone }, (watch) =>
         runBackward([{ tensor, gradient: seedOwn }], {
           ...watch,
           retainGraph: true,
@@ -74,22 +89,35 @@ export function traceBackward(
   const found = follow(t, [loss], [loss, seed, retained, earlier], run);
   const [leaves, filled] = found as [[Tensor, Tensor][], (Tensor | null)[]];
   for (const [i, variable] of [...t.autograd.retained].entries()) {
-    if (filled[i] !== earlier[i]) writeTensorGrad(t, variable, t.result(filled[i]!));
+    if (filled[i] !== earlier[i]) writeTensorGrad(t, variable, gradientVariable(t, filled[i]!));
   }
   for (const [leaf, sum] of leaves) accumulate(t, t.result(leaf), sum, { first, createGraph });
   return undefinedVariable;
 }
 
+/** Of gradients that are there or not it is known which, before anything is added to them. */
+function settleGradients(t: Tracer, loss: Tensor): void {
+  for (const { grad } of t.autograd.retained) if (grad) settled(grad);
+  for (const place of placesBelow(loss)) {
+    if (isLeaf(place)) settled(readTensorProperty(t, t.result(place), 'grad'));
+  }
+}
+
 /** `grad(outputs, inputs, options)` */
-export function traceGrad(t: Tracer, [outputs, inputs, options]: readonly Variable[]): Variable {
+export function traceGrad(t: Tracer, args: readonly Variable[]): Variable {
+  return t.attempt(() => gradInTrace(t, args));
+}
+
+function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[]): Variable {
   if (!outputs || !inputs) throw new GraphBreak('throw', 'grad() of nothing');
   const createGraph = isSet(t, options, 'createGraph') ?? false;
   const retainGraph = isSet(t, options, 'retainGraph') ?? createGraph;
   const allowUnused = isSet(t, options, 'allowUnused') ?? false;
   const seeds = options ? seedsOf(t, readProperty(t, options, 'gradOutputs')) : null;
   const roots = tensorsOf(t, outputs);
+  const onUndone = watchUndone(t);
   const run: Perform = ([of, to, given], builder) =>
-    watched(builder, retainGraph, (watch) => {
+    watched(builder, { retainGraph, onUndone }, (watch) => {
       const gradOutputs = (given as (Tensor | null)[] | null)?.map((seed) =>
         seedValue(seed, createGraph),
       );
@@ -98,24 +126,55 @@ export function traceGrad(t: Tracer, [outputs, inputs, options]: readonly Variab
       return gradWith(of as Tensor[], to as Tensor[], asked, watch);
     });
   const found = follow(t, roots, [roots, tensorsOf(t, inputs), seeds], run);
+  const variableOf = allowUnused ? gradientVariable : neededGradient;
   return newArray(
-    (found as (Tensor | null)[]).map((gradient) => (gradient ? t.result(gradient) : known(null))),
+    (found as (Tensor | null)[]).map((gradient) => {
+      return gradient ? variableOf(t, gradient) : known(null);
+    }),
   );
 }
 
 type Watch = NonNullable<Parameters<typeof gradWith>[3]>;
 
 /** Nodes that are undone are used up, unless the graph is retained. */
-function watched<T>(builder: ProgramBuilder, retainGraph: boolean, run: (watch: Watch) => T): T {
+function watched<T>(
+  builder: ProgramBuilder,
+  { retainGraph, onUndone }: { retainGraph: boolean; onUndone: OnUndone },
+  run: (watch: Watch) => T,
+): T {
   const undone: GradNode[] = [];
   const result = run({
     isConsumed: (node) => builder.isSpent(node),
-    onNode: (node) => {
+    onNode: (node, gradients) => {
       undone.push(node);
+      fillGradients(builder, node, gradients);
     },
   });
-  if (!retainGraph) builder.spend(undone);
+  if (!retainGraph) {
+    builder.spend(undone);
+    onUndone(undone);
+  }
   return result;
+}
+
+type OnUndone = (nodes: readonly GradNode[]) => void;
+
+/** What a way has used up, nobody may ask a gradient of who doesn't know which way was taken. */
+function watchUndone(t: Tracer): OnUndone {
+  if (!t.isInRegion) return () => {};
+  const site = siteOf(t, 'a branch or loop uses a graph up that is left to the caller');
+  return (nodes) => {
+    for (const node of nodes) t.autograd.watched.set(node, site);
+  };
+}
+
+/** Where only the run knows whether an earlier backward has used the graph up, it is no part of a program. */
+function expectUnspent(t: Tracer, roots: readonly Tensor[]): void {
+  if (!roots.some((root) => mayBeSpentBelow(root, t.builder))) return;
+  throw new GraphBreak(
+    'gradient-of-ways',
+    'backward() of a graph that a branch or loop may have used up',
+  );
 }
 
 /** Runs the engine: again for other sizes, or once for all where it calls the user's hooks. */
@@ -125,6 +184,7 @@ function follow(
   operands: readonly unknown[],
   run: Perform,
 ): unknown {
+  expectUnspent(t, roots);
   const leaves = leavesBelow(t, roots);
   const hooked = leaves.flatMap(({ variable, tensor }) => {
     const hooks = outerHooks(t, variable);
@@ -221,10 +281,10 @@ function accumulate(
   gradient: Tensor,
   options: Accumulation,
 ): void {
-  const earlier = readTensorProperty(t, leaf, 'grad');
+  const earlier = resolved(readTensorProperty(t, leaf, 'grad'));
   if (earlier.kind !== 'tensor') {
     constantOf(t, earlier);
-    writeTensorGrad(t, leaf, t.result(ownMemory(t, gradient, options)));
+    writeTensorGrad(t, leaf, gradientVariable(t, ownMemory(t, gradient, options)));
     return;
   }
   const target = t.use(earlier);
@@ -250,7 +310,8 @@ function ownMemory(t: Tracer, gradient: Tensor, { first, createGraph }: Accumula
   const root = t.builder.rootOf(gradient);
   const whole = t.perform<boolean>([gradient], ([part], builder) => {
     const tensor = part as Tensor;
-    return tensor.size === builder.sizeOf(builder.rootOf(tensor)) && isContiguousMeta(tensor);
+    const isAll = tensor.size === builder.sizeOf(builder.rootOf(tensor));
+    return isAll && isContiguousMeta(tensor) && !builder.isHandedThrough(tensor);
   });
   // What a recorded backward has saved of the gradient must not be written with it.
   if (whole && root >= first && !createGraph && !t.gradients.has(root)) {

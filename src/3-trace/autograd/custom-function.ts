@@ -21,6 +21,7 @@ import {
   type Variable,
 } from '../variable.ts';
 import { siteOf } from './hooks.ts';
+import { expectThere } from './missing.ts';
 import { asEagerly } from './refused.ts';
 
 /** `ctx.saveForBackward` inside a trace; only the tracer performs it. */
@@ -68,6 +69,7 @@ export function traceCustomFunction(
     backward: (ctx: FunctionContext, ...gradients: Tensor[]) => {
       const saved = ctx.savedTensors.map((tensor) => t.result(tensor));
       context.entries.set('savedTensors', newArray(saved));
+      for (const gradient of gradients) expectThere(t, gradient);
       const given = gradients.map((gradient) => t.result(gradient));
       return gradientsOf(t, follow(backward, given));
     },

@@ -33,11 +33,18 @@ export function isLeaf(place: GradNode | Tensor): place is Tensor {
 
 /** The op at which a backward would find that an earlier one has used the graph up; null: none has. */
 export function spentBelow(root: Tensor, builder: ProgramBuilder): string | null {
-  if (!builder.hasSpent) return null;
   for (const place of placesBelow(root)) {
     if (!isLeaf(place) && builder.isSpent(place)) return place.name;
   }
   return null;
+}
+
+/** A backward in a branch or loop may have used the graph up: only the run knows. */
+export function mayBeSpentBelow(root: Tensor, builder: ProgramBuilder): boolean {
+  for (const place of placesBelow(root)) {
+    if (!isLeaf(place) && builder.mayBeSpent(place)) return true;
+  }
+  return false;
 }
 
 /** A gradient can flow from here: there is a graph, and no backward has used it up. */

@@ -18,6 +18,7 @@ import {
   type Variable,
 } from '../variable.ts';
 import { isDifferentiable, placesBelow } from './graph.ts';
+import { expectThere } from './missing.ts';
 import { asEagerly } from './refused.ts';
 import type { Site } from './state.ts';
 
@@ -119,6 +120,7 @@ function breakAtSite(t: Tracer, place: GradNode | Tensor): void {
 }
 
 function callHook(t: Tracer, hook: Variable, gradient: Tensor): Tensor | null {
+  expectThere(t, gradient);
   const answer = t.execution.callInside(
     hook,
     undefinedVariable,

@@ -47,6 +47,8 @@ export class RegionBuilder implements Surroundings {
         noteWrite: (input) => this.#noteWrite(input),
         forgetWrite: (input) => this.#forgetWrite(input),
         versionOf: (input) => this.#outerOf(input)?.traced?.version(),
+        isSpent: (node) => outer.builder.isSpent(node),
+        mayBeSpent: (node) => outer.builder.mayBeSpent(node),
       },
     });
   }

@@ -69,9 +69,12 @@ export function constantTensor(t: Tracer, value: number | boolean, device: Devic
 
 /** A number that each run finds anew, or that follows from the sizes, as a value of the program. */
 export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tensor {
-  return t.perform([new PutOff(expr)], ([value]) =>
-    noGrad(() => deviceGuard(device, () => full([], value as number, { dtype: 'float64' }))),
-  );
+  const make = () =>
+    t.perform<Tensor>([new PutOff(expr)], ([value]) =>
+      noGrad(() => deviceGuard(device, () => full([], value as number, { dtype: 'float64' }))),
+    );
+  // A region has no numbers of its own.
+  return t.isInRegion ? t.inRoot(make) : make();
 }
 
 /** Operators with a kernel of their own; others are the host's functions. */
@@ -183,7 +186,9 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
     if (symbol !== undefined) {
       guardNumbers(t, variable);
       // What the sizes decide is another number in a program for other sizes.
-      if (typeof symbol === 'number') return numberTensor(t, variable.expr, t.device);
+      if (typeof symbol === 'number' || t.isInRegion) {
+        return numberTensor(t, variable.expr, t.device);
+      }
       t.sizes.fixed = true;
       return symbol as unknown as number;
     }

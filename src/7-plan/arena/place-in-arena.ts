@@ -1,3 +1,8 @@
+import {
+  isGradientSum,
+  missingOperands,
+  valuesThatMayMiss,
+} from '../../../runtime/program/missing-gradients.ts';
 import type { Step } from '../../../runtime/program/plan.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { bytesOf } from '../storages.ts';
@@ -22,8 +27,8 @@ interface Piece {
 }
 
 /**
- * Puts what the steps make and free again into one block. What stays, or goes through a control op, has
- * memory of its own. `staying` are outputs and kept values.
+ * Puts what the steps make and free again into one block. What stays, goes through a control op, or belongs
+ * to a sum of gradients that may be missing has memory of its own: the sum may be another one's memory. `staying` are outputs and kept values.
  */
 export function placeInArena(
   { values }: Program,
@@ -39,8 +44,10 @@ export function placeInArena(
     pieceOf.set(id, piece);
     if (staying.has(id)) outside.add(piece);
   };
+  const mayMiss = valuesThatMayMiss(steps.map(({ op }) => op));
   steps.forEach(({ op, reuses, frees }, step) => {
     const { kernel } = op.op;
+    const passesOn = isGradientSum(op.op) && missingOperands(op, mayMiss).length > 0;
     if (kernel.kind === 'control') {
       for (const id of op.inputs) if (pieceOf.has(id)) outside.add(pieceOf.get(id)!);
     } else {
@@ -54,6 +61,9 @@ export function placeInArena(
         pieces.push(piece);
         share(id, piece);
       });
+    }
+    for (const id of passesOn ? [...op.inputs, ...op.outputs] : []) {
+      if (pieceOf.has(id)) outside.add(pieceOf.get(id)!);
     }
     for (const id of frees) {
       const piece = pieceOf.get(id);

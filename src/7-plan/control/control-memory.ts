@@ -63,12 +63,13 @@ export function worstCase(plan: Plan, followable: Followable): WorstCase {
   const control = new Map<ProgramOp, ControlMemory>();
   const observer: Observer = (step, scope, run, memory) => {
     const before = new Set(scope.values());
-    const operands = step.op.inputs.map((id) => scope.get(id)!);
+    // A gradient that is missing takes nothing.
+    const operands = step.op.inputs.map((id) => scope.get(id) ?? null);
     const most = memory.excursion(run);
     const made = madeBy(step.op, scope, before);
     const scratch = most - made.reduce(plus, 0);
     const moves = handedOver(step);
-    const mayGo = operands.map(({ bytes }, i) => (moves[i] ? 0 : bytes)).reduce(plus, 0);
+    const mayGo = operands.map((piece, i) => (moves[i] ? 0 : (piece?.bytes ?? 0))).reduce(plus, 0);
     const tape = scope.get(step.op.outputs.at(-1)!)?.tape
       ? scope.get(step.op.outputs.at(-1)!)!
       : null;
@@ -77,7 +78,7 @@ export function worstCase(plan: Plan, followable: Followable): WorstCase {
       scratch,
       leastScratch: scratch - mayGo,
       made,
-      held: operands.flatMap((piece, i) => (onTape.has(piece) ? [i] : [])),
+      held: operands.flatMap((piece, i) => (piece && onTape.has(piece) ? [i] : [])),
     });
   };
   const { bytes, run } = followPlan(plan, followable, new UniformWay(way.chosen), observer);
@@ -96,7 +97,8 @@ function madeBy({ outputs }: ProgramOp, scope: FollowedScope, before: Set<Piece>
     return piece.bytes;
   };
   return outputs.map((id) => {
-    const piece = scope.get(id)!;
+    const piece = scope.get(id);
+    if (!piece) return 0;
     const held = piece.tape ? [...heldBy(piece)] : [];
     return [piece, ...held].map(count).reduce(plus, 0);
   });

@@ -2,8 +2,8 @@ import { type GivenOperand, operandsOf } from '../../../runtime/program/dynamic-
 import type { PlannedCall, PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { FailedCheck } from '../../../runtime/run-program/control/assert.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
-import type { ControlSite } from './follow-control.ts';
-import { followRegionBackward, GradientSums, takePiece } from './follow-region.ts';
+import type { ControlSite } from './control-site.ts';
+import { followRegionBackward, GradientSums, takePiece, tapeOf } from './follow-region.ts';
 import type { FollowedScope, Piece } from './run-memory.ts';
 
 /** What `runtime/run-program/control/call.ts` does with memory. */
@@ -32,7 +32,7 @@ export function followCall(site: ControlSite): void {
     if (form === 'number') return;
     const id = op.inputs[i]!;
     if (form === 'tensor') {
-      enter(takePiece(site, id, moves[i]!));
+      enter(takePiece(site, id, moves[i]!)!);
       return;
     }
     const items = memory.take(scope, id, moves[i]!);
@@ -70,18 +70,19 @@ function planOrSample(
 }
 
 export function followCallBackward(site: ControlSite): void {
+  const record = tapeOf(site);
+  if (!record) return;
   const { follower, step, scope } = site;
   const { memory } = follower;
   const { op, frees, call: planned } = step;
   const { forms, dynamic } = planned!.call;
   const [tape, ...gradients] = op.inputs;
   const [of, to] = [op.attrs.of as readonly number[], op.attrs.to as readonly number[]];
-  const retains = !frees.includes(tape!);
+  const retains = !frees.includes(tape!) || record.owners > 1;
   const moves = handedOver(step).slice(1);
   const sums = new GradientSums(site);
   const made = new Map<number, (Piece | null)[]>();
-  const { tape: record } = scope.get(tape!)!;
-  const run = retains ? record!.at(-1) : record!.pop();
+  const run = retains ? record.tape.at(-1) : record.tape.pop();
   const shapes = run?.given;
   if (run?.region.backward && shapes) {
     const operands = operandsOf(forms, shapes);
@@ -94,7 +95,7 @@ export function followCallBackward(site: ControlSite): void {
         if (place < 0) return null;
         const id = gradients[place]!;
         if (!dynamic[result]) return takePiece(site, id, moves[place]!);
-        return scope.get(id)!.items ? memory.take(scope, id, moves[place]!)[0]! : null;
+        return scope.get(id)?.items ? memory.take(scope, id, moves[place]!)[0]! : null;
       },
       (input, gradient) => {
         const operand = operands[input]!;

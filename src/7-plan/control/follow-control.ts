@@ -1,21 +1,15 @@
 import type { ControlForm } from '../../../runtime/ops/define-op.ts';
-import type { PlannedSubgraph, Step } from '../../../runtime/program/plan.ts';
-import type { ValueId, ValueTable } from '../../../runtime/program/program.ts';
+import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
 import { bytesOf } from '../storages.ts';
-import type { Follower } from './follow.ts';
+import type { ControlSite } from './control-site.ts';
+import { followCondBackward, followWhileBackward } from './follow-backward.ts';
 import { followCall, followCallBackward } from './follow-calls.ts';
 import { followList } from './follow-lists.ts';
-import { followRegionBackward, GradientSums, takePiece } from './follow-region.ts';
-import type { FollowedScope, Piece } from './run-memory.ts';
-
-/** One control op of a run that is followed. */
-export interface ControlSite {
-  readonly follower: Follower;
-  readonly step: Step;
-  readonly values: ValueTable;
-  readonly scope: FollowedScope;
-}
+import { followLook } from './follow-missing.ts';
+import { takePiece } from './follow-region.ts';
+import type { FollowedScope } from './run-memory.ts';
 
 /** What `runtime/run-program/control` does with memory, form by form. */
 const forms: { readonly [F in ControlForm]: (site: ControlSite) => void } = {
@@ -31,6 +25,7 @@ const forms: { readonly [F in ControlForm]: (site: ControlSite) => void } = {
   call: followCall,
   callBackward: followCallBackward,
   dimension: makeResult,
+  missing: followLook,
 };
 
 function makeResult({ follower, step, values, scope }: ControlSite): void {
@@ -94,7 +89,7 @@ function followWhile(site: ControlSite): void {
   const results = op.outputs.slice(0, -1);
   const captured = op.inputs.slice(results.length);
   const moves = handedOver(step);
-  const carried = results.map((_, i) => takePiece(site, op.inputs[i]!, moves[i]!));
+  const carried = results.map((_, i) => takePiece(site, op.inputs[i]!, moves[i]!)!);
   const record = memory.makeTape();
   scope.set(op.outputs.at(-1)!, record);
   const capturedInto = (region: PlannedSubgraph, inner: FollowedScope) => {
@@ -134,81 +129,4 @@ function followWhile(site: ControlSite): void {
   results.forEach((id, i) => {
     scope.set(id, carried[i]!);
   });
-}
-
-function followCondBackward(site: ControlSite): void {
-  const { step, scope } = site;
-  const { op, frees } = step;
-  const [tape, ...gradients] = op.inputs;
-  const [of, to] = [op.attrs.of as readonly number[], op.attrs.to as readonly number[]];
-  const retains = !frees.includes(tape!);
-  const moves = handedOver(step).slice(1);
-  const sums = new GradientSums(site);
-  const { tape: record } = scope.get(tape!)!;
-  const run = retains ? record!.at(-1) : record!.pop();
-  if (run?.region.backward) {
-    followRegionBackward(
-      site,
-      run,
-      retains,
-      (result) => {
-        const place = of.indexOf(result);
-        return place < 0 ? null : takePiece(site, gradients[place]!, moves[place]!);
-      },
-      (operand, gradient) => {
-        const place = to.indexOf(operand + 1);
-        if (place >= 0) sums.add(place, gradient);
-      },
-    );
-  }
-  to.forEach((_, place) => {
-    sums.handOut(place);
-  });
-}
-
-function followWhileBackward(site: ControlSite): void {
-  const { step, scope, follower } = site;
-  const { memory } = follower;
-  const { op, frees } = step;
-  const [tape, ...gradients] = op.inputs;
-  const [of, to] = [op.attrs.of as readonly number[], op.attrs.to as readonly number[]];
-  const carried = op.attrs.carried as number;
-  const retains = !frees.includes(tape!);
-  const moves = handedOver(step).slice(1);
-  const sums = new GradientSums(site);
-  const record = scope.get(tape!)!.tape!;
-  let after: (Piece | null)[] = Array.from({ length: carried }, (_, i) => {
-    const place = of.indexOf(i);
-    return place < 0 ? null : takePiece(site, gradients[place]!, moves[place]!);
-  });
-  for (let turn = record.length - 1; turn >= 0; turn--) {
-    const run = retains ? record[turn]! : record.pop()!;
-    const before: (Piece | null)[] = after.map(() => null);
-    followRegionBackward(
-      site,
-      run,
-      retains,
-      (result) => {
-        const gradient = after[result] ?? null;
-        after[result] = null;
-        return gradient;
-      },
-      (operand, gradient) => {
-        if (operand < carried) {
-          before[operand] = memory.share(gradient);
-          return;
-        }
-        const place = to.indexOf(operand);
-        if (place >= 0) sums.add(place, gradient);
-      },
-    );
-    for (const piece of after) if (piece) memory.drop(piece);
-    after = before;
-  }
-  to.forEach((operand, place) => {
-    const gradient = after[operand];
-    if (gradient) sums.add(place, gradient);
-    sums.handOut(place);
-  });
-  for (const piece of after) if (piece) memory.drop(piece);
 }

@@ -1,8 +1,9 @@
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import { elementSpec } from '../../../runtime/program/list-ops.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
 import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
-import type { ControlSite } from './follow-control.ts';
+import type { ControlSite } from './control-site.ts';
 import type { Piece, RunMemory } from './run-memory.ts';
 
 type Items = readonly (Piece | null)[];
@@ -23,7 +24,7 @@ const after: Readonly<Record<string, (operands: Operands) => Items>> = {
   listSet: ({ lists: [list], given, index }) => replaced(list!, index, given[2]!),
   listConcat: ({ lists: [head, tail] }) => [...head!, ...tail!],
   listDrop: ({ lists: [list] }) => list!.slice(0, -1),
-  listExtend: ({ lists: [list] }) => (list!.length > 0 ? [...list!, null] : list!),
+  listExtend: ({ lists: [list] }) => [...list!, null],
   listPut: ({ given, index, length }) => {
     return replaced(new Array<Piece | null>(length).fill(null), index, given[1]!);
   },
@@ -37,25 +38,34 @@ function replaced(list: Items, index: number, piece: Piece | null): Items {
   return index >= 0 && index < list.length ? list.with(index, piece) : list;
 }
 
+/** Gradients of elements: missing where there are none. */
+const elementGradients: ReadonlySet<string> = new Set(['listGradientAt', 'listTake']);
+
 /** Lists have no bytes of their own. */
 export function followList(site: ControlSite): void {
   const { follower, step, values, scope } = site;
   const { memory, decider } = follower;
   const { op, inputs, outputs } = step.op;
-  const given = inputs.map((id) => scope.get(id)!);
+  const [result, markId] = outputs as [ValueId, ValueId?];
+  const given = inputs.flatMap((id) => scope.get(id) ?? []);
+  if (op.name === 'listAdd') {
+    const [a, b] = given;
+    // Without a second part the sum is the first one.
+    if (a) scope.set(result, b ? sumOfLists(memory, a, b, values[result]!) : memory.share(a));
+    return;
+  }
   const lists = given.map((piece) => piece.items ?? []);
-  const [result, markId] = outputs;
-  const list = values[inputs[0] ?? result!]!;
+  const list = values[inputs[0] ?? result]!;
   const count = lists[0]?.length ?? 0;
   const known = given.find((piece) => piece.mark)?.mark;
   const mark = known ?? markOf(op.name, count, lists[1]?.length ?? 0, (n) => decider.element(n));
-  if (op.name === 'listAdd') scope.set(result!, sumOfLists(memory, given[0]!, given[1]!, list));
-  else if (after[op.name]) {
-    scope.set(result!, memory.makeList(after[op.name]!({ given, lists, ...mark })));
+  if (after[op.name]) {
+    scope.set(result, memory.makeList(after[op.name]!({ given, lists, ...mark })));
   } else {
     const { index } = step.op.attrs;
     const element = lists[0]!.at(op.name === 'listGradientAt' ? (index as number) : mark.index);
-    scope.set(result!, element ? memory.share(element) : memory.make(elementBytes(list)));
+    if (element) scope.set(result, memory.share(element));
+    else if (!elementGradients.has(op.name)) scope.set(result, memory.make(elementBytes(list)));
   }
   if (markId !== undefined) scope.set(markId, { ...memory.make(0), mark });
 }
@@ -70,26 +80,27 @@ function markOf(
   return { index: count, length: count + more };
 }
 
+/** Of one element. */
 function elementBytes(list: TensorMeta): number {
   const { dtype, shape } = elementSpec(list);
   return alignedBytes(sizeOf(shape) * list.device.elementBytes(dtype));
 }
 
 /**
- * What both lists, or tensors whose shape only the run knows, have is added up in memory of its own; what is none
- * is all zeros.
+ * What both lists, or tensors whose shape only the run knows, have is added up in memory of its own; elements may
+ * be lists themselves.
  */
-export function sumOfLists(memory: RunMemory, a: Piece, b: Piece, meta: TensorMeta): Piece {
-  if (!a.items?.length || !b.items?.length) return memory.share(a.items?.length ? a : b);
-  const { shape } = a;
+export function sumOfLists(memory: RunMemory, one: Piece, more: Piece, meta: TensorMeta): Piece {
+  const [a, b] = [one.items ?? [], more.items ?? []];
+  const { shape } = one;
   const element = { ...meta, ...elementSpec(meta) };
   const bytes = elementBytes(shape ? { ...meta, shape: [0, ...shape] } : meta);
   const sums: Piece[] = [];
-  const items = a.items.map((item, i) => {
-    const other = b.items![i] ?? null;
-    if (!item || !other) return item ?? other;
-    const isList = item.items !== undefined || other.items !== undefined;
-    const sum = isList ? sumOfLists(memory, item, other, element) : memory.make(bytes);
+  const items = Array.from({ length: Math.max(a.length, b.length) }, (_, i) => {
+    const [first, other] = [a[i] ?? null, b[i] ?? null];
+    if (!first || !other) return first ?? other;
+    const isList = first.items !== undefined;
+    const sum = isList ? sumOfLists(memory, first, other, element) : memory.make(bytes);
     sums.push(sum);
     return sum;
   });

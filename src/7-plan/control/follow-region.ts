@@ -3,16 +3,18 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { bytesOf } from '../storages.ts';
-import type { ControlSite } from './follow-control.ts';
+import type { ControlSite } from './control-site.ts';
 import { sumOfLists } from './follow-lists.ts';
 import type { Piece, RecordedRun } from './run-memory.ts';
 
+/** What the site takes of an operand: the share that the scope around had, or one more; null: it is missing. */
 export function takePiece(
   { follower: { memory }, scope }: ControlSite,
   id: ValueId,
   moves: boolean,
-) {
-  const piece = scope.get(id)!;
+): Piece | null {
+  const piece = scope.get(id);
+  if (!piece) return null;
   if (moves) scope.delete(id);
   else memory.share(piece);
   return piece;
@@ -29,32 +31,33 @@ export class GradientSums {
   }
 
   add(place: number, part: Piece): void {
-    const { memory } = this.#site.follower;
+    const { follower, step, values } = this.#site;
+    const { memory } = follower;
     const sum = this.#sums[place];
     if (!sum) {
       this.#sums[place] = memory.share(part);
       return;
     }
-    if (sum.items || part.items) {
-      const { step, values } = this.#site;
-      this.#sums[place] = sumOfLists(memory, sum, part, values[step.op.outputs[place]!]!);
-      memory.drop(sum);
-      return;
-    }
-    if (sum.owners === 1) return;
-    this.#sums[place] = memory.make(sum.bytes);
+    if (sum.owners === 1 && !sum.items) return;
+    const id = step.op.outputs[place]!;
+    this.#sums[place] = sum.items
+      ? sumOfLists(memory, sum, part, values[id]!)
+      : memory.make(sum.bytes);
     memory.drop(sum);
   }
 
-  /** Zeros where nothing came. */
+  /** Nothing where nothing came. */
   handOut(place: number): void {
-    const { follower, step, values, scope } = this.#site;
-    const id = step.op.outputs[place]!;
-    scope.set(id, this.#sums[place] ?? follower.memory.make(bytesOf(values, id)));
+    const { step, scope } = this.#site;
+    const sum = this.#sums[place];
+    if (sum) scope.set(step.op.outputs[place]!, sum);
   }
 }
 
-/** Backward of one recorded run. `given` answers the gradient of a result, which is the run's own from then on. */
+/**
+ * Backward of one recorded run. `given` answers the gradient of a result, which is the run's own from then
+ * on; null: it is missing.
+ */
 export function followRegionBackward(
   { follower }: ControlSite,
   { region, scope: recorded }: RecordedRun,
@@ -68,12 +71,28 @@ export function followRegionBackward(
   const plan = retains ? part.retainingPlan : part.plan;
   part.gradOutputs.forEach((id, i) => {
     if (id === null || plan.unusedInputs.includes(id)) return;
-    recorded.set(id, given(i) ?? memory.make(bytesOf(region.values, id)));
+    const gradient = given(i);
+    if (gradient) recorded.set(id, gradient);
   });
-  follower.run(plan, region.values, recorded);
+  const gradients = part.gradOutputs.filter((id) => id !== null);
+  follower.run(plan, region.values, recorded, { gradients });
   part.gradInputs.forEach((id, i) => {
-    if (id !== null) take(i, recorded.get(id)!);
+    const gradient = id === null ? undefined : recorded.get(id);
+    if (gradient) take(i, gradient);
   });
   if (retains) memory.dropAtEnd(recorded, plan);
   else memory.clear(recorded);
+}
+
+/** A region that is followed by itself knows nothing of a tape from around it: then all gradients are new memory. */
+export function tapeOf({
+  follower,
+  step,
+  values,
+  scope,
+}: ControlSite): (Piece & { tape: RecordedRun[] }) | null {
+  const { tape, ...piece } = scope.get(step.op.inputs[0]!)!;
+  if (tape) return { ...piece, tape };
+  for (const id of step.op.outputs) scope.set(id, follower.memory.make(bytesOf(values, id)));
+  return null;
 }

@@ -1,8 +1,14 @@
+import {
+  missingOperands,
+  takesMissing,
+  valuesThatMayMiss,
+} from '../../../runtime/program/missing-gradients.ts';
 import type { Plan, PlannedSubgraph, Step } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { scratchBytesOf } from '../op-memory.ts';
 import { bytesOf } from '../storages.ts';
 import { followControl } from './follow-control.ts';
+import { followMissing } from './follow-missing.ts';
 import { callersPiece, type FollowedScope, heldBy, type Piece, RunMemory } from './run-memory.ts';
 
 /** Says what the control ops of a run that is followed decide. */
@@ -37,13 +43,25 @@ export class Follower {
     this.decider = decider;
   }
 
-  run(plan: Plan, values: ValueTable, scope: FollowedScope, observer?: Observer): void {
+  /** `gradients`: inputs that may be missing. */
+  run(
+    plan: Plan,
+    values: ValueTable,
+    scope: FollowedScope,
+    { observer, gradients = none }: { observer?: Observer; gradients?: readonly ValueId[] } = {},
+  ): void {
     const { memory } = this;
+    const mayMiss = mayMissIn(plan, gradients);
     for (const step of plan.steps) {
       const { kernel } = step.op.op;
-      if (kernel.kind !== 'control') this.#runOp(step, values, scope);
+      const site = { follower: this, step, values, scope };
+      const missing = takesMissing(step.op.op)
+        ? none
+        : missingOperands(step.op, mayMiss).filter((id) => !scope.has(id));
+      if (missing.length > 0) followMissing(site, missing);
+      else if (kernel.kind !== 'control') this.#runOp(step, values, scope);
       else {
-        const run = () => followControl(kernel.form, { follower: this, step, values, scope });
+        const run = () => followControl(kernel.form, site);
         if (observer) observer(step, scope, run, memory);
         else run();
       }
@@ -64,6 +82,20 @@ export class Follower {
     });
     memory.touch(scratchBytesOf(values, op));
   }
+}
+
+const none: readonly ValueId[] = [];
+
+/** Plans are followed often, each of them on many ways. */
+const mayMissOf = new WeakMap<Plan, ReadonlySet<ValueId>>();
+
+function mayMissIn(plan: Plan, gradients: readonly ValueId[]): ReadonlySet<ValueId> {
+  const known = mayMissOf.get(plan);
+  if (known) return known;
+  const ops = plan.steps.map(({ op }) => op);
+  const found = valuesThatMayMiss(ops, gradients);
+  mayMissOf.set(plan, found);
+  return found;
 }
 
 /** A run of a whole subgraph that is followed: forward, then backward in the same scope. */
@@ -93,7 +125,7 @@ export class FollowedRun {
       this.#scope.set(id, own ? memory.make(bytesOf(values, id)) : callersPiece());
       if (donated(i)) donatedBytes += bytesOf(values, id);
     });
-    this.#follower.run(plan, values, this.#scope, observer);
+    this.#follower.run(plan, values, this.#scope, { ...(observer && { observer }) });
     for (const id of plan.outputs) this.#outputs.add(memory.share(this.#scope.get(id)!));
     memory.dropAtEnd(this.#scope, plan);
     const outputBytes = sumBytes(this.#outputs);
@@ -114,8 +146,10 @@ export class FollowedRun {
       if (plan.unusedInputs.includes(id)) return;
       this.#scope.set(id, alone(i) ? memory.make(bytesOf(values, id)) : callersPiece());
     });
-    this.#follower.run(plan, values, this.#scope, observer);
-    const results = new Set(plan.outputs.map((id) => this.#scope.get(id)!));
+    this.#follower.run(plan, values, this.#scope, { ...(observer && { observer }) });
+    // What no gradient has come for is missing.
+    const made = plan.outputs.flatMap((id) => this.#scope.get(id) ?? []);
+    const results = new Set(made);
     return { peakBytes: memory.peak - before, savedBytes: 0, outputBytes: sumBytes(results) };
   }
 

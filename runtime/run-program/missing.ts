@@ -1,0 +1,73 @@
+import type { Launch } from '../device/device.ts';
+import { events } from '../memory/events.ts';
+import { Holder } from '../memory/holder.ts';
+import { copy } from '../ops/copy.ts';
+import { isGradientSum, missingOperands, takesMissing } from '../program/missing-gradients.ts';
+import type { Step } from '../program/plan.ts';
+import type { ValueId, ValueTable } from '../program/program.ts';
+import { isContiguousMeta } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
+import type { Action } from './action.ts';
+import type { Slot } from './scope.ts';
+
+/**
+ * The action of a step some of whose operands may be missing: it is left out where one is, and of a sum the
+ * other part is its result.
+ */
+export function unlessMissing(
+  step: Step,
+  values: ValueTable,
+  mayMiss: ReadonlySet<ValueId>,
+  run: Action,
+): Action {
+  const { op } = step;
+  const needed = takesMissing(op.op) ? [] : missingOperands(op, mayMiss);
+  if (needed.length === 0) return run;
+  if (isGradientSum(op.op)) return sumOfTheRest(step, values, run);
+  return (slots, scalars) => {
+    for (let i = 0; i < needed.length; i++) if (!slots[needed[i]!]!.holder) return;
+    run(slots, scalars);
+  };
+}
+
+/** Whether the memory of a part that dies with the sum may be that of the sum, if nobody else has it. */
+export function mayPassOn({ op, frees }: Step, part: ValueId, values: ValueTable): boolean {
+  const meta = values[part]!;
+  return (
+    frees.includes(part) && meta.offset === 0 && isContiguousMeta(meta) && !hasTwice(op.inputs)
+  );
+}
+
+function hasTwice(ids: readonly ValueId[]): boolean {
+  return new Set(ids).size < ids.length;
+}
+
+function sumOfTheRest(step: Step, values: ValueTable, run: Action): Action {
+  const [a, b] = step.op.inputs as [ValueId, ValueId];
+  const [result] = step.op.outputs as [ValueId];
+  const passers = new Map([a, b].map((id) => [id, passerOn(step, id, values)]));
+  return (slots, scalars) => {
+    const [one, other] = [slots[a]!.holder, slots[b]!.holder];
+    if (one && other) run(slots, scalars);
+    else if (one || other) passers.get(one ? a : b)!(slots[one ? a : b]!, slots[result]!);
+  };
+}
+
+/** With its memory where that is free, else as a copy, since the plan may let the sum be written over. */
+function passerOn(step: Step, part: ValueId, values: ValueTable): (from: Slot, to: Slot) => void {
+  const meta = values[step.op.outputs[0]!]!;
+  const mayPass = mayPassOn(step, part, values);
+  const bytes = sizeOf(meta.shape) * meta.device.elementBytes(meta.dtype);
+  let launch: Launch | null = null;
+  return (from, to) => {
+    const holder = from.holder!;
+    if (mayPass && holder.owners === 1) {
+      to.put(holder.retain(), from.offset);
+      return;
+    }
+    launch ??= meta.device.prepare(copy, [values[part]!], [meta], {});
+    to.put(new Holder(meta.device, bytes), 0);
+    launch([from], [to]);
+    events.kernel(meta.device.name, copy.name);
+  };
+}

@@ -1,0 +1,49 @@
+/** Gradients that only some ways of a program bring: null or a tensor, as the run decides. */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { bind1 } from '../../../runtime/ops/bind.ts';
+import { cast } from '../../../runtime/ops/cast.ts';
+import { fillMissing, isThere } from '../../../runtime/program/missing-gradients.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { check } from '../graph-control/check.ts';
+import { chosenBy } from '../graph-control/choice.ts';
+import type { Tracer } from '../tracer.ts';
+import { known, type Variable } from '../variable.ts';
+
+const why = 'a gradient that only some ways bring';
+
+/** What the code sees of a gradient: a tensor, or a choice between null and one. */
+export function gradientVariable(t: Tracer, gradient: Tensor): Variable {
+  if (!mayMiss(t, gradient)) return t.result(gradient);
+  if (t.control.policy !== 'always') throw new GraphBreak('gradient-of-ways', why);
+  const [there, value] = look(t, gradient);
+  const index = t.runApi<Tensor>(() => noGrad(() => cast(there, 'float64')));
+  return chosenBy(t, index, [known(null), t.result(value)], why);
+}
+
+/** The gradient of an input that must have one: where the run finds none, it throws what eager execution throws. */
+export function neededGradient(t: Tracer, gradient: Tensor): Variable {
+  if (!mayMiss(t, gradient)) return t.result(gradient);
+  const [there, value] = look(t, gradient);
+  check(t, there, true);
+  return t.result(value);
+}
+
+/** Code of the user's runs for the gradient: eagerly only where there is one. */
+export function expectThere(t: Tracer, gradient: Tensor): void {
+  if (t.builder.mayMiss(gradient)) {
+    throw new GraphBreak('gradient-of-ways', `a function is called with ${why}`);
+  }
+}
+
+function mayMiss(t: Tracer, gradient: Tensor): boolean {
+  return t.perform<boolean>([gradient], ([part], builder) => builder.mayMiss(part as Tensor));
+}
+
+/** Whether it is there, and its value where it is. */
+function look(t: Tracer, gradient: Tensor): readonly [Tensor, Tensor] {
+  return t.perform<readonly [Tensor, Tensor]>([gradient], ([part]) =>
+    noGrad(() => [bind1(isThere, [part as Tensor]), bind1(fillMissing, [part as Tensor])]),
+  );
+}

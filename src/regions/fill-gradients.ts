@@ -1,0 +1,27 @@
+import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import type { GradNode } from '../../runtime/autograd/node.ts';
+import { bind1 } from '../../runtime/ops/bind.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { fillMissing } from '../../runtime/program/missing-gradients.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { ControlNode } from './control-node.ts';
+
+/**
+ * Before a node with several results is undone: where some of their gradients may be missing, its rule gets
+ * zeros for them as soon as one is there, as eagerly. The op that undoes a control op looks itself.
+ */
+export function fillGradients(
+  builder: ProgramBuilder,
+  node: GradNode,
+  gradients: (Tensor | null)[],
+): void {
+  if (node instanceof ControlNode) return;
+  const given = gradients.filter((gradient) => gradient !== null && gradient !== undefined);
+  if (given.length < 2 || !given.some((each) => builder.mayMiss(each))) return;
+  const isSafe = given.some((each) => !builder.mayMiss(each));
+  gradients.forEach((gradient, i) => {
+    if (!gradient || !builder.mayMiss(gradient)) return;
+    const others = isSafe ? [] : given.filter((each) => each !== gradient);
+    gradients[i] = noGrad(() => bind1(fillMissing, [gradient, ...others]));
+  });
+}

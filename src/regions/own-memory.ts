@@ -1,0 +1,36 @@
+import type { JointProgram, ValueId } from '../../runtime/program/program.ts';
+import type { Undoing } from './presence.ts';
+
+/**
+ * Per gradient that the op answers: whether its memory is its own. Others may be a gradient that the op is
+ * given, or another one that it answers: a copy of each is needed before one of them is written in place.
+ */
+export function ownResults({ regions, to, carried }: Undoing): boolean[] {
+  if (!regions) return to.map(() => false);
+  // What is carried goes through a loop without turns.
+  const first = carried > 0 ? 0 : 1;
+  const owned = regions.map(({ joint }) => (joint ? ownGradients(joint) : []));
+  return to.map((operand) => {
+    return operand >= carried && owned.every((own) => own[operand - first] ?? true);
+  });
+}
+
+/** Made by an op of backward, and nobody else's. */
+function ownGradients({ program, forwardOps, gradInputs }: JointProgram): boolean[] {
+  const roots = new Map<ValueId, ValueId>();
+  const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
+  const made = new Set<ValueId>();
+  program.ops.forEach(({ op, inputs, outputs }, index) => {
+    if (op.kernel.kind === 'view') roots.set(outputs[0]!, rootOf(inputs[0]!));
+    else if (index >= forwardOps && op.kernel.kind !== 'control') {
+      for (const id of outputs) made.add(id);
+    }
+  });
+  const times = new Map<ValueId, number>();
+  for (const id of gradInputs) {
+    if (id !== null) times.set(rootOf(id), (times.get(rootOf(id)) ?? 0) + 1);
+  }
+  return gradInputs.map((id) => {
+    return id === null || (made.has(rootOf(id)) && times.get(rootOf(id)) === 1);
+  });
+}
