@@ -106,14 +106,16 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     says: /inherited names are visited/,
   },
   'gradient-of-ways': {
-    run: (x, w: Tensor) => {
-      const y = w.mul(3);
-      y.registerHook((gradient) => gradient.mul(2));
-      const z = sum(x) > 0 ? y.sin() : w.cos();
+    run: (x, [v, w]: [Tensor, Tensor]) => {
+      const z = sum(x) > 0 ? w.mul(v) : v.mul(2);
       z.sum().backward();
       return x.mul(2);
     },
-    given: () => tensor([1, 2]).requiresGrad_(),
+    given: () => {
+      const [v, w] = [tensor([1, 2]).requiresGrad_(), tensor([3, 4]).requiresGrad_()];
+      w.registerHook((gradient) => gradient.mul(2));
+      return [v, w];
+    },
     says: /a function is called with a gradient that only some ways bring/,
   },
   'different-ways': [
