@@ -49,9 +49,32 @@ export class SizeTerms {
     return [...known.values()];
   }
 
+  /** Fractions of a count, which `back` answers for a value. */
+  *#ofCount(
+    values: readonly number[],
+    back: (value: number) => number,
+    fraction: (count: SizeExpr) => SizeExpr,
+  ): Generator<SizeExpr> {
+    const counts = values.map((value) => Math.round(back(value)));
+    if (!counts.every((count) => Number.isSafeInteger(count) && count > 0)) return;
+    for (const { expr, at } of this.#terms) {
+      for (const count of affine(expr, at, counts)) {
+        if (this.holds(count, counts)) yield fraction(count);
+      }
+    }
+  }
+
   *#candidates(values: readonly number[]): Generator<SizeExpr> {
     for (const { expr, at } of this.#terms) yield* proportional(expr, at, values);
     for (const { expr, at } of this.#terms) yield* affine(expr, at, values);
+    yield* this.#ofCount(
+      values,
+      (value) => 1 / value,
+      (count) => ['/', 1, count],
+    );
+    // What makes a variance of n samples unbiased.
+    const unbiased = (count: SizeExpr): SizeExpr => ['/', count, ['-', count, 1]];
+    yield* this.#ofCount(values, (value) => value / (value - 1), unbiased);
     for (const [i, a] of this.#sums.entries()) {
       for (const b of this.#sums.slice(i + 1)) yield* ofTwo(a, b, values);
     }

@@ -91,6 +91,18 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'variances of n - 1, of counts of several sizes',
+    fn: (x: Tensor) => x.sub(x.mean(0)).div(x.var(0).add(1)).add(x.std()),
+    spec: [tensorSpec(['n', 'k'])],
+    make: (n, k) => [leaf(n!, k!)],
+    before: [[4, 3]],
+    after: [
+      [3, 2],
+      [5, 4],
+      [40, 7],
+    ],
+  },
+  {
     name: 'branches and loops',
     fn: (x: Tensor) => {
       let y = x.sum().itemSync() > 0 ? x.mul(2) : x.exp().div(x.shape[0]!);
