@@ -1,10 +1,18 @@
 import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { mapText, type TextPart, textWith } from '../program/number-text.ts';
 import { takeItems } from '../run-program/list-items.ts';
-import { numbersOf } from '../tensor/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
 import { type CallValues, encodePlace, type Place, placeReader, readPlace } from './place.ts';
 import { encodePrimitive, type Primitive, readNumber, readPrimitive } from './primitive.ts';
+import {
+  encodeScalar,
+  encodeText,
+  readScalar,
+  readText,
+  type SavedScalar,
+  scalarReader,
+} from './text.ts';
 
 /** A number of the host as a function of what a call finds. */
 export type SavedNumber =
@@ -18,7 +26,9 @@ export type SavedRecipe =
   | { readonly kind: 'place'; readonly place: Place }
   | { readonly kind: 'number'; readonly number: SavedNumber }
   | { readonly kind: 'output'; readonly index: number }
-  | { readonly kind: 'scalar'; readonly index: number; readonly type: 'number' | 'boolean' }
+  | SavedScalar
+  /** Text of such numbers. */
+  | { readonly kind: 'text'; readonly parts: readonly TextPart<SavedScalar>[] }
   | { readonly kind: 'made'; readonly index: number }
   /** The option whose number the program answers. */
   | {
@@ -98,7 +108,9 @@ export function encodeRecipe(recipe: SavedRecipe): unknown {
     case 'made':
       return { [recipe.kind]: recipe.index };
     case 'scalar':
-      return { scalar: recipe.index, type: recipe.type };
+      return encodeScalar(recipe);
+    case 'text':
+      return { text: encodeText(recipe.parts) };
     case 'choice':
       return { which: encodeRecipe(recipe.which), options: recipe.options.map(encodeRecipe) };
   }
@@ -126,8 +138,8 @@ export function readRecipe(field: Field, limits: Limits, depth = 0): SavedRecipe
     return { kind: 'output', index: field.get('output').int(0, outputs - 1) };
   }
   if (field.has('made')) return { kind: 'made', index: field.get('made').int(0, makes - 1) };
-  const index = field.get('scalar').int(0, outputs - 1);
-  return { kind: 'scalar', index, type: field.get('type').oneOf(['number', 'boolean']) };
+  if (field.has('text')) return { kind: 'text', parts: readText(field.get('text'), outputs) };
+  return readScalar(field, outputs);
 }
 
 export function recipeReader(recipe: SavedRecipe): (results: RunResults) => unknown {
@@ -154,13 +166,11 @@ export function recipeReader(recipe: SavedRecipe): (results: RunResults) => unkn
       const options = recipe.options.map(recipeReader);
       return (results) => options[Number(which(results))]?.(results);
     }
-    case 'scalar': {
-      const { index, type } = recipe;
-      return ({ outputs }) => {
-        const tensor = outputs[index]!;
-        const [value] = numbersOf(tensor.dataSync(), tensor.dtype);
-        return type === 'boolean' ? Boolean(value) : Number(value);
-      };
+    case 'scalar':
+      return scalarReader(recipe);
+    case 'text': {
+      const parts = mapText(recipe.parts, scalarReader);
+      return (results) => textWith(parts, (read) => read(results));
     }
   }
 }

@@ -6,7 +6,9 @@ import type { Builtin, HostFunction } from './builtins/builtin.ts';
 import { collectionBuiltins } from './builtins/collections.ts';
 import { objectBuiltins } from './builtins/objects.ts';
 import { constantOf } from './facts.ts';
+import { numberNeeded } from './number-needed.ts';
 import { putOffCall } from './numbers.ts';
+import { textAsked } from './text.ts';
 import type { Tracer } from './tracer.ts';
 import { typedArrayMade } from './typed-arrays.ts';
 import { known, newArray, type Variable } from './variable.ts';
@@ -76,7 +78,11 @@ function computed(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable | undefined {
-  if (!args.every(isPrimitiveVariable) || receiver.kind === 'scalar') return undefined;
+  for (const given of [receiver, ...args]) {
+    if (given.kind === 'scalar') throw numberNeeded(given, `is given to ${fn.name}()`);
+    if (given.kind === 'text') throw textAsked(given, `is given to ${fn.name}()`);
+  }
+  if (!args.every(isPrimitiveVariable)) return undefined;
   const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
   const values = args.map((arg) => constantOf(t, arg));
   try {

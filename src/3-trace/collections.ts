@@ -8,6 +8,7 @@ import type { CollectionChange } from './effects.ts';
 import { constantOf } from './facts.ts';
 import { expectIdentity } from './graph-control/listed.ts';
 import { numberNeeded } from './number-needed.ts';
+import { textAsked } from './text.ts';
 import type { Tracer } from './tracer.ts';
 import {
   absent,
@@ -203,6 +204,8 @@ export function keyIdentity(t: Tracer, given: Variable): unknown {
     }
     case 'scalar':
       throw numberNeeded(key, 'is a key of a Map or Set');
+    case 'text':
+      throw textAsked(key, 'is a key of a Map or Set');
     default:
       return inside(key);
   }

@@ -9,6 +9,7 @@ import { isRefused } from './code-of.ts';
 import { setEntry } from './collections.ts';
 import { constantOf, guardIdentity, isNullish } from './facts.ts';
 import { isFrameworkFile } from './framework-files.ts';
+import { textOfAll } from './graph-control/text.ts';
 import { expand } from './iterators.ts';
 import { readProperty } from './properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -118,10 +119,12 @@ const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
 function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): Variable {
   const [message] = args;
   if (args.length > 1) throw new GraphBreak('constructor', `new ${type.name}() with options`);
-  const text = message && constantOf(t, message);
+  const made = message && textOfAll(t, [message]);
+  const text = made || !message ? undefined : constantOf(t, message);
   if (typeof text === 'symbol') throw new GraphBreak('throw', 'a symbol as message');
   const entries = new Map<string, Variable>();
-  if (text !== undefined) entries.set('message', known(String(text)));
+  if (made) entries.set('message', made);
+  else if (text !== undefined) entries.set('message', known(String(text)));
   const { prototype } = type;
   const source = {
     kind: 'held',

@@ -4,6 +4,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
 import { constantOf, isSame, truthiness, typeOf } from './facts.ts';
 import { numberNeeded } from './number-needed.ts';
+import { textAsked } from './text.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type Variable } from './variable.ts';
 
@@ -55,5 +56,6 @@ function comparable(t: Tracer, given: Variable): Variable {
   if (variable.kind === 'scalar') {
     throw numberNeeded(variable, 'is compared by a function of the host');
   }
+  if (variable.kind === 'text') throw textAsked(variable, 'is compared');
   return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
 }

@@ -9,6 +9,7 @@ import { settled } from './choices.ts';
 import { expectIdentity } from './graph-control/listed.ts';
 import { numberNeeded } from './number-needed.ts';
 import { comesFromBreak, guardNumbers, guardValue, isPositive } from './symbolic.ts';
+import { textAsked, truthOfText } from './text.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, FunctionVariable, Variable } from './variable.ts';
 
@@ -20,6 +21,7 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
     return guardValue(t, variable);
   }
   if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by the host');
+  if (variable.kind === 'text') throw textAsked(variable, 'is needed inside');
   if (variable.kind !== 'constant') {
     throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
   }
@@ -47,6 +49,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
   if (variable.kind === 'scalar') {
     throw numberNeeded(variable, 'is decided on by a function of the host');
   }
+  if (variable.kind === 'text') return truthOfText(variable);
   const source = sourceOf(variable);
   if (variable.kind === 'symbolic' && isPositive(t, variable)) return true;
   const primitive = variable.kind === 'constant' || variable.kind === 'symbolic';
@@ -70,6 +73,8 @@ function typeName(variable: Variable): string {
       return typeof variable.value;
     case 'scalar':
       return variable.type;
+    case 'text':
+      return 'string';
     case 'function':
     case 'closure':
     case 'bound':
@@ -86,6 +91,7 @@ export function isNullish(t: Tracer, given: Variable): boolean {
     guardNumbers(t, variable);
     return false;
   }
+  if (variable.kind === 'text') return false;
   if (variable.kind !== 'constant') {
     truthiness(t, variable);
     return false;

@@ -23,6 +23,7 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     case 'constant':
     case 'symbolic':
     case 'scalar':
+    case 'text':
       return known(false);
     case 'object':
     case 'function':

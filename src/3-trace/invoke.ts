@@ -11,7 +11,7 @@ import { callApi, isDataRead, isTracedApi } from './api.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { callBuiltin } from './builtins.ts';
 import { nameAt } from './callee-name.ts';
-import { resolved, settled } from './choices.ts';
+import { settled } from './choices.ts';
 import { isRefused } from './code-of.ts';
 import { equivalentOf } from './equivalents.ts';
 import { guardIdentity, isNullish } from './facts.ts';
@@ -20,6 +20,8 @@ import { isFrameworkFile, isInlinedFrameworkFile } from './framework-files.ts';
 import { readInGraph } from './graph-control/decide.ts';
 import { printInGraph } from './graph-control/print.ts';
 import { scalarCall, scalarMethod } from './graph-control/scalars.ts';
+import { textCall } from './graph-control/text.ts';
+import { withSettledArguments } from './settled-arguments.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -106,33 +108,14 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
     if (scalar) return scalar;
     throw new GraphBreak('data-read', `${nameAt(t.top, callee)}() reads values`);
   }
-  return callHost(t, value, looksAtArguments(value) ? withSettled(call) : call);
+  return callHost(t, value, withSettledArguments(value, call));
 }
-
-function withSettled(call: Call): Call {
-  const isKnown = call.args.every((arg) => resolved(arg).kind !== 'choice');
-  return isKnown ? call : { ...call, args: call.args.map(settled) };
-}
-
-function looksAtArguments(fn: FunctionVariable['value']): boolean {
-  return (
-    !keepsArguments.has(fn) && Function.prototype.toString.call(fn).endsWith('[native code] }')
-  );
-}
-
-/** Functions that put their arguments somewhere as they are. */
-const keepsArguments: ReadonlySet<unknown> = new Set<unknown>([
-  Array.prototype.push,
-  Array.prototype.unshift,
-  Array.prototype.fill,
-  Array.of,
-  Map.prototype.set,
-]);
 
 function callHost(t: Tracer, value: FunctionVariable['value'], call: Call): Variable | undefined {
   const inGraph =
     scalarCall(t, value, call.args) ??
     scalarMethod(value, call.receiver) ??
+    textCall(t, value, call.receiver, call.args) ??
     printInGraph(t, value, call.args);
   if (inGraph) return inGraph;
   return (

@@ -17,6 +17,7 @@ import { readDynamicProperty } from './dynamic-shapes/dynamic-properties.ts';
 import { constantOf } from './facts.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
+import { textAsked } from './text.ts';
 import type { Tracer } from './tracer.ts';
 import { readTypedArray } from './typed-array-elements.ts';
 import {
@@ -51,6 +52,9 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       return inherited(t, Object.getPrototypeOf(base.value) as object, key);
     case 'scalar':
       return inherited(t, base.type === 'number' ? Number.prototype : Boolean.prototype, key);
+    case 'text':
+      if (key === 'length' || isIndex(key)) throw textAsked(base, `is asked for ${key}`);
+      return inherited(t, String.prototype, key);
     case 'newCollection': {
       if (key === 'size') return sizeOf(t, base);
       return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key);

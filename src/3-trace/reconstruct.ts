@@ -1,4 +1,5 @@
 import { assertNever, InvariantError, invariant } from '../../runtime/errors/invariant.ts';
+import { mapText } from '../../runtime/program/number-text.ts';
 import { needsArguments } from '../bytecode/call-inputs.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
@@ -52,6 +53,15 @@ export class Reconstruction {
           kind: 'scalar',
           index: this.outputs.ofScalar(variable.tensor),
           type: variable.type,
+        };
+      case 'text':
+        return {
+          kind: 'text',
+          parts: mapText(variable.parts, ({ tensor, type }) => ({
+            kind: 'scalar',
+            index: this.outputs.ofScalar(tensor),
+            type,
+          })),
         };
       case 'choice':
         return {

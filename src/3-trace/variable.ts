@@ -1,4 +1,5 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
+import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { TensorSpec } from '../../runtime/tensor/meta.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
@@ -19,6 +20,7 @@ export type Variable =
   | ConstantVariable
   | SymbolicVariable
   | ScalarVariable
+  | TextVariable
   | ChoiceVariable
   | ListVariable
   | DynamicVariable
@@ -84,6 +86,12 @@ export interface ScalarVariable {
   readonly at?: UserPosition | undefined;
   /** Of a truth value that says which option was chosen: those for which it is true. */
   readonly tells?: { readonly selector: Selector; readonly holds: readonly boolean[] };
+}
+
+/** Text that holds numbers of the program: made of them after the run, or when the program writes it. */
+export interface TextVariable {
+  readonly kind: 'text';
+  readonly parts: readonly TextPart<ScalarVariable>[];
 }
 
 /** Which of several values the program has chosen; those that were chosen together share one. */

@@ -1,9 +1,10 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import { mapText, textWith } from '../../runtime/program/number-text.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Cell, Frame } from '../bytecode/frame.ts';
 import { compileNumber } from '../guards/number-expr.ts';
 import { compileReader, type Source } from '../guards/source.ts';
-import type { FrameRecipe, Recipe } from '../traces/trace-result.ts';
+import type { FrameRecipe, Recipe, ScalarRecipe } from '../traces/trace-result.ts';
 
 /** What recipes are read from after a run of the graph. */
 export interface RunValues {
@@ -42,12 +43,11 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
       if (perhaps.length > 0) return compileSameTensor(index, perhaps);
       return ({ outputs }) => outputs[index];
     }
-    case 'scalar': {
-      const { index, type } = recipe;
-      return ({ outputs }) => {
-        const [value] = outputs[index]!.dataSync();
-        return type === 'boolean' ? Boolean(value) : Number(value);
-      };
+    case 'scalar':
+      return compileScalar(recipe);
+    case 'text': {
+      const parts = mapText(recipe.parts, compileScalar);
+      return (values) => textWith(parts, (read) => read(values));
     }
     case 'made': {
       const { index } = recipe;
@@ -63,6 +63,13 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
     default:
       return assertNever(recipe, 'recipe');
   }
+}
+
+function compileScalar({ index, type }: ScalarRecipe): (values: RunValues) => number | boolean {
+  return ({ outputs }) => {
+    const [value] = outputs[index]!.dataSync();
+    return type === 'boolean' ? Boolean(value) : Number(value);
+  };
 }
 
 /** Where the program has handed a tensor from outside through, the result is that very tensor. */

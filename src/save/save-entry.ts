@@ -91,6 +91,7 @@ export class EntryWriter {
       case 'output':
         return { kind: 'output', index: recipe.index };
       case 'scalar':
+      case 'text':
       case 'made':
         return recipe;
       case 'choice': {

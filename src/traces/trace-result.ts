@@ -1,5 +1,6 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
+import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Code } from '../bytecode/code.ts';
@@ -9,6 +10,12 @@ import type { Guard } from '../guards/guard.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
 import type { BreakRecord } from './graph-break.ts';
+
+export interface ScalarRecipe {
+  readonly kind: 'scalar';
+  readonly index: number;
+  readonly type: 'number' | 'boolean';
+}
 
 /** How to have a value after a run of the subgraph. */
 export type Recipe =
@@ -20,7 +27,9 @@ export type Recipe =
   /** Output number `index` of the subgraph; a tensor from outside, where it is one of these. */
   | { readonly kind: 'output'; readonly index: number; readonly perhaps: readonly Source[] }
   /** The single element of output number `index`, which nobody else gets. */
-  | { readonly kind: 'scalar'; readonly index: number; readonly type: 'number' | 'boolean' }
+  | ScalarRecipe
+  /** Text of such elements. */
+  | { readonly kind: 'text'; readonly parts: readonly TextPart<ScalarRecipe>[] }
   /** Object number `index` of those made after the run. */
   | { readonly kind: 'made'; readonly index: number }
   /** The option whose number the program answers. */

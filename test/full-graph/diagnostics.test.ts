@@ -186,8 +186,8 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     },
   ],
   'number-as-text': {
-    run: (x) => [sum(x)].join(),
-    says: RegExp(`a number of the program \\(read at ${place} becomes text`),
+    run: (x) => `${sum(x)}`.length,
+    says: RegExp(`text of a number of the program \\(read at ${place} is asked for length`),
   },
   'list-of-turns': {
     run: (x) => {

@@ -73,6 +73,15 @@ function networkState(net: Network): Readonly<Record<string, unknown>> {
 
 export const savedCases: readonly SavedCase[] = [
   plain(
+    'text of its numbers',
+    (x: Tensor) => {
+      const n = x.sum().itemSync();
+      const label = n > 2 ? `large: ${n.toFixed(3).padStart(9)}` : `small: ${n.toFixed(3)}`;
+      return { label, all: [`${n} ${n > 1}`, String(x.max().itemSync())], y: x.mul(2) };
+    },
+    () => [[tensor([1, 2])], [tensor([0.1, 0.25])], [tensor([-3, 4])]],
+  ),
+  plain(
     'branches and loops, with gradients',
     (x: Tensor) => {
       let y = x.sum().itemSync() > 0 ? x.mul(2) : x.exp();

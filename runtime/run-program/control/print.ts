@@ -1,6 +1,7 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { bind1 } from '../../ops/bind.ts';
 import { copy } from '../../ops/copy.ts';
+import { type TextPart, textWith } from '../../program/number-text.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import { Tensor } from '../../tensor/tensor.ts';
@@ -10,12 +11,14 @@ import { type Line, writeLine } from './lines.ts';
 
 type Method = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
-/** An argument of the console: a constant, a tensor of the program, or the number in one. */
+/** An argument of the console: a constant, a tensor of the program, the number in one, or text of such numbers. */
 export type PrintPart =
   | { readonly constant: string | number | boolean | null }
   | { readonly value: number }
-  | { readonly number: number }
-  | { readonly boolean: number };
+  | ScalarPart
+  | { readonly text: readonly TextPart<ScalarPart>[] };
+
+type ScalarPart = { readonly number: number } | { readonly boolean: number };
 
 export function compilePrint({ op }: Step, values: ValueTable): Action {
   const method = op.attrs.method as Method;
@@ -25,12 +28,14 @@ export function compilePrint({ op }: Step, values: ValueTable): Action {
     const meta = values[id]!;
     return meta.device.downloadSync(meta, slots[id]!)[0];
   };
+  const scalarOf = (slots: readonly Slot[], part: ScalarPart) =>
+    'number' in part ? Number(read(slots, part.number)) : Boolean(read(slots, part.boolean));
   const lineOf = (slots: readonly Slot[], isLate: boolean): Line => {
     const shown: Tensor[] = [];
     const args = parts.map((part) => {
       if ('constant' in part) return part.constant;
-      if ('number' in part) return Number(read(slots, part.number));
-      if ('boolean' in part) return Boolean(read(slots, part.boolean));
+      if ('number' in part || 'boolean' in part) return scalarOf(slots, part);
+      if ('text' in part) return textWith(part.text, (value) => scalarOf(slots, value));
       const id = op.inputs[part.value]!;
       const { holder, offset } = slots[id]!;
       const { dtype, shape, strides, device } = values[id]!;

@@ -16,14 +16,15 @@ import {
   solid,
   solidElements,
 } from '../arrays.ts';
+import { settled } from '../choices.ts';
 import { newElements } from '../construct.ts';
 import { sameValueZero, strictlyEqual } from '../equality.ts';
 import { constantOf, isNullish } from '../facts.ts';
 import { isGrown } from '../graph-control/grown-array.ts';
 import { needsElements } from '../graph-control/list-elements.ts';
 import { appendGrown, grownElement } from '../graph-control/lists.ts';
+import { textOfAll } from '../graph-control/text.ts';
 import { expand, iteratorOver } from '../iterators.ts';
-import { numberNeeded } from '../number-needed.ts';
 import { readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import {
@@ -82,16 +83,26 @@ function search(t: Tracer, array: ArrayVariable, args: readonly Variable[]): num
   return -1;
 }
 
+const isNothing = (item: Variable): boolean =>
+  item.kind === 'constant' && (item.value === undefined || item.value === null);
+
 function join(t: Tracer, array: ArrayVariable, [separator]: readonly Variable[]): Variable {
   const between = separator ? constantOf(t, separator) : undefined;
-  const parts = arrayElements(t, array).map((item) => {
-    if (item.kind === 'scalar') throw numberNeeded(item, 'becomes text', 'number-as-text');
+  const text = between === undefined ? ',' : String(between);
+  const items = arrayElements(t, array).map(settled);
+  const pieces = items.map((item) => (isNothing(item) ? known('') : item));
+  const made = textOfAll(
+    t,
+    pieces.flatMap((piece, i) => (i === 0 ? [piece] : [known(text), piece])),
+  );
+  if (made) return made;
+  const parts = items.map((item) => {
     if (item.kind !== 'constant' && item.kind !== 'symbolic') {
       throw new GraphBreak('unsupported-value', `a ${item.kind} becomes text`);
     }
     return constantOf(t, item);
   });
-  return known(parts.join(between === undefined ? ',' : String(between)));
+  return known(parts.join(text));
 }
 
 function flatten(t: Tracer, array: ArrayVariable, depth: number): Variable[] {

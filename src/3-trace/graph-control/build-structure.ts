@@ -1,3 +1,5 @@
+import { valuesIn } from '../../../runtime/program/number-text.ts';
+import { textOf } from '../text.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   absent,
@@ -88,6 +90,16 @@ export function buildStructure(
         }
         return collection;
       };
+    }
+    case 'text': {
+      const numbers = valuesIn(first.parts).map((_, i) =>
+        part('text', (way) => valuesIn(way.parts)[i]),
+      );
+      return (joined, made) =>
+        textOf(
+          first,
+          numbers.map((each) => each(joined, made)),
+        );
     }
     case 'cell': {
       const content = part('cell', (way) => way.content);

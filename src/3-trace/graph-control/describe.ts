@@ -51,6 +51,8 @@ export function describe(t: Tracer, variable: Variable): string {
       return `a ${variable.type}`;
     case 'dynamic':
       return `a ${formatDynamic(variable)} tensor`;
+    case 'text':
+      return 'text with a number of the program';
     case 'list': {
       const what =
         variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;

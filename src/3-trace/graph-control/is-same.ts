@@ -1,4 +1,6 @@
+import { valuesIn } from '../../../runtime/program/number-text.ts';
 import { constantOf } from '../facts.ts';
+import { patternOf } from '../text.ts';
 import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
 
@@ -12,6 +14,11 @@ export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   if (a.kind === 'scalar' && b.kind === 'scalar') return a.tensor === b.tensor;
   if (a.kind === 'list' && b.kind === 'list') return a.tensor === b.tensor;
   if (a.kind === 'dynamic' && b.kind === 'dynamic') return a.tensor === b.tensor;
+  if (a.kind === 'text' && b.kind === 'text') {
+    const numbers = valuesIn(b.parts);
+    const alike = valuesIn(a.parts).every(({ tensor }, i) => tensor === numbers[i]?.tensor);
+    return alike && patternOf(a) === patternOf(b);
+  }
   if (a.kind === 'choice' && b.kind === 'choice') {
     const together = a.selector.which.tensor === b.selector.which.tensor;
     return together && a.options.every((option, i) => isSame(t, option, b.options[i]!));

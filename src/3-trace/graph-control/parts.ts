@@ -1,3 +1,4 @@
+import { valuesIn } from '../../../runtime/program/number-text.ts';
 import type { Variable } from '../variable.ts';
 
 /** The variables that a variable holds. */
@@ -11,6 +12,8 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
       return [...variable.entries.values()];
     case 'newCollection':
       return [...variable.entries.values()].flatMap(({ key, value }) => [key, value]);
+    case 'text':
+      return valuesIn(variable.parts);
     case 'cell':
       return [variable.content];
     case 'closure':

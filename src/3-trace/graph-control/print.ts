@@ -1,11 +1,12 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind } from '../../../runtime/ops/bind.ts';
 import { printOp } from '../../../runtime/program/control-ops.ts';
+import { mapText } from '../../../runtime/program/number-text.ts';
 import type { PrintPart } from '../../../runtime/run-program/control/print.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
-import { undefinedVariable, type Variable } from '../variable.ts';
+import { type ScalarVariable, undefinedVariable, type Variable } from '../variable.ts';
 
 const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
 
@@ -33,14 +34,19 @@ export function printInGraph(
   return undefinedVariable;
 }
 
+function scalarPart({ tensor, type }: ScalarVariable, operands: Tensor[]) {
+  const index = operands.push(tensor) - 1;
+  return type === 'boolean' ? { boolean: index } : { number: index };
+}
+
 function partOf(t: Tracer, arg: Variable, operands: Tensor[]): PrintPart | undefined {
   switch (arg.kind) {
     case 'tensor':
       return { value: operands.push(t.use(arg)) - 1 };
-    case 'scalar': {
-      const index = operands.push(arg.tensor) - 1;
-      return arg.type === 'boolean' ? { boolean: index } : { number: index };
-    }
+    case 'scalar':
+      return scalarPart(arg, operands);
+    case 'text':
+      return { text: mapText(arg.parts, (value) => scalarPart(value, operands)) };
     case 'constant':
     case 'symbolic': {
       const constant = constantOf(t, arg);

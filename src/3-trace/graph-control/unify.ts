@@ -101,9 +101,17 @@ export class Unifier {
       return this.#addChoice(ways, [...classes]);
     }
     const kind = leafKind(t, first);
+    if (first.kind === 'text') return this.#addText(ways, first);
     if (!kind) return this.#addStructure(ways, first);
     const index = this.leaves.push({ kind, values: ways as Leaf['values'] }) - 1;
     return (joined) => joined[index]!;
+  }
+
+  /** Text has no identity: the same one may be another one on another way. */
+  #addText(ways: Values, first: Variable): Build {
+    const build: Build = (joined, made) => make(joined, made);
+    const make = buildStructure(this.#t, ways, first, build, (parts) => this.#add(parts));
+    return build;
   }
 
   /** Some value in it is one of those that are given. */
@@ -175,6 +183,7 @@ export class Unifier {
   #isMadeOnWay(variable: Variable): boolean {
     switch (variable.kind) {
       case 'scalar':
+      case 'text':
       case 'choice':
       case 'list':
       case 'dynamic':

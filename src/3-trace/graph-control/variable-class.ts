@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../../runtime/tensor/meta.ts';
 import { constantOf } from '../facts.ts';
+import { patternOf } from '../text.ts';
 import type { Tracer } from '../tracer.ts';
 import type { CellReference, Variable } from '../variable.ts';
 import { formText } from './element-form.ts';
@@ -28,6 +29,8 @@ export function classOf(
       const known = sizes.map((size) => size ?? '?').join();
       return `${tensor.dtype} of sizes ${known} ${tensor.device.name}`;
     }
+    case 'text':
+      return `text ${patternOf(variable)}`;
     case 'list':
       return `any number of ${variable.of} ${variable.depth} ${formatSpec(variable.tensor)}`;
     case 'symbolic':

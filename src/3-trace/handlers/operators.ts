@@ -9,10 +9,12 @@ import { ask, typeOfChoice } from '../graph-control/choice-operators.ts';
 import { isGrown } from '../graph-control/grown-array.ts';
 import { isInGrown } from '../graph-control/lists.ts';
 import { scalarBinary, scalarUnary } from '../graph-control/scalars.ts';
+import { concatenated, textOfAll } from '../graph-control/text.ts';
 import { isInstance } from '../instances.ts';
 import { countedOn, putOff, putOffOperator } from '../numbers.ts';
 import { hasProperty } from '../properties.ts';
 import { comesFromBreak, guardNumbers } from '../symbolic.ts';
+import { textAsked } from '../text.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -60,6 +62,8 @@ export const operatorHandlers: Handlers<
     const [a, b] = [settled(get(frame, left)), settled(get(frame, right))];
     if (operator === 'in') return set(frame, dst, hasKey(t, a, b));
     if (operator === 'instanceof') return set(frame, dst, isInstance(t, a, b));
+    const text = textBinary(t, operator, a, b);
+    if (text) return set(frame, dst, text);
     const scalar = scalarBinary(t, operator, a, b);
     if (scalar) return set(frame, dst, scalar);
     const symbolic = count(t, operator, a, b) ?? putOffOperator(t, operator, [a, b]);
@@ -93,10 +97,27 @@ export const operatorHandlers: Handlers<
     set(frame, dst, known(typeof value === 'symbol' ? value : String(value)));
   },
   template: (t, frame, { dst, strings, values }) => {
-    const parts = values.map((reg) => String(hostNumber(t, get(frame, reg))));
+    const given = values.map((reg) => settled(get(frame, reg)));
+    const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
+    const text = textOfAll(t, pieces);
+    if (text) return set(frame, dst, text);
+    const parts = given.map((value) => String(hostNumber(t, value)));
     set(frame, dst, known(strings.map((text, i) => text + (parts[i] ?? '')).join('')));
   },
 };
+
+/** Only `+` makes something of text with numbers of the program. */
+function textBinary(
+  t: Tracer,
+  operator: BinaryOperator,
+  a: Variable,
+  b: Variable,
+): Variable | undefined {
+  const text = operator === '+' ? concatenated(t, a, b) : undefined;
+  const given = [a, b].find((each) => each.kind === 'text');
+  if (text || given?.kind !== 'text') return text;
+  throw textAsked(given, `is an operand of ${operator}`);
+}
 
 const unaryNames = { '-': 'negate', '+': 'Number', '~': '~' } as const;
 
