@@ -15,4 +15,10 @@ export { save } from './save/save.ts';
 export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';
 export { type StaticFunction, toStatic } from './to-static.ts';
 export type { BreakReason, BreakRecord } from './traces/graph-break.ts';
-export { breakGraph, enableToStatic, ignoreModule, notToStatic } from './traces/policy.ts';
+export {
+  breakGraph,
+  enableToStatic,
+  ignoreModule,
+  keepLoop,
+  notToStatic,
+} from './traces/policy.ts';

@@ -6,7 +6,7 @@ import { usesSuper } from '../bytecode/uses-super.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { closureOf } from '../resume/function-of.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { breakGraph, isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
+import { breakGraph, isIgnoredFile, isNotToStatic, keepLoop } from '../traces/policy.ts';
 import { callApi, isDataRead, isTracedApi } from './api.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { callBuiltin } from './builtins.ts';
@@ -18,6 +18,7 @@ import { guardIdentity, isNullish } from './facts.ts';
 import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from './framework-files.ts';
 import { readInGraph } from './graph-control/decide.ts';
+import { requestLoop } from './graph-control/kept-loops.ts';
 import { printInGraph } from './graph-control/print.ts';
 import { scalarCall, scalarMethod } from './graph-control/scalars.ts';
 import { textCall } from './graph-control/text.ts';
@@ -99,6 +100,10 @@ export function callInside(
 function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
   const { value } = callee;
   if (value === breakGraph) throw new GraphBreak('forced', 'breakGraph()');
+  if (value === keepLoop) {
+    requestLoop(t);
+    return undefinedVariable;
+  }
   if (isNotToStatic(value)) {
     throw new GraphBreak('not-to-static', `${nameAt(t.top, callee)}() is not to be captured`);
   }

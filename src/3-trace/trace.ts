@@ -132,6 +132,7 @@ function traceOnce(
     makes,
     effects,
     unrolled: plans.unrolled,
+    kept: plans.kept,
     randomNumbers: tracer.random.count,
     outcome,
     reads: outputs.reads(),
@@ -167,6 +168,7 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
     makes: [],
     effects: [],
     unrolled: [],
+    kept: [],
     randomNumbers: 0,
     outcome: {
       kind: 'break',

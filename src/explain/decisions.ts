@@ -2,6 +2,7 @@ import { formatPosition, type UserPosition } from '../../runtime/errors/position
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import { type BreakRecord, breakReasons, isDecision } from '../traces/graph-break.ts';
+import type { LoopDecision } from '../traces/trace-result.ts';
 
 /** What became of each decision on a value of the program, and why: a line for each place. */
 export function explainDecisions(
@@ -9,7 +10,7 @@ export function explainDecisions(
   breaks: readonly BreakRecord[],
 ): string[] {
   const made = parts.flatMap(({ stages, trace }) => [
-    ...(stages?.traced.ops ?? []).flatMap(decisionsOf),
+    ...(stages?.traced.ops ?? []).flatMap((op) => decisionsOf(op, trace.kept)),
     ...trace.unrolled.map(({ at, why }) => {
       return decision('loop', at, `unrolled, each exit a branch: as a loop of the program, ${why}`);
     }),
@@ -36,8 +37,13 @@ function decision(what: string, at: UserPosition | undefined, became: string): s
 }
 
 /** Also those inside its branches and turns. */
-function decisionsOf({ op, at, outputs, regions = [] }: ProgramOp): string[] {
-  const inner = regions.flatMap(({ program }) => program.ops.flatMap(decisionsOf));
+function decisionsOf(
+  { op, at, outputs, regions = [] }: ProgramOp,
+  kept: readonly LoopDecision[],
+): string[] {
+  const inner = regions.flatMap(({ program }) =>
+    program.ops.flatMap((each) => decisionsOf(each, kept)),
+  );
   // The last result is the record for backward.
   const results = Math.max(outputs.length - 1, 0);
   switch (op.name) {
@@ -46,8 +52,12 @@ function decisionsOf({ op, at, outputs, regions = [] }: ProgramOp): string[] {
       return [decision('branch', at, `a cond: ${merged}`), ...inner];
     }
     case 'while': {
-      const carried = `only a run knows its turns, each of which hands on ${values(results)}`;
-      return [decision('loop', at, `a while: ${carried}`), ...inner];
+      const asked = kept.find((each) => isSamePlace(each.at, at));
+      const why = asked?.why ?? 'only a run knows its turns';
+      return [
+        decision('loop', at, `a while: ${why}; each turn hands on ${values(results)}`),
+        ...inner,
+      ];
     }
     case 'assert':
       return [decision('check', at, 'an assert: one way does nothing but throw')];
@@ -57,6 +67,9 @@ function decisionsOf({ op, at, outputs, regions = [] }: ProgramOp): string[] {
       return inner;
   }
 }
+
+const isSamePlace = (a: UserPosition | undefined, b: UserPosition | undefined): boolean =>
+  a?.file === b?.file && a?.line === b?.line && a?.column === b?.column;
 
 function values(count: number): string {
   return count === 1 ? '1 value' : `${count} values`;

@@ -5,6 +5,13 @@ type AnyFunction = (...args: never[]) => unknown;
 /** Ends the graph here: in a captured function a break, elsewhere nothing. */
 export function breakGraph(): void {}
 
+/**
+ * Called in a loop of a captured function: the innermost loop around the call is kept as a loop of the
+ * program, however often it turns, where it would be unrolled otherwise. Elsewhere nothing. Also in a callback
+ * of an array's method.
+ */
+export function keepLoop(): void {}
+
 const untouched = new WeakSet<object>();
 
 /**

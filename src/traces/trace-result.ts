@@ -209,8 +209,8 @@ export interface Resized {
   readonly numbers: () => readonly NumberExpr[];
 }
 
-/** A loop that a value of the program may end, and that is no loop of the program. */
-export interface UnrolledLoop {
+/** What became of a loop, for which there was more than one way. */
+export interface LoopDecision {
   readonly at: UserPosition | undefined;
   readonly why: string;
 }
@@ -235,7 +235,10 @@ export interface TraceResult {
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];
-  readonly unrolled: readonly UnrolledLoop[];
+  /** Loops that a value of the program may end, or that were to be kept, and are no loops of the program. */
+  readonly unrolled: readonly LoopDecision[];
+  /** Loops of the program whose turns the host could have counted. */
+  readonly kept: readonly LoopDecision[];
   /** How many numbers a run draws from the stream, where the trace knows it. */
   readonly randomNumbers: number;
   readonly outcome: Outcome;

@@ -1,8 +1,9 @@
+import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { Code } from '../../bytecode/code.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
 import type { BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
-import type { UnrolledLoop } from '../../traces/trace-result.ts';
+import type { LoopDecision } from '../../traces/trace-result.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Birth, Variable } from '../variable.ts';
 import { CopiedViews } from './copied-views.ts';
@@ -25,7 +26,9 @@ export class LoopPlans {
   readonly #breaks = new Map<Code, Set<Pc>>();
   readonly #growing = new Map<Code, Set<Pc>>();
   /** Loops that are followed turn by turn, and why. */
-  readonly unrolled: UnrolledLoop[] = [];
+  readonly unrolled: LoopDecision[] = [];
+  /** Loops of the host that are loops of the program, and why. */
+  readonly kept: LoopDecision[] = [];
 
   /** Why the last loop that could not be one is followed turn by turn. */
   unrolledBecause: GraphBreak | null = null;
@@ -45,10 +48,15 @@ export class LoopPlans {
     throw new TraceAgain();
   }
 
+  /** The host counts its turns, and yet it is to be a loop of the program: the function is traced again. */
+  keep(code: Code, loop: Loop, why: string): never {
+    this.kept.push({ at: positionOf(code, loop), why });
+    return this.choose(code, loop, 'while');
+  }
+
   /** It can't be a loop of the program: the function is traced again, and follows it turn by turn. */
   unroll(code: Code, loop: Loop, why: GraphBreak): never {
-    const span = code.spans[loop.header];
-    this.unrolled.push({ at: span && code.source.position(span.start), why: why.detail });
+    this.unrolled.push({ at: positionOf(code, loop), why: why.detail });
     this.unrolledBecause = why;
     return this.choose(code, loop, 'unrolled');
   }
@@ -63,6 +71,7 @@ export class LoopPlans {
     this.withoutLists = record;
     this.#plans.clear();
     this.unrolled.length = 0;
+    this.kept.length = 0;
     this.unrolledBecause = null;
     throw new TraceAgain();
   }
@@ -90,6 +99,11 @@ export class LoopPlans {
     this.#breaks.set(code, places.add(pc));
     throw new TraceAgain();
   }
+}
+
+function positionOf({ spans, source }: Code, { header }: Loop): UserPosition | undefined {
+  const span = spans[header];
+  return span && source.position(span.start);
 }
 
 /** Thrown when something was found out that the trace should have known from its start. */
@@ -145,7 +159,9 @@ export class GraphControl {
     const turns = this.#turns.get(frame) ?? new Map<Pc, number>();
     const count = isFirst ? 0 : (turns.get(loop.header) ?? 0) + 1;
     this.#turns.set(frame, turns.set(loop.header, count));
-    if (count > this.#unrollLimit) this.plans.choose(frame.closure.code, loop, 'while');
+    if (count <= this.#unrollLimit) return;
+    const why = `it takes more turns than unrollLimit (${this.#unrollLimit})`;
+    this.plans.keep(frame.closure.code, loop, why);
   }
 
   /** Arrays whose length differs from way to way become lists of the program. */

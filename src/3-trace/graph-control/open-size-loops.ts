@@ -24,7 +24,7 @@ export function keepLoopOfOpenSize(
   for (const loop of structureOf(code).loops.values()) {
     if (!loop.body.has(frame.pc) || loop.body.has(whenTrue) === loop.body.has(whenFalse)) continue;
     if (t.control.isActive(frame, loop) || t.control.plans.of(code, loop) !== undefined) continue;
-    t.control.plans.choose(code, loop, 'while');
+    t.control.plans.keep(code, loop, 'a size that inputSpec leaves open decides its turns');
   }
 }
 
