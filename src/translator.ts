@@ -14,6 +14,7 @@ import type { Frame } from './bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
 import { compileSubgraph } from './compile-subgraph.ts';
 import { instructionLog } from './explain/log-events.ts';
+import { tellWhere } from './full-graph/failed-run.ts';
 import { expectOneProgram } from './full-graph/full-graph-error.ts';
 import { type CompiledPart, RunRecord } from './programs/compiled-part.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
@@ -73,6 +74,16 @@ export class Translator {
       if (strict || fullGraph || error instanceof TostaticError) throw error;
       return { why: `tostatic failed: ${error instanceof Error ? error.message : String(error)}` };
     }
+  }
+
+  /** An error of a run: where the function is to be one program, it tells the user's lines. */
+  tellWhere(error: unknown, { sources }: TraceResult, frames: readonly Frame[]): void {
+    if (!this.#settings.fullGraph) return;
+    const captured = frames.flatMap(({ closure: { code }, pc }) => {
+      const span = code.spans[pc];
+      return span ? [code.source.position(span.start)] : [];
+    });
+    tellWhere(error, sources, captured.reverse());
   }
 
   #trace(point: ResumePoint, frames: readonly Frame[]): TraceResult {

@@ -14,6 +14,7 @@ import type { OwnedTensors } from './resume/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume/resume-point.ts';
 import { Suspended } from './resume/suspended.ts';
 import type { StatsCounter } from './stats.ts';
+import type { TraceResult } from './traces/trace-result.ts';
 import { isEntry, type Translator } from './translator.ts';
 import { warnOnce } from './warn-once.ts';
 
@@ -85,13 +86,13 @@ export class Walker {
     if (!entry) return this.natively(frames, owned);
     if (entry.runsEagerly) {
       this.#meetBreak(entry);
-      return this.natively(frames, owned);
+      return this.#explained(entry.result, frames, () => this.natively(frames, owned));
     }
     if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
     const before = events.kernels;
-    const outcome = runOrFail(entry, frames, owned);
+    const outcome = this.#explained(entry.result, frames, () => runOrFail(entry, frames, owned));
     this.#stats.staticKernels += events.kernels - before;
-    if (typeof outcome === 'string') return this.#leaveToEager(outcome, frames, owned);
+    if (typeof outcome === 'string') return this.#leaveToEager(outcome, entry, frames, owned);
     if (entry.subgraph) this.#stats.graphRuns++;
     if (outcome.kind === 'return') return outcome;
     this.#meetBreak(entry);
@@ -99,14 +100,28 @@ export class Walker {
   }
 
   /** Eager execution tells where a fault is, and to whom. Where it finds none, what it did instead is on record. */
-  #leaveToEager(why: string, frames: readonly Frame[], owned: OwnedTensors): Way {
+  #leaveToEager(
+    why: string,
+    { result }: Entry,
+    frames: readonly Frame[],
+    owned: OwnedTensors,
+  ): Way {
     const at = positionOf(frames);
-    const way = this.natively(frames, owned);
+    const way = this.#explained(result, frames, () => this.natively(frames, owned));
     if (way.kind === 'return') {
       this.#stats.addFallback({ why, at });
       logFallback(this.#name, why, at);
     }
     return way;
+  }
+
+  #explained<T>(result: TraceResult, frames: readonly Frame[], run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      this.#translator.tellWhere(error, result, frames);
+      throw error;
+    }
   }
 
   #meetBreak({ result: { outcome } }: Entry): void {

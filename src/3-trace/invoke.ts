@@ -3,6 +3,7 @@
 import type { Closure } from '../bytecode/frame.ts';
 import type { Reg } from '../bytecode/instructions.ts';
 import { usesSuper } from '../bytecode/uses-super.ts';
+import { usesThis } from '../bytecode/uses-this.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { closureOf } from '../resume/function-of.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
@@ -214,7 +215,8 @@ function receiverSeenBy(
   receiver: Variable,
   name: string,
 ): Variable {
-  if (!code.strict && code.kind !== 'arrow' && receiver.kind === 'constant') {
+  const seesObject = !code.strict && code.kind !== 'arrow' && usesThis(code);
+  if (seesObject && receiver.kind === 'constant') {
     throw new GraphBreak('unsupported-value', `${name} is sloppy and is called without an object`);
   }
   return receiver;

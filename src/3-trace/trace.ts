@@ -137,6 +137,7 @@ function traceOnce(
     outcome,
     reads: outputs.reads(),
     optional: optionalOutputs({ outcome, effects, makes }),
+    sources: [...tracer.sources],
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
@@ -178,6 +179,7 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
       eagerly: true,
     },
     reads: [],
+    sources: [...tracer.sources],
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };

@@ -8,7 +8,7 @@ import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { withRandomSource } from '../../runtime/random/seed.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Code } from '../bytecode/code.ts';
+import type { Code, SourceText } from '../bytecode/code.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
@@ -68,6 +68,8 @@ export class Tracer {
   readonly #entryFrames: readonly Frame[];
   #instructions = 0;
   readonly journal = new Journal();
+  /** Of the functions that were followed. */
+  readonly sources = new Set<SourceText>();
   /** Frames below this depth wait for a nested execution: no throw goes on in them. */
   floor = 0;
   execution: Execution = notBegun;
@@ -110,6 +112,7 @@ export class Tracer {
     this.control = control;
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
     if (hasGpu()) this.guard('op device', { kind: 'opDevice', device: guardingDevice() });
+    for (const { closure } of entryFrames) this.sources.add(closure.code.source);
     this.frames = entryFrames.map((frame, index) =>
       enteredFrame(frame, index, (source, value) => this.read(source, value)),
     );
@@ -226,6 +229,7 @@ export class Tracer {
       throw new GraphBreak('call-depth', `more than ${maxDepth} calls`);
     }
     this.frames.push(frame);
+    this.sources.add(frame.closure.code.source);
   }
 
   guard(key: string, guard: Guard): void {

@@ -9,9 +9,8 @@ import {
   hintForOneProgram,
 } from '../traces/graph-break.ts';
 import type { FrameRecipe, TraceResult } from '../traces/trace-result.ts';
-
-/** Lines shown before and after the one that is meant. */
-const around = 2;
+import { foldStack } from './folded-stack.ts';
+import { windowAround } from './source-window.ts';
 
 /** The function is to be one program, and can't be. */
 export class FullGraphError extends CaptureError {
@@ -33,6 +32,7 @@ export class FullGraphError extends CaptureError {
     });
     this.record = record;
     this.frames = frames;
+    foldStack(this, frames);
   }
 }
 
@@ -50,15 +50,28 @@ export function expectOneProgram(name: string, result: TraceResult): void {
   const { outcome } = result;
   if (outcome.kind !== 'break' || outcome.record.reason === 'throw') return;
   const { record, cause } = outcome;
-  if (!(cause instanceof Error)) throw new FullGraphError(name, record, result);
-  const { window } = whereabouts(record, result);
+  if (!(cause instanceof Error))
+    throw withLongStack(() => new FullGraphError(name, record, result));
+  const { frames, window } = whereabouts(record, result);
   cause.message = [cause.message, ...window].join('\n');
+  foldStack(cause, frames);
   throw cause;
+}
+
+/** Behind the frames of tostatic there are the user's callers. */
+function withLongStack<T>(make: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 50;
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 function whereabouts(
   { at }: BreakRecord,
-  { outcome, codes }: TraceResult,
+  { outcome, codes, sources }: TraceResult,
 ): { readonly frames: readonly UserPosition[]; readonly window: readonly string[] } {
   if (outcome.kind !== 'break') return { frames: [], window: [] };
   const calls = [...outcome.frames].reverse();
@@ -70,33 +83,10 @@ function whereabouts(
     if (!span || isFrameworkFile(code.source.file)) return [];
     return [code.source.position(span.start)];
   });
-  const sources = calls.map((frame) => codeOf(frame, codes).source);
-  const line = (number: number) => {
-    for (const source of sources) {
-      const text = at && source.line(at.file, number);
-      if (text !== undefined) return text;
-    }
-    return undefined;
-  };
-  return { frames, window: at ? windowAround(at, line, frames) : [] };
+  const callers = frames.slice(1).map((frame) => `    called from ${formatPosition(frame)}`);
+  return { frames, window: at ? [...windowAround(at, sources), ...callers] : [] };
 }
 
 function codeOf({ call }: FrameRecipe, codes: readonly Code[]): Code {
   return call.kind === 'entry' ? codes[call.frame]! : call.closure.code;
-}
-
-function windowAround(
-  at: UserPosition,
-  line: (number: number) => string | undefined,
-  frames: readonly UserPosition[],
-): string[] {
-  const numbers = Array.from({ length: 2 * around + 1 }, (_, i) => at.line - around + i);
-  const width = String(at.line + around).length;
-  const shown = numbers.flatMap((number) => {
-    const text = number > 0 ? line(number) : undefined;
-    if (text === undefined) return [];
-    const mark = number === at.line ? '  <--- HERE' : '';
-    return [`    ${String(number).padStart(width)} | ${text}${mark}`];
-  });
-  return [...shown, ...frames.slice(1).map((frame) => `    called from ${formatPosition(frame)}`)];
 }

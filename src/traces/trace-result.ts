@@ -3,7 +3,7 @@ import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
 import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
-import type { Code } from '../bytecode/code.ts';
+import type { Code, SourceText } from '../bytecode/code.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
@@ -246,6 +246,8 @@ export interface TraceResult {
   readonly reads: readonly number[];
   /** Numbers of the outputs that only some options of a choice hold: given back when none is chosen. */
   readonly optional: readonly number[];
+  /** The files whose code was followed, for the lines of an error. */
+  readonly sources: readonly SourceText[];
   /** Code and place of each entry frame, for names. */
   readonly codes: readonly Code[];
   readonly pcs: readonly Pc[];

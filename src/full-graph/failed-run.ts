@@ -1,0 +1,21 @@
+import { TostaticError } from '../../runtime/errors/errors.ts';
+import type { UserPosition } from '../../runtime/errors/position.ts';
+import type { SourceText } from '../bytecode/code.ts';
+import { foldStack } from './folded-stack.ts';
+import { windowAround } from './source-window.ts';
+
+/**
+ * What a run of one program throws: errors of ops get the user's lines, what the user throws keeps its message;
+ * the stack of both has the user's frames. `captured`: where captured code was, the innermost call first.
+ */
+export function tellWhere(
+  error: unknown,
+  sources: readonly SourceText[],
+  captured: readonly UserPosition[],
+): void {
+  if (!(error instanceof Error)) return;
+  if (error instanceof TostaticError && error.at && !error.message.includes('<--- HERE')) {
+    error.message = [error.message, ...windowAround(error.at, sources)].join('\n');
+  }
+  foldStack(error, captured);
+}
