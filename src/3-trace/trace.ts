@@ -11,6 +11,7 @@ import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
+import { isDecision } from '../traces/graph-break.ts';
 import { optionalOutputs } from '../traces/optional-outputs.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import { expectKnown } from './autograd/hooks.ts';
@@ -63,6 +64,17 @@ export function trace(
   codeOf: CodeOf,
   options: TraceOptions,
 ): TraceResult {
+  const { result, gainsNothing } = traceUntilSettled(entryFrames, codeOf, options);
+  if (!gainsNothing) return result;
+  return traceUntilSettled(entryFrames, codeOf, { ...options, controlPolicy: 'functions' }).result;
+}
+
+/** Again and again, until nothing is found out that the trace should have known from its start. */
+function traceUntilSettled(
+  entryFrames: readonly Frame[],
+  codeOf: CodeOf,
+  options: TraceOptions,
+): Traced {
   const plans = new LoopPlans();
   for (;;) {
     try {
@@ -73,12 +85,30 @@ export function trace(
   }
 }
 
+interface Traced {
+  readonly result: TraceResult;
+  /** Numbers were kept in the program up to a break, and nothing was decided on them. */
+  readonly gainsNothing: boolean;
+}
+
+/**
+ * Where decisions may become part of the graph, but none has: the graph ends at the first read instead, as it
+ * does without. A loop that breaks further on is then cut at the same place in every turn.
+ */
+function gainsNothing(
+  { outcome, program }: TraceResult,
+  { policy, hasRead }: GraphControl,
+): boolean {
+  if (policy !== 'possible' || !hasRead || outcome.kind !== 'break') return false;
+  return !isDecision(outcome.record.reason) && !program.ops.some(({ regions }) => regions);
+}
+
 function traceOnce(
   entryFrames: readonly Frame[],
   codeOf: CodeOf,
   options: TraceOptions,
   plans: LoopPlans,
-): TraceResult {
+): Traced {
   const { history, numbersAreVolatile = false, controlPolicy = 'functions', regions } = options;
   const control = new GraphControl(controlPolicy, plans, options.unrollLimit);
   const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history, control });
@@ -91,7 +121,9 @@ function traceOnce(
   try {
     end = execute(tracer);
   } catch (error) {
-    if (error instanceof EagerlyRefused) return refusedTrace(tracer, error);
+    if (error instanceof EagerlyRefused) {
+      return { result: refusedTrace(tracer, error), gainsNothing: false };
+    }
     throw error;
   }
   const reconstruction = new Reconstruction(tracer);
@@ -144,7 +176,7 @@ function traceOnce(
   // Without the user's tensors, which a trace must not keep alive.
   const places = inputs.map(({ source, tensor }) => ({ source, tensor }));
   const resized = resizedOf({ result, inputs: places, outputs: outputs.tensors, tape, sizes });
-  return { ...result, resized };
+  return { result: { ...result, resized }, gainsNothing: gainsNothing(result, control) };
 }
 
 /** Nothing is run: the guards lead to what eager execution refuses, and it says so itself. */

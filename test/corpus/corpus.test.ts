@@ -1,21 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CorpusFunction } from './corpus.ts';
+import { corpus } from './all.ts';
 import { differential } from './differential.ts';
-import { classes } from './functions/classes.ts';
-import { decisions } from './functions/decisions.ts';
-import { gradients } from './functions/gradients.ts';
-import { sequences } from './functions/sequences.ts';
-import { structures } from './functions/structures.ts';
-import { training } from './functions/training.ts';
-
-const corpus: readonly CorpusFunction[] = [
-  ...training,
-  ...gradients,
-  ...sequences,
-  ...decisions,
-  ...structures,
-  ...classes,
-];
 
 describe.each(corpus)('corpus/$name', ({ make, calls = 4, expected }) => {
   it('runs as eager execution does, in the expected parts', () => {

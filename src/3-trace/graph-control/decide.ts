@@ -25,6 +25,7 @@ export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variabl
   if (fn !== Tensor.prototype.itemSync || receiver.kind !== 'tensor') return undefined;
   const { file } = t.top.closure.code.source;
   if (t.control.policy === 'functions' && !isControlFlowFile(file)) return undefined;
+  t.control.hasRead = true;
   return readScalar(t, receiver);
 }
 

@@ -131,6 +131,8 @@ export class GraphControl {
   readonly #paths: Path[] = [];
   /** The head of a loop is being followed: a decision that may leave the loop ends it. */
   #head: (ActiveLoop & { readonly depth: number }) | null = null;
+  /** A number was read of a tensor and stayed in the program. */
+  hasRead = false;
   /** Set by an instruction that the path being followed ends with. */
   ended: PathEnd | null = null;
   /** Set by an instruction with which the top frame returns. */

@@ -1,0 +1,16 @@
+import type { CorpusFunction } from './corpus.ts';
+import { classes } from './functions/classes.ts';
+import { decisions } from './functions/decisions.ts';
+import { gradients } from './functions/gradients.ts';
+import { sequences } from './functions/sequences.ts';
+import { structures } from './functions/structures.ts';
+import { training } from './functions/training.ts';
+
+export const corpus: readonly CorpusFunction[] = [
+  ...training,
+  ...gradients,
+  ...sequences,
+  ...decisions,
+  ...structures,
+  ...classes,
+];
