@@ -23,7 +23,7 @@ export function expectLength(
 }
 
 /** What the element is where it is there. */
-function samplesOf(value: Variable): Variable[] {
+export function samplesOf(value: Variable): Variable[] {
   const variable = resolved(value);
   if (variable === absent) return [];
   return variable.kind === 'choice' ? variable.options.flatMap(samplesOf) : [variable];

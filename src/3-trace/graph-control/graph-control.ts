@@ -176,6 +176,11 @@ export class GraphControl {
     return this.#loops.some((each) => each.frame === frame && each.loop.header === header);
   }
 
+  /** The body of some loop of the program is being followed. */
+  get isInLoop(): boolean {
+    return this.#loops.length > 0;
+  }
+
   inLoop<T>(frame: TraceFrame, loop: Loop, body: () => T): T {
     this.#loops.push({ frame, loop });
     try {

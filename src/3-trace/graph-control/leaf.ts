@@ -33,7 +33,7 @@ export type LeafVariable =
 
 /**
  * What one list gets of known elements, where another way has an array whose length only the program knows.
- * Null: its elements are of a narrower form, and can't be put into such lists.
+ * Null: it can't be put into such lists, being a choice, or a list of a narrower form.
  */
 export interface NewList {
   readonly kind: 'newList';

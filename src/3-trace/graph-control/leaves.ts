@@ -112,7 +112,7 @@ function newList(t: Tracer, { elements, form, index }: NewList): Tensor {
   if (elements) return grownOf(t, elements, form).lists[index]!.tensor;
   throw new GraphBreak(
     'list-of-turns',
-    `an array that grows in a loop of the program gets elements like ${formText(t, form)} after others were put into it`,
+    `an array whose length differs from way to way would become one of any number of ${formText(t, form)}`,
   );
 }
 

@@ -18,7 +18,21 @@ export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
   const plan = t.control.plans.of(code, loop);
   const isFirst = frame.last === null || !loop.body.has(frame.last);
   if (limitsUnrolling && plan === undefined) t.control.countTurn(frame, loop, isFirst);
+  if (plan === 'while' && t.control.isInLoop && iteratesKnown(t, frame, loop)) return undefined;
   return plan === 'while' || (plan === 'peeled' && !isFirst) ? loop : undefined;
+}
+
+/**
+ * The loop goes through an array of known length: so it is in the first attempt to follow a loop around it, after
+ * which the array may be one whose length only the program knows.
+ */
+function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean {
+  const instruction = frame.closure.code.instructions[header]!;
+  if (instruction.op !== 'iteratorNext') return false;
+  const iteration = frame.registers[instruction.iterator];
+  if (iteration?.kind !== 'iteratorRecord' || iteration.iterator.kind !== 'iterator') return false;
+  const { over } = iteration.iterator;
+  return over.kind === 'newArray' && !over.grown && t.control.listsGrow;
 }
 
 /**

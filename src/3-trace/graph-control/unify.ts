@@ -1,4 +1,5 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { resolved } from '../choices.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type ChoiceVariable,
@@ -13,11 +14,13 @@ import {
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
 import { describeWays, optionsOf } from './describe.ts';
 import { columnsOf, formOf, formText, joinAll } from './element-form.ts';
+import { samplesOf } from './expect-list.ts';
 import { isGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind } from './leaf.ts';
 import { grownArray } from './list-elements.ts';
 import { idOf } from './object-ids.ts';
+import { isListed } from './listed.ts';
 import { partsOf } from './parts.ts';
 import { classOf } from './variable-class.ts';
 
@@ -130,8 +133,8 @@ export class Unifier {
   /** Arrays of several lengths that are to be lists: what their elements are made of. */
   #asLists(present: readonly Variable[]): ElementForm | null {
     const t = this.#t;
-    const arrays = present.filter((way) => way.kind === 'newArray' && !way.isArguments);
-    if (arrays.length < present.length || arrays.some(this.#isOld)) return null;
+    const arrays = this.#arraysIn(present);
+    if (!arrays || arrays.some(this.#isOld)) return null;
     if (arrays.every(isGrown)) return null;
     const grown = arrays.filter(isGrown);
     const known_ = arrays.filter((way): way is NewArrayVariable => !isGrown(way));
@@ -140,7 +143,10 @@ export class Unifier {
       if (!this.#grows || !t.control.listsGrow) return null;
       if (known_.every((way) => way.elements.length === first!.elements.length)) return null;
     }
-    const forms = known_.flatMap(({ elements }) => elements.map((each) => formOf(t, each)));
+    // Choices are followed by another attempt, in which there is a list.
+    if (present[0]!.kind === 'newArray' && hasChoice(present[0]!)) return null;
+    const elements = known_.flatMap((way) => way.elements.flatMap(samplesOf));
+    const forms = elements.map((each) => formOf(t, each));
     const all = [...grown.map((way) => way.grown.form), ...forms];
     const form = all.every((each) => each !== null) ? joinAll(t, all) : null;
     if (!form || columnsOf(form).length === 0) return grown[0]?.grown.form ?? null;
@@ -148,12 +154,25 @@ export class Unifier {
     return form;
   }
 
+  /** Null: something else is among them. After a turn it may be a choice: the next attempt finds a list. */
+  #arraysIn(present: readonly Variable[]): readonly NewArrayVariable[] | null {
+    const all = present.flatMap((way, i) => {
+      const options = way.kind === 'choice' && this.#grows && i > 0 ? way.options : [way];
+      return options.map(resolved);
+    });
+    const arrays = all.filter((each): each is NewArrayVariable => {
+      return each.kind === 'newArray' && !each.isArguments;
+    });
+    return arrays.length === all.length ? arrays : null;
+  }
+
   #addLists(ways: Values, form: ElementForm): Build {
-    const arrays = ways as readonly (NewArrayVariable | null)[];
+    const arrays = ways as readonly (NewArrayVariable | ChoiceVariable | null)[];
     const text = formText(this.#t, form);
     const lists = columnsOf(form).map((_, index) => {
       const values = arrays.map((array): LeafVariable | null => {
         if (!array) return null;
+        if (array.kind === 'choice' || hasChoice(array)) return { kind: 'newList', elements: null, form, index };
         const { grown } = array;
         if (grown && formText(this.#t, grown.form) === text) return grown.lists[index]!;
         return { kind: 'newList', elements: grown ? null : array.elements, form, index };
@@ -161,10 +180,11 @@ export class Unifier {
       return this.leaves.push({ kind: 'list', values }) - 1;
     });
     const lengths = arrays.map((array) => {
-      return array && (array.grown?.length ?? known(array.elements.length));
+      if (array?.kind !== 'newArray') return null;
+      return array.grown?.length ?? known(array.elements.length);
     });
     const length = this.leaves.push({ kind: 'number', values: lengths }) - 1;
-    const listed = arrays.some((array) => array?.listed);
+    const listed = arrays.some((array) => array !== null && isListed(array));
     const build: Build = (joined, made) => {
       const existing = made.get(build);
       if (existing) return existing;
@@ -286,6 +306,10 @@ export class Unifier {
     make = buildStructure(this.#t, ways, first, build, (parts) => this.#add(parts));
     return build;
   }
+}
+
+function hasChoice(array: NewArrayVariable): boolean {
+  return !array.grown && array.elements.some((each) => resolved(each).kind === 'choice');
 }
 
 const none: ReadonlySet<Tensor> = new Set();
