@@ -3,16 +3,19 @@
  * changed after the run: appended to, or filled anew.
  */
 
+import { liveBefore } from '../bytecode/liveness.ts';
 import { allows, isPlainArray, isProxy, readsPlainly } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { present, settled } from './choices.ts';
 import { constantOf, guardChange, sourceOf } from './facts.ts';
-import { expectForm, grow, isGrown } from './graph-control/grown-array.ts';
+import { expectForm, grow, isGrown, setGrown, TakenBefore } from './graph-control/grown-array.ts';
+import { symbolicTensor } from './graph-control/leaves.ts';
 import { unknownLength } from './graph-control/list-elements.ts';
 import { expectUnlisted } from './graph-control/listed.ts';
 import {
+  appendGrown,
   clearGrown,
   grownElement,
   isInGrown,
@@ -20,29 +23,44 @@ import {
   pushGrown,
   setGrownElement,
 } from './graph-control/lists.ts';
+import { scalarBinary } from './graph-control/scalars.ts';
 import { countedOn, putOffOperator } from './numbers.ts';
+import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
   absent,
   hole,
   known,
   type NewArrayVariable,
+  newArray,
   type ObjectVariable,
+  type ScalarVariable,
   undefinedVariable,
   type Variable,
 } from './variable.ts';
 
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
-/** The variable as an array of the language's own kind, or undefined when it is none. */
-export function asArray(t: Tracer, given: Variable): ArrayVariable | undefined {
+/**
+ * The variable as an array of the language's own kind, or undefined when it is none. Of one from outside behind which
+ * the program puts any number of elements, those before are known one by one, unless only its end matters.
+ */
+export function asArray(
+  t: Tracer,
+  given: Variable,
+  use: 'all' | 'end' = 'all',
+): ArrayVariable | undefined {
   const variable = settled(given);
   if (variable.kind === 'newArray') return variable;
   if (variable.kind !== 'object') return undefined;
   const { value, source } = variable;
   if (isProxy(value) || !isPlainArray(value)) return undefined;
   t.guard(`plainArray ${sourceKey(source)}`, { kind: 'plainArray', source });
-  return variable;
+  const changed = t.effects.array(value);
+  if (use === 'all' && changed && isGrown(changed.content)) return takeWhole(t, variable);
+  if (!changed?.whole) return variable;
+  t.effects.met.touchContent(value, source);
+  return changed.content;
 }
 
 /** `Array.isArray(x)` */
@@ -71,16 +89,27 @@ function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
 export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
   if (isGrown(array)) return array.grown.length;
   if (array.kind === 'newArray') return known(itemsOf(array).length);
-  const changed = t.effects.array(array.value);
-  if (changed?.elements) return known(changed.elements.length);
   const length = lengthBefore(t, array);
-  const appended = changed?.appended.length ?? 0;
+  const content = t.effects.array(array.value)?.content;
+  if (!content) return length;
+  if (isGrown(content)) return behind(t, length, content.grown.length);
+  const appended = itemsOf(content).length;
   if (appended === 0) return length;
   return (
     countedOn(t, length, appended) ??
     putOffOperator(t, '+', [length, known(appended)]) ??
     known((constantOf(t, length) as number) + appended)
   );
+}
+
+/** Both together, without a guard on the first. */
+function behind(t: Tracer, length: Variable, more: ScalarVariable): Variable {
+  const source = length.kind === 'constant' ? length.source : null;
+  const value = length.kind === 'constant' ? length.value : 0;
+  if (!source || typeof value !== 'number') return scalarBinary(t, '+', more, length)!;
+  const symbolic = { kind: 'symbolic', expr: { kind: 'source', source }, value, source } as const;
+  const tensor = symbolicTensor(t, symbolic, t.device);
+  return scalarBinary(t, '+', more, { kind: 'scalar', type: 'number', tensor })!;
 }
 
 export function arrayLength(t: Tracer, array: ArrayVariable): number {
@@ -103,15 +132,10 @@ export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Va
 
 function elementOrHole(t: Tracer, array: ArrayVariable, index: number): Variable {
   if (array.kind === 'newArray') return itemsOf(array)[index] ?? undefinedVariable;
-  const { value, source } = array;
-  const changed = t.effects.array(value);
-  if (changed?.elements) {
-    t.effects.met.touch(value, source, String(index));
-    return changed.elements[index] ?? undefinedVariable;
-  }
-  if (changed && changed.appended.length > 0) {
+  const content = t.effects.array(array.value)?.content;
+  if (content && (isGrown(content) || content.elements.length > 0)) {
     const before = constantOf(t, lengthBefore(t, array)) as number;
-    if (index >= before) return changed.appended[index - before] ?? undefinedVariable;
+    if (index >= before) return arrayElement(t, content, index - before);
   }
   return outerElement(t, array, index);
 }
@@ -135,13 +159,15 @@ export function hasElement(t: Tracer, array: ArrayVariable, index: number): bool
   if (index >= arrayLength(t, array)) return false;
   if (elementOrHole(t, array, index) === hole) return false;
   if (array.kind === 'newArray') return true;
-  const { value, source } = array;
-  const before = value as readonly unknown[];
+  return index >= (array.value as readonly unknown[]).length || hasOuterElement(t, array, index);
+}
+
+/** Of an array as it was before the trace, but for what is written to single places of it. */
+function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: number): boolean {
   const key = String(index);
-  if (t.effects.array(value)?.elements || index >= before.length) return true;
   if (t.effects.written(value, source, key)) return true;
   const place: Source = { kind: 'hasProperty', base: source, key, own: true };
-  return constantOf(t, t.read(place, Object.hasOwn(before, key))) as boolean;
+  return constantOf(t, t.read(place, Object.hasOwn(value, key))) as boolean;
 }
 
 /** The elements for a copy that keeps holes; one with holes is copied natively. */
@@ -162,24 +188,63 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
     if (items !== array.elements) array.elements.splice(0, array.elements.length, ...items);
     return array.elements;
   }
-  const { value, source } = array;
-  expectChangeable(t, array);
-  const known = t.effects.array(value)?.elements;
-  const elements = known ?? solidElements(t, array);
-  const changed = t.effects.changeArray(value, source);
-  return known ?? t.effects.takeElements(value, changed, elements);
+  return changeElements(t, takeWhole(t, array));
+}
+
+/**
+ * All that the array from outside will hold, to be read and changed instead of it. In a branch or turn it is taken
+ * before that begins: then all ways have it.
+ */
+function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
+  expectChangeable(t, outer);
+  const known_ = t.effects.array(outer.value);
+  if (known_?.whole) {
+    t.effects.met.touchContent(outer.value, outer.source);
+    return known_.content;
+  }
+  if (t.isInRegion) throw new TakenBefore(() => takeWhole(t, outer));
+  const length = constantOf(t, lengthBefore(t, outer)) as number;
+  const before = Array.from({ length }, (_, i) => {
+    if (!hasOuterElement(t, outer, i))
+      throw new GraphBreak('unsupported-value', 'an array has holes');
+    return outerElement(t, outer, i);
+  });
+  const changed = t.effects.changeArray(outer);
+  const { content } = changed;
+  if (isGrown(content)) {
+    const all = newArray(before);
+    appendGrown(t, all, content);
+    setGrown(t, content, all.grown!);
+  } else {
+    t.journal.keepList(content.elements);
+    content.elements.unshift(...before);
+  }
+  t.effects.takeWhole(outer.value, changed);
+  return content;
+}
+
+/** What comes behind all that the array from outside holds already. */
+function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
+  expectChangeable(t, outer);
+  const isNew = !t.effects.array(outer.value);
+  if (isNew && t.isInRegion) throw new TakenBefore(() => takeEnd(t, outer));
+  return t.effects.changeArray(outer).content;
 }
 
 /** `push`: of an array from outside not even the length has to be known. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
   if (growsHere(t, array, items)) grow(t, array, expectForm(t, items[0]!));
   if (isGrown(array)) return pushGrown(t, array, items);
-  if (array.kind === 'newArray' || t.effects.array(array.value)?.elements) {
-    return known(changeElements(t, array).push(...items));
-  }
-  expectChangeable(t, array);
-  t.effects.changeArray(array.value, array.source).appended.push(...items);
-  return lengthOf(t, array);
+  if (array.kind === 'newArray') return known(changeElements(t, array).push(...items));
+  append(t, takeEnd(t, array), items);
+  return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
+}
+
+/** Whether somebody reads what the instruction answers: a length is not asked for without need. */
+function isResultRead({ closure, pc }: TraceFrame): boolean {
+  const instruction = closure.code.instructions[pc]!;
+  const after = liveBefore(closure.code)[pc + 1];
+  return !('dst' in instruction) || !after || after.has(instruction.dst);
 }
 
 /** In a branch or turn, of an array that is a list there, as an earlier trace has found out. */
@@ -200,10 +265,9 @@ function growsHere(
 export function removeLast(t: Tracer, array: ArrayVariable): Variable {
   if (isGrown(array)) return popGrown(t, array);
   if (array.kind === 'object') {
-    const changed = t.effects.array(array.value);
-    if (changed && changed.appended.length > 0) {
-      return t.effects.changeArray(array.value, array.source).appended.pop()!;
-    }
+    const content = t.effects.array(array.value)?.content;
+    const hasEnd = content && !isGrown(content) && itemsOf(content).length > 0;
+    return removeLast(t, hasEnd ? content : takeWhole(t, array));
   }
   return solid(changeElements(t, array).pop());
 }
@@ -235,6 +299,10 @@ const maxLength = 2 ** 16;
 export function setLength(t: Tracer, array: ArrayVariable, length: number): void {
   if (!Number.isInteger(length) || length < 0 || length > maxLength) {
     throw new GraphBreak('object-write', `the length of an array becomes ${length}`);
+  }
+  if (array.kind === 'object') {
+    setLength(t, takeWhole(t, array), length);
+    return;
   }
   if (isGrown(array) && length === 0) {
     clearGrown(t, array);

@@ -2,7 +2,13 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Source } from '../guards/source.ts';
 import type { Journal } from './journal.ts';
 import { ObjectsMet } from './objects-met.ts';
-import type { TensorVariable, Variable } from './variable.ts';
+import {
+  type NewArrayVariable,
+  newArray,
+  type ObjectVariable,
+  type TensorVariable,
+  type Variable,
+} from './variable.ts';
 
 /** One place that the trace has written to. */
 export interface Write {
@@ -17,9 +23,10 @@ export interface Write {
 /** An array from outside that the trace changes as a whole. */
 export interface OuterArray {
   readonly source: Source;
-  /** All its elements; null while it was only appended to. */
-  elements: Variable[] | null;
-  readonly appended: Variable[];
+  /** What it will hold: behind what it holds already, or instead of it. */
+  readonly content: NewArrayVariable;
+  /** Its elements are known one by one: `content` are all of them. */
+  whole: boolean;
 }
 
 /** A tensor that is given back: always, or where a truth value of the program says so. */
@@ -112,33 +119,28 @@ export class EffectLog {
   }
 
   /** The record of an array that is about to be changed as a whole. */
-  changeArray(object: object, source: Source): OuterArray {
-    this.met.change(object, source);
-    let array = this.#arrays.get(object);
-    if (!array) {
-      this.#journal.keepMap(this.#arrays);
-      array = { source, elements: null, appended: [] };
-      this.#arrays.set(object, array);
-    }
-    const { elements } = array;
-    this.#journal.note(() => {
-      array.elements = elements;
-    });
-    this.#journal.keepList(array.appended);
-    if (elements) this.#journal.keepList(elements);
+  changeArray(outer: ObjectVariable): OuterArray {
+    const { value, source } = outer;
+    this.met.change(value, source);
+    const known = this.#arrays.get(value);
+    if (known) return known;
+    this.#journal.keepMap(this.#arrays);
+    const array = { source, content: { ...newArray([]), outer }, whole: false };
+    this.#arrays.set(value, array);
     return array;
   }
 
-  /** From now on the elements are known one by one: single writes to them are part of it. */
-  takeElements(object: object, array: OuterArray, elements: Variable[]): Variable[] {
+  /** From now on its content is the whole of it: single writes to elements are part of that. */
+  takeWhole(object: object, array: OuterArray): void {
     const places = this.#writes.get(object);
     if (places) {
       this.#journal.keepMap(places);
       for (const key of places.keys()) if (/^\d+$/.test(key)) places.delete(key);
     }
-    array.elements = elements;
-    array.appended.length = 0;
-    return elements;
+    this.#journal.note(() => {
+      array.whole = false;
+    });
+    array.whole = true;
   }
 
   arrays(): Iterable<OuterArray> {

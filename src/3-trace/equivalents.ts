@@ -12,7 +12,7 @@ import * as arrays from './equivalents/arrays.ts';
 import * as collections from './equivalents/collections.ts';
 import * as lists from './equivalents/lists.ts';
 import { insertionSort } from './equivalents/sort.ts';
-import { isGrown } from './graph-control/grown-array.ts';
+import { grownIn } from './graph-control/grown-array.ts';
 import { needsElements } from './graph-control/list-elements.ts';
 import type { Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
@@ -101,7 +101,7 @@ function bodyFor(
   receiver: Variable,
   args: readonly Variable[],
 ): AnyFunction | undefined {
-  const ofList = isGrown(receiver) ? ofLists.get(fn) : undefined;
+  const ofList = grownIn(t, receiver) ? ofLists.get(fn) : undefined;
   if (ofList) {
     const sorts = ofList === lists.sort || ofList === lists.toSorted;
     if (sorts && !isCallable(args[0])) throw needsElements(fn.name, ' without a comparison');

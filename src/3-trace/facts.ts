@@ -176,6 +176,8 @@ function existing(variable: Variable): Existing | undefined {
     case 'object':
     case 'function':
       return variable;
+    case 'newArray':
+      return variable.outer;
     default:
       return undefined;
   }

@@ -174,7 +174,7 @@ function readContainerProperty(
 ): Variable | undefined {
   if (base.kind !== 'object') return undefined;
   if (key === 'length' || isIndex(key)) {
-    const array = asArray(t, base);
+    const array = asArray(t, base, key === 'length' ? 'end' : 'all');
     if (array) return key === 'length' ? lengthOf(t, array) : arrayElement(t, array, Number(key));
   }
   if (key !== 'size') return undefined;

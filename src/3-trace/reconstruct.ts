@@ -6,7 +6,7 @@ import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, ElementRecipe, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import { resolved } from './choices.ts';
-import type { Disposal, Write } from './effects.ts';
+import type { Disposal, OuterArray, Write } from './effects.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
@@ -85,6 +85,8 @@ export class Reconstruction {
           ? { kind: 'source', source: variable.source }
           : { kind: 'constant', value: uninitialized };
       case 'newArray':
+        if (variable.outer) return { kind: 'source', source: variable.outer.source };
+        return { kind: 'made', index: this.#make(variable) };
       case 'newObject':
       case 'newCollection':
       case 'cell':
@@ -110,10 +112,7 @@ export class Reconstruction {
     const { effects } = this.#tracer;
     return [
       ...[...effects.writes()].flatMap((write) => this.#propertyEffects(write)),
-      ...Array.from(effects.arrays(), ({ source, elements, appended }): Effect => {
-        const items = (elements ?? appended).map((item) => this.#element(item));
-        return { kind: 'fillArray', array: source, from: elements ? 0 : 'end', items };
-      }),
+      ...Array.from(effects.arrays(), (array) => this.#fill(array)),
       ...effects.collectionChanges.map(({ collection, operation, key, value }): Effect => {
         const [keyRecipe, valueRecipe] = [key, value].map((each) => each && this.recipe(each));
         const operands = { key: keyRecipe ?? null, value: valueRecipe ?? null };
@@ -126,6 +125,16 @@ export class Reconstruction {
       ...[...effects.disposed.values()].flatMap((tensor) => this.#disposal(tensor)),
       ...this.#draws(),
     ];
+  }
+
+  #fill({ source, content, whole }: OuterArray): Effect {
+    const from = whole ? 0 : 'end';
+    const fill = { kind: 'fillArray', array: source, from } as const;
+    if (content.grown) {
+      const list: Recipe = { kind: 'made', index: this.#make(content) };
+      return { ...fill, items: [], list };
+    }
+    return { ...fill, items: content.elements.map((item) => this.#element(item)), list: null };
   }
 
   #draws(): Effect[] {

@@ -215,6 +215,8 @@ export interface NewArrayVariable {
   readonly born?: Birth;
   /** An `arguments` object, which is iterated like an array and is none. */
   readonly isArguments?: true;
+  /** The array from outside whose content after the run it is. */
+  readonly outer?: ObjectVariable;
   /** It is, or was, an element of such an array, which holds its parts and not itself. */
   listed?: boolean;
 }

@@ -59,9 +59,10 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       const arrayOf = compileReader(effect.array);
       const append = compileItems(effect.items);
       const { from } = effect;
+      const listOf = effect.list && compileRecipe(effect.list);
       return (values, owned) => {
         const array = arrayOf(values.frames) as unknown[];
-        const items: unknown[] = [];
+        const items = listOf ? sameTensors(listOf(values) as unknown[], array) : [];
         append(items, values);
         for (const item of items) owned.escape(item);
         return () => {
@@ -134,6 +135,20 @@ const nothing: Change = () => {};
 
 function compileCondition(when: Recipe | null): RecipeReader {
   return when ? compileRecipe(when) : () => true;
+}
+
+/** Elements that a list has handed through are the very tensors that the array holds. */
+function sameTensors(items: readonly unknown[], before: readonly unknown[]): unknown[] {
+  const known = before.filter((each) => each instanceof Tensor);
+  return items.map((item) => {
+    if (!(item instanceof Tensor)) return item;
+    const same = known.find(({ holder, offset }) => {
+      return holder === item.holder && offset === item.offset;
+    });
+    if (!same) return item;
+    item.dispose();
+    return same;
+  });
 }
 
 function compileCollectionChange(

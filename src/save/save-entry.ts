@@ -148,6 +148,7 @@ export class EntryWriter {
         if (!this.#places.isArgument(effect.array)) {
           return this.#refuse('it changes the elements of an array outside');
         }
+        if (effect.list) return this.#refuse('it changes the elements of an array outside');
         const from = effect.from === 0 ? 'start' : 'end';
         const place = this.#places.of(effect.array);
         return { kind: 'fill', place, from, items: effect.items.map(this.#item) };

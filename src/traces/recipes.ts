@@ -87,7 +87,7 @@ export function placedBy(effect: Effect): readonly Recipe[] {
     case 'setGrad':
       return [effect.value];
     case 'fillArray':
-      return present(effect.items);
+      return present([...effect.items, effect.list]);
     case 'changeCollection':
       return present([effect.key, effect.value]);
     case 'deleteProperty':

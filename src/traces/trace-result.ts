@@ -168,6 +168,8 @@ export type Effect =
       readonly from: 0 | 'end';
       /** Null: the element is missing. */
       readonly items: readonly (Recipe | null)[];
+      /** An array whose elements are taken instead. */
+      readonly list: Recipe | null;
     }
   | {
       readonly kind: 'changeCollection';

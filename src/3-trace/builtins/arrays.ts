@@ -20,7 +20,7 @@ import { settled } from '../choices.ts';
 import { newElements } from '../construct.ts';
 import { sameValueZero, strictlyEqual } from '../equality.ts';
 import { constantOf, isNullish } from '../facts.ts';
-import { isGrown } from '../graph-control/grown-array.ts';
+import { grownIn, isGrown } from '../graph-control/grown-array.ts';
 import { needsElements } from '../graph-control/list-elements.ts';
 import { appendGrown, grownElement } from '../graph-control/lists.ts';
 import { textOfAll } from '../graph-control/text.ts';
@@ -42,7 +42,9 @@ type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Vari
 function onArray(body: Body): Builtin {
   return (t, receiver, args) => {
     const array = asArray(t, receiver);
-    return array && body(t, array, args);
+    const result = array && body(t, array, args);
+    // One from outside is not its content.
+    return result === array ? receiver : result;
   };
 }
 
@@ -113,7 +115,7 @@ function flatten(t: Tracer, array: ArrayVariable, depth: number): Variable[] {
 }
 
 function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
-  const all = [receiver, ...args];
+  const all = [receiver, ...args].map((part) => grownIn(t, part) ?? part);
   if (all.some(isGrown)) return concatLists(t, all);
   const parts = all.map((part) => {
     if (part.kind === 'object' && !Array.isArray(part.value)) {
@@ -182,7 +184,13 @@ export const arrayBuiltins: BuiltinTable = [
   [Array.of, (_t, _receiver, args) => newArray(args)],
   [Array.from, arrayFrom],
   [Array as unknown as () => unknown[], (t, _receiver, args) => newElements(t, args)],
-  [Array.prototype.push, onArray(append)],
+  [
+    Array.prototype.push,
+    (t, receiver, args) => {
+      const array = asArray(t, receiver, 'end');
+      return array && append(t, array, args);
+    },
+  ],
   [Array.prototype.pop, onArray((t, array) => removeLast(t, array))],
   [Array.prototype.shift, onKnownArray((t, array) => solid(changeElements(t, array).shift()))],
   [

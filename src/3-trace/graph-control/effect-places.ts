@@ -24,11 +24,6 @@ export function addEffects(effects: EffectLog, add: Add): void {
   }
   const count = (key: string, name: string, size: number) =>
     add({ key, name, register: null, set: fixed, outside: () => known(0) }, known(size));
-  for (const array of effects.arrays()) {
-    const id = idOf(array);
-    count(`${id} appended`, 'the length of an array', array.appended.length);
-    count(`${id} elements`, 'the elements of an array', array.elements?.length ?? 0);
-  }
   count('collections', 'the entries of a Map or Set', effects.collectionChanges.length);
 }
 

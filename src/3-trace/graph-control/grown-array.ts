@@ -16,6 +16,15 @@ export function isGrown(variable: Variable): variable is GrownArray {
   return variable.kind === 'newArray' && variable.grown !== undefined;
 }
 
+/** The list that the value is, or, of an array from outside, that is all of its content. */
+export function grownIn(t: Tracer, variable: Variable): GrownArray | undefined {
+  if (variable.kind !== 'object') return isGrown(variable) ? variable : undefined;
+  const changed = t.effects.array(variable.value);
+  if (!changed?.whole || !isGrown(changed.content)) return undefined;
+  t.effects.met.touchContent(variable.value, variable.source);
+  return changed.content;
+}
+
 /** Thrown where the length of an array is found to differ from way to way: it is to become a list before. */
 export class Grows extends Error {
   override readonly name = 'Grows';
@@ -37,6 +46,17 @@ export class Grows extends Error {
   }
 }
 
+/** Thrown where a way changes something from outside that is to be known before the ways part. */
+export class TakenBefore extends Error {
+  override readonly name = 'TakenBefore';
+  readonly take: () => void;
+
+  constructor(take: () => void) {
+    super('something from outside is changed on a way');
+    this.take = take;
+  }
+}
+
 const changesElsewhere = (): GraphBreak =>
   new GraphBreak(
     'list-of-turns',
@@ -54,6 +74,11 @@ export function withGrown<T>(t: Tracer, follow: () => T): T {
     try {
       return follow();
     } catch (error) {
+      if (error instanceof TakenBefore) {
+        if (t.isInRegion) throw error;
+        error.take();
+        continue;
+      }
       if (!(error instanceof Grows)) throw error;
       if (!t.control.listsGrow) {
         throw new GraphBreak(

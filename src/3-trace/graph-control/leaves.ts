@@ -62,7 +62,7 @@ function renumbered(t: Tracer, { which, to }: Renumbered): Tensor {
 }
 
 /** A number that each run finds anew becomes a value of the program; a comparison is guarded. */
-function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): Tensor {
+export function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): Tensor {
   const symbol =
     typeof variable.value === 'number' ? t.numbers.attribute(variable.expr) : undefined;
   if (symbol === undefined) return constantTensor(t, guardValue(t, variable), device);

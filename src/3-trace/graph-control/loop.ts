@@ -2,7 +2,7 @@ import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
-import { withGrown } from './grown-array.ts';
+import { grownIn, withGrown } from './grown-array.ts';
 import type { PathEnd } from './path.ts';
 import { heldMoreThanOnce, madeObjects } from './reachable.ts';
 import { stateOf } from './state.ts';
@@ -32,7 +32,7 @@ function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean 
   const iteration = frame.registers[instruction.iterator];
   if (iteration?.kind !== 'iteratorRecord' || iteration.iterator.kind !== 'iterator') return false;
   const { over } = iteration.iterator;
-  return over.kind === 'newArray' && !over.grown && t.control.listsGrow;
+  return over.kind !== 'newCollection' && !grownIn(t, over) && t.control.listsGrow;
 }
 
 /**

@@ -9,12 +9,12 @@ import {
   type ScalarVariable,
   type Variable,
 } from '../variable.ts';
-import { type GrownArray, isGrown } from './grown-array.ts';
+import { type GrownArray, grownIn } from './grown-array.ts';
 import { idOf } from './object-ids.ts';
 import { type Add, fixed, type Place } from './place.ts';
 
 /** The elements, fields, entries and positions that may hold something else later. */
-export function addParts(variable: Variable, add: Add): void {
+export function addParts(t: Tracer, variable: Variable, add: Add): void {
   const id = idOf(variable);
   const part = (key: string, name: string, set: Place['set'], value: Variable) =>
     add({ key: `${id} ${key}`, name, register: null, set }, value);
@@ -68,7 +68,7 @@ export function addParts(variable: Variable, add: Add): void {
       return;
     }
     case 'iterator':
-      addPosition(variable, variable, add);
+      addPosition(t, variable, variable, add);
       add(
         {
           key: `${id} next`,
@@ -82,7 +82,7 @@ export function addParts(variable: Variable, add: Add): void {
       return;
     case 'iteratorRecord':
       if (variable.direct && variable.iterator.kind === 'iterator') {
-        addPosition(variable.iterator, variable, add);
+        addPosition(t, variable.iterator, variable, add);
       }
       add(
         {
@@ -119,8 +119,8 @@ function addLists(array: GrownArray, add: Add): void {
 }
 
 /** Of an iteration over an array whose length only the program knows: how many steps it has taken. */
-function addPosition(iterator: IteratorVariable, iteration: Variable, add: Add): void {
-  if (!isGrown(iterator.over)) return;
+function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable, add: Add): void {
+  if (!grownIn(t, iterator.over)) return;
   const set = (t: Tracer, next: Variable) => {
     const { position } = iterator;
     t.journal.note(() => Object.assign(iterator, { position }));

@@ -23,6 +23,7 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
     for (const variable of [...frame.args, ...frame.cells, frame.thisVariable]) reach(variable);
   }
   for (const { value } of t.effects.writes()) reach(value);
+  for (const { content } of t.effects.arrays()) reach(content);
   for (let variable = pending.pop(); variable; variable = pending.pop()) {
     for (const part of partsOf(variable)) reach(part);
   }
@@ -58,6 +59,8 @@ export function heldMoreThanOnce(
     for (const variable of [...each.cells, each.thisVariable]) reach(variable);
   }
   for (const { value } of t.effects.writes()) reach(value);
+  // Those who have the array itself have its content.
+  for (const { content } of [...t.effects.arrays(), ...t.effects.arrays()]) reach(content);
   reach(returned);
   for (let variable = pending.pop(); variable; variable = pending.pop()) {
     for (const part of partsOf(variable)) reach(part);

@@ -36,7 +36,7 @@ export function stateOf(
   frame.registers.forEach((value, reg) => {
     add(registerPlace(frame, reg as Reg), value ?? undefinedVariable);
   });
-  for (const variable of made) addParts(variable, add);
+  for (const variable of made) addParts(t, variable, add);
   addEffects(t.effects, add);
   add(randomPlace, t.random.position);
   addDisposals(t, add);

@@ -182,7 +182,11 @@ export class Turn {
     };
     const lost = [...inside].filter(([key]) => !state.has(key));
     const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
-    for (const [key, { place, raw, value: last }] of [...state, ...left]) {
+    // First it is to be known which arrays are lists.
+    const all = [...state, ...left].sort(
+      ([, a], [, b]) => Number(!a.place.array) - Number(!b.place.array),
+    );
+    for (const [key, { place, raw, value: last }] of all) {
       const known = inside.get(key);
       const missing = place.part ? absent : place.outside?.(this.#t);
       const now = known?.value ?? missing ?? null;

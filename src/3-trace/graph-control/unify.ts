@@ -172,7 +172,8 @@ export class Unifier {
     const lists = columnsOf(form).map((_, index) => {
       const values = arrays.map((array): LeafVariable | null => {
         if (!array) return null;
-        if (array.kind === 'choice' || hasChoice(array)) return { kind: 'newList', elements: null, form, index };
+        if (array.kind === 'choice' || hasChoice(array))
+          return { kind: 'newList', elements: null, form, index };
         const { grown } = array;
         if (grown && formText(this.#t, grown.form) === text) return grown.lists[index]!;
         return { kind: 'newList', elements: grown ? null : array.elements, form, index };

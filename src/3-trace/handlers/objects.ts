@@ -4,7 +4,7 @@ import { type ArrayVariable, append, asArray } from '../arrays.ts';
 import { settled } from '../choices.ts';
 import { constantOf, isNullish } from '../facts.ts';
 import { elementAt, indexIn, setGrownAt } from '../graph-control/element-at.ts';
-import { isGrown } from '../graph-control/grown-array.ts';
+import { grownIn } from '../graph-control/grown-array.ts';
 import { appendGrown } from '../graph-control/lists.ts';
 import { expand } from '../iterators.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../private-names.ts';
@@ -83,7 +83,8 @@ export const objectHandlers: Handlers<
   arraySpread: (t, frame, { array, iterable }) => {
     const target = arrayMade(t, get(frame, array));
     const items = settled(get(frame, iterable));
-    if (isGrown(items) && target.kind === 'newArray') appendGrown(t, target, items);
+    const grown = grownIn(t, items);
+    if (grown && target.kind === 'newArray') appendGrown(t, target, grown);
     else append(t, target, expand(t, items));
   },
 

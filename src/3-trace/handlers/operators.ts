@@ -6,7 +6,7 @@ import { settled } from '../choices.ts';
 import { looselyEqual, strictlyEqual } from '../equality.ts';
 import { constantOf, sourceOf, truthiness, typeOf } from '../facts.ts';
 import { ask, typeOfChoice } from '../graph-control/choice-operators.ts';
-import { isGrown } from '../graph-control/grown-array.ts';
+import { grownIn } from '../graph-control/grown-array.ts';
 import { isInGrown } from '../graph-control/lists.ts';
 import { scalarBinary, scalarUnary } from '../graph-control/scalars.ts';
 import { concatenated, textOfAll } from '../graph-control/text.ts';
@@ -202,7 +202,8 @@ function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitiv
 
 function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
   const [key, base] = [settled(given), settled(object)];
-  if (key.kind === 'scalar' && isGrown(base)) return known(isInGrown(t, base, key));
+  const grown = key.kind === 'scalar' ? grownIn(t, base) : undefined;
+  if (key.kind === 'scalar' && grown) return known(isInGrown(t, grown, key));
   const name = constantOf(t, key);
   if (typeof name === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
   return hasProperty(t, object, String(name), false);
