@@ -233,7 +233,7 @@ function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
 
 /** `push`: of an array from outside not even the length has to be known. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
-  if (growsHere(t, array, items)) grow(t, array, expectForm(t, items[0]!));
+  if (growsHere(t, array, items[0])) grow(t, array, expectForm(t, items[0]!));
   if (isGrown(array)) return pushGrown(t, array, items);
   if (array.kind === 'newArray') return known(changeElements(t, array).push(...items));
   append(t, takeEnd(t, array), items);
@@ -251,15 +251,10 @@ function isResultRead({ closure, pc }: TraceFrame): boolean {
 function growsHere(
   t: Tracer,
   array: ArrayVariable,
-  items: readonly Variable[],
+  sample: Variable | undefined,
 ): array is NewArrayVariable {
-  return (
-    array.kind === 'newArray' &&
-    array.born?.grows === true &&
-    t.control.listsGrow &&
-    t.isInRegion &&
-    items.length > 0
-  );
+  if (array.kind !== 'newArray' || !sample || !t.isInRegion || !t.control.listsGrow) return false;
+  return array.outer ? t.control.plans.growsFrom(array.outer.source) : array.born?.grows === true;
 }
 
 export function removeLast(t: Tracer, array: ArrayVariable): Variable {

@@ -154,6 +154,34 @@ describe('whole algorithms in one program', () => {
     sameAsEager(search, [() => [x(0, -1)], () => [x(-3, 0)]], loose);
   });
 
+  it('beam search that keeps what each step chose, and goes back to the best sequence', () => {
+    seed(5);
+    const table = randn([4, 4]);
+    const search = (start: Tensor) => {
+      const steps: { from: Tensor; token: Tensor; scores: Tensor }[] = [];
+      let scores = start;
+      let tokens: Tensor = tensor([0, 1], { dtype: 'int32' });
+      while (steps.length < 6) {
+        const next = table.indexSelect(0, tokens).logSoftmax(-1).add(scores.unsqueeze(1));
+        const [best, at] = next.reshape([8]).topk(2);
+        const place = at.to('int32');
+        scores = best;
+        tokens = place.remainder(4);
+        steps.push({ from: place.floorDivide(4), token: tokens, scores });
+        if (tokens.eq(3).any().itemSync()) break;
+      }
+      const sequence: number[] = [];
+      let beam = scores.argmax().itemSync();
+      for (let i = steps.length - 1; i >= 0; i--) {
+        const { from, token } = steps[i]!;
+        sequence.push(token.select(0, beam).itemSync());
+        beam = from.select(0, beam).itemSync();
+      }
+      return { sequence: sequence.reverse(), score: scores.max(), steps };
+    };
+    sameAsEager(search, [() => [x(0, -1)], () => [x(-3, 0)], () => [x(0, 0)]], loose);
+  });
+
   it('a block with weights that is repeated until it is stable', () => {
     const f = (x: Tensor, w: Tensor, b: Tensor) => {
       let h = x;

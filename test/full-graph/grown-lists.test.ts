@@ -1,4 +1,4 @@
-/** Conformance 90: arrays that grow and shrink in loops of the program. */
+/** Arrays that grow and shrink in branches and loops of the program. */
 
 import { describe, expect, it } from 'vitest';
 import { cat, stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
@@ -7,6 +7,64 @@ import { sameAsEager } from './suite.ts';
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 /** No turn, one, some, many. */
 const ways = [() => [x(60, 70)], () => [x(30, 40)], () => [x(5, 9)], () => [x(0.5, 0.25)]];
+
+describe('push and pop', () => {
+  it('push in a branch, stack and concat after it (90)', () => {
+    const f = (x: Tensor) => {
+      const all = [x, x.mul(2)];
+      if (x.sum().itemSync() > 20) all.push(x.mul(3));
+      else all.push(x.mul(4), x.mul(5));
+      return { rows: stack(all), flat: cat(all), all, count: all.length };
+    };
+    const g = (x: Tensor) => {
+      const all = [x];
+      if (x.sum().itemSync() > 20) all.push(x.mul(3));
+      else all.push(x.mul(4));
+      return { rows: stack(all), mean: cat(all).mean(), last: all.pop()!.sum(), all };
+    };
+    sameAsEager(g, ways, { exact: false });
+    const graph = toStatic(f, { fullGraph: true });
+    // Results of two shapes are no program.
+    expect(() => tidy(() => graph(tensor([5, 9])))).toThrow(/f32\[3,2\].* and a f32\[4,2\]/s);
+  });
+
+  it('push in for and while, stack and concat after it (90)', () => {
+    const f = (x: Tensor, n: Tensor) => {
+      const sums: Tensor[] = [];
+      for (let i = 0; i < n.itemSync(); i++) sums.push(x.mul(i + 1));
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        sums.push(y);
+      }
+      return { rows: stack([x, ...sums]), flat: cat([x, ...sums]), sums };
+    };
+    const counted = ways.flatMap((make) => [0, 1, 3].map((n) => () => [...make(), tensor([n])]));
+    sameAsEager(f, counted, { exact: false });
+  });
+
+  it('pop in a branch (90)', () => {
+    const f = (x: Tensor) => {
+      const all = [x, x.mul(2), x.mul(3)];
+      let total = x.mul(0);
+      if (x.sum().itemSync() > 20) total = total.add(all.pop()!);
+      else total = total.sub(all.pop()!).sub(all.pop()!);
+      return [total, all.length, all];
+    };
+    sameAsEager(f, ways, { exact: false });
+  });
+
+  it('pop in for and in while (90)', () => {
+    const f = (x: Tensor) => {
+      const all = [x, x.mul(2), x.mul(3), x.mul(4)];
+      let total = x.mul(0);
+      for (let i = 0; i < x.argmax().itemSync(); i++) total = total.add(all.pop()!.mul(i + 2));
+      while (all.length > 0 && total.sum().itemSync() < 100) total = total.add(all.pop()!);
+      return [total, all.length, all];
+    };
+    sameAsEager(f, ways, { exact: false });
+  });
+});
 
 describe('an array that grows in a loop of the program', () => {
   it('is an ordinary array for the caller', () => {

@@ -1,4 +1,4 @@
-/** Conformance 90: the methods of arrays that have grown in loops of the program. */
+/** The methods of arrays that have grown in loops of the program. */
 
 import { describe, expect, it } from 'vitest';
 import { type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';

@@ -40,6 +40,19 @@ describe('an array from outside', () => {
     sameAsEager(f, numbers);
   });
 
+  it('gets elements in a branch, and then in a loop', () => {
+    const f = (x: Tensor, sums: number[]) => {
+      if (x.sum().itemSync() > 20) sums.push(x.max().itemSync());
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        y = y.mul(2);
+        sums.push(y.sum().itemSync());
+      }
+      return y;
+    };
+    sameAsEager(f, numbers);
+  });
+
   it('loses them in a branch', () => {
     const f = (x: Tensor, sums: number[]) => {
       let last = 7;

@@ -1,4 +1,4 @@
-/** Conformance 90: arrays that grow in loops of the program and hold arrays and objects. */
+/** Arrays that grow in loops of the program and hold arrays and objects. */
 
 import { describe, expect, it } from 'vitest';
 import { stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
@@ -173,6 +173,30 @@ describe('a list of lists', () => {
       return { paths, lengths: paths.map((each) => each.length), last: paths.at(-1)?.at(-1) ?? 0 };
     };
     sameAsEager(f, ways);
+  });
+
+  it('of paths that branch: each turn makes two of every one', () => {
+    const f = (x: Tensor) => {
+      let paths = [{ tokens: [0], h: x }];
+      let n = 0;
+      while (x.sum().itemSync() > n) {
+        const next: typeof paths = [];
+        for (const { tokens, h } of paths) {
+          for (let k = 0; k < 2; k++) next.push({ tokens: [...tokens, k], h: h.add(k) });
+        }
+        paths = next.slice(0, 3);
+        n++;
+      }
+      return paths;
+    };
+    sameAsEager(
+      f,
+      [
+        [0, 0],
+        [1, 0],
+        [1, 2],
+      ].map((start) => () => [x(...start)]),
+    );
   });
 
   it('of tensors, with gradients', () => {

@@ -42,7 +42,8 @@ type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Vari
 function onArray(body: Body): Builtin {
   return (t, receiver, args) => {
     const array = asArray(t, receiver);
-    const result = array && body(t, array, args);
+    if (!array) return undefined;
+    const result = body(t, array, args);
     // One from outside is not its content.
     return result === array ? receiver : result;
   };

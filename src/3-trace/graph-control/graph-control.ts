@@ -2,6 +2,8 @@ import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { Code } from '../../bytecode/code.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
+import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
 import type { BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
 import type { LoopDecision } from '../../traces/trace-result.ts';
 import type { TraceFrame } from '../trace-frame.ts';
@@ -25,6 +27,7 @@ export class LoopPlans {
   readonly #plans = new Map<Code, Map<Pc, LoopPlan>>();
   readonly #breaks = new Map<Code, Set<Pc>>();
   readonly #growing = new Map<Code, Set<Pc>>();
+  readonly #growingOutside = new Set<string>();
   /** Loops that are followed turn by turn, and why. */
   readonly unrolled: LoopDecision[] = [];
   /** Loops of the host that are loops of the program, and why. */
@@ -85,6 +88,17 @@ export class LoopPlans {
   growFrom({ code, pc }: Birth): never {
     const places = this.#growing.get(code) ?? new Set();
     this.#growing.set(code, places.add(pc));
+    throw new TraceAgain();
+  }
+
+  /** Arrays from outside grow in branches and loops. */
+  growsFrom(source: Source): boolean {
+    return this.#growingOutside.has(sourceKey(source));
+  }
+
+  /** The function is traced again, with a list for that array from outside. */
+  growOutside(source: Source): never {
+    this.#growingOutside.add(sourceKey(source));
     throw new TraceAgain();
   }
 

@@ -92,14 +92,21 @@ export function withGrown<T>(t: Tracer, follow: () => T): T {
       if (before) Object.assign(array, { grown: undefined, elements: before });
       if (array.grown) throw error;
       if (array.elements.some((element) => resolved(element).kind === 'choice')) {
-        if (t.control.depth > 0 || !array.born || array.born.grows) throw error;
-        t.control.plans.growFrom(array.born);
+        growFromBirth(t, array, error);
       }
       const { elements } = array;
       grow(t, array, form);
       grownHere.set(array, elements);
     }
   }
+}
+
+/** The function is traced again, where that isn't known yet. */
+function growFromBirth(t: Tracer, { born, outer }: NewArrayVariable, error: Grows): never {
+  const { depth, plans } = t.control;
+  if (depth === 0 && outer && !plans.growsFrom(outer.source)) plans.growOutside(outer.source);
+  if (depth === 0 && born && !born.grows) plans.growFrom(born);
+  throw error;
 }
 
 /** From here on the length of the array is a value of the program. `form`: what it is going to hold. */
