@@ -14,7 +14,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElements, asArray } from '../arrays.ts';
 import { resolved, settled } from '../choices.ts';
 import { constantOf } from '../facts.ts';
-import { isGrown } from '../graph-control/grown-array.ts';
+import { grownIn, isGrown } from '../graph-control/grown-array.ts';
 import { unknownLength } from '../graph-control/list-elements.ts';
 import { takesOperands } from '../graph-control/scalar-arguments.ts';
 import { asNumber, scalarOperand } from '../graph-control/scalars.ts';
@@ -44,7 +44,7 @@ export function callDynamically(
   const takes = takesOperands(fn);
   const isOne = (given: Variable): boolean => {
     const variable = resolved(given);
-    if (variable.kind === 'dynamic' || isGrown(variable)) return true;
+    if (variable.kind === 'dynamic' || grownIn(t, variable)) return true;
     return (
       variable.kind === 'newArray' &&
       variable.elements.some((each) => isOne(each) || isNumber(each))
@@ -209,12 +209,12 @@ class Call {
         return variable.data.slice();
       default:
     }
-    if (isGrown(variable)) {
-      const { form, lists, length } = variable.grown;
+    const array = asArray(t, variable);
+    if (array && isGrown(array)) {
+      const { form, lists, length } = array.grown;
       if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
       return this.#operand('list', lists[0]!.tensor, samplesOf(length.tensor));
     }
-    const array = asArray(t, variable);
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
     if (variable.kind === 'newObject' && !variable.prototype) {
       const entries = [...variable.entries].map(([key, value]) => [key, this.#value(value)]);

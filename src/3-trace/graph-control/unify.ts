@@ -19,8 +19,8 @@ import { isGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind } from './leaf.ts';
 import { grownArray } from './list-elements.ts';
-import { idOf } from './object-ids.ts';
 import { isListed } from './listed.ts';
+import { idOf } from './object-ids.ts';
 import { partsOf } from './parts.ts';
 import { classOf } from './variable-class.ts';
 
