@@ -1,4 +1,4 @@
-/** Arrays from outside that grow and shrink in branches and loops of a program. */
+/** Arrays from outside that grow and shrink in branches and loops of a program, and objects from outside. */
 
 import { describe, expect, it } from 'vitest';
 import { memory, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
@@ -203,5 +203,48 @@ describe('an array from outside', () => {
       return y;
     };
     sameAsEager(f, numbers);
+  });
+});
+
+describe('an object from outside', () => {
+  it('has fields that are the state of a loop (87)', () => {
+    const f = (x: Tensor, state: { total: number; turns: number; last: Tensor | null }) => {
+      while (state.total < 40) {
+        state.total += x.sum().itemSync();
+        state.turns++;
+      }
+      return state.total;
+    };
+    sameAsEager(
+      f,
+      starts.map((start) => () => [x(...start), { total: 0, turns: 0, last: null }]),
+    );
+  });
+
+  it('gets a key on a way of a branch', () => {
+    const f = (x: Tensor, found: { largest?: number }) => {
+      if (x.sum().itemSync() > 20) found.largest = x.max().itemSync();
+      return x;
+    };
+    sameAsEager(
+      f,
+      starts.map((start) => () => [x(...start), {}]),
+    );
+  });
+
+  it.each<[string, (x: Tensor, o: { a?: number; m: Map<string, number> }) => void, RegExp]>([
+    ['a key is deleted', (_x, o) => delete o.a, /a branch or loop changes \.a/],
+    ['a Map gets an entry', (_x, o) => o.m.set('a', 1), /changes the entries of a Map or Set/],
+  ])('says what a branch can not do: %s', (_name, change, reason) => {
+    const graph = toStatic(
+      (x: Tensor, o: { a?: number; m: Map<string, number> }) => {
+        if (x.sum().itemSync() > 2) change(x, o);
+        return x;
+      },
+      { fullGraph: true },
+    );
+    const o = { a: 1, m: new Map<string, number>() };
+    expect(() => tidy(() => graph(tensor([1, 2]), o))).toThrow(reason);
+    expect(o).toEqual({ a: 1, m: new Map() });
   });
 });
