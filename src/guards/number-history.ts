@@ -5,7 +5,8 @@ export type Dynamic = boolean | 'auto';
 
 /**
  * The numbers that traces at one point have found in each place. The first is taken for a constant, a
- * second one makes the place symbolic. 0 and 1 are always constants: much is simpler with them.
+ * second one makes the place symbolic, whatever the first was. 0 and 1 are always constants: much is simpler with
+ * them.
  */
 export class NumberHistory {
   readonly #first = new Map<string, number>();

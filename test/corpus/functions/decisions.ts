@@ -116,7 +116,7 @@ const policyGradient: CorpusFunction = {
     };
   },
   calls: 5,
-  expected: { graphs: 3 },
+  expected: { graphs: 2 },
 };
 
 const gae: CorpusFunction = {
@@ -165,7 +165,7 @@ const epsilonGreedy: CorpusFunction = {
     };
   },
   calls: 6,
-  expected: { graphs: 2, breaks: ['data-read'] },
+  expected: { graphs: 1, breaks: ['data-read'] },
 };
 
 const replay: CorpusFunction = {
@@ -185,7 +185,7 @@ const replay: CorpusFunction = {
     };
   },
   calls: 6,
-  expected: { graphs: 5 },
+  expected: { graphs: 4 },
 };
 
 const valueTable: CorpusFunction = {
