@@ -168,7 +168,8 @@ export class ProgramBuilder implements Interceptor {
       return [inputs[0]!];
     }
     const metas = ids.map((id) => this.#values[id]!);
-    if (isListSum(op, metas)) return this.execute(listAdd, inputs, {}, device);
+    // Engines add gradients where none is recorded; the code's own sums are those of tensors, empty or not.
+    if (!gradEnabled() && isListSum(op, metas)) return this.execute(listAdd, inputs, {}, device);
     const { kernel } = op;
     const specs =
       kernel.kind === 'view'
