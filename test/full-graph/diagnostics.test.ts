@@ -218,10 +218,10 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       name: 'a value of another shape after every turn',
       run: (x) => {
         let y = x;
-        while (sum(y) < 50) y = cat([y, y]);
+        while (sum(y) < 50) y = stack([y, y]);
         return y;
       },
-      says: /with every turn of a loop y is a f32\[2\] tensor, a f32\[4\] tensor, a f32\[8\] tensor and so on/,
+      says: /with every turn of a loop y is a f32\[2\] tensor, a f32\[2,2\] tensor, a f32\[2,2,2\] tensor and so on/,
     },
   ],
   await: {

@@ -166,6 +166,35 @@ describe('what is made of an array of any length', () => {
   });
 });
 
+describe('a tensor that is larger after every turn', () => {
+  it('is attended to while it grows', () => {
+    const f: Net = (x, _wx, _wh, n) => {
+      let seen = x.narrow(0, 0, 1);
+      let h = x.select(0, 0);
+      const length = n.itemSync();
+      for (let t = 1; t < length; t++) {
+        const weights = seen.matmul(h).softmax(0);
+        h = weights.matmul(seen).add(x.select(0, t)).tanh();
+        seen = cat([seen, h.unsqueeze(0)]);
+      }
+      return [seen, seen.sum(0).mul(h)];
+    };
+    sameAsEager(f, lengths(3, 1, 5), { exact: false });
+  });
+
+  it('in two dimensions', () => {
+    const f: Net = (x, _wx, _wh, n) => {
+      let y = x.narrow(0, 0, 1);
+      for (let t = n.itemSync(); t > 0; t--) {
+        y = cat([y, y.mul(0.5)], 1);
+        if (y.sum().itemSync() > 0) y = cat([y, y.add(1)]);
+      }
+      return y.mean();
+    };
+    sameAsEager(f, lengths(2, 0, 3), { exact: false });
+  });
+});
+
 describe('a number of the program that decides a shape', () => {
   it('in narrow, zeros, arange and reshape', () => {
     const f: Net = (x, _wx, _wh, n) => {

@@ -66,6 +66,15 @@ export class LoopPlans {
 
   /** Why what is followed with lists is no program: it is followed without them. Null: not yet. */
   withoutLists: BreakRecord | null = null;
+  /** Tensors whose shape differs from turn to turn are of a shape that only the run knows. */
+  shapesDiffer = false;
+
+  /** The function is traced again, with shapes that only the run knows. */
+  openShapes(): never {
+    this.shapesDiffer = true;
+    throw new TraceAgain();
+  }
+
   /** Some array has become a list. */
   usesLists = false;
 

@@ -21,6 +21,13 @@ export interface Renumbered {
   readonly to: readonly number[];
 }
 
+/** A tensor of which only some sizes are known where all ways come together. */
+export interface Opened {
+  readonly kind: 'opened';
+  readonly value: TensorVariable | DynamicVariable;
+  readonly sizes: DynamicVariable['sizes'];
+}
+
 export type LeafVariable =
   | TensorVariable
   | ScalarVariable
@@ -28,6 +35,7 @@ export type LeafVariable =
   | SymbolicVariable
   | ListVariable
   | DynamicVariable
+  | Opened
   | NewList
   | Renumbered;
 

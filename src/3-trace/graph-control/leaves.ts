@@ -8,9 +8,11 @@ import { where } from '../../../runtime/ops/comparison.ts';
 import { full } from '../../../runtime/ops/create.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
+import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { elementSpec } from '../../../runtime/program/list-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { openShape, openVariable } from '../dynamic-shapes/open-shape.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import type { DynamicVariable, SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
@@ -45,6 +47,8 @@ export function leafTensor(
     case 'list':
     case 'dynamic':
       return value.tensor;
+    case 'opened':
+      return openShape(t, value.value, value.sizes);
     case 'newList':
       return newList(t, value);
     case 'renumbered':
@@ -72,7 +76,7 @@ export function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: De
 
 function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   if (leaf.kind === 'list') return emptyList(t, columnOf(leaf));
-  if (leaf.kind === 'dynamic') return emptyLike(t, dynamicOf(leaf));
+  if (leaf.kind === 'dynamic') return emptyOpen(t, leaf);
   if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
   const sample = leaf.values.find((value): value is TensorVariable => value?.kind === 'tensor');
   invariant(sample, 'a leaf has a value on one way');
@@ -89,7 +93,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
     const { of, depth } = columnOf(leaf);
     return { kind: 'list', tensor, of, depth };
   }
-  if (kind === 'dynamic') return { ...dynamicOf(leaf), tensor };
+  if (kind === 'dynamic') return dynamicLike(leaf, tensor);
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
   const variable = t.result(tensor);
   variable.perhaps = outerOf(values);
@@ -131,14 +135,28 @@ export function columnOf({ values }: Leaf): Column {
   throw new InvariantError('a leaf has a value on one way');
 }
 
-function dynamicOf({ values }: Leaf): DynamicVariable {
-  const found = values.find((value) => value?.kind === 'dynamic');
-  invariant(found?.kind === 'dynamic', 'a leaf has a value on one way');
-  return found;
+/** The sizes that are known of a leaf whose shape only the run knows. */
+export function knownSizes({ values }: Leaf): DynamicVariable['sizes'] {
+  for (const value of values) {
+    if (value?.kind === 'dynamic' || value?.kind === 'opened') return value.sizes;
+  }
+  throw new InvariantError('a leaf has a value on one way');
+}
+
+function dynamicLike(leaf: Leaf, tensor: Tensor): DynamicVariable {
+  const found = leaf.values.find((value) => value?.kind === 'dynamic');
+  return found ? { ...(found as DynamicVariable), tensor } : openVariable(tensor, knownSizes(leaf));
 }
 
 /** Nobody reads it: it has no elements and no shape. */
-function emptyLike(t: Tracer, { tensor: { dtype, shape, device } }: DynamicVariable): Tensor {
+function emptyOpen(t: Tracer, leaf: Leaf): Tensor {
+  const found = leaf.values.flatMap((value) => {
+    if (value?.kind === 'dynamic') return [value.tensor];
+    if (value?.kind !== 'opened') return [];
+    return [value.value.kind === 'dynamic' ? value.value.tensor : t.use(value.value)];
+  });
+  const { dtype, device } = found[0]!;
+  const { shape } = dynamicSpec(dtype, knownSizes(leaf));
   return t.runApi(() => noGrad(() => deviceGuard(device, () => full(shape, 0, { dtype }))));
 }
 

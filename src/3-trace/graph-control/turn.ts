@@ -6,16 +6,17 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { commonSizes } from '../dynamic-shapes/open-shape.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type ScalarVariable, type Variable } from '../variable.ts';
 import type { Values } from './build-structure.ts';
-import { describeSome } from './describe.ts';
+import { describeSome, optionsOf } from './describe.ts';
 import { expectLength } from './expect-list.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { isSame } from './is-same.ts';
 import type { Leaf } from './leaf.ts';
-import { columnOf, leafTensor, leafVariable } from './leaves.ts';
+import { columnOf, knownSizes, leafTensor, leafVariable } from './leaves.ts';
 import { differing, givenAt } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { isFixed, type Place } from './place.ts';
@@ -33,6 +34,9 @@ export interface Carried {
 
 /** A place that takes another form more often than this never settles. */
 const maxChanges = 12;
+
+/** A tensor that has had more shapes than this has another one after every turn. */
+const maxShapes = 3;
 
 /** The result of a return inside the loop is carried as a place of its own. */
 const returnKey = 'return';
@@ -213,9 +217,18 @@ export class Turn {
   #countChange({ key, name }: Place, values: Values): void {
     const count = (this.#changes.get(key) ?? 0) + 1;
     this.#changes.set(key, count);
+    this.#openShapes(count, values);
     if (count <= maxChanges) return;
     const kinds = describeSome(this.#t, values);
     throw new GraphBreak('endless-ways', `with every turn of a loop ${name} is ${kinds}`);
+  }
+
+  /** Tensors of more than a few shapes are of a shape that only the run knows. */
+  #openShapes(count: number, values: Values): void {
+    const { policy, plans } = this.#t.control;
+    if (count <= maxShapes || policy !== 'always' || plans.shapesDiffer) return;
+    const options = values.flatMap((value) => (value ? optionsOf(value) : []));
+    if (commonSizes(this.#t, options)) plans.openShapes();
   }
 
   /** The first turn finds another kind of value than those after it: it is followed by itself. */
@@ -298,6 +311,9 @@ function isFromOutside(variable: Variable | null): boolean {
 }
 
 function isAlike(a: Leaf, b: Leaf): boolean {
+  if (a.kind === 'dynamic' && b.kind === 'dynamic') {
+    return knownSizes(a).join() === knownSizes(b).join();
+  }
   if (a.kind !== 'list' || b.kind !== 'list') return a.kind === b.kind;
   return sameSpec(columnOf(a).spec, columnOf(b).spec);
 }

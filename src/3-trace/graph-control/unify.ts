@@ -1,14 +1,17 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { resolved } from '../choices.ts';
+import { commonSizes } from '../dynamic-shapes/open-shape.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type ChoiceVariable,
+  type DynamicVariable,
   type ElementForm,
   known,
   type ListVariable,
   type NewArrayVariable,
   type ScalarVariable,
   type Selector,
+  type TensorVariable,
   type Variable,
 } from '../variable.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
@@ -99,6 +102,14 @@ export class Unifier {
     }
     const lists = this.#asLists(present);
     if (lists) return this.#addLists(ways, lists);
+    const sizes = this.#differingSizes(present);
+    if (sizes) {
+      const values = ways.map((way): LeafVariable | null => {
+        return way && { kind: 'opened', value: way as TensorVariable | DynamicVariable, sizes };
+      });
+      const index = this.leaves.push({ kind: 'dynamic', values }) - 1;
+      return (joined) => joined[index]!;
+    }
     const classes = new Set(present.flatMap((way) => optionsOf(way).map(this.#classOf)));
     if (classes.size > 1 || present.some((way) => way.kind === 'choice')) {
       return this.#addChoice(ways, [...classes]);
@@ -115,6 +126,14 @@ export class Unifier {
     const build: Build = (joined, made) => make(joined, made);
     const make = buildStructure(this.#t, ways, first, build, (parts) => this.#add(parts));
     return build;
+  }
+
+  /** Of tensors whose shape differs from turn to turn: what is known of it. */
+  #differingSizes(present: readonly Variable[]): DynamicVariable['sizes'] | null {
+    const t = this.#t;
+    if (!this.#grows || !t.control.plans.shapesDiffer) return null;
+    if (new Set(present.map(this.#classOf)).size === 1) return null;
+    return commonSizes(t, present);
   }
 
   /** Some value in it is one of those that are given. */

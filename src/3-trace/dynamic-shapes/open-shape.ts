@@ -1,0 +1,78 @@
+/** Tensors of several known shapes as one value whose shape only the run knows. */
+
+import { contiguous } from '../../../runtime/ops/movement.ts';
+import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
+import { contiguousMeta } from '../../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Tracer } from '../tracer.ts';
+import type { DynamicVariable, TensorVariable, Variable } from '../variable.ts';
+import { samples } from './samples.ts';
+import { type CallSite, programFor } from './traced-call.ts';
+
+type Sizes = DynamicVariable['sizes'];
+
+/** What such tensors have in common: null for sizes that differ. Null: they are of several dtypes or ranks, or none. */
+export function commonSizes(t: Tracer, variables: readonly Variable[]): Sizes | null {
+  const known = variables.map((each) => {
+    if (each.kind === 'tensor') return { tensor: t.use(each), sizes: t.use(each).shape };
+    return each.kind === 'dynamic' ? { tensor: each.tensor, sizes: each.sizes } : null;
+  });
+  const [first] = known;
+  if (!first) return null;
+  const { dtype, device } = first.tensor;
+  const isAlike = known.every(
+    (each) =>
+      each?.tensor.dtype === dtype &&
+      each.tensor.device === device &&
+      each.sizes.length === first.sizes.length,
+  );
+  if (!isAlike) return null;
+  return first.sizes.map((size, dim) =>
+    known.every((each) => each!.sizes[dim] === size) ? size : null,
+  );
+}
+
+/** The tensor as a value of which only these sizes are known. */
+export function openShape(
+  t: Tracer,
+  variable: TensorVariable | DynamicVariable,
+  sizes: Sizes,
+): Tensor {
+  const isOpen = variable.kind === 'dynamic';
+  if (isOpen && variable.sizes.join() === sizes.join()) return variable.tensor;
+  const tensor = isOpen
+    ? variable.tensor
+    : t.perform<Tensor>([t.use(variable)], ([x]) => contiguous(x as Tensor));
+  const { dtype, device } = tensor;
+  const form = isOpen ? 'dynamic' : 'tensor';
+  const site: CallSite = {
+    name: 'openShape',
+    forms: [form],
+    metas: [contiguousMeta(tensor, device)],
+    perform: ([operand]) => operand,
+    gradMode: true,
+    device,
+    at: t.position(),
+  };
+  const sample = isOpen ? (variable.shapes.find((shape) => shape !== null) ?? null) : null;
+  const call = {
+    name: site.name,
+    forms: site.forms,
+    dynamic: [true],
+    sample: [sample],
+    programFor: (given: Parameters<typeof programFor>[1]) =>
+      programFor(site, given, [{ dtype, sizes }]),
+  };
+  const [opened] = t.execution.appendCall(
+    call,
+    [tensor],
+    [contiguousMeta(dynamicSpec(dtype, sizes), device)],
+  );
+  return opened!;
+}
+
+/** The variable for such a value. */
+export function openVariable(tensor: Tensor, sizes: Sizes): DynamicVariable {
+  const shapes = samples.map((sample) => sizes.map((size) => size ?? sample));
+  return { kind: 'dynamic', tensor, sizes, shapes };
+}
