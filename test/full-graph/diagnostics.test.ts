@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { stack } from '../../runtime/ops/joining.ts';
 import {
   breakGraph,
-  cat,
   checkpoint,
   FullGraphError,
   ignoreModule,

@@ -35,8 +35,8 @@ export interface Carried {
 /** A place that takes another form more often than this never settles. */
 const maxChanges = 12;
 
-/** A tensor that has had more shapes than this has another one after every turn. */
-const maxShapes = 3;
+/** A tensor that has had more shapes than this is taken to have another one after every turn. */
+const maxShapes = 4;
 
 /** The result of a return inside the loop is carried as a place of its own. */
 const returnKey = 'return';
@@ -226,8 +226,9 @@ export class Turn {
   /** Tensors of more than a few shapes are of a shape that only the run knows. */
   #openShapes(count: number, values: Values): void {
     const { policy, plans } = this.#t.control;
-    if (count <= maxShapes || policy !== 'always' || plans.shapesDiffer) return;
+    if (policy !== 'always' || plans.shapesDiffer) return;
     const options = values.flatMap((value) => (value ? optionsOf(value) : []));
+    if (count <= 2 && options.length <= maxShapes) return;
     if (commonSizes(this.#t, options)) plans.openShapes();
   }
 

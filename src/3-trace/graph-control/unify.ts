@@ -128,10 +128,10 @@ export class Unifier {
     return build;
   }
 
-  /** Of tensors whose shape differs from turn to turn: what is known of it. */
+  /** Where shapes differ from turn to turn: what is known of those of several ways. */
   #differingSizes(present: readonly Variable[]): DynamicVariable['sizes'] | null {
     const t = this.#t;
-    if (!this.#grows || !t.control.plans.shapesDiffer) return null;
+    if (!t.control.plans.shapesDiffer) return null;
     if (new Set(present.map(this.#classOf)).size === 1) return null;
     return commonSizes(t, present);
   }
