@@ -159,8 +159,12 @@ export class RunProgramNode extends GradNode {
       let gradient = this.#subgraph.take(slots, id);
       slots[id]!.release();
       for (const index of numbers) gradient = passInner(index, gradient);
-      gradient = asPlanned(gradient, this.#subgraph.planned.values[id]!);
-      slots[id]!.put(gradient.holder!.retain(), gradient.offset);
+      const meta = this.#subgraph.planned.values[id]!;
+      if (isDynamic(meta, gradient)) enterDynamic(slots[id]!, gradient);
+      else {
+        gradient = asPlanned(gradient, meta);
+        slots[id]!.put(gradient.holder!.retain(), gradient.offset);
+      }
       gradient.dispose();
     }
   }

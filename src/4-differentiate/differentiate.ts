@@ -113,7 +113,10 @@ function markOutputs(
       const isSeed = seeds.length === 1 && builder.valueOf(gradient) === seeds[0];
       if (isSeed) return null;
       // Where elements are repeated, or others lie between, nothing else could take the place.
-      const whole = isDense(gradient.shape, gradient.strides) ? gradient : bind1(copy, [gradient]);
+      const { shape, strides } = gradient;
+      // A value of an open shape has no strides that mean anything, and is contiguous.
+      const isWhole = isContiguousMeta(gradient) || isDense(shape, strides);
+      const whole = isWhole ? gradient : bind1(copy, [gradient]);
       return bind1(outputGradientOp, [whole], { outputs: numbers });
     });
   }
