@@ -3,6 +3,7 @@ import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
 import { copy } from '../ops/copy.ts';
 import { isGradientSum, missingOperands, takesMissing } from '../program/missing-gradients.ts';
+import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { isContiguousMeta } from '../tensor/meta.ts';
@@ -22,6 +23,8 @@ export function unlessMissing(
 ): Action {
   const { op } = step;
   const needed = takesMissing(op.op) ? [] : missingOperands(op, mayMiss);
+  // Of an output that is a list, too, of which no element has got a gradient.
+  if (op.op === outputGradientOp) needed.push(...op.inputs);
   if (needed.length === 0) return run;
   if (isGradientSum(op.op)) return sumOfTheRest(step, values, run);
   return (slots, scalars) => {
