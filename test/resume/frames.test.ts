@@ -74,17 +74,18 @@ describe('frames', () => {
   });
 
   it('tell the user position of the innermost instruction', () => {
-    let position: unknown;
-    const spy = () => {
-      position = userPosition();
-    };
-    const outer = closure('(f) => {\n  const inner = () => f();\n  inner();\n}');
+    const outer = closure('(f) => {\n  const inner = () => f();\n  return inner();\n}');
     const enterCall = (callee: unknown, thisValue: unknown, args: readonly unknown[]) => {
       const entered = closureOf(callee);
       return entered && { closure: entered, thisValue, args };
     };
-    runFrames([activate(outer, undefined, [spy])], { enterCall });
-    expect(position).toEqual({ file: 'example.js', line: 2, column: 23 });
+    const place = { file: 'example.js', line: 2, column: 23 };
+    expect(runFrames([activate(outer, undefined, [userPosition])], { enterCall })).toEqual(place);
+    // A function that runs as it is has a place of its own.
+    const native = () => userPosition();
+    expect(runFrames([activate(outer, undefined, [native])], { enterCall })).toMatchObject({
+      file: import.meta.filename,
+    });
   });
 
   it('stay as they were after a throw', () => {
