@@ -1,17 +1,22 @@
 import type { OpRecord } from '../ops/define-op.ts';
 
+/** The same elements under another name: a view without gradient history. Not in the op table: programs alone have it. */
+export function sameElements(name: string): OpRecord {
+  return {
+    name,
+    operands: [{ name: 'x', use: 'data' }],
+    variadic: false,
+    infer: ([x]) => [x!],
+    kernel: { kind: 'view', view: ([x]) => x! },
+    layout: 'any',
+    inPlace: false,
+    vjp: undefined,
+    flat: true,
+  };
+}
+
 /**
- * The same elements as a value of its own without gradient history. With attr `leaf` a new leaf: gradients
- * that come to it are its own, or those of the program's input that it is an alias of.
+ * A value of its own without gradient history. With attr `leaf` a new leaf: gradients that come to it are its
+ * own, or those of the program's input that it is an alias of.
  */
-export const aliasOp: OpRecord = {
-  name: 'alias',
-  operands: [{ name: 'x', use: 'data' }],
-  variadic: false,
-  infer: ([x]) => [x!],
-  kernel: { kind: 'view', view: ([x]) => x! },
-  layout: 'any',
-  inPlace: false,
-  vjp: undefined,
-  flat: true,
-};
+export const aliasOp = sameElements('alias');
