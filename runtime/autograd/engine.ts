@@ -138,13 +138,10 @@ class BackwardPass {
     for (const place of places) if ('node' in place) reached.add(place.node);
     // A set iterates over what is added meanwhile.
     for (const node of reached) {
-      for (const target of this.#targetsOf(node)) {
-        if (target && 'node' in target) reached.add(target.node);
-      }
+      for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
     }
     for (const node of [...reached].sort((a, b) => a.sequence - b.sequence)) {
-      const targets = this.#targetsOf(node);
-      const leads = targets.some((target) => target && this.#concerns(target));
+      const leads = node.targets.some((target) => target && this.#concerns(target));
       if (leads || this.#wantsInner(node)) this.#leading.add(node);
     }
   }

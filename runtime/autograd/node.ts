@@ -60,8 +60,8 @@ export abstract class GradNode {
    * `gradOutputs` early. Without `retainGraph` saved values may be given back on the way. `wanted` says
    * which gradients somebody waits for; computing another one is only wasted work. While gradients are
    * recorded (`createGraph`), the results must carry their graph. `takeSum` hands over what other nodes
-   * have brought to a target so far, or null: the result is the sum of that and the node's own parts then. `passInner` wants to
-   * see the gradients of `innerOutputs`; null when nobody does.
+   * have brought to a target so far, or null: the result is the sum of that and the node's own parts then.
+   * `passInner` wants to see the gradients of `innerOutputs`; null when nobody does.
    */
   abstract apply(
     gradOutputs: readonly (Tensor | null | undefined)[],

@@ -9,7 +9,7 @@ import {
 } from '../tensor/meta.ts';
 import { sameShape, sizeOf } from '../tensor/shape.ts';
 import type { PlannedSubgraph, Step } from './plan.ts';
-import type { ValueId } from './program.ts';
+import type { ProgramOp, ValueId } from './program.ts';
 import type { Fail } from './verify-plan.ts';
 
 const methods: readonly unknown[] = ['log', 'info', 'warn', 'error', 'debug'];
@@ -83,26 +83,17 @@ class ControlCheck {
     if (!isSame || forward.regions?.length !== regions.length) {
       this.#fail('other programs', 'those of the operator that it undoes');
     }
-    const { inputs, outputs } = forward.op;
-    const of = this.#indices('of', outputs.length - 1);
-    const to = this.#indices('to', inputs.length);
-    const carried = undone === 'while' ? outputs.length - 1 : 0;
+    const carried = undone === 'while' ? forward.op.outputs.length - 1 : 0;
     if ((op.attrs.carried ?? 0) !== carried)
       this.#fail('another number of carried values', String(carried));
-    this.#expectSame(
-      'gradients given',
-      this.#metas(given),
-      this.#metas(of.map((i) => outputs[i]!)),
-    );
-    this.#expectSame('gradients', this.#metas(op.outputs), this.#metas(to.map((i) => inputs[i]!)));
-    this.#expectContiguous([...given, ...op.outputs]);
+    this.#verifyGradients(forward.op, given);
     // Only then its record is no use to the body.
     for (const { forward: inner, backward, values } of regions) {
       const strided = [...(backward?.gradInputs ?? [])].find(
         (id) => id !== null && !isContiguousMeta(values[id]!),
       );
       if (strided !== undefined) this.#fail(`a strided gradient %${strided}`, 'a contiguous one');
-      if (inner.outputs.length !== outputs.length - 1 && backward) {
+      if (inner.outputs.length !== forward.op.outputs.length - 1 && backward) {
         this.#fail('other results', 'those of the operator');
       }
     }
@@ -171,7 +162,12 @@ class ControlCheck {
     if (!call || forward.call?.call.forms.join() !== call.call.forms.join()) {
       this.#fail('another call', 'the one that it undoes');
     }
-    const { inputs, outputs } = forward.op;
+    this.#verifyGradients(forward.op, given);
+  }
+
+  /** Those that come and those that leave are like the results and operands of the op that is undone. */
+  #verifyGradients({ inputs, outputs }: ProgramOp, given: readonly ValueId[]): void {
+    const { op } = this.#step;
     const of = this.#indices('of', outputs.length - 1);
     const to = this.#indices('to', inputs.length);
     this.#expectSame(
