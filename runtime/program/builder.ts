@@ -1,9 +1,7 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { recordInPlace } from '../autograd/in-place-node.ts';
-import type { GradNode } from '../autograd/node.ts';
 import { joinViews } from '../autograd/view-family.ts';
 import type { Device } from '../device/device.ts';
-import { AutogradError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { UserPosition } from '../errors/position.ts';
 import { bind1, type Interceptor } from '../ops/bind.ts';
@@ -19,6 +17,8 @@ import { hasEffect, placedDraw } from './control-ops.ts';
 import { isListSum, listAdd } from './list-ops.ts';
 import { mayMissResults } from './missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
+import { RecordedWriteInPlace } from './recorded-write.ts';
+import { type OutsideNodes, SpentNodes } from './spent-nodes.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 
@@ -28,15 +28,11 @@ export interface Checkpoint {
   readonly ops: number;
   readonly inputs: number;
   readonly writes: number;
-  readonly spent: ReadonlySet<GradNode>;
-  readonly perhapsSpent: ReadonlySet<GradNode>;
+  readonly spent: SpentNodes['soFar'];
 }
 
 /** What a region says and asks of the program around it. */
-export interface Outside extends OutsideMemory {
-  isSpent(node: GradNode): boolean;
-  mayBeSpent(node: GradNode): boolean;
-}
+interface Outside extends OutsideMemory, OutsideNodes {}
 
 /**
  * Appends every op that is bound to a program instead of running it. Its tensors have meta and a value
@@ -53,10 +49,6 @@ export class ProgramBuilder implements Interceptor {
   readonly #mayMiss = new Set<ValueId>();
   /** Results of control ops: their memory may be that of an operand or of another result. */
   readonly #handedThrough = new Set<ValueId>();
-  /** Nodes that a backward inside the program has used up. */
-  #spent: ReadonlySet<GradNode> = new Set();
-  /** The same of one inside a branch or loop, on some ways. */
-  #perhapsSpent: ReadonlySet<GradNode> = new Set();
   readonly #onForeign: (tensor: Tensor) => Tensor;
   /** The user's position that the next ops belong to. */
   at: UserPosition | undefined;
@@ -66,7 +58,7 @@ export class ProgramBuilder implements Interceptor {
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
   readonly #memory: ValueMemory;
-  readonly #outside: Outside | undefined;
+  readonly spent: SpentNodes;
 
   /**
    * `onForeign` answers for a tensor with data that meets traced ones: it may become an input. In a
@@ -89,7 +81,7 @@ export class ProgramBuilder implements Interceptor {
     this.#isRegion = region;
     this.#takesTraced = region || replay;
     this.#memory = new ValueMemory((id) => this.isInput(id), outside);
-    this.#outside = outside;
+    this.spent = new SpentNodes(outside);
   }
 
   get opCount(): number {
@@ -264,8 +256,7 @@ export class ProgramBuilder implements Interceptor {
       ops: this.#ops.length,
       inputs: this.#inputs.length,
       writes: this.writeCount,
-      spent: this.#spent,
-      perhapsSpent: this.#perhapsSpent,
+      spent: this.spent.soFar,
     };
   }
 
@@ -277,31 +268,7 @@ export class ProgramBuilder implements Interceptor {
     }
     this.#ops.length = to.ops;
     this.#inputs.length = to.inputs;
-    this.#spent = to.spent;
-    this.#perhapsSpent = to.perhapsSpent;
-  }
-
-  /** A backward inside the program has given back what these nodes saved: nobody runs them again. */
-  spend(nodes: readonly GradNode[]): void {
-    this.#spent = new Set([...this.#spent, ...nodes]);
-  }
-
-  /** A backward in a branch or loop has: on some ways nobody runs them again. */
-  spendPerhaps(nodes: Iterable<GradNode>): void {
-    this.#perhapsSpent = new Set([...this.#perhapsSpent, ...nodes]);
-  }
-
-  /** What a backward in this program, or inside its regions, has used up. */
-  get allSpent(): Iterable<GradNode> {
-    return [...this.#spent, ...this.#perhapsSpent];
-  }
-
-  isSpent(node: GradNode): boolean {
-    return this.#spent.has(node) || (this.#outside?.isSpent(node) ?? false);
-  }
-
-  mayBeSpent(node: GradNode): boolean {
-    return this.#perhapsSpent.has(node) || (this.#outside?.mayBeSpent(node) ?? false);
+    this.spent.rollback(to.spent);
   }
 
   finish(outputs: readonly ValueId[]): Program {
@@ -328,19 +295,5 @@ export class ProgramBuilder implements Interceptor {
     const version = () => this.#memory.versionOf(value);
     const sharing = () => this.#memory.sharing(value);
     return new Tensor(meta, null, { builder: this, value, version, sharing });
-  }
-}
-
-/** A write in place that gradients flow through has no place in a program; who traces breaks there. */
-export class RecordedWriteInPlace extends AutogradError {
-  readonly op: string;
-  constructor(op: string) {
-    super({
-      what: `${op}: a write in place through which gradients flow, inside a captured function`,
-      given: `${op} while a program is being built and gradients are recorded`,
-      expected: 'no operand that requires a gradient, or gradients switched off',
-      remedy: 'use the form without underscore, or leave it to the graph break',
-    });
-    this.op = op;
   }
 }

@@ -1,25 +1,8 @@
-import { DataError } from '../errors/errors.ts';
-import { alignedBytes } from '../memory/allocator.ts';
-import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
-import { dtypes } from '../tensor/dtype.ts';
-import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
-import { extentOf, sameShape, sizeOf } from '../tensor/shape.ts';
-import type { Plan, PlannedSubgraph, Step } from './plan.ts';
+import { formatSpec, isContiguousMeta, sameSpec } from '../tensor/meta.ts';
+import { FollowedPlan } from './follow-plan.ts';
+import type { PlannedSubgraph } from './plan.ts';
 import type { ValueId } from './program.ts';
-import { verifyControl } from './verify-control.ts';
-
-/** Memory that a run of the plan would use: who has a share in it, and where it lies in the arena. */
-interface Storage {
-  owners: number;
-  readonly place: { readonly from: number; readonly to: number } | null;
-}
-
-/** Where a value lies in its memory: elements before it and from it on that are there to be read. */
-interface Living {
-  readonly storage: Storage;
-  readonly before: number;
-  readonly after: number;
-}
+import { failureAt } from './verify-failure.ts';
 
 /**
  * Holds that a planned subgraph that somebody else made runs without touching memory that is not its own:
@@ -31,7 +14,11 @@ interface Living {
  */
 export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { values, forward, backward } = planned;
-  const alive = new Follow(planned, `${where}, forward`).run(forward, forward.inputs, new Map());
+  const alive = new FollowedPlan(planned, `${where}, forward`).run(
+    forward,
+    forward.inputs,
+    new Map(),
+  );
   if (!backward) return;
   const { gradInputs, gradOutputs, leafOutputs, sums, saved, plan, retainingPlan } = backward;
   const fail = failureAt(`${where}, backward`);
@@ -73,250 +60,12 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const entering = gradOutputs.filter((id) => id !== null);
   for (const each of [plan, retainingPlan]) {
     const kept = new Map(saved.withData.map((id) => [id, alive.get(id)!]));
-    const left = new Follow(planned, `${where}, backward`).run(each, entering, kept);
+    const left = new FollowedPlan(planned, `${where}, backward`).run(each, entering, kept);
     const lost = gradInputs.find((id) => id !== null && !left.made.has(id));
     if (lost !== undefined)
       fail(`the gradient %${lost}, which is not there`, 'a value of the program');
     const gone = saved.withData.find((id) => each === retainingPlan && !left.has(id));
     if (gone !== undefined)
       fail(`%${gone} freed by the plan that retains it`, 'a value that is kept');
-  }
-}
-
-export type Fail = (given: string, expected: string) => never;
-
-function failureAt(where: string): Fail {
-  return (given, expected) => {
-    throw new DataError({
-      what: `load: a program that cannot run, at ${where}`,
-      given,
-      expected,
-      remedy: 'save it again, or get another copy of the file',
-    });
-  };
-}
-
-/** The values that are alive at the end, and those that were handed out. */
-class Alive extends Map<ValueId, Living> {
-  readonly made = new Set<ValueId>();
-}
-
-class Follow {
-  readonly #planned: PlannedSubgraph;
-  readonly #where: string;
-  readonly #alive = new Alive();
-  /** Written, here or before: none is written again. */
-  readonly #defined = new Set<ValueId>();
-  readonly #placed = new Set<Storage>();
-  #fail: Fail;
-
-  constructor(planned: PlannedSubgraph, where: string) {
-    this.#planned = planned;
-    this.#where = where;
-    this.#fail = failureAt(where);
-  }
-
-  run(plan: Plan, inputs: readonly ValueId[], kept: ReadonlyMap<ValueId, Living>): Alive {
-    const unused = new Set(plan.unusedInputs);
-    for (const [id, { before, after }] of kept) {
-      this.#alive.set(id, { storage: { owners: 1, place: null }, before, after });
-      this.#defined.add(id);
-    }
-    for (const id of inputs) {
-      this.#define(id);
-      if (unused.has(id)) continue;
-      const { shape, strides } = this.#meta(id);
-      this.#enter(id, { owners: 0, place: null }, 0, extentOf(shape, strides));
-    }
-    this.#verifyArena(plan);
-    plan.steps.forEach((step, i) => {
-      this.#fail = failureAt(`${this.#where}, step ${i} (${step.op.op.name})`);
-      this.#step(step, plan);
-    });
-    this.#fail = failureAt(`${this.#where}, its end`);
-    for (const id of plan.outputs) {
-      if (!this.#alive.has(id)) this.#fail(`the result %${id}, which is not there`, 'a value');
-      this.#alive.made.add(id);
-    }
-    for (const id of plan.freesAtEnd) this.#free(id);
-    return this.#alive;
-  }
-
-  #meta(id: ValueId): TensorMeta {
-    return this.#planned.values[id]!;
-  }
-
-  #define(id: ValueId): void {
-    if (this.#defined.has(id)) this.#fail(`%${id} defined a second time`, 'each value once');
-    this.#defined.add(id);
-  }
-
-  #enter(id: ValueId, storage: Storage, before: number, after: number): void {
-    storage.owners++;
-    this.#alive.set(id, { storage, before, after });
-  }
-
-  /** An arena larger than what lies in it would be memory for nothing. */
-  #verifyArena({ arenaBytes, steps }: Plan): void {
-    let most = 0;
-    for (const { op, places } of steps) {
-      op.outputs.forEach((id, i) => {
-        if ((places?.[i] ?? null) !== null) most += alignedBytes(this.#bytes(id));
-      });
-    }
-    if (arenaBytes > most) this.#fail(`an arena of ${arenaBytes} bytes`, `at most ${most}`);
-  }
-
-  #bytes(id: ValueId): number {
-    const { shape, dtype, device } = this.#meta(id);
-    return sizeOf(shape) * device.elementBytes(dtype);
-  }
-
-  #step(step: Step, plan: Plan): void {
-    const { op, inputs, outputs } = step.op;
-    this.#verifyOperands(op, inputs);
-    for (const id of outputs) this.#define(id);
-    if (op.kernel.kind === 'control') verifyControl(step, this.#planned, this.#fail);
-    else {
-      if (step.regions) this.#fail('programs inside an operator', 'none');
-      this.#verifyInferred(step);
-    }
-    outputs.forEach((id, i) => {
-      this.#make(step, id, i, plan);
-    });
-    for (const id of step.frees) this.#free(id);
-  }
-
-  #verifyOperands(op: OpRecord, inputs: readonly ValueId[]): void {
-    const fits = op.variadic
-      ? inputs.length >= op.operands.length - 1
-      : inputs.length === op.operands.length;
-    if (!fits) this.#fail(`${inputs.length} operands`, String(op.operands.length));
-    inputs.forEach((id, i) => {
-      if (operandUse(op, i) === 'shape') return;
-      if (!this.#alive.has(id)) this.#fail(`%${id}, which is not there`, 'a value that is alive');
-      const isTarget = op.inPlace && i === 0;
-      const isRead = op.kernel.kind !== 'view' && op.layout === 'contiguous';
-      if (isRead && !isTarget && !isContiguousMeta(this.#meta(id))) {
-        this.#fail(`%${id} with strides`, 'a contiguous operand');
-      }
-    });
-  }
-
-  /** What the operator itself says of its results is what the file says of them. */
-  #verifyInferred({ op: { op, inputs, outputs, attrs } }: Step): void {
-    const metas = inputs.map((id) => this.#meta(id));
-    verifyAttrs(
-      metas,
-      outputs.map((id) => this.#meta(id)),
-      attrs,
-      this.#fail,
-    );
-    const { kernel } = op;
-    const inferred = this.#attempt(() =>
-      kernel.kind === 'view' ? [kernel.view(metas, attrs)] : op.infer(metas, attrs),
-    );
-    if (op.inPlace) {
-      const target = metas[0];
-      if (!target || outputs.length > 0) this.#fail('results of a write in place', 'none');
-      return;
-    }
-    if (inferred.length !== outputs.length) {
-      this.#fail(`${outputs.length} results`, String(inferred.length));
-    }
-    inferred.forEach((spec, i) => {
-      const meta = this.#meta(outputs[i]!);
-      // An operator may hand on what an attribute says, whatever that is.
-      if (!Array.isArray(spec.shape)) this.#fail('a shape that is none', 'a list of sizes');
-      if (!sameSpec(spec, meta)) this.#fail(`result ${formatSpec(meta)}`, formatSpec(spec));
-      const view = kernel.kind === 'view' ? (spec as TensorMeta) : null;
-      const fits = view
-        ? sameShape(view.strides, meta.strides) && view.offset === meta.offset
-        : isContiguousMeta(meta);
-      if (!fits) this.#fail(`%${outputs[i]} with other strides`, 'those of the operator');
-    });
-  }
-
-  /** Operators that were given nonsense may fail in any way. */
-  #attempt<T>(body: () => T): T {
-    try {
-      return body();
-    } catch (error) {
-      const given = error instanceof Error ? error.message.split('\n')[0]! : String(error);
-      return this.#fail(
-        `operands that it refuses: ${given}`,
-        'operands and attributes that it takes',
-      );
-    }
-  }
-
-  #make({ op, reuses, frees, places }: Step, id: ValueId, i: number, plan: Plan): void {
-    const elements = sizeOf(this.#meta(id).shape);
-    if (op.op.kernel.kind === 'view') {
-      const base = this.#alive.get(op.inputs[0]!)!;
-      const shift = this.#meta(id).offset - this.#meta(op.inputs[0]!).offset;
-      const [before, after] = [base.before + shift, base.after - shift];
-      const { shape, strides } = this.#meta(id);
-      if (before < 0 || extentOf(shape, strides) > after) {
-        this.#fail(`%${id} outside of %${op.inputs[0]}`, 'a view inside its base');
-      }
-      this.#enter(id, base.storage, before, after);
-      return;
-    }
-    const reuse = reuses[i] ?? null;
-    const place = places?.[i] ?? null;
-    if (reuse !== null) {
-      const taken = this.#alive.get(reuse);
-      const bytes = (taken?.after ?? 0) * dtypes[this.#meta(reuse).dtype].bytes;
-      const fits = op.inputs.includes(reuse) && frees.includes(reuse) && place === null;
-      const { device } = this.#meta(id);
-      const overwrites = mayOverwrite(op.op, op.inputs.indexOf(reuse), device);
-      if (!taken || !fits || !overwrites || this.#bytes(id) > bytes) {
-        this.#fail(`%${id} in the memory of %${reuse}`, 'a dying operand of as many bytes');
-      }
-      this.#enter(id, taken.storage, 0, elements);
-      return;
-    }
-    const bytes = alignedBytes(this.#bytes(id));
-    const span = place === null ? null : { from: place, to: place + bytes };
-    const storage: Storage = { owners: 0, place: span };
-    if (span) this.#verifyPlace(span, plan);
-    if (span) this.#placed.add(storage);
-    this.#enter(id, storage, 0, elements);
-  }
-
-  #verifyPlace({ from, to }: NonNullable<Storage['place']>, { arenaBytes }: Plan): void {
-    if (to > arenaBytes || from !== alignedBytes(from)) {
-      this.#fail(`bytes ${from} to ${to} of an arena of ${arenaBytes}`, 'a place in it');
-    }
-    for (const { place } of this.#placed) {
-      if (place && from < place.to && place.from < to) {
-        this.#fail(`bytes ${from} to ${to} of the arena`, 'bytes that no other value lies in');
-      }
-    }
-  }
-
-  #free(id: ValueId): void {
-    const living = this.#alive.get(id);
-    if (!living) this.#fail(`%${id} freed, which is not there`, 'a value that is alive');
-    this.#alive.delete(id);
-    if (--living.storage.owners === 0) this.#placed.delete(living.storage);
-  }
-}
-
-/** Attributes that name dimensions name some; numbers are numbers. */
-function verifyAttrs(
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Step['op']['attrs'],
-  fail: Fail,
-): void {
-  const rank = Math.max(0, ...[...inputs, ...outputs].map(({ shape }) => shape.length));
-  for (const [name, value] of Object.entries(attrs)) {
-    if (!/^(dims?\d?|permutation|axis|axes)$/.test(name)) continue;
-    const dims = Array.isArray(value) ? (value as readonly number[]) : [value];
-    if (dims.every((dim) => Number.isInteger(dim) && Number(dim) >= 0 && Number(dim) < rank))
-      continue;
-    fail(`${name}=${JSON.stringify(value)}`, `dimensions below ${rank}`);
   }
 }

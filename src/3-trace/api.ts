@@ -53,7 +53,7 @@ import * as statistics from '../../runtime/ops/statistics.ts';
 import * as triangles from '../../runtime/ops/triangles.ts';
 import * as views from '../../runtime/ops/views.ts';
 import * as windows from '../../runtime/ops/windows.ts';
-import { RecordedWriteInPlace } from '../../runtime/program/builder.ts';
+import { RecordedWriteInPlace } from '../../runtime/program/recorded-write.ts';
 import { tensor } from '../../runtime/tensor/create.ts';
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';

@@ -253,7 +253,7 @@ function appendRegions(
   const { builder } = tracer;
   const results = tracer.append(() => append(inputs, programs, builder));
   const regions = programs.map(finishedRegion);
-  for (const { region } of regions) builder.spendPerhaps(region.builder.allSpent);
+  for (const { region } of regions) builder.spent.notePerhaps(region.builder.spent.all);
   const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);
   tracer.record(
     own,

@@ -144,14 +144,14 @@ function watched<T>(
 ): T {
   const undone: GradNode[] = [];
   const result = run({
-    isConsumed: (node) => builder.isSpent(node),
+    isConsumed: (node) => builder.spent.isSpent(node),
     onNode: (node, gradients) => {
       undone.push(node);
       fillGradients(builder, node, gradients);
     },
   });
   if (!retainGraph) {
-    builder.spend(undone);
+    builder.spent.note(undone);
     onUndone(undone);
   }
   return result;

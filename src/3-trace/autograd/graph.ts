@@ -34,7 +34,7 @@ export function isLeaf(place: GradNode | Tensor): place is Tensor {
 /** The op at which a backward would find that an earlier one has used the graph up; null: none has. */
 export function spentBelow(root: Tensor, builder: ProgramBuilder): string | null {
   for (const place of placesBelow(root)) {
-    if (!isLeaf(place) && builder.isSpent(place)) return place.name;
+    if (!isLeaf(place) && builder.spent.isSpent(place)) return place.name;
   }
   return null;
 }
@@ -42,7 +42,7 @@ export function spentBelow(root: Tensor, builder: ProgramBuilder): string | null
 /** A backward in a branch or loop may have used the graph up: only the run knows. */
 export function mayBeSpentBelow(root: Tensor, builder: ProgramBuilder): boolean {
   for (const place of placesBelow(root)) {
-    if (!isLeaf(place) && builder.mayBeSpent(place)) return true;
+    if (!isLeaf(place) && builder.spent.mayBeSpent(place)) return true;
   }
   return false;
 }

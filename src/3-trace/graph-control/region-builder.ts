@@ -47,8 +47,8 @@ export class RegionBuilder implements Surroundings {
         noteWrite: (input) => this.#noteWrite(input),
         forgetWrite: (input) => this.#forgetWrite(input),
         versionOf: (input) => this.#outerOf(input)?.traced?.version(),
-        isSpent: (node) => outer.builder.isSpent(node),
-        mayBeSpent: (node) => outer.builder.mayBeSpent(node),
+        isSpent: (node) => outer.builder.spent.isSpent(node),
+        mayBeSpent: (node) => outer.builder.spent.mayBeSpent(node),
       },
     });
   }

@@ -1,0 +1,130 @@
+import {
+  formatSpec,
+  isContiguousMeta,
+  sameSpec,
+  type TensorMeta,
+  type TensorSpec,
+} from '../tensor/meta.ts';
+import { sameShape, sizeOf } from '../tensor/shape.ts';
+import type { PlannedSubgraph, Step } from './plan.ts';
+import type { ProgramOp, ValueId } from './program.ts';
+import type { Fail } from './verify-failure.ts';
+
+/** One operator of control, and what may be expected of its operands, results and the programs inside it. */
+export class ControlCheck {
+  readonly step: Step;
+  readonly graph: PlannedSubgraph;
+  readonly fail: Fail;
+
+  constructor(step: Step, graph: PlannedSubgraph, fail: Fail) {
+    this.step = step;
+    this.graph = graph;
+    this.fail = fail;
+  }
+
+  get inputs(): TensorMeta[] {
+    return this.metas(this.step.op.inputs);
+  }
+
+  metas(ids: readonly ValueId[]): TensorMeta[] {
+    return ids.map((id) => this.graph.values[id]!);
+  }
+
+  /** All but the record for backward, which has no bytes. */
+  results(): TensorMeta[] {
+    const { outputs } = this.step.op;
+    const tape = outputs.at(-1);
+    if (tape === undefined) this.fail('no results', 'at least the record for backward');
+    if (sizeOf(this.graph.values[tape]!.shape) > 0) this.fail('a record with data', 'none');
+    this.#expectTapeUse(tape);
+    this.expectContiguous(outputs);
+    return this.metas(outputs.slice(0, -1));
+  }
+
+  /** A record is read by the operator that undoes this one, and by nobody else. */
+  #expectTapeUse(tape: ValueId): void {
+    const { forward, backward } = this.graph;
+    const steps = [forward, ...(backward ? [backward.plan, backward.retainingPlan] : [])].flatMap(
+      (plan) => plan.steps,
+    );
+    const isMisused = steps.some(({ op }) => {
+      const at = op.inputs.indexOf(tape);
+      return at > 0 || (at === 0 && !op.op.name.endsWith('Backward'));
+    });
+    if (isMisused || forward.outputs.includes(tape))
+      this.fail(`%${tape} read as a value`, 'no use');
+  }
+
+  regions(count: number): readonly PlannedSubgraph[] {
+    const { regions = [] } = this.step;
+    if (regions.length !== count) this.fail(`${regions.length} programs inside`, String(count));
+    return regions;
+  }
+
+  expectInputs({ values, forward }: PlannedSubgraph, operands: readonly TensorMeta[]): void {
+    const inputs = forward.inputs.map((id) => values[id]!);
+    this.expectSame('operands', inputs, operands);
+    inputs.forEach((input, i) => {
+      const { strides, shape } = operands[i]!;
+      const fits =
+        sameShape(input.strides, strides) ||
+        (isContiguousMeta(input) && isContiguousMeta({ ...input, strides }));
+      if (!fits)
+        this.fail(`an operand ${formatSpec({ ...input, shape })} of other strides`, 'the same');
+    });
+  }
+
+  expectResults({ values, forward }: PlannedSubgraph, results: readonly TensorMeta[]): void {
+    const outputs = forward.outputs.map((id) => values[id]!);
+    this.expectSame('results', outputs, results);
+    if (!outputs.every(isContiguousMeta)) this.fail('a strided result', 'contiguous results');
+  }
+
+  expectSame(what: string, given: readonly TensorMeta[], expected: readonly TensorSpec[]): void {
+    const print = (metas: readonly TensorSpec[]) => metas.map(formatSpec).join(', ') || 'none';
+    const isSame =
+      given.length === expected.length && given.every((meta, i) => sameSpec(meta, expected[i]!));
+    if (!isSame) this.fail(`${what}: ${print(given)}`, print(expected));
+  }
+
+  expectSingle({ shape, dtype }: TensorMeta): void {
+    if (sizeOf(shape) < 1) this.fail(`a condition ${formatSpec({ shape, dtype })}`, 'a value');
+  }
+
+  expectContiguous(ids: readonly ValueId[]): void {
+    const strided = ids.find((id) => !isContiguousMeta(this.graph.values[id]!));
+    if (strided !== undefined) this.fail(`%${strided} with strides`, 'a contiguous value');
+  }
+
+  expectNoResults(): void {
+    if (this.step.op.outputs.length > 0) this.fail('results', 'none');
+    if (this.step.regions) this.fail('programs inside', 'none');
+  }
+
+  /** The step whose record it is. */
+  undone(name: string, tape: ValueId | undefined): Step {
+    const found = this.graph.forward.steps.find(
+      ({ op }) => op.op.name === name && op.outputs.at(-1) === tape,
+    );
+    return found ?? this.fail(`%${tape}`, `the record of a ${name}`);
+  }
+
+  /** Those that come and those that leave are like the results and operands of the op that is undone. */
+  verifyGradients({ inputs, outputs }: ProgramOp, given: readonly ValueId[]): void {
+    const { op } = this.step;
+    const of = this.indices('of', outputs.length - 1);
+    const to = this.indices('to', inputs.length);
+    this.expectSame('gradients given', this.metas(given), this.metas(of.map((i) => outputs[i]!)));
+    this.expectSame('gradients', this.metas(op.outputs), this.metas(to.map((i) => inputs[i]!)));
+    this.expectContiguous([...given, ...op.outputs]);
+  }
+
+  /** A list of different whole numbers below a limit. */
+  indices(name: 'of' | 'to', limit: number): readonly number[] {
+    const found = this.step.op.attrs[name];
+    const isList = Array.isArray(found) && new Set(found).size === found.length;
+    if (isList && found.every((i) => Number.isInteger(i) && i >= 0 && i < limit))
+      return found as number[];
+    return this.fail(`${name}=${JSON.stringify(found)}`, `different numbers below ${limit}`);
+  }
+}

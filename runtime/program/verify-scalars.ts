@@ -1,0 +1,94 @@
+/** Operators of control without programs inside. */
+
+import { scalarFunctions } from '../ops/scalar-functions.ts';
+import type { ControlCheck } from './control-check.ts';
+
+const methods: readonly unknown[] = ['log', 'info', 'warn', 'error', 'debug'];
+
+export function verifyAssert(check: ControlCheck): void {
+  const [test] = check.inputs;
+  if (!test || check.inputs.length !== 1) check.fail('no condition', 'a truth value');
+  check.expectSingle(test);
+  check.expectNoResults();
+}
+
+export function verifyHostNumber(check: ControlCheck): void {
+  const { op, inputs, outputs, attrs } = check.step.op;
+  if (!scalarFunctions.has(String(attrs.fn)))
+    check.fail(`${String(attrs.fn)}`, 'a function of numbers');
+  for (const input of check.inputs) check.expectSingle(input);
+  if (inputs.length === 0) check.fail('no numbers', 'at least one');
+  check.expectSame('results', check.metas(outputs), op.infer(check.inputs, attrs));
+  if (check.step.regions) check.fail('programs inside', 'none');
+}
+
+export function verifyDraw(check: ControlCheck): void {
+  const { op, inputs, outputs, attrs } = check.step.op;
+  if (inputs.length < 2) check.fail(`${inputs.length} numbers`, 'the seed and a place');
+  for (const input of check.inputs) check.expectSingle(input);
+  if (typeof attrs.offset !== 'number' || !(attrs.offset >= 0)) {
+    check.fail(`the offset ${String(attrs.offset)}`, 'a number from 0 on');
+  }
+  check.expectSame('results', check.metas(outputs), op.infer(check.inputs, attrs));
+  check.expectContiguous(outputs);
+  if (check.step.regions) check.fail('programs inside', 'none');
+}
+
+/** Results as the record says, and no programs inside. */
+export function verifyPlain(check: ControlCheck): void {
+  const { op, inputs, outputs, attrs } = check.step.op;
+  const fits = op.variadic || inputs.length === op.operands.length;
+  if (!fits) check.fail(`${inputs.length} operands`, String(op.operands.length));
+  check.expectSame('results', check.metas(outputs), op.infer(check.inputs, attrs));
+  check.expectContiguous([...inputs, ...outputs]);
+  if (check.step.regions) check.fail('programs inside', 'none');
+}
+
+export function verifyDimension(check: ControlCheck): void {
+  const { op, attrs, inputs, outputs } = check.step.op;
+  const [given] = check.inputs;
+  if (!given || inputs.length !== 1) check.fail(`${inputs.length} operands`, '1');
+  const isDim = Number.isInteger(attrs.dim) && (attrs.dim as number) >= -1;
+  if (!isDim || (attrs.dim as number) >= given.shape.length - 1) {
+    check.fail(`the dimension ${String(attrs.dim)}`, 'one of the tensor');
+  }
+  check.expectSame('results', check.metas(outputs), op.infer(check.inputs, attrs));
+  if (check.step.regions) check.fail('programs inside', 'none');
+}
+
+export function verifyMissing(check: ControlCheck): void {
+  if (check.inputs.length === 0) check.fail('no gradient', 'at least one');
+  verifyPlain(check);
+}
+
+export function verifyPrint(check: ControlCheck): void {
+  const { attrs, inputs } = check.step.op;
+  if (!methods.includes(attrs.method))
+    check.fail(`console.${String(attrs.method)}`, methods.join());
+  for (const part of partsOf(check, attrs.parts)) {
+    if (typeof part !== 'object' || part === null) check.fail('a part of a line', 'an object');
+    const entries = Object.entries(part);
+    const [kind, value] = entries[0] ?? [];
+    if (entries.length !== 1) check.fail('a part of a line', 'one of its kinds');
+    if (kind === 'constant') {
+      if (typeof value === 'object' && value !== null) check.fail('an object', 'a constant');
+      continue;
+    }
+    const isIndex =
+      ['value', 'number', 'boolean'].includes(String(kind)) && typeof value === 'number';
+    const id = isIndex ? inputs[value as number] : undefined;
+    if (id === undefined) check.fail(`the part ${JSON.stringify(part)}`, 'an operand');
+    if (kind !== 'value') check.expectSingle(check.graph.values[id]!);
+  }
+  check.expectNoResults();
+}
+
+function partsOf(check: ControlCheck, text: unknown): readonly unknown[] {
+  try {
+    const parts: unknown = JSON.parse(String(text));
+    if (Array.isArray(parts)) return parts;
+  } catch {
+    // Said below.
+  }
+  return check.fail('a line that cannot be read', 'a list as JSON');
+}
