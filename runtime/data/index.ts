@@ -2,7 +2,8 @@
 export { ConcatDataset, randomSplit, Subset, TensorDataset } from './dataset.ts';
 export { type IdxArray, parseIdx } from './idx.ts';
 export { type ImageBatch, ImageDataset, type ImageDatasetOptions } from './image-dataset.ts';
-export { type CollateOption, DataLoader, type DataLoaderOptions } from './loader.ts';
+export { DataLoader } from './loader.ts';
+export type { CollateOption, DataLoaderOptions } from './loader-options.ts';
 export {
   BatchSampler,
   RandomSampler,

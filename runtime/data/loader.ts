@@ -1,8 +1,14 @@
-import { ArgumentError } from '../errors/errors.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { Sampler } from './samplers.ts';
+import {
+  type CollateOption,
+  type DataLoaderOptions,
+  expectOptions,
+  noLength,
+  notAtOnce,
+  type Source,
+} from './loader-options.ts';
 import { shuffledOrder } from './shuffle.ts';
 import {
   type BatchDataset,
@@ -13,35 +19,8 @@ import {
 } from './source.ts';
 import { streamOf } from './streams.ts';
 import { defaultCollate, fromHost } from './tensor-batch.ts';
-import type { WorkerSource, WorkerStart } from './worker-messages.ts';
+import type { WorkerStart } from './worker-messages.ts';
 import { fromWorkers } from './worker-pool.ts';
-
-export interface DataLoaderOptions {
-  /** 1 when left out, as in PyTorch. */
-  readonly batchSize?: number;
-  readonly shuffle?: boolean;
-  /** Of the order; when left out it follows the library's `seed`. */
-  readonly seed?: number;
-  /** Leaves out a last batch that isn't full. */
-  readonly dropLast?: boolean;
-  /** Says which samples come, instead of `shuffle`. */
-  readonly sampler?: Sampler;
-  /** Says which samples come together, instead of `batchSize`, `shuffle`, `sampler` and `dropLast`. */
-  readonly batchSampler?: Iterable<ArrayLike<number>> & { readonly length?: number };
-  /** Threads that make batches, for `for await`; 0 when left out. They load `worker.module`. */
-  readonly numWorkers?: number;
-  readonly worker?: WorkerSource;
-  /** Batches that each worker makes ahead (without workers, batches that are read ahead); 2. */
-  readonly prefetchFactor?: number;
-}
-
-export interface CollateOption<Sample, Batch> {
-  /** Makes a batch of samples; `defaultCollate` when left out. */
-  readonly collate?: (samples: Awaited<Sample>[]) => Batch;
-}
-
-/** Where the samples of a loop come from. */
-type Source = BatchDataset<unknown> | Dataset<unknown> | IterableDataset<unknown>;
 
 /**
  * A data set in batches, once per loop, in another order each time when shuffled: the order of loop
@@ -78,28 +57,9 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     options: DataLoaderOptions & { readonly collate: (samples: any[]) => Batch },
   );
   constructor(dataset: Source, options: DataLoaderOptions & CollateOption<never, Batch> = {}) {
-    const { batchSize = 1, numWorkers = 0 } = options;
-    expectCount('batch size', 'batchSize', batchSize, 1);
-    expectCount('number of workers', 'numWorkers', numWorkers, 0);
-    expectCount('number of batches', 'prefetchFactor', options.prefetchFactor ?? 2, 1);
-    if (numWorkers > 0 && !options.worker) {
-      throw new ArgumentError({
-        what: "DataLoader: workers don't know the data set",
-        given: `numWorkers = ${numWorkers} without \`worker\``,
-        expected: '{ worker: { module } }: the module that exports the data set',
-        remedy: "pass worker: { module: new URL('./dataset.ts', import.meta.url) }",
-      });
-    }
     this.dataset = countable(dataset);
-    if (isStream(this.dataset) && (options.shuffle || options.sampler || options.batchSampler)) {
-      throw new ArgumentError({
-        what: 'DataLoader: a stream has its own order',
-        given: 'shuffle or a sampler, for an iterable data set',
-        expected: 'a data set with length and get(index)',
-        remedy: 'shuffle where the stream is made',
-      });
-    }
-    this.batchSize = batchSize;
+    expectOptions(this.dataset, options);
+    this.batchSize = options.batchSize ?? 1;
     this.shuffle = options.shuffle ?? false;
     this.seed = options.seed ?? null;
     this.dropLast = options.dropLast ?? false;
@@ -292,32 +252,4 @@ function countable(dataset: Source): Source {
 
 function dispose(samples: readonly unknown[]): void {
   for (const tensor of tensorsIn(samples)) tensor.dispose();
-}
-
-function expectCount(what: string, name: string, value: number, least: number): void {
-  if (Number.isInteger(value) && value >= least) return;
-  throw new ArgumentError({
-    what: `DataLoader: not a ${what}`,
-    given: `${name} = ${value}`,
-    expected: `an integer, ${least} or more`,
-    remedy: name === 'batchSize' ? 'pass a batchSize such as 64' : `pass another ${name}`,
-  });
-}
-
-function noLength(): ArgumentError {
-  return new ArgumentError({
-    what: 'DataLoader: a stream has no length',
-    given: 'an iterable data set, or a batch sampler without length',
-    expected: 'a data set with a length',
-    remedy: 'count the batches while looping',
-  });
-}
-
-function notAtOnce(): ArgumentError {
-  return new ArgumentError({
-    what: 'DataLoader: samples that have to be waited for',
-    given: 'a data set that answers promises, in an ordinary loop',
-    expected: 'for await (using batch of loader)',
-    remedy: 'loop with for await, or read the samples beforehand',
-  });
 }

@@ -18,12 +18,13 @@ import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { traceBackward, traceGrad } from './autograd/backward.ts';
+import { traceBackward } from './autograd/backward.ts';
 import {
   saveForBackward,
   traceCustomFunction,
   traceSaveForBackward,
 } from './autograd/custom-function.ts';
+import { traceGrad } from './autograd/grad.ts';
 import {
   removeHook,
   traceRegisterHook,

@@ -2,9 +2,10 @@
 
 import type { InstructionOf } from '../bytecode/instructions.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import type { GeneratorVariable } from './iterator-variables.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
-import { type GeneratorVariable, undefinedVariable, type Variable } from './variable.ts';
+import { undefinedVariable, type Variable } from './variable.ts';
 
 /** The call of a generator function ends where its parameters are there. */
 export function startGenerator(frame: TraceFrame): GeneratorVariable {

@@ -11,12 +11,14 @@ import { constantOf, isNullish, truthiness } from './facts.ts';
 import { nextOf, returnOf } from './generators.ts';
 import { type GrownArray, isGrown } from './graph-control/grown-array.ts';
 import { startOf, stepGrown } from './graph-control/lists.ts';
+import type {
+  IteratedVariable,
+  IteratorRecordVariable,
+  IteratorVariable,
+} from './iterator-variables.ts';
 import { plainKeys, readProperty, readSymbol } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import {
-  type IteratedVariable,
-  type IteratorRecordVariable,
-  type IteratorVariable,
   known,
   newArray,
   type TensorVariable,

@@ -2,7 +2,7 @@ import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isDifferentiable, spentBelow } from './autograd/graph.ts';
-import type { ListVariable } from './variable.ts';
+import type { ListVariable } from './grown-list.ts';
 
 /** The values of the program that are asked for after the run, in the order in which they were asked for. */
 export class ProgramOutputs {

@@ -6,18 +6,12 @@ import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type { Effect, ElementRecipe, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
 import { resolved } from './choices.ts';
-import type { Disposal, OuterArray, Write } from './effects.ts';
+import type { ElementForm } from './grown-list.ts';
+import type { IteratorRecordVariable } from './iterator-variables.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
-import {
-  absent,
-  type ElementForm,
-  hole,
-  type IteratorRecordVariable,
-  type TensorVariable,
-  type Variable,
-} from './variable.ts';
+import { absent, hole, type TensorVariable, type Variable } from './variable.ts';
 
 /**
  * Turns variables into recipes that give the same values after a run of the graph. One object has one
@@ -29,7 +23,7 @@ export class Reconstruction {
   readonly #tracer: Tracer;
   readonly #made = new Map<Variable, number>();
   /** What is to be said of outputs after the run. */
-  readonly #gradients: Effect[] = [];
+  readonly gradients: Effect[] = [];
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer;
@@ -86,7 +80,7 @@ export class Reconstruction {
           : { kind: 'constant', value: uninitialized };
       case 'newArray':
         if (variable.outer) return { kind: 'source', source: variable.outer.source };
-        return { kind: 'made', index: this.#make(variable) };
+        return { kind: 'made', index: this.make(variable) };
       case 'newObject':
       case 'newCollection':
       case 'cell':
@@ -97,7 +91,7 @@ export class Reconstruction {
       case 'newTypedArray':
       case 'regexp':
       case 'generator':
-        return { kind: 'made', index: this.#make(variable) };
+        return { kind: 'made', index: this.make(variable) };
       case 'dynamic':
         return { kind: 'output', index: this.outputs.of(variable.tensor), perhaps: [] };
       case 'list':
@@ -105,43 +99,6 @@ export class Reconstruction {
       default:
         return assertNever(variable, 'variable');
     }
-  }
-
-  /** The changes to make after the run. */
-  effects(): Effect[] {
-    const { effects } = this.#tracer;
-    return [
-      ...[...effects.writes()].flatMap((write) => this.#propertyEffects(write)),
-      ...Array.from(effects.arrays(), (array) => this.#fill(array)),
-      ...effects.collectionChanges.map(({ collection, operation, key, value }): Effect => {
-        const [keyRecipe, valueRecipe] = [key, value].map((each) => each && this.recipe(each));
-        const operands = { key: keyRecipe ?? null, value: valueRecipe ?? null };
-        return { kind: 'changeCollection', collection, operation, ...operands };
-      }),
-      ...Array.from(effects.switched.values(), ({ source, value }): Effect => {
-        return { kind: 'requiresGrad', tensor: { kind: 'source', source }, value };
-      }),
-      ...this.#gradients,
-      ...[...effects.disposed.values()].flatMap((tensor) => this.#disposal(tensor)),
-      ...this.#draws(),
-    ];
-  }
-
-  #fill({ source, content, whole }: OuterArray): Effect {
-    const from = whole ? 0 : 'end';
-    const fill = { kind: 'fillArray', array: source, from } as const;
-    if (content.grown) {
-      const list: Recipe = { kind: 'made', index: this.#make(content) };
-      return { ...fill, items: [], list };
-    }
-    return { ...fill, items: content.elements.map((item) => this.#element(item)), list: null };
-  }
-
-  #draws(): Effect[] {
-    const { position } = this.#tracer.random;
-    return position.kind === 'scalar'
-      ? [{ kind: 'drawNumbers', count: this.recipe(position) }]
-      : [];
   }
 
   /** The objects that are made after the run. */
@@ -157,35 +114,17 @@ export class Reconstruction {
     const recipe: Recipe = { kind: 'output', index: this.outputs.of(tensor), perhaps };
     if (!isNew) return recipe;
     if (this.#tracer.builder.isOwnLeaf(tensor)) {
-      this.#gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
+      this.gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
     }
-    if (variable.retainsGrad) this.#gradients.push({ kind: 'retainGrad', tensor: recipe });
+    if (variable.retainsGrad) this.gradients.push({ kind: 'retainGrad', tensor: recipe });
     if (variable.grad?.kind === 'tensor' || variable.grad?.kind === 'choice') {
       const value = this.recipe(variable.grad);
-      this.#gradients.push({ kind: 'setGrad', tensor: recipe, value });
+      this.gradients.push({ kind: 'setGrad', tensor: recipe, value });
     }
     return recipe;
   }
 
-  /** A value of the program that nobody sees has no handle to give back. */
-  #disposal({ variable, source, when }: Disposal): Effect[] {
-    const { traced } = variable;
-    const condition = when && this.recipe(when);
-    if (source) return [{ kind: 'dispose', tensor: source, when: condition }];
-    const isSeen = this.outputs.has(traced!) || variable.perhaps.length > 0;
-    return isSeen
-      ? [{ kind: 'disposeOutput', output: this.recipe(variable), when: condition }]
-      : [];
-  }
-
-  #propertyEffects({ object, key, value, anew }: Write): Effect[] {
-    const removal: Effect = { kind: 'deleteProperty', object, key };
-    if (value === null) return [removal];
-    const set: Effect = { kind: 'setProperty', object, key, value: this.recipe(value) };
-    return anew ? [removal, set] : [set];
-  }
-
-  #element(variable: Variable): Recipe | null {
+  element(variable: Variable): Recipe | null {
     return variable === hole ? null : this.recipe(variable);
   }
 
@@ -248,7 +187,7 @@ export class Reconstruction {
     }
   }
 
-  #make(variable: Variable): number {
+  make(variable: Variable): number {
     const existing = this.#made.get(variable);
     if (existing !== undefined) return existing;
     const index = this.makes.length;
@@ -269,7 +208,7 @@ export class Reconstruction {
         }
         return {
           kind: variable.isArguments ? 'arguments' : 'array',
-          elements: variable.elements.map((element) => this.#element(element)),
+          elements: variable.elements.map((element) => this.element(element)),
         };
       case 'newObject':
         return {

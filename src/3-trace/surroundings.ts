@@ -10,3 +10,32 @@ export interface Surroundings {
   /** The value of this program that stands for a tensor of a program further out, or one with data. */
   capture(tensor: Tensor): Tensor;
 }
+
+/** The program that is being followed at present, out of those around it. */
+export class NestedSurroundings {
+  readonly root: Surroundings;
+  #current: Surroundings;
+
+  constructor(root: Surroundings) {
+    this.root = root;
+    this.#current = root;
+  }
+
+  get current(): Surroundings {
+    return this.#current;
+  }
+
+  get isNested(): boolean {
+    return this.#current !== this.root;
+  }
+
+  within<T>(surroundings: Surroundings, body: () => T): T {
+    const outer = this.#current;
+    this.#current = surroundings;
+    try {
+      return body();
+    } finally {
+      this.#current = outer;
+    }
+  }
+}

@@ -18,6 +18,7 @@ import { expectKnown } from './autograd/hooks.ts';
 import { EagerlyRefused } from './autograd/refused.ts';
 import type { CodeOf } from './code-of.ts';
 import { disposedInputs, distinctInputs } from './distinct-inputs.ts';
+import { effectRecipes } from './effect-recipes.ts';
 import { execute, executionOf } from './execute.ts';
 import type { TracedCall } from './execution.ts';
 import {
@@ -138,7 +139,7 @@ function traceOnce(
             reconstruction.frame(frame, frame.pc, tracer.frames[depth + 1]?.returnTo),
           ),
         };
-  const effects = reconstruction.effects();
+  const effects = effectRecipes(tracer, reconstruction);
   const { outputs, makes } = reconstruction;
   expectKnown(tracer, outputs.tensors, reconstruction.made);
   const program = tracer.builder.finish(outputs.values);

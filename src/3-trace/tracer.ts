@@ -29,15 +29,13 @@ import { OuterVariables } from './outer-variables.ts';
 import { lineIn, positionIn } from './position.ts';
 import { RelativeStream } from './random-stream.ts';
 import { numberFor, ProgramNumbers, Sizes, sizeIn } from './sizes.ts';
-import type { Surroundings } from './surroundings.ts';
+import { NestedSurroundings, type Surroundings } from './surroundings.ts';
+import { takingBack } from './taking-back.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import { type TensorInput, TensorInputs } from './tensor-inputs.ts';
 import { enteredFrame, type TraceFrame } from './trace-frame.ts';
+import { expectDepth, expectMoreInstructions } from './trace-limits.ts';
 import type { TensorVariable, Variable } from './variable.ts';
-
-/** More instructions than this in one trace end the graph: a long loop was unrolled. */
-const maxInstructions = 200_000;
-const maxDepth = 64;
 
 /**
  * The state of one trace: frames of variables, the program that grows, the guards and inputs found so
@@ -46,8 +44,7 @@ const maxDepth = 64;
 export class Tracer {
   readonly frames: TraceFrame[];
   readonly control: GraphControl;
-  readonly #root: Surroundings;
-  #surroundings: Surroundings;
+  readonly #places: NestedSurroundings;
   readonly guards = new Map<string, Guard>();
   /** What is changed after the run. */
   readonly effects: EffectLog;
@@ -65,7 +62,7 @@ export class Tracer {
   /** What the tensor API was asked for. */
   readonly tape: TapeCall[] = [];
   readonly variables: OuterVariables;
-  readonly #entryFrames: readonly Frame[];
+  readonly entryFrames: readonly Frame[];
   #instructions = 0;
   readonly journal = new Journal();
   /** Of the functions that were followed. */
@@ -78,10 +75,8 @@ export class Tracer {
 
   /** Numbers that came out of a break are computed natively, not guarded by their value. */
   readonly numbersAreVolatile: boolean;
-
   /** Sizes that every call is held against before it comes here. */
   readonly promised: PromisedSizes;
-
   readonly codeOf: CodeOf;
 
   constructor(
@@ -94,7 +89,7 @@ export class Tracer {
     }: { numbersAreVolatile: boolean; history: NumberHistory; control: GraphControl },
   ) {
     this.codeOf = codeOf;
-    this.#entryFrames = entryFrames;
+    this.entryFrames = entryFrames;
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
     this.variables = new OuterVariables(history);
@@ -102,13 +97,13 @@ export class Tracer {
     this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
       sizeIn(tensor, dim),
     );
-    this.#root = {
+    const root = {
       builder: new ProgramBuilder((tensor) => this.#foreign(tensor)),
-      capture: (tensor) => this.#foreign(tensor),
+      capture: (tensor: Tensor) => this.#foreign(tensor),
       tape: this.tape,
     };
-    this.#surroundings = this.#root;
-    this.#inputs = new TensorInputs(this, this.#root.builder, history);
+    this.#places = new NestedSurroundings(root);
+    this.#inputs = new TensorInputs(this, root.builder, history);
     this.control = control;
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
     if (hasGpu()) this.guard('op device', { kind: 'opDevice', device: guardingDevice() });
@@ -118,42 +113,28 @@ export class Tracer {
     );
   }
 
-  get entryFrames(): readonly Frame[] {
-    return this.#entryFrames;
-  }
-
   /** The program that ops are appended to: a region's while a branch or loop body is followed. */
   get builder(): ProgramBuilder {
-    return this.#surroundings.builder;
+    return this.#places.current.builder;
   }
 
   get surroundings(): Surroundings {
-    return this.#surroundings;
+    return this.#places.current;
   }
 
   /** A branch or loop body is being followed. */
   get isInRegion(): boolean {
-    return this.#surroundings !== this.#root;
+    return this.#places.isNested;
   }
 
   /** Inside `body`, ops are appended to the region. */
   inRegion<T>(region: RegionBuilder, body: () => T): T {
-    return this.#within(region, body);
+    return this.#places.within(region, body);
   }
 
   /** Inside `body`, ops are appended to the outermost program, before what is being followed. */
   inRoot<T>(body: () => T): T {
-    return this.#within(this.#root, body);
-  }
-
-  #within<T>(surroundings: Surroundings, body: () => T): T {
-    const outer = this.#surroundings;
-    this.#surroundings = surroundings;
-    try {
-      return body();
-    } finally {
-      this.#surroundings = outer;
-    }
+    return this.#places.within(this.#places.root, body);
   }
 
   /** Follows one way of several inside a region; what it did to the objects of the trace is taken back. */
@@ -185,27 +166,15 @@ export class Tracer {
    * the objects that the trace has made. Guards stay; they are true anyway.
    */
   attempt<T>(body: () => T): T {
-    const frames = [...this.frames];
-    const pcs = frames.map(({ pc }) => pc);
-    const [program, inputs, { floor }] = [
-      this.builder.checkpoint(),
-      this.#inputs.list.length,
-      this,
-    ];
-    const { tape } = this.#surroundings;
-    const calls = tape.length;
+    const takeBack = takingBack(this, this.#inputs);
+    const { floor } = this;
     const mark = this.journal.open();
     try {
       return body();
     } catch (error) {
       if (error instanceof GraphBreak) error.at ??= this.position();
       this.journal.undo(mark);
-      this.builder.rollback(program);
-      tape.length = calls;
-      if (this.#surroundings === this.#root) this.#inputs.list.length = inputs;
-      else this.#inputs.keep();
-      this.frames.splice(0, this.frames.length, ...frames);
-      for (const [i, frame] of frames.entries()) frame.pc = pcs[i]!;
+      takeBack();
       throw error;
     } finally {
       this.floor = floor;
@@ -215,19 +184,11 @@ export class Tracer {
 
   /** Counts an instruction; ends a trace that grows without bound. */
   tick(): void {
-    if (++this.#instructions > maxInstructions) {
-      const condition = this.control.tensorConditions.describe(this.frames);
-      throw new GraphBreak(
-        'trace-length',
-        `more than ${maxInstructions} instructions${condition ? `; ${condition}` : ''}`,
-      );
-    }
+    expectMoreInstructions(this, ++this.#instructions);
   }
 
   push(frame: TraceFrame): void {
-    if (this.frames.length >= maxDepth) {
-      throw new GraphBreak('call-depth', `more than ${maxDepth} calls`);
-    }
+    expectDepth(this.frames.length);
     this.frames.push(frame);
     this.sources.add(frame.closure.code.source);
   }
@@ -290,7 +251,7 @@ export class Tracer {
   /** What was appended is done again in this way for other sizes. */
   record(operands: readonly unknown[], perform: Perform, result: unknown): void {
     const { gradMode } = this.top;
-    const { tape, builder } = this.#surroundings;
+    const { tape, builder } = this.#places.current;
     tape.push({ operands, perform, result, gradMode, at: builder.at });
   }
 

@@ -1,15 +1,19 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
-import type { TensorSpec } from '../../runtime/tensor/meta.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
-import type { Pc, Primitive } from '../bytecode/instructions.ts';
+import type { Primitive } from '../bytecode/instructions.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
-import type { TraceFrame } from './trace-frame.ts';
+import type { Birth, GrownList, ListVariable } from './grown-list.ts';
+import type {
+  GeneratorVariable,
+  IteratorRecordVariable,
+  IteratorVariable,
+} from './iterator-variables.ts';
 
 /**
  * A value as the tracer knows it. What came from outside has a source; it costs a guard only when the
@@ -111,41 +115,6 @@ export interface ChoiceVariable {
   readonly from: string;
 }
 
-/**
- * A value of the program with any number of elements, which are tensors of one dtype and shape, numbers or
- * truth values: an array whose length only the program knows, or what its elements hold in one place.
- */
-export interface ListVariable {
-  readonly kind: 'list';
-  readonly tensor: Tensor;
-  readonly of: 'tensor' | 'number' | 'boolean';
-  /** How many lists there are between this one and such elements: 0, or more of lists of lists. */
-  readonly depth: number;
-}
-
-/** What every element of such an array is made of. */
-export type ElementForm =
-  | LeafForm
-  /** The same in all of them. */
-  | { readonly kind: 'same'; readonly value: ConstantVariable | ObjectVariable | FunctionVariable }
-  | { readonly kind: 'array'; readonly parts: readonly ElementForm[] }
-  | {
-      readonly kind: 'object';
-      readonly entries: readonly (readonly [string, ElementForm])[];
-      readonly prototype: NewObjectVariable['prototype'];
-    }
-  /** An array of any number of elements. */
-  | { readonly kind: 'list'; readonly of: ElementForm };
-
-/** What a list of its own holds. */
-export interface LeafForm {
-  readonly kind: 'leaf';
-  readonly of: ListVariable['of'];
-  readonly spec: TensorSpec;
-  /** Where the element came from that the others must be like. */
-  readonly at: UserPosition | undefined;
-}
-
 /** A tensor whose shape only the run knows: what is made of such an array, or at a number of the program. */
 export interface DynamicVariable {
   readonly kind: 'dynamic';
@@ -155,20 +124,6 @@ export interface DynamicVariable {
   readonly sizes: readonly (number | null)[];
   /** Its shape in the sample runs (`dynamic-shapes/samples.ts`); null: they don't come so far. */
   readonly shapes: readonly (Shape | null)[];
-}
-
-/** An array literal of the code. */
-export interface Birth {
-  readonly code: Code;
-  readonly pc: Pc;
-  readonly grows: boolean;
-}
-
-/** The content of such an array: parallel lists, one for each leaf of the form, in its order. */
-export interface GrownList {
-  readonly form: ElementForm;
-  readonly lists: readonly ListVariable[];
-  readonly length: ScalarVariable;
 }
 
 /** An object that existed before: read through its source, never changed by the tracer. */
@@ -267,39 +222,6 @@ export interface CellVariable {
 
 /** A cell made inside, or one that existed before. */
 export type CellReference = CellVariable | ObjectVariable;
-
-/** What an iterator that was made inside goes through. */
-export type IteratedVariable = NewArrayVariable | ObjectVariable | NewCollectionVariable;
-
-/** The object that `array.values()`, `map.entries()` and their like answer. */
-export interface IteratorVariable {
-  readonly kind: 'iterator';
-  readonly over: IteratedVariable;
-  readonly what: 'keys' | 'values' | 'entries';
-  /** Steps taken. An array is asked for its length at each step, as JavaScript does. */
-  next: number;
-  /** Of an array whose length only the program knows: the same as its value. */
-  position?: ScalarVariable | undefined;
-  done: boolean;
-}
-
-/** An iteration of the language under way: what an iterator register holds. */
-export interface IteratorRecordVariable {
-  readonly kind: 'iteratorRecord';
-  /** An iterator of the user's has a method `next`. */
-  readonly iterator: Variable;
-  readonly next: Variable | null;
-  /** `for … of` an array itself, whose iterator nobody can get hold of. */
-  readonly direct: boolean;
-  done: boolean;
-}
-
-/** A generator made inside, with the frame that it goes on with. */
-export interface GeneratorVariable {
-  readonly kind: 'generator';
-  readonly frame: TraceFrame;
-  state: 'start' | 'yield' | 'running' | 'done';
-}
 
 /** Before the initialisation of a let, const or class. */
 export interface UninitializedVariable {

@@ -24,16 +24,11 @@ import { grownIn, isGrown } from '../graph-control/grown-array.ts';
 import { needsElements } from '../graph-control/list-elements.ts';
 import { appendGrown, grownElement } from '../graph-control/lists.ts';
 import { textOfAll } from '../graph-control/text.ts';
+import type { IteratorVariable } from '../iterator-variables.ts';
 import { expand, iteratorOver } from '../iterators.ts';
 import { readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
-import {
-  type IteratorVariable,
-  known,
-  type NewArrayVariable,
-  newArray,
-  type Variable,
-} from '../variable.ts';
+import { known, type NewArrayVariable, newArray, type Variable } from '../variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 
 type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined;

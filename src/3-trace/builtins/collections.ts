@@ -10,15 +10,10 @@ import {
   setEntry,
 } from '../collections.ts';
 import { nextOf, returnOf } from '../generators.ts';
+import type { IteratorVariable } from '../iterator-variables.ts';
 import { advanceIterator, iteratorOver } from '../iterators.ts';
 import type { Tracer } from '../tracer.ts';
-import {
-  type IteratorVariable,
-  known,
-  type NewObjectVariable,
-  undefinedVariable,
-  type Variable,
-} from '../variable.ts';
+import { known, type NewObjectVariable, undefinedVariable, type Variable } from '../variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
 type Body = (t: Tracer, collection: CollectionVariable, args: readonly Variable[]) => Variable;

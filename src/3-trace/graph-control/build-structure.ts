@@ -1,13 +1,8 @@
 import { valuesIn } from '../../../runtime/program/number-text.ts';
+import type { ListVariable } from '../grown-list.ts';
 import { textOf } from '../text.ts';
 import type { Tracer } from '../tracer.ts';
-import {
-  absent,
-  type ListVariable,
-  type ScalarVariable,
-  uninitializedVariable,
-  type Variable,
-} from '../variable.ts';
+import { absent, type ScalarVariable, uninitializedVariable, type Variable } from '../variable.ts';
 import { describeWays } from './describe.ts';
 import { grownArray } from './list-elements.ts';
 import { isListed } from './listed.ts';

@@ -6,8 +6,9 @@ import { formatSpec, sameSpec, type TensorSpec } from '../../../runtime/tensor/m
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { resolved } from '../choices.ts';
 import { constantOf, isSame } from '../facts.ts';
+import type { ElementForm, LeafForm } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
-import { absent, type ElementForm, type LeafForm, type Variable } from '../variable.ts';
+import { absent, type Variable } from '../variable.ts';
 import { idOf } from './object-ids.ts';
 
 /** What the value is made of as an element; null where no list can hold it. */

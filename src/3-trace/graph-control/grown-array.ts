@@ -3,8 +3,9 @@
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { resolved } from '../choices.ts';
+import type { ElementForm, GrownList } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
-import type { ElementForm, GrownList, NewArrayVariable, Variable } from '../variable.ts';
+import type { NewArrayVariable, Variable } from '../variable.ts';
 import { formOf, joinForms, unlike, unlistable } from './element-form.ts';
 import { grownOf, notThere } from './list-elements.ts';
 import { markListed } from './listed.ts';

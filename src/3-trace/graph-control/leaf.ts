@@ -2,12 +2,11 @@
 
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../facts.ts';
+import type { ElementForm, ListVariable } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
 import type {
   ConstantVariable,
   DynamicVariable,
-  ElementForm,
-  ListVariable,
   ScalarVariable,
   SymbolicVariable,
   TensorVariable,

@@ -8,15 +8,12 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { settled } from '../choices.ts';
+import type { ElementForm, GrownList, LeafForm, ListVariable } from '../grown-list.ts';
 import { isSize } from '../symbolic.ts';
 import { PutOff } from '../tape.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   absent,
-  type ElementForm,
-  type GrownList,
-  type LeafForm,
-  type ListVariable,
   type NewArrayVariable,
   type NewObjectVariable,
   type ScalarVariable,

@@ -5,14 +5,9 @@ import { where } from '../../../runtime/ops/comparison.ts';
 import { eq, ge, logicalAnd, lt, trunc } from '../../../runtime/ops/pointwise.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { ChoiceMet, resolved, settled } from '../choices.ts';
+import type { GrownList } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
-import {
-  type ChoiceVariable,
-  type GrownList,
-  known,
-  type ScalarVariable,
-  type Variable,
-} from '../variable.ts';
+import { type ChoiceVariable, known, type ScalarVariable, type Variable } from '../variable.ts';
 import { chosenBy } from './choice.ts';
 import { asNumber, constantTensor } from './scalars.ts';
 

@@ -14,9 +14,9 @@ import {
 } from '../../../runtime/program/list-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { GrownList } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
 import {
-  type GrownList,
   known,
   type NewArrayVariable,
   type ScalarVariable,

@@ -1,14 +1,9 @@
 /** The places of what the trace has made. */
 
+import type { GrownList, ListVariable } from '../grown-list.ts';
+import type { IteratorVariable } from '../iterator-variables.ts';
 import type { Tracer } from '../tracer.ts';
-import {
-  type GrownList,
-  type IteratorVariable,
-  known,
-  type ListVariable,
-  type ScalarVariable,
-  type Variable,
-} from '../variable.ts';
+import { known, type ScalarVariable, type Variable } from '../variable.ts';
 import { type GrownArray, grownIn } from './grown-array.ts';
 import { idOf } from './object-ids.ts';
 import { type Add, fixed, type Place } from './place.ts';

@@ -1,6 +1,7 @@
 import type { Reg } from '../../bytecode/instructions.ts';
+import type { ElementForm } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
-import type { ElementForm, NewArrayVariable, Variable } from '../variable.ts';
+import type { NewArrayVariable, Variable } from '../variable.ts';
 
 /** Something that holds a variable and may hold another one later. */
 export interface Place {

@@ -1,13 +1,12 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { resolved } from '../choices.ts';
 import { commonSizes } from '../dynamic-shapes/open-shape.ts';
+import type { ElementForm, ListVariable } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type ChoiceVariable,
   type DynamicVariable,
-  type ElementForm,
   known,
-  type ListVariable,
   type NewArrayVariable,
   type ScalarVariable,
   type Selector,

@@ -1,0 +1,84 @@
+/** What a DataLoader is asked for, and what it refuses. */
+
+import { ArgumentError } from '../errors/errors.ts';
+import type { Sampler } from './samplers.ts';
+import { type BatchDataset, type Dataset, type IterableDataset, isStream } from './source.ts';
+import type { WorkerSource } from './worker-messages.ts';
+
+export interface DataLoaderOptions {
+  /** 1 when left out, as in PyTorch. */
+  readonly batchSize?: number;
+  readonly shuffle?: boolean;
+  /** Of the order; when left out it follows the library's `seed`. */
+  readonly seed?: number;
+  /** Leaves out a last batch that isn't full. */
+  readonly dropLast?: boolean;
+  /** Says which samples come, instead of `shuffle`. */
+  readonly sampler?: Sampler;
+  /** Says which samples come together, instead of `batchSize`, `shuffle`, `sampler` and `dropLast`. */
+  readonly batchSampler?: Iterable<ArrayLike<number>> & { readonly length?: number };
+  /** Threads that make batches, for `for await`; 0 when left out. They load `worker.module`. */
+  readonly numWorkers?: number;
+  readonly worker?: WorkerSource;
+  /** Batches that each worker makes ahead (without workers, batches that are read ahead); 2. */
+  readonly prefetchFactor?: number;
+}
+
+export interface CollateOption<Sample, Batch> {
+  /** Makes a batch of samples; `defaultCollate` when left out. */
+  readonly collate?: (samples: Awaited<Sample>[]) => Batch;
+}
+
+/** Where the samples of a loop come from. */
+export type Source = BatchDataset<unknown> | Dataset<unknown> | IterableDataset<unknown>;
+
+export function expectOptions(dataset: Source, options: DataLoaderOptions): void {
+  const { batchSize = 1, numWorkers = 0 } = options;
+  expectCount('batch size', 'batchSize', batchSize, 1);
+  expectCount('number of workers', 'numWorkers', numWorkers, 0);
+  expectCount('number of batches', 'prefetchFactor', options.prefetchFactor ?? 2, 1);
+  if (numWorkers > 0 && !options.worker) {
+    throw new ArgumentError({
+      what: "DataLoader: workers don't know the data set",
+      given: `numWorkers = ${numWorkers} without \`worker\``,
+      expected: '{ worker: { module } }: the module that exports the data set',
+      remedy: "pass worker: { module: new URL('./dataset.ts', import.meta.url) }",
+    });
+  }
+  if (isStream(dataset) && (options.shuffle || options.sampler || options.batchSampler)) {
+    throw new ArgumentError({
+      what: 'DataLoader: a stream has its own order',
+      given: 'shuffle or a sampler, for an iterable data set',
+      expected: 'a data set with length and get(index)',
+      remedy: 'shuffle where the stream is made',
+    });
+  }
+}
+
+function expectCount(what: string, name: string, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least) return;
+  throw new ArgumentError({
+    what: `DataLoader: not a ${what}`,
+    given: `${name} = ${value}`,
+    expected: `an integer, ${least} or more`,
+    remedy: name === 'batchSize' ? 'pass a batchSize such as 64' : `pass another ${name}`,
+  });
+}
+
+export function noLength(): ArgumentError {
+  return new ArgumentError({
+    what: 'DataLoader: a stream has no length',
+    given: 'an iterable data set, or a batch sampler without length',
+    expected: 'a data set with a length',
+    remedy: 'count the batches while looping',
+  });
+}
+
+export function notAtOnce(): ArgumentError {
+  return new ArgumentError({
+    what: 'DataLoader: samples that have to be waited for',
+    given: 'a data set that answers promises, in an ordinary loop',
+    expected: 'for await (using batch of loader)',
+    remedy: 'loop with for await, or read the samples beforehand',
+  });
+}

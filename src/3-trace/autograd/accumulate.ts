@@ -1,0 +1,74 @@
+/** What a walk back has found for a leaf becomes its `.grad`, or a part of it. */
+
+import { enableGrad, noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { bind1 } from '../../../runtime/ops/bind.ts';
+import { copy } from '../../../runtime/ops/copy.ts';
+import { add_ } from '../../../runtime/ops/in-place.ts';
+import { add } from '../../../runtime/ops/pointwise.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
+import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { resolved } from '../choices.ts';
+import { constantOf } from '../facts.ts';
+import { readTensorProperty, writeTensorGrad } from '../tensor-properties.ts';
+import type { Tracer } from '../tracer.ts';
+import type { TensorVariable } from '../variable.ts';
+import { gradientVariable } from './missing.ts';
+import { asEagerly } from './refused.ts';
+
+interface Accumulation {
+  /** The first value that this backward has made. */
+  readonly first: ValueId;
+  readonly createGraph: boolean;
+}
+
+export function accumulate(
+  t: Tracer,
+  leaf: TensorVariable,
+  gradient: Tensor,
+  options: Accumulation,
+): void {
+  const earlier = resolved(readTensorProperty(t, leaf, 'grad'));
+  if (earlier.kind !== 'tensor') {
+    constantOf(t, earlier);
+    writeTensorGrad(t, leaf, gradientVariable(t, ownMemory(t, gradient, options)));
+    return;
+  }
+  const target = t.use(earlier);
+  if (!options.createGraph) {
+    asEagerly(() =>
+      t.perform([target, gradient], ([sum, part]) =>
+        noGrad(() => add_(sum as Tensor, part as Tensor)),
+      ),
+    );
+    return;
+  }
+  // The sum has a history of its own.
+  const sum = t.perform<Tensor>([target, gradient], ([before, part]) =>
+    enableGrad(() => add(before as Tensor, part as Tensor)),
+  );
+  t.effects.dispose(earlier);
+  t.gradients.add(t.builder.rootOf(sum));
+  writeTensorGrad(t, leaf, t.result(sum));
+}
+
+/** `.grad` is written in place later: its memory must be its own, as in eager execution. */
+function ownMemory(t: Tracer, gradient: Tensor, { first, createGraph }: Accumulation): Tensor {
+  const root = t.builder.rootOf(gradient);
+  const whole = t.perform<boolean>([gradient], ([part], builder) => {
+    const tensor = part as Tensor;
+    const isAll = tensor.size === builder.sizeOf(builder.rootOf(tensor));
+    return isAll && isContiguousMeta(tensor) && !builder.isHandedThrough(tensor);
+  });
+  // What a recorded backward has saved of the gradient must not be written with it.
+  if (whole && root >= first && !createGraph && !t.gradients.has(root)) {
+    t.gradients.add(root);
+    return gradient;
+  }
+  const mode = createGraph ? enableGrad : noGrad;
+  const copied = t.perform<Tensor>([gradient], ([part]) =>
+    mode(() => bind1(copy, [part as Tensor])),
+  );
+  t.gradients.add(t.builder.rootOf(copied));
+  return copied;
+}

@@ -1,0 +1,59 @@
+/** `grad()` inside a trace: the engine runs over the traced graph. */
+
+import { gradWith } from '../../../runtime/autograd/grad.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { arrayElements, asArray } from '../arrays.ts';
+import { readProperty } from '../properties.ts';
+import type { Perform } from '../tape.ts';
+import type { Tracer } from '../tracer.ts';
+import { known, newArray, type Variable } from '../variable.ts';
+import { gradientVariable, neededGradient } from './missing.ts';
+import { isSet, seedOf, seedValue } from './options.ts';
+import { follow, watched, watchUndone } from './undo.ts';
+
+/** `grad(outputs, inputs, options)` */
+export function traceGrad(t: Tracer, args: readonly Variable[]): Variable {
+  return t.attempt(() => gradInTrace(t, args));
+}
+
+function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[]): Variable {
+  if (!outputs || !inputs) throw new GraphBreak('throw', 'grad() of nothing');
+  const createGraph = isSet(t, options, 'createGraph') ?? false;
+  const retainGraph = isSet(t, options, 'retainGraph') ?? createGraph;
+  const allowUnused = isSet(t, options, 'allowUnused') ?? false;
+  const seeds = options ? seedsOf(t, readProperty(t, options, 'gradOutputs')) : null;
+  const roots = tensorsOf(t, outputs);
+  const onUndone = watchUndone(t);
+  const run: Perform = ([of, to, given], builder) =>
+    watched(builder, { retainGraph, onUndone }, (watch) => {
+      const gradOutputs = (given as (Tensor | null)[] | null)?.map((seed) =>
+        seedValue(seed, createGraph),
+      );
+      const own = { createGraph, retainGraph: true, allowUnused };
+      const asked = gradOutputs ? { ...own, gradOutputs } : own;
+      return gradWith(of as Tensor[], to as Tensor[], asked, watch);
+    });
+  const found = follow(t, roots, [roots, tensorsOf(t, inputs), seeds], run);
+  const variableOf = allowUnused ? gradientVariable : neededGradient;
+  return newArray(
+    (found as (Tensor | null)[]).map((gradient) => {
+      return gradient ? variableOf(t, gradient) : known(null);
+    }),
+  );
+}
+
+function seedsOf(t: Tracer, variable: Variable): (Tensor | null)[] | null {
+  const array = asArray(t, variable);
+  if (array) return arrayElements(t, array).map((element) => seedOf(t, element));
+  const seed = seedOf(t, variable);
+  return seed && [seed];
+}
+
+function tensorsOf(t: Tracer, variable: Variable): Tensor[] {
+  const array = asArray(t, variable);
+  return (array ? arrayElements(t, array) : [variable]).map((element) => {
+    if (element.kind !== 'tensor') throw new GraphBreak('throw', 'grad() of no tensor');
+    return t.use(element);
+  });
+}

@@ -1,0 +1,97 @@
+/** The engine's walk back over a traced graph, whose ops become part of the program. */
+
+import type { gradWith } from '../../../runtime/autograd/grad.ts';
+import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { fillGradients } from '../../regions/fill-gradients.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Perform } from '../tape.ts';
+import type { Tracer } from '../tracer.ts';
+import type { TensorVariable } from '../variable.ts';
+import { isLeaf, mayBeSpentBelow, placesBelow } from './graph.ts';
+import { expectLeaf, outerHooks, siteOf } from './hooks.ts';
+import { asEagerly } from './refused.ts';
+
+type Watch = NonNullable<Parameters<typeof gradWith>[3]>;
+
+/** Nodes that are undone are used up, unless the graph is retained. */
+export function watched<T>(
+  builder: ProgramBuilder,
+  { retainGraph, onUndone }: { retainGraph: boolean; onUndone: OnUndone },
+  run: (watch: Watch) => T,
+): T {
+  const undone: GradNode[] = [];
+  const result = run({
+    isConsumed: (node) => builder.spent.isSpent(node),
+    onNode: (node, gradients) => {
+      undone.push(node);
+      fillGradients(builder, node, gradients);
+    },
+  });
+  if (!retainGraph) {
+    builder.spent.note(undone);
+    onUndone(undone);
+  }
+  return result;
+}
+
+type OnUndone = (nodes: readonly GradNode[]) => void;
+
+/** What a way has used up, nobody may ask a gradient of who doesn't know which way was taken. */
+export function watchUndone(t: Tracer): OnUndone {
+  if (!t.isInRegion) return () => {};
+  const site = siteOf(t, 'a branch or loop uses a graph up that is left to the caller');
+  return (nodes) => {
+    for (const node of nodes) t.autograd.watched.set(node, site);
+  };
+}
+
+/** Where only the run knows whether an earlier backward has used the graph up, it is no part of a program. */
+function expectUnspent(t: Tracer, roots: readonly Tensor[]): void {
+  if (!roots.some((root) => mayBeSpentBelow(root, t.builder))) return;
+  throw new GraphBreak(
+    'gradient-of-ways',
+    'backward() of a graph that a branch or loop may have used up',
+  );
+}
+
+/** Runs the engine: again for other sizes, or once for all where it calls the user's hooks. */
+export function follow(
+  t: Tracer,
+  roots: readonly Tensor[],
+  operands: readonly unknown[],
+  run: Perform,
+): unknown {
+  expectUnspent(t, roots);
+  const leaves = leavesBelow(t, roots);
+  const hooked = leaves.flatMap(({ variable, tensor }) => {
+    const hooks = outerHooks(t, variable);
+    return hooks.length > 0 ? [{ tensor, hooks }] : [];
+  });
+  if (hooked.length === 0 && !t.autograd.callsUser) {
+    return asEagerly(() => t.perform(operands, run));
+  }
+  for (const { tensor, hooks } of hooked) tensor.hooks = hooks;
+  try {
+    return asEagerly(() => t.attempt(() => t.runOnce(() => run(operands, t.builder))));
+  } finally {
+    for (const { tensor } of hooked) tensor.hooks = null;
+  }
+}
+
+/** The outer tensors that gradients come to: none of them may lead further. */
+function leavesBelow(
+  t: Tracer,
+  roots: readonly Tensor[],
+): { readonly variable: TensorVariable; readonly tensor: Tensor }[] {
+  const leaves = new Set<Tensor>();
+  for (const root of roots)
+    for (const place of placesBelow(root)) if (isLeaf(place)) leaves.add(place);
+  return [...leaves].flatMap((tensor) => {
+    const variable = t.result(tensor);
+    if (!variable.source) return [];
+    expectLeaf(t, variable);
+    return [{ variable, tensor }];
+  });
+}

@@ -1,0 +1,43 @@
+/** Iterations and generators, as the tracer knows them. */
+
+import type { TraceFrame } from './trace-frame.ts';
+import type {
+  NewArrayVariable,
+  NewCollectionVariable,
+  ObjectVariable,
+  ScalarVariable,
+  Variable,
+} from './variable.ts';
+
+/** What an iterator that was made inside goes through. */
+export type IteratedVariable = NewArrayVariable | ObjectVariable | NewCollectionVariable;
+
+/** The object that `array.values()`, `map.entries()` and their like answer. */
+export interface IteratorVariable {
+  readonly kind: 'iterator';
+  readonly over: IteratedVariable;
+  readonly what: 'keys' | 'values' | 'entries';
+  /** Steps taken. An array is asked for its length at each step, as JavaScript does. */
+  next: number;
+  /** Of an array whose length only the program knows: the same as its value. */
+  position?: ScalarVariable | undefined;
+  done: boolean;
+}
+
+/** An iteration of the language under way: what an iterator register holds. */
+export interface IteratorRecordVariable {
+  readonly kind: 'iteratorRecord';
+  /** An iterator of the user's has a method `next`. */
+  readonly iterator: Variable;
+  readonly next: Variable | null;
+  /** `for … of` an array itself, whose iterator nobody can get hold of. */
+  readonly direct: boolean;
+  done: boolean;
+}
+
+/** A generator made inside, with the frame that it goes on with. */
+export interface GeneratorVariable {
+  readonly kind: 'generator';
+  readonly frame: TraceFrame;
+  state: 'start' | 'yield' | 'running' | 'done';
+}
