@@ -3,7 +3,7 @@ import { bind1 } from '../ops/bind.ts';
 import { copy } from '../ops/copy.ts';
 import { add_ } from '../ops/in-place.ts';
 import { add } from '../ops/pointwise.ts';
-import { keep } from '../tensor/lifetime.ts';
+import { liveWith } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { runBackward } from './engine.ts';
@@ -63,10 +63,10 @@ function accumulate(leaf: Tensor, gradient: Tensor): void {
     return;
   }
   if (ownsWholeHolder(gradient)) {
-    leaf.grad = keep(gradient);
+    leaf.grad = liveWith(leaf, gradient);
     return;
   }
-  leaf.grad = keep(bind1(copy, [gradient]));
+  leaf.grad = liveWith(leaf, bind1(copy, [gradient]));
   gradient.dispose();
 }
 
@@ -76,6 +76,6 @@ function addTo(leaf: Tensor, earlier: Tensor, gradient: Tensor): void {
     return;
   }
   // With createGraph the sum has a history of its own.
-  leaf.grad = keep(add(earlier, gradient));
+  leaf.grad = liveWith(leaf, add(earlier, gradient));
   earlier.dispose();
 }

@@ -2,7 +2,7 @@
 
 import { AutogradError, ShapeError } from '../errors/errors.ts';
 import { add } from '../ops/pointwise.ts';
-import { isTracked, keep, tidy } from '../tensor/lifetime.ts';
+import { isTracked, keep, liveWith, tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -62,7 +62,7 @@ export function passOutput(node: GradNode, index: number, gradient: Tensor): Ten
 /** The gradient of a result arrived. */
 function addToRetained(tensor: Tensor, gradient: Tensor): void {
   const { grad } = tensor;
-  tensor.grad = keep(grad ? add(grad, gradient) : share(gradient));
+  tensor.grad = liveWith(tensor, grad ? add(grad, gradient) : share(gradient));
   grad?.dispose();
 }
 

@@ -93,13 +93,22 @@ export function keep<T extends Tensor>(tensor: T): T {
   if (made !== null && tensor.list === made) {
     made.remove(tensor);
     addRecent(tensor);
+    if (tensor.grad) keep(tensor.grad);
   }
   return tensor;
 }
 
+/** Lets a gradient live as long as its tensor: what `tidy` disposes of goes with its gradient, and stays with it. */
+export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
+  gradient.list?.remove(gradient);
+  if (tensor.list && tensor.list !== recent) tensor.list.add(gradient);
+  else addRecent(gradient);
+  return gradient;
+}
+
 /**
  * Runs `body` and disposes every tensor made in it, but those in its result (also nested in arrays and
- * plain objects) and those given to `keep`. After an exception everything made is disposed. `body` must
+ * plain objects) and those given to `keep`, both with their gradients. After an exception everything made is disposed. `body` must
  * not be async: its tensors would be gone before it goes on.
  */
 export function tidy<T>(body: () => T): T {
@@ -126,11 +135,16 @@ export function tidy<T>(body: () => T): T {
 function release(result: unknown, own: HandleList, outer: HandleList | null): void {
   if (typeof result !== 'object' || result === null) return;
   for (const tensor of isTensor(result) ? [result] : tensorsIn(result)) {
-    if (tensor.list !== own) continue;
-    own.remove(tensor);
-    if (outer) outer.add(tensor);
-    else addRecent(tensor);
+    handOver(tensor, own, outer);
+    if (tensor.grad) handOver(tensor.grad, own, outer);
   }
+}
+
+function handOver(tensor: Tensor, own: HandleList, outer: HandleList | null): void {
+  if (tensor.list !== own) return;
+  own.remove(tensor);
+  if (outer) outer.add(tensor);
+  else addRecent(tensor);
 }
 
 const dispose = (tensor: Tensor): void => tensor.dispose();

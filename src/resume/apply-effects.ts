@@ -1,6 +1,6 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
-import { keep } from '../../runtime/tensor/lifetime.ts';
+import { isTracked, liveWith } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader } from '../guards/source.ts';
 import { storedBy } from '../traces/recipes.ts';
@@ -38,8 +38,10 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
         const object = objectOf(values.frames) as object;
         const value = read(values);
         owned.escape(value);
-        // As in eager execution a gradient outlives any tidy, and what else is stored does not.
-        if (object instanceof Tensor && value instanceof Tensor) keep(value);
+        // As in eager execution a gradient lives as long as its tensor.
+        if (object instanceof Tensor && value instanceof Tensor && isTracked(value)) {
+          liveWith(object, value);
+        }
         return () => {
           (object as Record<string, unknown>)[key] = value;
         };
@@ -97,7 +99,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       return (values, owned) => {
         const [tensor, grad] = [readTensor(values) as Tensor, readGrad(values) as Tensor];
         owned.escape(grad);
-        keep(grad);
+        if (isTracked(grad)) liveWith(tensor, grad);
         return () => {
           tensor.grad = grad;
         };

@@ -48,6 +48,30 @@ describe('tidy', () => {
     expect(allocated()).toBe(before);
   });
 
+  it('disposes gradients with their leaves, and keeps them with theirs', () => {
+    const before = allocated();
+    const outside = make().requiresGrad_();
+    let gone: Tensor | null = null;
+    const returned = tidy(() => {
+      const leaf = make().requiresGrad_();
+      const result = make().requiresGrad_();
+      const kept = keep(make()).requiresGrad_();
+      for (let time = 0; time < 2; time++) {
+        tidy(() => leaf.mul(result).mul(kept).mul(outside).sum().backward());
+      }
+      gone = leaf.grad;
+      expect([...leaf.grad!.dataSync()]).toEqual([2, 16, 54]);
+      return [result, kept];
+    });
+    expect(gone!.disposed).toBe(true);
+    for (const leaf of [outside, ...returned]) {
+      expect([...leaf.grad!.dataSync()]).toEqual([2, 16, 54]);
+      leaf.grad!.dispose();
+      leaf.dispose();
+    }
+    expect(allocated()).toBe(before);
+  });
+
   it('after an exception disposes everything, inner and outer', () => {
     const before = allocated();
     const seen: Tensor[] = [];
