@@ -53,7 +53,7 @@ export function compileSubgraph(
   donated: readonly number[] = [],
 ): SubgraphStages {
   const entering = memory.stridedInputs ? tracedProgram : copyStridedInputs(tracedProgram);
-  const traced = normalize(joinCalls(entering));
+  const traced = normalize(joinCalls(entering, new Set(entering.outputs)));
   verifyProgram(traced);
   const stages = planStages(traced, wanted, memory, donated);
   return { ...stages, planned: withCopies(stages.planned) };

@@ -19,9 +19,13 @@ interface OpenGroup {
  * Calls that can be made one after the other, at the place of the last: each goes on with what an earlier one
  * has made, or reads the same value of an open shape. No op between them reads what they make, writes to
  * anything, or brings a gradient to what they bring one to: parts of a gradient are summed in the order of
- * their ops, last first, and stay in it.
+ * their ops, last first, and stay in it. `asked`: values whose complete gradient somebody may ask for; inside of one
+ * op it could not be told from its parts.
  */
-export function callGroups({ values, ops, outputs }: Program): readonly CallGroup[] {
+export function callGroups(
+  { values, ops, outputs }: Program,
+  asked: ReadonlySet<ValueId>,
+): readonly CallGroup[] {
   const floating = (id: ValueId) => dtypes[values[id]!.dtype].floating;
   const isSum = (group: OpenGroup, op: ProgramOp, id: ValueId) =>
     group.recordsGrad && op.recordsGrad && group.taken.has(id) && floating(id);
@@ -37,9 +41,12 @@ export function callGroups({ values, ops, outputs }: Program): readonly CallGrou
     const isMember = joinable.has(index);
     const joined: OpenGroup[] = [];
     open = open.filter((group) => {
-      const reads = op.inputs.some((id) => group.made.has(id));
+      const read = op.inputs.filter((id) => group.made.has(id));
+      const reads = read.length > 0;
+      const isAsked = op.recordsGrad && read.some((id) => asked.has(id) && floating(id));
       const shares = op.inputs.some((id, i) => isOpen(op, i) && group.taken.has(id));
-      if (isMember && group.recordsGrad === op.recordsGrad && (reads || shares)) {
+      const isAlike = isMember && !isAsked && group.recordsGrad === op.recordsGrad;
+      if (isAlike && (reads || shares)) {
         joined.push(group);
         return false;
       }

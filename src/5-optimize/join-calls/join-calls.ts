@@ -12,11 +12,14 @@ import { type WiredGroup, wired } from './joined-ops.ts';
 /**
  * In: a program as it was traced. Out: the same with calls that follow one another as one call. What it
  * computes, gradients included, is the same to the last bit; what nobody around reads of a member is no
- * result, and lives and dies inside.
+ * result, and lives and dies inside. `asked`: values whose gradient somebody outside of the program may ask for.
  */
-export function joinCalls(program: Program): Program {
+export function joinCalls(
+  program: Program,
+  asked: ReadonlySet<ValueId> = new Set<ValueId>(),
+): Program {
   let joined = program;
-  for (const group of callGroups(program)) {
+  for (const group of callGroups(program, asked)) {
     const members = new Set(group.map((index) => program.ops[index]!));
     joined = withJoined(joined, joinedNumbers(joined, members)) ?? joined;
   }
