@@ -15,7 +15,6 @@ import { differentiate } from './4-differentiate/differentiate.ts';
 import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
 import { copyStridedInputs, inputCopies } from './5-optimize/copy-inputs.ts';
 import { dropUnreadCopies, eliminateDeadBackward } from './5-optimize/dead-code.ts';
-import { joinCalls } from './5-optimize/join-calls/join-calls.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import { ForwardFacts } from './5-optimize/recompute/forward-facts.ts';
 import { chooseSlices } from './5-optimize/slices/choose-slices.ts';
@@ -25,6 +24,7 @@ import { enteringAlone } from './7-plan/entering.ts';
 import { planProgram, roughBytes } from './7-plan/plan.ts';
 import type { PlanOptions, PlanRegions } from './7-plan/plan-in-order.ts';
 import { bytesOf } from './7-plan/storages.ts';
+import { withGradientsAgain } from './gradients-again.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 import { RecentlyUsed } from './programs/recently-used.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -53,7 +53,7 @@ export function compileSubgraph(
   donated: readonly number[] = [],
 ): SubgraphStages {
   const entering = memory.stridedInputs ? tracedProgram : copyStridedInputs(tracedProgram);
-  const traced = normalize(joinCalls(entering, new Set(entering.outputs)));
+  const traced = normalize(entering);
   verifyProgram(traced);
   const stages = planStages(traced, wanted, memory, donated);
   return { ...stages, planned: withCopies(stages.planned) };
@@ -88,7 +88,8 @@ function planStages(
   const complete = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
   const joint = memory.chooseSaved ? chooseSaved(complete) : complete;
   if (joint.gradOutputs.every((id) => id === null)) return planner.inferenceWithin(alone, owned);
-  return planner.trainingWithin(traced, joint, owned);
+  const stages = planner.trainingWithin(traced, joint, owned);
+  return withGradientsAgain(stages, needsGrad, memory, compileSubgraph);
 }
 
 /** Which of the values that enter a program nobody else holds. */

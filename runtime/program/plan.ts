@@ -1,4 +1,5 @@
 import type { DynamicCall, GivenOperand } from './dynamic-call.ts';
+import type { GradientsAgain } from './gradients-again.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 
 /** One op of a planned program, with what happens to memory around it. */
@@ -91,4 +92,6 @@ export interface BackwardPart {
   readonly gradInputs: readonly (ValueId | null)[];
   /** Per such gradient: where it has several parts, the values of their sum, part after part. */
   readonly sums: readonly (readonly ValueId[])[];
+  /** For gradients of gradients; left out where the compiler is not there to ask. */
+  readonly again?: GradientsAgain;
 }

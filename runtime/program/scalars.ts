@@ -26,6 +26,15 @@ function opsOf({ forward, backward }: PlannedSubgraph): ProgramOp[] {
   return steps.flatMap(({ op, regions = [] }) => [op, ...regions.flatMap(opsOf)]);
 }
 
+/** The scalar inputs that a run was given, out of the `values` that were computed from them. */
+export function scalarInputs(table: ScalarTable | undefined, values: Float64Array): number[] {
+  const inputs: number[] = [];
+  table?.nodes.forEach((node, id) => {
+    if (node.kind === 'input' && id < values.length) inputs[node.index] = values[id]!;
+  });
+  return inputs;
+}
+
 type Evaluate = (inputs: readonly number[], values: Float64Array) => void;
 
 /** The scalar arithmetic of a program, compiled once; evaluating it allocates nothing. */

@@ -11,7 +11,10 @@ import { enterDynamic, isDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { asPlanned, innerOutputsOf, partsAtOutputs } from './inner-outputs.ts';
-import { type PartialBackward, partialBackward } from './partial-backward.ts';
+import { OpenResults } from './open-results.ts';
+import type { PartialBackward } from './partial-backward.ts';
+import type { Partial } from './partials.ts';
+import { applyRecorded, passFirst } from './recorded-node.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope.ts';
 
@@ -24,28 +27,30 @@ type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
 /** Per plan, by the inputs whose sums go on from what was there. */
 const continued = new WeakMap<Plan, Map<string, Plan>>();
 
-/** Per plan, by the missing gradients. */
-const partials = new WeakMap<Plan, Map<string, PartialBackward>>();
-
 /**
  * The one node of a run of a subgraph. It keeps the scope locked, in which only the values that
  * backward reads still have data; of no-need-buffer values there is nothing but their compile-time meta.
+ *
+ * Gradients come to it by the number of an output. Those with a larger number are of values of forward that a
+ * recorded backward has read (`recorded-node.ts`).
  */
 export class RunProgramNode extends GradNode {
   override readonly name = 'run_program';
-  readonly #subgraph: Subgraph;
-  readonly #scope: Scope;
+  readonly subgraph: Subgraph;
+  readonly scope: Scope;
+  readonly results: OpenResults;
+  /** A recorded backward has read values of forward, to which gradients may come. */
+  isTapped = false;
   readonly #versions: readonly number[];
-  /** What backwards that didn't retain the graph have undone, of results that hang on nothing else. */
-  readonly #undone = new Set<ValueId>();
-  /** The backwards that may still come. */
-  #open: readonly PartialBackward[] = [];
+  /** Of the outputs that were said to bring a gradient. */
+  #expected: Partial | null = null;
 
   constructor(subgraph: Subgraph, scope: Scope, targets: readonly Target[], owners: number) {
     super(targets, owners);
-    this.#subgraph = subgraph;
-    this.#scope = scope;
-    this.#versions = this.#backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
+    this.subgraph = subgraph;
+    this.scope = scope;
+    this.results = new OpenResults(this.backward, subgraph.partials!);
+    this.#versions = this.backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
   }
 
   override apply(
@@ -55,13 +60,19 @@ export class RunProgramNode extends GradNode {
     takeSum: TakeSum,
     passInner: PassOutput | null,
   ): (Tensor | null)[] {
-    refuseGraph();
-    const missing = this.#missing(gradOutputs);
-    this.#checkVersions(missing);
-    const part = this.#part(missing, retainGraph);
+    const given = this.subgraph.partials!.of(gradOutputs, this.#expected);
+    this.#expected = null;
+    if (gradEnabled() || gradOutputs.length > this.backward.gradOutputs.length) {
+      return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
+    }
+    this.expectUnchanged(given.isWhole ? null : given.freeing.reads);
+    const part = this.results.choose(given, retainGraph);
     try {
       const plan = this.#continued(part, takeSum);
-      return this.#run(plan, part.gradInputs, gradOutputs, passInner);
+      const gradients = this.isTapped
+        ? passFirst(this, gradOutputs, innerOutputsOf(plan), passInner)
+        : gradOutputs;
+      return this.#run(plan, part.gradInputs, gradients, passInner);
     } catch (error) {
       this.#afterFailure(retainGraph);
       throw error;
@@ -69,56 +80,21 @@ export class RunProgramNode extends GradNode {
   }
 
   override leadsTo(outputs: ReadonlySet<number>): readonly boolean[] | null {
-    const { plan, gradOutputs } = this.#backward;
-    const missing = gradOutputs.filter((id, i) => id !== null && !outputs.has(i)) as ValueId[];
-    if (missing.length === 0) return null;
-    return this.#partial(plan, new Set(missing)).gradInputs.map((id) => id !== null);
-  }
-
-  /**
-   * What these gradients make of the backward program. Results that don't hang together are differentiated one
-   * by one, as the graphs that they are eagerly: what the others need stays.
-   */
-  #part(missing: ReadonlySet<ValueId>, retainGraph: boolean): RunningPart {
-    const { plan, retainingPlan, gradInputs, gradOutputs } = this.#backward;
-    if (missing.size === 0 && this.#undone.size === 0) {
-      this.#open = [];
-      return { plan: retainGraph ? retainingPlan : plan, gradInputs };
-    }
-    const { undone } = this.#partial(plan, missing);
-    this.#refuseTwice(undone);
-    if (retainGraph) return this.#partial(retainingPlan, missing);
-    for (const id of undone) this.#undone.add(id);
-    const given = gradOutputs.filter((id) => id !== null);
-    this.#open = given
-      .filter((id) => missing.has(id))
-      .map((id) => this.#partial(plan, new Set(given.filter((other) => other !== id))))
-      .filter((other) => isApart(other.undone, this.#undone));
-    return this.#partial(this.#open.length > 0 ? retainingPlan : plan, missing);
-  }
-
-  #refuseTwice(undone: ReadonlySet<ValueId>): void {
-    if (isApart(undone, this.#undone)) return;
-    throw new AutogradError({
-      what: 'backward through run_program a second time',
-      given: 'a graph whose saved values were given back by an earlier backward',
-      expected: 'a graph that was not yet differentiated',
-      remedy: 'pass { retainGraph: true } to the first backward, or run the forward pass again',
-    });
+    for (const index of outputs) if (index >= this.backward.gradOutputs.length) return null;
+    this.#expected = this.subgraph.partials!.ofOutputs(outputs);
+    if (this.#expected.isWhole) return null;
+    return this.#expected.freeing.gradInputs.map((id) => id !== null);
   }
 
   /** While some results may still be differentiated, what they need stays. */
   override finish(): void {
-    if (this.#open.length === 0) {
+    if (this.results.allDone) {
       this.consume();
       return;
     }
-    const needed = new Set(
-      this.#open.flatMap(({ plan }) => plan.steps.flatMap(({ op }) => op.inputs)),
-    );
-    for (const { plan } of this.#open) for (const id of plan.outputs) needed.add(id);
-    for (const id of this.#backward.saved.withData) {
-      if (!needed.has(id)) this.#scope.slots[id]!.release();
+    const { needed } = this.results;
+    for (const id of this.backward.saved.withData) {
+      if (!needed.has(id)) this.scope.slots[id]!.release();
     }
   }
 
@@ -128,21 +104,21 @@ export class RunProgramNode extends GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     passInner: PassOutput | null,
   ): (Tensor | null)[] {
-    const { slots } = this.#scope;
-    this.#backward.gradOutputs.forEach((id, i) => {
+    const { slots } = this.scope;
+    this.backward.gradOutputs.forEach((id, i) => {
       const gradient = gradOutputs[i];
       if (id === null || !gradient || plan.unusedInputs.includes(id)) return;
-      const meta = this.#subgraph.planned.values[id]!;
+      const meta = this.subgraph.planned.values[id]!;
       if (isDynamic(meta, gradient)) enterDynamic(slots[id]!, gradient);
       else enter(slots[id]!, gradient, meta);
       // The scope is the only owner now: the gradient dies at its last use in the program.
       gradient.dispose();
     });
     if (passInner) this.#runInParts(plan, passInner);
-    else this.#executable(plan).run(this.#scope);
+    else this.#executable(plan).run(this.scope);
     // Null as well where the way that the run took brings none.
     const results = gradInputs.map((id) =>
-      id === null || !slots[id]!.holder ? null : this.#subgraph.take(slots, id),
+      id === null || !slots[id]!.holder ? null : this.subgraph.take(slots, id),
     );
     for (const id of plan.freesAtEnd) slots[id]!.release();
     return results;
@@ -150,16 +126,16 @@ export class RunProgramNode extends GradNode {
 
   /** Between two parts a gradient of an output goes through the hands of whoever asked for it. */
   #runInParts(plan: Plan, passInner: PassOutput): void {
-    const { slots } = this.#scope;
+    const { slots } = this.scope;
     for (const { part, output } of partsAtOutputs(plan)) {
-      this.#executable(part, plan).run(this.#scope);
+      this.#executable(part, plan).run(this.scope);
       if (!output) continue;
       const { id, numbers } = output;
       if (!slots[id]!.holder) continue;
-      let gradient = this.#subgraph.take(slots, id);
+      let gradient = this.subgraph.take(slots, id);
       slots[id]!.release();
       for (const index of numbers) gradient = passInner(index, gradient);
-      const meta = this.#subgraph.planned.values[id]!;
+      const meta = this.subgraph.planned.values[id]!;
       if (isDynamic(meta, gradient)) enterDynamic(slots[id]!, gradient);
       else {
         gradient = asPlanned(gradient, meta);
@@ -170,17 +146,18 @@ export class RunProgramNode extends GradNode {
   }
 
   override get innerOutputs(): ReadonlySet<number> | null {
-    return innerOutputsOf(this.#backward.plan);
+    if (this.isTapped) return new Set(this.backward.gradOutputs.keys());
+    return innerOutputsOf(this.backward.plan);
   }
 
   /** The plan that adds to what has arrived for the inputs so far, which enters the scope. */
   #continued({ plan, gradInputs }: RunningPart, takeSum: TakeSum): Plan {
-    const { continuedSums } = this.#subgraph;
+    const { continuedSums } = this.subgraph;
     const going: number[] = [];
     for (const { target, sum } of continuedSums) {
       const earlier = gradInputs[target] === null ? null : takeSum(target);
       if (!earlier) continue;
-      enter(this.#scope.slots[sum.earlier]!, earlier, this.#subgraph.values[sum.earlier]!);
+      enter(this.scope.slots[sum.earlier]!, earlier, this.subgraph.values[sum.earlier]!);
       earlier.dispose();
       going.push(target);
     }
@@ -208,18 +185,18 @@ export class RunProgramNode extends GradNode {
       this.consume();
       return;
     }
-    const saved = new Set<number>(this.#backward.saved.withData);
-    this.#scope.slots.forEach((slot, id) => {
+    const saved = new Set<number>(this.backward.saved.withData);
+    this.scope.slots.forEach((slot, id) => {
       if (!saved.has(id)) slot.release();
     });
   }
 
   protected override releaseSaved(): void {
-    this.#subgraph.scopes.giveBack(this.#scope);
+    this.subgraph.scopes.giveBack(this.scope);
   }
 
-  get #backward(): BackwardPart {
-    return this.#subgraph.planned.backward!;
+  get backward(): BackwardPart {
+    return this.subgraph.planned.backward!;
   }
 
   /** `whole`: the plan that it is a part of, in which gradients may miss that the part goes on with. */
@@ -227,66 +204,25 @@ export class RunProgramNode extends GradNode {
     const existing = executables.get(plan);
     if (existing) return existing;
     const mayMiss = whole === plan ? [] : valuesThatMayMiss(whole.steps.map(({ op }) => op));
-    const executable = new Executable(plan, this.#subgraph.values, [...mayMiss]);
+    const executable = new Executable(plan, this.subgraph.values, [...mayMiss]);
     executables.set(plan, executable);
     return executable;
   }
 
-  /** The outputs that the user's loss doesn't depend on. */
-  #missing(gradOutputs: readonly (Tensor | null | undefined)[]): ReadonlySet<ValueId> {
-    const missing = new Set<ValueId>();
-    this.#backward.gradOutputs.forEach((id, i) => {
-      if (id !== null && !gradOutputs[i]) missing.add(id);
-    });
-    return missing;
-  }
-
-  #partial(plan: Plan, missing: ReadonlySet<ValueId>): PartialBackward {
-    const key = [...missing].join();
-    let parts = partials.get(plan);
-    if (!parts) {
-      parts = new Map();
-      partials.set(plan, parts);
-    }
-    let part = parts.get(key);
-    if (!part) {
-      part = partialBackward(this.#backward, plan, this.#subgraph.planned.values, missing);
-      parts.set(key, part);
-    }
-    return part;
-  }
-
   /** Of what these gradients need: what only others would need may have changed. */
-  #checkVersions(missing: ReadonlySet<ValueId>): void {
-    const { slots } = this.#scope;
-    const { plan, saved } = this.#backward;
-    const reads = missing.size > 0 ? this.#partial(plan, missing).reads : null;
-    saved.withData.forEach((id, i) => {
+  expectUnchanged(reads: ReadonlySet<ValueId> | null): void {
+    const { slots } = this.scope;
+    this.backward.saved.withData.forEach((id, i) => {
       if (reads && !reads.has(id)) return;
       const { holder } = slots[id]!;
       // Given back: nobody asks for it any more.
       if (!holder || holder.version === this.#versions[i]) return;
       throw new AutogradError({
         what: 'backward of run_program: a value that it needs was changed in place',
-        given: `%${id}, a ${formatSpec(this.#subgraph.planned.values[id]!)} tensor, written since forward`,
+        given: `%${id}, a ${formatSpec(this.subgraph.planned.values[id]!)} tensor, written since forward`,
         expected: 'the data that the forward pass saw',
         remedy: 'use the out-of-place form of the op that changed it, or change a clone()',
       });
     });
   }
-}
-
-function refuseGraph(): void {
-  if (!gradEnabled()) return;
-  throw new AutogradError({
-    what: 'run_program: a gradient of a gradient that is not known',
-    given: 'a backward with createGraph through a compiled function',
-    expected: 'ops whose gradients can be differentiated again',
-    remedy: 'leave createGraph out, or run the function uncompiled here',
-  });
-}
-
-function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
-  for (const id of a) if (b.has(id)) return false;
-  return true;
 }

@@ -1,11 +1,12 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { type Target, targetOf } from '../autograd/node.ts';
 import { DynamicTensor } from '../memory/dynamic-tensor.ts';
+import type { ScalarTable } from '../ops/symbolic-number.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import { copiedInputs } from '../program/checks.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
-import { ScalarProgram, scalarTableIn } from '../program/scalars.ts';
+import { ScalarProgram, scalarInputs, scalarTableIn } from '../program/scalars.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type ContinuedTarget, continuedTargets } from './continued-sums.ts';
 import { FailedCheck } from './control/assert.ts';
@@ -13,7 +14,9 @@ import { takeDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
+import { RecordedBackwards } from './gradients-again.ts';
 import { MemoryBefore } from './memory-before.ts';
+import { Partials } from './partials.ts';
 import { type Scope, ScopePool, type Slot } from './scope.ts';
 import { joinShared, viewsApart } from './shared-outputs.ts';
 
@@ -27,7 +30,12 @@ export class Subgraph {
   readonly values: ValueTable;
   /** Gradients of several parts, which may go on from what other nodes have brought. */
   readonly continuedSums: readonly ContinuedTarget[];
+  /** Its backwards, by the outputs that bring a gradient. */
+  readonly partials: Partials | null;
+  /** Those whose results can be differentiated; null without the compiler that makes them. */
+  readonly recorded: RecordedBackwards | null;
   readonly #forward: Executable;
+  readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
   readonly #enters: readonly boolean[];
   /** Outputs that lead to the node. */
@@ -40,11 +48,16 @@ export class Subgraph {
 
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
-    this.#scalars = new ScalarProgram(scalarTableIn(planned));
+    this.#scalarTable = scalarTableIn(planned);
+    this.#scalars = new ScalarProgram(this.#scalarTable);
     const { values, backward } = planned;
     const continued = backward ? continuedTargets(backward, values) : { targets: [], values };
     this.continuedSums = continued.targets;
     this.values = continued.values;
+    this.partials = backward && new Partials(backward, values);
+    this.recorded = backward?.again
+      ? new RecordedBackwards(backward.again, (own) => new Subgraph(own))
+      : null;
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     this.#forward = new Executable(planned.forward, planned.values);
     const [first] = planned.forward.steps;
@@ -112,6 +125,11 @@ export class Subgraph {
     const { dtype, shape, strides, device } = this.planned.values[id]!;
     if (holder instanceof DynamicTensor) return takeDynamic(holder, dtype);
     return new Tensor({ dtype, shape, strides, offset, device }, holder!.retain());
+  }
+
+  /** The host's numbers that a run in this scope was given. */
+  numbersOf({ scalars }: Scope): readonly number[] {
+    return scalarInputs(this.#scalarTable, scalars);
   }
 
   #record(scope: Scope, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {

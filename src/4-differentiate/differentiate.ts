@@ -1,27 +1,15 @@
 import { runBackward } from '../../runtime/autograd/engine.ts';
-import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { registerHook } from '../../runtime/autograd/hooks.ts';
-import type { GradNode } from '../../runtime/autograd/node.ts';
-import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
-import type { UserPosition } from '../../runtime/errors/position.ts';
-import { bind, bind1, withInterceptor } from '../../runtime/ops/bind.ts';
+import { InvariantError } from '../../runtime/errors/invariant.ts';
+import { bind1, withInterceptor } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
-import type { OpRecord } from '../../runtime/ops/define-op.ts';
-import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
-import {
-  callBackwardOp,
-  condBackwardOp,
-  whileBackwardOp,
-} from '../../runtime/program/control-ops.ts';
-import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
-import type { JointProgram, Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { contiguousMeta, isContiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
-import { isDense } from '../../runtime/tensor/shape.ts';
+import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { appendCall } from '../regions/append-call.ts';
-import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
+import type { DifferentiateRegion } from '../regions/append-control.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
+import { markOutputs } from './mark-outputs.ts';
+import { replay } from './replay.ts';
 
 /**
  * In: a verified forward program, which of its inputs need a gradient, and which of its outputs anybody
@@ -43,7 +31,7 @@ export function differentiate(
     throw new InvariantError('a tensor with data in a program that is being differentiated');
   });
   return withInterceptor(builder, () => {
-    const { tensors, positions, leaves } = replay(forward, needsGrad, builder);
+    const { tensors, positions, leaves } = replay(forward, needsGrad, builder, differentiateRegion);
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
     const gradients = outputs.map((output, i) => {
@@ -99,81 +87,6 @@ export function differentiate(
   });
 }
 
-/** Names the complete gradient of each output that other outputs depend on. */
-function markOutputs(
-  outputs: readonly Tensor[],
-  gradients: readonly (Tensor | null)[],
-  builder: ProgramBuilder,
-): void {
-  for (const output of new Set(outputs)) {
-    const numbers = [...outputs.keys()].filter((i) => outputs[i] === output && gradients[i]);
-    if (numbers.length === 0 || !output.gradEdge) continue;
-    const seeds = numbers.map((i) => builder.valueOf(gradients[i]!));
-    registerHook(output, (gradient) => {
-      const isSeed = seeds.length === 1 && builder.valueOf(gradient) === seeds[0];
-      if (isSeed) return null;
-      // Where elements are repeated, or others lie between, nothing else could take the place.
-      const { shape, strides } = gradient;
-      // A value of an open shape has no strides that mean anything, and is contiguous.
-      const isWhole = isContiguousMeta(gradient) || isDense(shape, strides);
-      const whole = isWhole ? gradient : bind1(copy, [gradient]);
-      return bind1(outputGradientOp, [whole], { outputs: numbers });
-    });
-  }
-}
-
 /** The joint program of a branch or loop body: all its gradients are contiguous. */
 export const differentiateRegion: DifferentiateRegion = (program, needsGrad, differentiable) =>
   differentiate(program, needsGrad, differentiable, { region: true });
-
-/** All but the tape. */
-function resultsOf({ values }: Program, { outputs }: ProgramOp): TensorMeta[] {
-  return outputs.slice(0, -1).map((id) => values[id]!);
-}
-
-function undoes(op: OpRecord): boolean {
-  return op === condBackwardOp || op === whileBackwardOp || op === callBackwardOp;
-}
-
-function replay(forward: Program, needsGrad: readonly boolean[], builder: ProgramBuilder) {
-  const tensors: Tensor[] = [];
-  const positions = new Map<GradNode, UserPosition | undefined>();
-  /** Inputs to which gradients flow from a place in the program on. */
-  const leaves = new Map<ValueId, Tensor>();
-  const define = (id: ValueId, tensor: Tensor) => {
-    invariant(builder.valueOf(tensor) === id, 'replay gives every value its own id again');
-    tensors[id] = tensor;
-  };
-  forward.inputs.forEach((id, i) => {
-    define(id, builder.input(forward.values[id]!).requiresGrad_(needsGrad[i]!));
-  });
-  for (const op of forward.ops) {
-    builder.at = op.at;
-    const inputs = op.inputs.map((id) => tensors[id]!);
-    builder.copyBefore = op.before === undefined ? null : tensors[op.before]!;
-    const mode = op.recordsGrad ? enableGrad : noGrad;
-    const outputs = mode(() => {
-      const { regions, call, attrs } = op;
-      if (undoes(op.op)) {
-        // A backward inside the program: no gradient of its own comes through it.
-        const metas = op.outputs.map((id) => forward.values[id]!);
-        const inside = { ...(regions && { regions }), ...(call && { call }) };
-        return builder.control(op.op, inputs, attrs, inside, metas);
-      }
-      if (call)
-        return appendCall(builder, call, inputs, resultsOf(forward, op), differentiateRegion);
-      return regions
-        ? appendControl(builder, op.op, inputs, regions, differentiateRegion)
-        : bind(op.op, inputs, attrs);
-    });
-    if (op.op === aliasOp && op.attrs.leaf) outputs[0]!.requiresGrad_();
-    if (op.op === aliasOp && op.attrs.leaf === 'outer') leaves.set(op.inputs[0]!, outputs[0]!);
-    op.outputs.forEach((id, i) => {
-      const output = outputs[i]!;
-      define(id, output);
-      if (output.gradEdge) positions.set(output.gradEdge.node, op.at);
-    });
-  }
-  builder.copyBefore = null;
-  return { tensors, positions, leaves };
-}

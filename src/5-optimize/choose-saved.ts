@@ -31,3 +31,11 @@ export function chooseSavedInStep(program: Program): Program {
   const redone = redoLate(shared, { firstLate, inputsStay: true });
   return { ...redone, ops: eliminateDeadCode(redone.ops, redone.outputs) };
 }
+
+/**
+ * The same for a backward that is to be differentiated: what keeps every gradient its way. What it reads
+ * beyond what the other form has kept can be made of that.
+ */
+export function chooseSavedAgain(program: Program): Program {
+  return shareCopies(pooledRelu(program), { recorded: true });
+}

@@ -1,4 +1,5 @@
 import { operandUse } from '../../runtime/ops/define-op.ts';
+import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 
@@ -40,6 +41,14 @@ export class ProgramFacts {
   /** The value whose memory this one shows. */
   rootOf(id: ValueId): ValueId {
     return this.#rootOf.get(id) ?? id;
+  }
+
+  /** On the way to the value from its memory some view has no gradient history. */
+  isApart(id: ValueId): boolean {
+    const definition = this.definitionOf(id);
+    if (definition?.op.kernel.kind !== 'view') return false;
+    const { op, recordsGrad, inputs } = definition;
+    return op === aliasOp || !recordsGrad || this.isApart(inputs[0]!);
   }
 
   /** Undefined for inputs. */

@@ -6,9 +6,9 @@ import { ProgramFacts } from './program-facts.ts';
 /**
  * One copy where the program would make two of the same elements in the same order, whatever their
  * shapes: the second becomes a view of the first. Only while the first is there anyway, so that no
- * value lives longer than the second would have.
+ * value lives longer than the second would have. `recorded`: and a gradient goes the same way through both.
  */
-export function shareCopies(program: Program): Program {
+export function shareCopies(program: Program, { recorded = false } = {}): Program {
   const facts = new ProgramFacts(program);
   const first = new Map<string, ValueId>();
   // Handed out, each copy is memory of its own.
@@ -19,7 +19,8 @@ export function shareCopies(program: Program): Program {
     if (!isCopy(op.op)) return op;
     const [from, to] = [op.inputs[0]!, op.outputs[0]!];
     if (facts.isWritten(from) || facts.isWritten(to) || outputs.has(to)) return op;
-    const key = `${facts.rootOf(from)}:${elementOrder(program.values[from]!)}`;
+    const way = recorded ? `${facts.isApart(from)}${op.recordsGrad}` : '';
+    const key = `${facts.rootOf(from)}:${elementOrder(program.values[from]!)}${way}`;
     const known = first.get(key);
     if (known === undefined || facts.lastReadOfMemory(known) <= index) {
       first.set(key, to);

@@ -34,7 +34,10 @@ export function shareParts(program: Program, firstLate: number): Program {
 }
 
 /** Operands of a `cat` that lie in its result as they are, with their offset there. */
-function* partsOf({ values }: Program, { inputs, attrs }: ProgramOp): Generator<[ValueId, number]> {
+export function* partsOf(
+  { values }: Program,
+  { inputs, attrs }: ProgramOp,
+): Generator<[ValueId, number]> {
   const dim = attrs.dim as number;
   let offset = 0;
   for (const id of inputs) {

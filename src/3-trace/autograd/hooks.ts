@@ -17,7 +17,6 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
-import { expectTensor } from './expect-tensor.ts';
 import { isDifferentiable, placesBelow } from './graph.ts';
 import { expectThere } from './missing.ts';
 import { asEagerly } from './refused.ts';
@@ -83,14 +82,14 @@ function placeOf(tensor: Tensor): GradNode | Tensor {
 }
 
 function inside(t: Tracer, receiver: Variable, use: string) {
-  const variable = expectTensor(receiver, use);
-  if (variable.source) {
+  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', `${use}() of no tensor`);
+  if (receiver.source) {
     throw new GraphBreak('framework-call', `${use}() on a tensor from outside`);
   }
   if (t.control.depth > 0) {
     throw new GraphBreak('state-of-ways', `${use}() in a branch or loop`);
   }
-  return { variable, tensor: t.use(variable) };
+  return { variable: receiver, tensor: t.use(receiver) };
 }
 
 /** The call under way; where an earlier trace has found out that it must run natively, the graph ends. */

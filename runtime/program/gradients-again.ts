@@ -1,0 +1,68 @@
+/** Backward as a program of its own, whose results can be differentiated themselves. */
+
+import type { PlannedSubgraph } from './plan.ts';
+import type { ValueId } from './program.ts';
+
+/** A gradient that is given, by a number, and whether it has a history. */
+export interface GivenGradient {
+  readonly of: number;
+  readonly recorded: boolean;
+}
+
+/** What is asked of a backward whose results have a history, or that gradients of such results come to. */
+export interface GradientRequest {
+  /** The results are to be differentiated. */
+  readonly recorded: boolean;
+  /** By the number of the output. */
+  readonly outputs: readonly GivenGradient[];
+  /** Gradients of values that an earlier backward has read, by their id. */
+  readonly values: readonly GivenGradient[];
+  /** What other nodes have brought to a target before, by the number of the target. */
+  readonly earlier: readonly GivenGradient[];
+  /** Somebody looks at gradients of outputs that other outputs depend on. */
+  readonly watched: boolean;
+}
+
+/** A value of forward that such a program reads. */
+export interface ReadValue {
+  readonly id: ValueId;
+  /** False: its shape alone. */
+  readonly data: boolean;
+  /** A gradient of it leads on to inputs of forward. */
+  readonly flows: boolean;
+}
+
+/** A straight program between values that are told apart by their ids. */
+export interface GradientPart {
+  readonly planned: PlannedSubgraph;
+  readonly inputs: readonly ValueId[];
+  readonly outputs: readonly ValueId[];
+}
+
+/** Backward in parts; behind each but the last a gradient of an output may be looked at and replaced. */
+export interface GradientProgram {
+  readonly reads: readonly ReadValue[];
+  /** What makes those that forward has not kept, of those that it has; null: nothing is missing. */
+  readonly again: GradientPart | null;
+  /** Values whose data forward must have kept. */
+  readonly taken: ReadonlySet<ValueId>;
+  /** Ids of the gradients that are given: of outputs, of values, from before. */
+  readonly given: readonly ValueId[];
+  readonly parts: readonly {
+    /** Null: nothing is computed. */
+    readonly part: GradientPart | null;
+    readonly passes: {
+      readonly from: ValueId;
+      readonly to: ValueId;
+      readonly numbers: readonly number[];
+    } | null;
+  }[];
+  /** Per target: its gradient; null where none flows. */
+  readonly gradInputs: readonly (ValueId | null)[];
+}
+
+/** Makes such programs when they are asked for. */
+export interface GradientsAgain {
+  /** Throws AutogradError where an op has no second gradient, or forward has kept too little. */
+  at(request: GradientRequest): GradientProgram;
+}

@@ -1,0 +1,93 @@
+import type { BackwardPart } from '../program/plan.ts';
+import type { ValueId, ValueTable } from '../program/program.ts';
+import { type PartialBackward, partialBackward } from './partial-backward.ts';
+
+type Gradients = readonly (unknown | null | undefined)[];
+
+/** A backward of a subgraph, by the outputs that bring a gradient. */
+export class Partial {
+  /** Of the missing gradients. */
+  readonly key: number | string;
+  /** No gradient is missing. */
+  readonly isWhole: boolean;
+  readonly #make: (retains: boolean) => PartialBackward;
+  #freeing: PartialBackward | null = null;
+  #retaining: PartialBackward | null = null;
+
+  constructor(key: number | string, isWhole: boolean, make: (retains: boolean) => PartialBackward) {
+    this.key = key;
+    this.isWhole = isWhole;
+    this.#make = make;
+  }
+
+  /** Frees what forward saved at its last use. */
+  get freeing(): PartialBackward {
+    this.#freeing ??= this.#make(false);
+    return this.#freeing;
+  }
+
+  get retaining(): PartialBackward {
+    this.#retaining ??= this.#make(true);
+    return this.#retaining;
+  }
+}
+
+/** All of them, each made when it runs first. Looking one up allocates nothing where outputs are few. */
+export class Partials {
+  readonly #backward: BackwardPart;
+  readonly #values: ValueTable;
+  readonly #known = new Map<number | string, Partial>();
+
+  constructor(backward: BackwardPart, values: ValueTable) {
+    this.#backward = backward;
+    this.#values = values;
+  }
+
+  /** By gradients per output. `expected` is the one that it may be. */
+  of(gradients: Gradients, expected: Partial | null): Partial {
+    return this.#at((i) => Boolean(gradients[i]), expected);
+  }
+
+  /** By the numbers of the outputs that bring one. */
+  ofOutputs(outputs: ReadonlySet<number>): Partial {
+    return this.#at((i) => outputs.has(i), null);
+  }
+
+  #at(isGiven: (output: number) => boolean, expected: Partial | null): Partial {
+    const key = this.#keyOf(isGiven);
+    if (expected?.key === key) return expected;
+    let known = this.#known.get(key);
+    if (!known) {
+      known = this.#made(key, isGiven);
+      this.#known.set(key, known);
+    }
+    return known;
+  }
+
+  /** The missing ones as bits of a number, or as text. */
+  #keyOf(isGiven: (output: number) => boolean): number | string {
+    const { gradOutputs } = this.#backward;
+    if (gradOutputs.length > 31) {
+      return gradOutputs.map((id, i) => (id === null || isGiven(i) ? 0 : 1)).join('');
+    }
+    let key = 0;
+    for (let i = 0; i < gradOutputs.length; i++) {
+      if (gradOutputs[i] !== null && !isGiven(i)) key |= 1 << i;
+    }
+    return key;
+  }
+
+  #made(key: number | string, isGiven: (output: number) => boolean): Partial {
+    const { gradOutputs, gradInputs, plan, retainingPlan } = this.#backward;
+    const missing = new Set<ValueId>();
+    gradOutputs.forEach((id, i) => {
+      if (id !== null && !isGiven(i)) missing.add(id);
+    });
+    const isWhole = missing.size === 0;
+    return new Partial(key, isWhole, (retains) => {
+      const from = retains ? retainingPlan : plan;
+      const part = partialBackward(this.#backward, from, this.#values, missing);
+      return isWhole ? { ...part, plan: from, gradInputs } : part;
+    });
+  }
+}

@@ -1,0 +1,128 @@
+/** Backward through a program whose results have a history, or to which gradients of such results come. */
+
+import { gradEnabled } from '../autograd/grad-mode.ts';
+import type { PassOutput, TakeSum, Target } from '../autograd/node.ts';
+import { AutogradError } from '../errors/errors.ts';
+import type { GradientProgram, GradientRequest } from '../program/gradients-again.ts';
+import type { ValueId } from '../program/program.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { RunProgramNode } from './grad-node.ts';
+import { undoneTwice } from './open-results.ts';
+import type { Partial } from './partials.ts';
+
+type Gradients = readonly (Tensor | null | undefined)[];
+
+interface Application {
+  readonly gradOutputs: Gradients;
+  readonly retainGraph: boolean;
+  readonly takeSum: TakeSum;
+  readonly passInner: PassOutput | null;
+}
+
+/**
+ * What `apply` of the node answers then: the gradients as results of programs of their own, which read what
+ * forward has kept. Each such value has its place in the graph: that of an input or output, or one of the
+ * node's own behind them.
+ */
+export function applyRecorded(
+  node: RunProgramNode,
+  given: Partial,
+  { gradOutputs, retainGraph, takeSum, passInner }: Application,
+): (Tensor | null)[] {
+  const { subgraph, scope, results } = node;
+  if (!subgraph.recorded) throw noCompiler();
+  results.expectOpen(given);
+  const earlier = subgraph.continuedSums.flatMap(({ target }) => {
+    const sum = takeSum(target);
+    return sum ? [{ of: target, gradient: sum }] : [];
+  });
+  try {
+    const brought = [...gradOutputs.entries()].flatMap(([of, gradient]) =>
+      gradient ? [{ of, gradient }] : [],
+    );
+    const count = node.backward.gradOutputs.length;
+    const ofOutputs = brought.filter(({ of }) => of < count);
+    const ofValues = brought
+      .filter(({ of }) => of >= count)
+      .map(({ of, gradient }) => ({ of: of - count, gradient }));
+    const recorded = gradEnabled();
+    const described = (list: readonly { of: number; gradient: Tensor }[]) =>
+      list.map(({ of, gradient }) => ({ of, recorded: recorded && gradient.requiresGrad }));
+    const request: GradientRequest = {
+      recorded,
+      outputs: described(ofOutputs),
+      values: described(ofValues),
+      earlier: described(earlier),
+      watched: passInner !== null,
+    };
+    const backward = subgraph.recorded.at(request);
+    const { program } = backward;
+    expectKept(node, program);
+    if (!retainGraph) {
+      if (ofValues.length > 0) results.closeAll();
+      else results.choose(given, false);
+    }
+    const passed = passFirst(node, gradOutputs, innerOutputs(program), passInner);
+    const gradients = [
+      ...ofOutputs.map(({ of }) => passed[of]!),
+      ...ofValues.map(({ gradient }) => gradient),
+      ...earlier.map(({ gradient }) => gradient),
+    ];
+    const numbers = subgraph.numbersOf(scope);
+    const placeOf = (id: ValueId) => placeIn(node, id);
+    const { values } = subgraph;
+    if (recorded) node.isTapped = true;
+    try {
+      return backward.run({ slots: scope.slots, values, numbers, placeOf }, gradients, passInner);
+    } finally {
+      for (const gradient of passed) gradient?.dispose();
+    }
+  } finally {
+    for (const { gradient } of earlier) gradient.dispose();
+  }
+}
+
+/** Once gradients may come to values in the middle, it depends on them which outputs are complete at first. */
+export function passFirst(
+  node: RunProgramNode,
+  gradOutputs: Gradients,
+  inner: ReadonlySet<number> | null,
+  passInner: PassOutput | null,
+): Gradients {
+  if (!passInner || !node.isTapped) return gradOutputs;
+  const count = node.backward.gradOutputs.length;
+  return gradOutputs.map((gradient, i) =>
+    gradient && i < count && !inner?.has(i) ? passInner(i, gradient) : gradient,
+  );
+}
+
+function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
+  return new Set(parts.flatMap(({ passes }) => passes?.numbers ?? []));
+}
+
+function expectKept(node: RunProgramNode, { taken }: GradientProgram): void {
+  node.expectUnchanged(taken);
+  for (const id of taken) if (!node.scope.slots[id]!.holder) throw undoneTwice();
+}
+
+/** Where a gradient of a value of forward goes. */
+function placeIn(node: RunProgramNode, id: ValueId): Target {
+  const { forward } = node.subgraph.planned;
+  const { gradOutputs, leafOutputs } = node.backward;
+  const input = forward.inputs.indexOf(id);
+  if (input >= 0) return node.targets[input]!;
+  const output = forward.outputs.indexOf(id);
+  const leaf = leafOutputs.indexOf(output);
+  if (leaf >= 0) return node.targets[forward.inputs.length + leaf]!;
+  const isGiven = output >= 0 && gradOutputs[output] !== null;
+  return { node, index: isGiven ? output : gradOutputs.length + id };
+}
+
+function noCompiler(): AutogradError {
+  return new AutogradError({
+    what: 'run_program: a gradient of a gradient that is not known',
+    given: 'a backward with createGraph through a program that was loaded from a file',
+    expected: 'a program of this process, whose backward can be differentiated',
+    remedy: 'leave createGraph out, or capture the function here',
+  });
+}

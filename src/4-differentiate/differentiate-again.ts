@@ -1,0 +1,98 @@
+import { runBackward } from '../../runtime/autograd/engine.ts';
+import { InvariantError } from '../../runtime/errors/invariant.ts';
+import { withInterceptor } from '../../runtime/ops/bind.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import type { GivenGradient, GradientRequest } from '../../runtime/program/gradients-again.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta } from '../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { fillGradients } from '../regions/fill-gradients.ts';
+import { differentiateRegion } from './differentiate.ts';
+import { markOutputs } from './mark-outputs.ts';
+import { replay } from './replay.ts';
+
+/** What is known of a program that was differentiated once. */
+export interface Differentiated {
+  readonly forward: Program;
+  readonly needsGrad: readonly boolean[];
+  /** Per forward output: it may bring a gradient. */
+  readonly differentiable: readonly boolean[];
+  /** Forward outputs that are leaves which the program has made. */
+  readonly leafOutputs: readonly number[];
+}
+
+export interface RecordedJoint {
+  /** Forward, then backward with a history. */
+  readonly program: Program;
+  readonly forwardOps: number;
+  /** Values of forward that a gradient flows through. */
+  readonly flows: ReadonlySet<ValueId>;
+  /** Ids of the gradients that are given: of outputs, of values, from before. */
+  readonly given: readonly ValueId[];
+  /** Per input, then per own leaf. */
+  readonly gradInputs: readonly (ValueId | null)[];
+}
+
+/**
+ * In: a forward program, and what is asked of its backward. Out: the joint program whose backward part is
+ * recorded like any other ops, so that it can be differentiated. Forward keeps its ids.
+ *
+ * Method: that of `differentiate`, with `createGraph`. A gradient that comes to a value in the middle of
+ * forward is there before those of forward's own ops: eagerly, too, younger nodes have brought it.
+ */
+export function differentiateAgain(
+  { forward, needsGrad, differentiable, leafOutputs }: Differentiated,
+  request: GradientRequest,
+): RecordedJoint {
+  const builder = new ProgramBuilder(() => {
+    throw new InvariantError('a tensor with data in a program that is being differentiated');
+  });
+  return withInterceptor(builder, () => {
+    const replayed = replay(forward, needsGrad, builder, differentiateRegion);
+    const { tensors, positions, leaves } = replayed;
+    const forwardOps = builder.opCount;
+    const outputs = forward.outputs.map((id) => tensors[id]!);
+    const targets = [
+      ...forward.inputs.map((id) => leaves.get(id) ?? tensors[id]!),
+      ...leafOutputs.map((i) => outputs[i]!),
+    ];
+    const rootsOf = (given: readonly GivenGradient[], tensorOf: (of: number) => Tensor) =>
+      given.map(({ of, recorded }) => {
+        const tensor = tensorOf(of);
+        const gradient = builder.input(contiguousMeta(tensor, tensor.device));
+        return { tensor, gradient: gradient.requiresGrad_(recorded) };
+      });
+    const roots = [
+      ...rootsOf(request.outputs, (i) => outputs[i]!),
+      ...rootsOf(request.values, (id) => tensors[id]!),
+      ...rootsOf(request.earlier, (i) => targets[i]!),
+    ];
+    const given = roots.map(({ gradient }) => builder.valueOf(gradient));
+    if (request.watched) {
+      const seeds: (Tensor | null)[] = outputs.map(() => null);
+      for (const [k, { of }] of request.outputs.entries()) seeds[of] = roots[k]!.gradient;
+      markOutputs(outputs, seeds, builder, (i) => differentiable[i]!);
+    }
+    const found = new Map<Tensor, ValueId>();
+    runBackward(roots, {
+      retainGraph: true,
+      createGraph: request.recorded,
+      sink: (place, gradient) => {
+        if ('leaf' in place) found.set(place.leaf, builder.valueOf(gradient));
+      },
+      onNode: (node, gradients) => {
+        builder.at = positions.get(node);
+        fillGradients(builder, node, gradients);
+      },
+    });
+    const gradInputs = targets.map((leaf) => found.get(leaf) ?? null);
+    const flows = tensors.flatMap((tensor, id) => (tensor.requiresGrad ? [id as ValueId] : []));
+    return {
+      program: builder.finish(gradInputs.filter((id) => id !== null)),
+      forwardOps,
+      flows: new Set(flows),
+      given,
+      gradInputs,
+    };
+  });
+}

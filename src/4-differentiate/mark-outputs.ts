@@ -1,0 +1,35 @@
+import { registerHook } from '../../runtime/autograd/hooks.ts';
+import { bind1 } from '../../runtime/ops/bind.ts';
+import { copy } from '../../runtime/ops/copy.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
+import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
+import { isDense } from '../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+
+/** Names the complete gradient of each output that other outputs, or values, depend on. */
+export function markOutputs(
+  outputs: readonly Tensor[],
+  gradients: readonly (Tensor | null)[],
+  builder: ProgramBuilder,
+  isMarked: (output: number) => boolean = (i) => gradients[i] !== null,
+): void {
+  for (const output of new Set(outputs)) {
+    const numbers = [...outputs.keys()].filter((i) => outputs[i] === output && isMarked(i));
+    if (numbers.length === 0 || !output.gradEdge) continue;
+    const seeds = numbers.flatMap((i) => {
+      const seed = gradients[i];
+      return seed ? [builder.valueOf(seed)] : [];
+    });
+    registerHook(output, (gradient) => {
+      const isSeed = seeds.length === 1 && builder.valueOf(gradient) === seeds[0];
+      if (isSeed) return null;
+      // Where elements are repeated, or others lie between, nothing else could take the place.
+      const { shape, strides } = gradient;
+      // A value of an open shape has no strides that mean anything, and is contiguous.
+      const isWhole = isContiguousMeta(gradient) || isDense(shape, strides);
+      const whole = isWhole ? gradient : bind1(copy, [gradient]);
+      return bind1(outputGradientOp, [whole], { outputs: numbers });
+    });
+  }
+}

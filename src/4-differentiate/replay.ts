@@ -1,0 +1,86 @@
+import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
+import type { GradNode } from '../../runtime/autograd/node.ts';
+import { invariant } from '../../runtime/errors/invariant.ts';
+import type { UserPosition } from '../../runtime/errors/position.ts';
+import { bind } from '../../runtime/ops/bind.ts';
+import type { OpRecord } from '../../runtime/ops/define-op.ts';
+import { aliasOp } from '../../runtime/program/alias-op.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import {
+  callBackwardOp,
+  condBackwardOp,
+  whileBackwardOp,
+} from '../../runtime/program/control-ops.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { appendCall } from '../regions/append-call.ts';
+import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
+
+export interface Replayed {
+  /** By value. */
+  readonly tensors: readonly Tensor[];
+  readonly positions: ReadonlyMap<GradNode, UserPosition | undefined>;
+  /** Inputs to which gradients flow from a place in the program on. */
+  readonly leaves: ReadonlyMap<ValueId, Tensor>;
+}
+
+/** All but the tape. */
+function resultsOf({ values }: Program, { outputs }: ProgramOp): TensorMeta[] {
+  return outputs.slice(0, -1).map((id) => values[id]!);
+}
+
+function undoes(op: OpRecord): boolean {
+  return op === condBackwardOp || op === whileBackwardOp || op === callBackwardOp;
+}
+
+/**
+ * The forward program again, op by op, with autograd recording on: every value gets its own id again.
+ * `positions` are those of the ops that the nodes undo.
+ */
+export function replay(
+  forward: Program,
+  needsGrad: readonly boolean[],
+  builder: ProgramBuilder,
+  differentiateRegion: DifferentiateRegion,
+): Replayed {
+  const tensors: Tensor[] = [];
+  const positions = new Map<GradNode, UserPosition | undefined>();
+  const leaves = new Map<ValueId, Tensor>();
+  const define = (id: ValueId, tensor: Tensor) => {
+    invariant(builder.valueOf(tensor) === id, 'replay gives every value its own id again');
+    tensors[id] = tensor;
+  };
+  forward.inputs.forEach((id, i) => {
+    define(id, builder.input(forward.values[id]!).requiresGrad_(needsGrad[i]!));
+  });
+  for (const op of forward.ops) {
+    builder.at = op.at;
+    const inputs = op.inputs.map((id) => tensors[id]!);
+    builder.copyBefore = op.before === undefined ? null : tensors[op.before]!;
+    const mode = op.recordsGrad ? enableGrad : noGrad;
+    const outputs = mode(() => {
+      const { regions, call, attrs } = op;
+      if (undoes(op.op)) {
+        // A backward inside the program: no gradient of its own comes through it.
+        const metas = op.outputs.map((id) => forward.values[id]!);
+        const inside = { ...(regions && { regions }), ...(call && { call }) };
+        return builder.control(op.op, inputs, attrs, inside, metas);
+      }
+      if (call)
+        return appendCall(builder, call, inputs, resultsOf(forward, op), differentiateRegion);
+      return regions
+        ? appendControl(builder, op.op, inputs, regions, differentiateRegion)
+        : bind(op.op, inputs, attrs);
+    });
+    if (op.op === aliasOp && op.attrs.leaf) outputs[0]!.requiresGrad_();
+    if (op.op === aliasOp && op.attrs.leaf === 'outer') leaves.set(op.inputs[0]!, outputs[0]!);
+    op.outputs.forEach((id, i) => {
+      const output = outputs[i]!;
+      define(id, output);
+      if (output.gradEdge) positions.set(output.gradEdge.node, op.at);
+    });
+  }
+  builder.copyBefore = null;
+  return { tensors, positions, leaves };
+}

@@ -1,0 +1,90 @@
+import { operandUse, opNamed } from '../../runtime/ops/define-op.ts';
+import { hasEffect } from '../../runtime/program/control-ops.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { ProgramFacts } from './program-facts.ts';
+import { partsOf } from './share-parts.ts';
+
+/**
+ * In: a program, values of it that are `there`, and others that are `wanted`. Out: the ops that make these of
+ * those, with the same results to the last bit; null where they read what is gone, or what was written over.
+ */
+export function makeAgain(
+  program: Program,
+  there: ReadonlySet<ValueId>,
+  wanted: Iterable<ValueId>,
+): Pick<Program, 'values' | 'inputs' | 'ops'> | null {
+  const facts = new ProgramFacts(program);
+  const values = [...program.values];
+  const parts = partsOfWholes(program, there);
+  const inputs = new Set<ValueId>();
+  /** By their place in the program. */
+  const needed = new Map<number, readonly ProgramOp[]>();
+  const pending = [...wanted];
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    const index = facts.definitionIndex(id);
+    const definition = program.ops[index];
+    const part = parts.get(id);
+    if (there.has(id)) inputs.add(id);
+    else if (!definition || !isPure(definition) || facts.isWritten(id)) return null;
+    else if (part && !facts.isWritten(part.whole)) {
+      inputs.add(part.whole);
+      needed.set(index, viewOf(id, part, definition, values));
+    } else if (!needed.has(index)) {
+      needed.set(index, [definition]);
+      definition.inputs.forEach((operand, i) => {
+        if (operandUse(definition.op, i) === 'data') pending.push(operand);
+        else inputs.add(operand);
+      });
+    }
+  }
+  const ops = [...needed].sort(([a], [b]) => a - b).flatMap(([, own]) => own);
+  const made = new Set(ops.flatMap(({ outputs }) => outputs));
+  return { values, inputs: [...inputs].filter((id) => !made.has(id)), ops };
+}
+
+function isPure(op: ProgramOp): boolean {
+  return !hasEffect(op) && op.op.kernel.kind !== 'control';
+}
+
+interface Part {
+  readonly whole: ValueId;
+  readonly offset: number;
+}
+
+/** What lies as it is in something that was put together, which is there. */
+function partsOfWholes(program: Program, there: ReadonlySet<ValueId>): ReadonlyMap<ValueId, Part> {
+  const parts = new Map<ValueId, Part>();
+  for (const op of program.ops) {
+    const [whole] = op.outputs;
+    if (op.op.name !== 'cat' || !there.has(whole!)) continue;
+    for (const [id, offset] of partsOf(program, op)) parts.set(id, { whole: whole!, offset });
+  }
+  return parts;
+}
+
+function viewOf(
+  id: ValueId,
+  { whole, offset }: Part,
+  { at }: ProgramOp,
+  values: TensorMeta[],
+): readonly ProgramOp[] {
+  const meta = values[id]!;
+  const define = () => (values.push(meta) - 1) as ValueId;
+  const [row, part] = [define(), define()];
+  const all = sizeOf(values[whole]!.shape);
+  const narrow = { dim: 0, start: offset, length: sizeOf(meta.shape) };
+  const view = { recordsGrad: false, at };
+  return [
+    { op: opNamed('reshape'), inputs: [whole], outputs: [row], attrs: { shape: [all] }, ...view },
+    { op: opNamed('narrow'), inputs: [row], outputs: [part], attrs: narrow, ...view },
+    {
+      op: opNamed('reshape'),
+      inputs: [part],
+      outputs: [id],
+      attrs: { shape: meta.shape },
+      ...view,
+    },
+  ];
+}

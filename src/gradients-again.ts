@@ -1,0 +1,232 @@
+import { AutogradError } from '../runtime/errors/errors.ts';
+import { operandUse } from '../runtime/ops/define-op.ts';
+import type {
+  GradientPart,
+  GradientProgram,
+  GradientRequest,
+  GradientsAgain,
+  ReadValue,
+} from '../runtime/program/gradients-again.ts';
+import { outputGradientOp } from '../runtime/program/output-gradient-op.ts';
+import type { PlannedSubgraph } from '../runtime/program/plan.ts';
+import type { Program, ProgramOp, ValueId, ValueTable } from '../runtime/program/program.ts';
+import { dtypes } from '../runtime/tensor/dtype.ts';
+import { contiguousMeta, formatSpec, type TensorMeta } from '../runtime/tensor/meta.ts';
+import {
+  type Differentiated,
+  differentiateAgain,
+  type RecordedJoint,
+} from './4-differentiate/differentiate-again.ts';
+import { chooseSavedAgain } from './5-optimize/choose-saved.ts';
+import { eliminateDeadCode } from './5-optimize/dead-code.ts';
+import { makeAgain } from './5-optimize/make-again.ts';
+import type { MemoryOptions } from './programs/memory-options.ts';
+import type { SubgraphStages } from './programs/stages.ts';
+
+interface Making extends Differentiated {
+  /** Per input: a gradient comes to it. */
+  readonly reached: readonly boolean[];
+  /** Values of forward whose data stays for backward. */
+  readonly kept: ReadonlySet<ValueId>;
+  /** What was done to the joint program so that less is kept, as far as its history stays. */
+  readonly simplified: (program: Program) => Program;
+  readonly compile: (
+    program: Program,
+    needsGrad: readonly boolean[],
+    differentiable: readonly boolean[],
+  ) => PlannedSubgraph;
+}
+
+/**
+ * Gradients of gradients: the backward of a program as programs that are differentiated and planned like any
+ * other, when they are asked for. They read what forward has kept, from where a gradient leads on into forward.
+ */
+export function withGradientsAgain(
+  stages: SubgraphStages,
+  needsGrad: readonly boolean[],
+  memory: MemoryOptions,
+  compile: Compile,
+): SubgraphStages {
+  const { traced, planned } = stages;
+  const backward = planned.backward!;
+  // What is read for its shape alone has no data there that could be kept.
+  const own = { ...memory, unusedInputs: true, noNeedBuffer: true };
+  const making: Making = {
+    forward: traced,
+    needsGrad,
+    differentiable: backward.gradOutputs.map((id) => id !== null),
+    leafOutputs: backward.leafOutputs,
+    reached: backward.gradInputs.map((id) => id !== null),
+    kept: new Set(backward.saved.withData),
+    simplified: memory.chooseSaved ? chooseSavedAgain : (program) => program,
+    compile: (program, needs, asked) =>
+      compile(program, { needsGrad: needs, differentiable: asked }, own).planned,
+  };
+  const again: GradientsAgain = { at: (request) => gradientProgram(making, request) };
+  return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
+}
+
+/** Phases 4 to 7. */
+type Compile = (
+  program: Program,
+  wanted: {
+    readonly needsGrad: readonly boolean[];
+    readonly differentiable: readonly boolean[];
+  },
+  memory: MemoryOptions,
+) => SubgraphStages;
+
+function gradientProgram(making: Making, request: GradientRequest): GradientProgram {
+  const joint = differentiateAgain(making, request);
+  const { forwardOps, given, gradInputs, flows } = joint;
+  const program = making.simplified(joint.program);
+  const ops = eliminateDeadCode(program.ops.slice(forwardOps), program.outputs);
+  const { inputs } = making.forward;
+  const forward: Program = { ...program, inputs, ops: program.ops.slice(0, forwardOps) };
+  const leads = leadsOn(making, flows);
+  const reads = readsOf(forward, ops, program.outputs, leads);
+  const recorded = new Set(recordedGradients(request, given));
+  for (const { id, flows } of reads) if (flows && request.recorded) recorded.add(id);
+  const cuts = cutAtOutputs(ops);
+  const values: TensorMeta[] = [...program.values];
+  // Whoever has looked at a gradient may answer one that lies otherwise in memory.
+  for (const { passes } of cuts) {
+    if (passes) values[passes.to] = contiguousMeta(values[passes.to]!, values[passes.to]!.device);
+  }
+  const parts = cuts.map(({ own, passes }, i, all) => {
+    const later = all.slice(i + 1).flatMap((each) => each.own.flatMap(({ inputs }) => inputs));
+    const ahead = all.slice(i + 1).flatMap((each) => (each.passes ? [each.passes.from] : []));
+    const wanted = new Set([...later, ...ahead, ...program.outputs]);
+    if (passes) wanted.add(passes.from);
+    if (own.length === 0) return { part: null, passes };
+    const part = partOf(making, values, own, wanted, request.recorded ? recorded : null);
+    if (request.recorded) for (const id of part.outputs) recorded.add(id);
+    if (request.recorded && passes) recorded.add(passes.to);
+    return { part, passes };
+  });
+  const again = againOf(making, forward, reads);
+  const taken = [...reads.flatMap(({ id, data }) => (data ? [id] : [])), ...(again?.inputs ?? [])];
+  return {
+    reads,
+    again,
+    taken: new Set(taken.filter((id) => making.kept.has(id))),
+    given,
+    parts,
+    gradInputs,
+  };
+}
+
+/** To inputs that no gradient comes to, none goes this way either. */
+function leadsOn({ forward, reached }: Making, flows: ReadonlySet<ValueId>): ReadonlySet<ValueId> {
+  const ends = new Set(forward.inputs.filter((_, i) => !reached[i]));
+  return new Set([...flows].filter((id) => !ends.has(id)));
+}
+
+function recordedGradients(
+  { outputs, values, earlier }: GradientRequest,
+  given: readonly ValueId[],
+): ValueId[] {
+  return [...outputs, ...values, ...earlier].flatMap((each, i) =>
+    each.recorded ? [given[i]!] : [],
+  );
+}
+
+function readsOf(
+  { inputs, ops: before }: Program,
+  ops: readonly ProgramOp[],
+  outputs: readonly ValueId[],
+  flows: RecordedJoint['flows'],
+): ReadValue[] {
+  const early = new Set(before.flatMap((op) => op.outputs));
+  for (const id of inputs) early.add(id);
+  const withData = new Map<ValueId, boolean>();
+  const note = (id: ValueId, data: boolean): void => {
+    if (early.has(id)) withData.set(id, data || withData.get(id) === true);
+  };
+  for (const { op, inputs } of ops) {
+    inputs.forEach((id, i) => {
+      note(id, operandUse(op, i) === 'data');
+    });
+  }
+  for (const id of outputs) note(id, true);
+  return [...withData].map(([id, data]) => ({ id, data, flows: data && flows.has(id) }));
+}
+
+interface Cut {
+  readonly own: ProgramOp[];
+  readonly passes: GradientProgram['parts'][number]['passes'];
+}
+
+/** Behind every complete gradient of an output, where those were marked. */
+function cutAtOutputs(ops: readonly ProgramOp[]): Cut[] {
+  const cuts: Cut[] = [];
+  let own: ProgramOp[] = [];
+  for (const op of ops) {
+    if (op.op !== outputGradientOp) {
+      own.push(op);
+      continue;
+    }
+    const numbers = op.attrs.outputs as readonly number[];
+    cuts.push({ own, passes: { from: op.inputs[0]!, to: op.outputs[0]!, numbers } });
+    own = [];
+  }
+  return [...cuts, { own, passes: null }];
+}
+
+/** `recorded`: values with a history; null where none is wanted. */
+function partOf(
+  { compile }: Making,
+  values: ValueTable,
+  ops: readonly ProgramOp[],
+  wanted: ReadonlySet<ValueId>,
+  recorded: ReadonlySet<ValueId> | null,
+): GradientPart {
+  const made = new Set(ops.flatMap(({ outputs }) => outputs));
+  const inputs = [...new Set(ops.flatMap((op) => op.inputs))].filter((id) => !made.has(id));
+  const outputs = [...made].filter((id) => wanted.has(id));
+  const needsGrad = inputs.map((id) => recorded?.has(id) ?? false);
+  const differentiable = outputs.map((id) => {
+    return recorded !== null && dtypes[values[id]!.dtype].floating;
+  });
+  const program = standingAlone({ values, inputs, ops, outputs });
+  return { planned: compile(program, needsGrad, differentiable), inputs, outputs };
+}
+
+/** Inputs begin where their tensors do, and views of them lie from there on. */
+function standingAlone({ values: given, inputs, ops, outputs }: Program): Program {
+  const values: TensorMeta[] = [...given];
+  for (const id of inputs) values[id] = { ...values[id]!, offset: 0 };
+  for (const { op, inputs: operands, outputs: results, attrs } of ops) {
+    if (op.kernel.kind !== 'view') continue;
+    values[results[0]!] = op.kernel.view(
+      operands.map((id) => values[id]!),
+      attrs,
+    );
+  }
+  return { values, inputs, ops, outputs };
+}
+
+/** Some of what backward reads of forward it makes again itself, in a way that leads to no gradient. */
+function againOf(
+  { kept, compile }: Making,
+  forward: Program,
+  reads: readonly ReadValue[],
+): GradientPart | null {
+  const wanted = reads.flatMap(({ id, data }) => (data && !kept.has(id) ? [id] : []));
+  if (wanted.length === 0) return null;
+  const making = makeAgain(forward, kept, wanted);
+  if (!making) throw notKept(wanted, forward.values);
+  const program = standingAlone({ ...making, outputs: wanted });
+  const none = (ids: readonly ValueId[]) => ids.map(() => false);
+  const planned = compile(program, none(program.inputs), none(wanted));
+  return { planned, inputs: program.inputs, outputs: wanted };
+}
+
+function notKept(wanted: readonly ValueId[], values: ValueTable): AutogradError {
+  return new AutogradError({
+    what: 'run_program: a gradient of a gradient needs values that were not kept',
+    given: wanted.map((id) => `%${id}, a ${formatSpec(values[id]!)} tensor`).join(', '),
+    expected: 'values that the first backward reads, or that can be computed from them',
+    remedy: 'capture with memory: { chooseSaved: false }, or put the backward into the function',
+  });
+}

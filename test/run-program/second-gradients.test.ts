@@ -1,0 +1,215 @@
+/** Gradients of gradients through one program: what eager execution gives, to the last bit. */
+
+import { describe, expect, it } from 'vitest';
+import { AutogradError } from '../../runtime/errors/errors.ts';
+import {
+  cat,
+  crossEntropy,
+  grad,
+  layerNorm,
+  type MemoryChoice,
+  maxPool2d,
+  memory,
+  type Tensor,
+  tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
+import { values, weights } from '../trace/same-as-eager.ts';
+import { measure } from './memory-counter.ts';
+
+type Fn = (x: Tensor, w: Tensor) => Tensor[];
+
+/** All of [3, 4] and [4, 3]. */
+const functions: Record<string, Fn> = {
+  'a layer': (x, w) => [x.matmul(w).tanh().pow(2).sum()],
+  'a value read in several places': (x, w) => {
+    const h = x.matmul(w);
+    const y = h.exp().mul(h).add(h.sigmoid().mul(h));
+    return [y.div(h.pow(2).add(1)).sum()];
+  },
+  'normalized rows': (x, w) => {
+    const h = layerNorm(x.matmul(w), [3], w.select(0, 0), w.select(0, 1));
+    return [h.mul(h.softmax(1)).sum()];
+  },
+  'a classification loss': (x, w) => {
+    return [crossEntropy(x.matmul(w), tensor([0, 2, 1], { dtype: 'int32' }))];
+  },
+  'pooled activations': (x, w) => {
+    const h = x.matmul(w).mul(x.matmul(w)).reshape([1, 1, 3, 3]).relu();
+    return [maxPool2d(h, 2, { stride: 1 }).pow(3).sum()];
+  },
+  'parts put together': (x, w) => {
+    const h = x.matmul(w);
+    const both = cat([h, h.t().mul(h)], 0);
+    return [both.tanh().mul(both).sum().add(h.exp().sum())];
+  },
+  'a part without history': (x, w) => {
+    const h = x.matmul(w);
+    return [h.detach().t().mul(h.exp()).mul(h).sum()];
+  },
+  'a result in the middle': (x, w) => {
+    const h = x.matmul(w).tanh();
+    return [h.exp().mul(h).sum(), h];
+  },
+  'a write in place': (x, w) => {
+    const h = x.matmul(w);
+    const k = h.mul(2);
+    k.add_(h.tanh());
+    return [k.mul(k).sum()];
+  },
+};
+
+const bits = (t: Tensor | null | undefined): number[] | null => (t ? [...t.dataSync()] : null);
+
+/** What is done with the results; answers all that was found. */
+const uses: Record<string, (y: Tensor[], x: Tensor, w: Tensor) => unknown> = {
+  'grad of grad': ([y], x, w) => {
+    const first = grad(y!, [x, w], { createGraph: true });
+    const penalty = first[0]!.pow(2).sum().add(first[1]!.exp().sum());
+    return [...first, ...grad(penalty, [x, w], { allowUnused: true })].map(bits);
+  },
+  'a loss with its penalty': ([y], x, w) => {
+    const [slope] = grad(y!.mul(y!), [x], { createGraph: true });
+    y!.add(slope!.pow(2).sum()).backward();
+    return [x.grad, w.grad].map(bits);
+  },
+  'third gradients': ([y], x, w) => {
+    const [first] = grad(y!, [x], { createGraph: true });
+    const [second] = grad(first!.pow(2).sum(), [x], { createGraph: true });
+    second!.tanh().sum().add(y!).backward();
+    return [first, second, x.grad, w.grad].map(bits);
+  },
+  'gradients that add up': ([y], x, w) => {
+    y!.backward(null, { createGraph: true });
+    y!.exp().backward(null, { createGraph: true });
+    const [before, own] = [x.grad!, w.grad!];
+    const found = grad(before.mul(before).sum().add(own.sum()), [x, w], { allowUnused: true });
+    return [before, own, ...found].map(bits);
+  },
+  'of every result': (ys, x, w) => {
+    const seeds = ys.map((y, i) => values([...y.shape], i + 5));
+    const first = grad(ys, [x], { gradOutputs: seeds, createGraph: true });
+    first[0]!.pow(2).sum().backward();
+    return [...first, x.grad, w.grad].map(bits);
+  },
+  'with a hook on the last result': (ys, x, w) => {
+    const seen: unknown[] = [];
+    ys.at(-1)!.registerHook((g) => {
+      seen.push(bits(g));
+      return g.mul(g);
+    });
+    const [first] = grad(ys[0]!, [x], { createGraph: true });
+    first!.pow(2).sum().add(ys[0]!).backward();
+    return [seen, ...[first, x.grad, w.grad].map(bits)];
+  },
+  once: ([y], x, w) => {
+    const [slope] = grad(y!, [x], { createGraph: true, retainGraph: false });
+    try {
+      slope!.sum().backward();
+      return [x.grad, w.grad].map(bits);
+    } catch (error) {
+      return (error as Error).constructor.name;
+    }
+  },
+};
+
+/** What all uses find, and the bytes that each leaves. */
+function outcomes(fn: Fn, names: readonly string[] = Object.keys(uses)): Record<string, unknown> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const before = memory.stats('cpu').allocated;
+      const seen = tidy(() => {
+        const [x, w] = [weights([3, 4], 1), weights([4, 3], 7)];
+        const found = uses[name]!(fn(x, w), x, w);
+        for (const { grad: left } of [x, w]) left?.dispose();
+        return found;
+      });
+      return [name, [seen, memory.stats('cpu').allocated - before]];
+    }),
+  );
+}
+
+const choices: readonly MemoryChoice[] = ['cleaned', 'uncleaned', { budget: 0 }];
+
+it.each(Object.entries(functions))('%s', (_, fn) => {
+  const captured = toStatic(fn, { strict: true, fallback: 'error' });
+  expect(outcomes(captured)).toEqual(outcomes(fn));
+});
+
+it.each(choices)('with other memory options: %o', (choice) => {
+  const names = ['a loss with its penalty'];
+  for (const name of ['normalized rows', 'pooled activations', 'parts put together']) {
+    const fn = functions[name]!;
+    expect(outcomes(toStatic(fn, { memory: choice }), names), name).toEqual(outcomes(fn, names));
+  }
+});
+
+it('of numbers that each run brings', () => {
+  const fn = (x: Tensor, by: number) => x.mul(by).exp().mul(x).sum();
+  const captured = toStatic(fn, { strict: true, fallback: 'error' });
+  const slopes = (each: typeof fn, by: number) =>
+    tidy(() => {
+      const x = weights([3]);
+      const [slope] = grad(each(x, by), [x], { createGraph: true });
+      return [slope!, ...grad(slope!.mul(by).sum(), [x])].map(bits);
+    });
+  for (const by of [0.5, 0.75, 0.25]) expect(slopes(captured, by)).toEqual(slopes(fn, by));
+  expect(captured.stats().translations).toBe(2);
+});
+
+it('takes as many bytes as was predicted, and gives them all back', () => {
+  const fn = (x: Tensor, w: Tensor) => x.matmul(w).tanh().exp();
+  const captured = toStatic(fn);
+  const before = memory.stats('cpu').allocated;
+  tidy(() => {
+    const [x, w] = [weights([16, 16]), weights([16, 16], 1)];
+    const y = captured(x, w);
+    const seed = values([16, 16], 2);
+    const first = measure(() => grad(y, [x, w], { gradOutputs: seed, createGraph: true }));
+    const { again } = captured.programs()[0]!.stages!.planned.backward!;
+    const given = [{ of: 0, recorded: false }];
+    const request = { recorded: true, outputs: given, values: [], earlier: [], watched: false };
+    const [only, ...others] = again!.at(request).parts;
+    expect(others).toEqual([]);
+    const { planned } = only!.part!;
+    expect(first.peak).toBe(planned.forward.predicted.peakBytes);
+    expect(first.kept).toBe(
+      planned.forward.predicted.savedBytes + planned.forward.predicted.outputBytes,
+    );
+    grad(first.result[0]!.mul(first.result[1]!).sum(), [x]);
+  });
+  expect(memory.stats('cpu').allocated).toBe(before);
+});
+
+describe('what can not be', () => {
+  const fn = (x: Tensor, w: Tensor) => x.mul(w).exp().mul(w).sum();
+
+  it('a value of forward was written since: the error of eager execution, and nothing is lost', () => {
+    const found = [fn, toStatic(fn)].map((each) => {
+      const before = memory.stats('cpu').allocated;
+      tidy(() => {
+        const [x, w] = [weights([3, 4]), values([3, 4], 1)];
+        const y = each(x, w);
+        w.add_(1);
+        expect(() => grad(y, [x], { createGraph: true })).toThrow(AutogradError);
+      });
+      return memory.stats('cpu').allocated - before;
+    });
+    expect(found).toEqual([0, 0]);
+  });
+
+  it('an op without second gradient: its name, and the graph is as before', () => {
+    const flat = (x: Tensor) => x.norm('nuc');
+    tidy(() => {
+      const x = weights([3, 3]);
+      const y = toStatic(flat)(x);
+      expect(() => grad(y, [x], { createGraph: true })).toThrow(AutogradError);
+      y.backward();
+      const eager = weights([3, 3]);
+      flat(eager).backward();
+      expect(bits(x.grad)).toEqual(bits(eager.grad));
+      for (const each of [x, eager]) each.grad!.dispose();
+    });
+  });
+});
