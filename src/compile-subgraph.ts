@@ -15,6 +15,7 @@ import { differentiate } from './4-differentiate/differentiate.ts';
 import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
 import { copyStridedInputs, inputCopies } from './5-optimize/copy-inputs.ts';
 import { dropUnreadCopies, eliminateDeadBackward } from './5-optimize/dead-code.ts';
+import { joinCalls } from './5-optimize/join-calls/join-calls.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import { ForwardFacts } from './5-optimize/recompute/forward-facts.ts';
 import { chooseSlices } from './5-optimize/slices/choose-slices.ts';
@@ -53,7 +54,7 @@ export function compileSubgraph(
   donated: readonly number[] = [],
 ): SubgraphStages {
   const entering = memory.stridedInputs ? tracedProgram : copyStridedInputs(tracedProgram);
-  const traced = normalize(entering);
+  const traced = normalize(joinCalls(entering, new Set(entering.outputs)));
   verifyProgram(traced);
   const stages = planStages(traced, wanted, memory, donated);
   return { ...stages, planned: withCopies(stages.planned) };

@@ -9,6 +9,7 @@ import { Subgraph } from '../runtime/run-program/run-program.ts';
 import { withCaptureSession } from './1-capture/capture.ts';
 import { type RegionPhases, trace } from './3-trace/trace.ts';
 import { differentiateRegion } from './4-differentiate/differentiate.ts';
+import { joinCalls } from './5-optimize/join-calls/join-calls.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import type { Frame } from './bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
@@ -28,7 +29,10 @@ import type { StatsCounter } from './stats.ts';
 import type { TraceResult } from './traces/trace-result.ts';
 import { verifiedCodeOf, verifyFrames } from './verified-code.ts';
 
-const regionPhases: RegionPhases = { normalize, differentiate: differentiateRegion };
+const regionPhases: RegionPhases = {
+  normalize: (program) => normalize(joinCalls(program)),
+  differentiate: differentiateRegion,
+};
 
 /** More entries than this at one point: what the guards rely on changes with every call. */
 const recompileLimit = 8;

@@ -1,19 +1,15 @@
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
-import type { DynamicCall, GivenOperand } from '../../runtime/program/dynamic-call.ts';
+import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import type { Loop } from '../bytecode/structure.ts';
+import type { CallSite } from '../regions/site-call.ts';
 import type { PathEnd } from './graph-control/path.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Variable } from './variable.ts';
-
-/** A call whose shapes only the run knows, and its program for those that a run brings. */
-export interface TracedCall extends Omit<DynamicCall, 'at'> {
-  programFor(given: readonly GivenOperand[]): Program;
-}
 
 /** How a trace goes on from inside an instruction. */
 export interface Execution {
@@ -37,7 +33,12 @@ export interface Execution {
   /** Appends an op with programs inside; answers its results. */
   appendControl(op: OpRecord, inputs: readonly Tensor[], programs: readonly Program[]): Tensor[];
   /** Appends a call whose shapes only the run knows; answers its results, which are like `results`. */
-  appendCall(call: TracedCall, inputs: readonly Tensor[], results: readonly TensorMeta[]): Tensor[];
+  appendCall(
+    site: CallSite,
+    sample: readonly GivenOperand[],
+    inputs: readonly Tensor[],
+    results: readonly TensorMeta[],
+  ): Tensor[];
 }
 
 const refuse = (): never => {

@@ -1,6 +1,6 @@
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { DynamicCall } from '../../runtime/program/dynamic-call.ts';
+import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -11,6 +11,7 @@ import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
+import { type CallSite, SiteCall } from '../regions/site-call.ts';
 import { isDecision } from '../traces/graph-break.ts';
 import { optionalOutputs } from '../traces/optional-outputs.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
@@ -20,7 +21,6 @@ import type { CodeOf } from './code-of.ts';
 import { disposedInputs, distinctInputs } from './distinct-inputs.ts';
 import { effectRecipes } from './effect-recipes.ts';
 import { execute, executionOf } from './execute.ts';
-import type { TracedCall } from './execution.ts';
 import {
   type ControlPolicy,
   GraphControl,
@@ -115,7 +115,7 @@ function traceOnce(
   const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history, control });
   tracer.execution = executionOf(tracer, {
     appendControl: (op, inputs, programs) => appendRegions(tracer, regions, op, inputs, programs),
-    appendCall: (call, inputs, results) => appendTraced(tracer, regions, call, inputs, results),
+    appendCall: (...given) => appendTraced(tracer, regions, ...given),
   });
   tracer.onInstruction = options.onInstruction;
   let end: ReturnType<typeof execute>;
@@ -222,17 +222,15 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
 function appendTraced(
   tracer: Tracer,
   { normalize, differentiate }: RegionPhases,
-  { programFor, ...call }: TracedCall,
+  site: CallSite,
+  sample: readonly GivenOperand[],
   inputs: readonly Tensor[],
   results: readonly TensorMeta[],
 ): Tensor[] {
-  const dynamic: DynamicCall = {
-    ...call,
-    at: (given) => ({ program: normalize(programFor(given)), joint: null }),
-  };
+  const call = new SiteCall(site, sample, normalize);
   const { builder } = tracer;
   return tracer
-    .runOnce(() => appendCall(builder, dynamic, inputs, results, differentiate))
+    .runOnce(() => appendCall(builder, call, inputs, results, differentiate))
     .slice(0, -1);
 }
 

@@ -1,5 +1,6 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { targetOf } from '../../runtime/autograd/node.ts';
+import { invariant } from '../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { callBackwardOp, callOp } from '../../runtime/program/control-ops.ts';
 import {
@@ -13,6 +14,8 @@ import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type DifferentiateRegion, readOutside } from './append-control.ts';
 import { ControlNode } from './control-node.ts';
+import type { Member } from './joined-call.ts';
+import { SiteCall } from './site-call.ts';
 
 /**
  * Appends a call whose shapes only the run knows. Where gradients are recorded and flow into it, its programs
@@ -62,13 +65,14 @@ export function appendCall(
 /** A call through which gradients flow to some of its operands. */
 class RecordedCall implements DynamicCall {
   readonly plain: DynamicCall;
-  readonly #needs: readonly boolean[];
-  readonly #differentiate: DifferentiateRegion;
+  /** Per operand: a gradient may flow to it. */
+  readonly needs: readonly boolean[];
+  readonly differentiate: DifferentiateRegion;
 
   constructor(call: DynamicCall, needs: readonly boolean[], differentiate: DifferentiateRegion) {
     this.plain = call instanceof RecordedCall ? call.plain : call;
-    this.#needs = needs;
-    this.#differentiate = differentiate;
+    this.needs = needs;
+    this.differentiate = differentiate;
   }
 
   get name() {
@@ -89,8 +93,34 @@ class RecordedCall implements DynamicCall {
 
   at(given: readonly GivenOperand[]): Region {
     const { program } = this.plain.at(given);
-    const needs = operandsOf(this.forms, given).map((operand) => this.#needs[operand]!);
+    const needs = operandsOf(this.forms, given).map((operand) => this.needs[operand]!);
     const floating = program.outputs.map((id) => dtypes[program.values[id]!.dtype].floating);
-    return { program, joint: this.#differentiate(program, needs, floating) };
+    return { program, joint: this.differentiate(program, needs, floating) };
   }
+}
+
+/** The call as who can make it again knows it; undefined: nobody can. */
+export function siteOf(call: DynamicCall): SiteCall | undefined {
+  const plain = call instanceof RecordedCall ? call.plain : call;
+  return plain instanceof SiteCall ? plain : undefined;
+}
+
+/** A call of which a backward in the program undoes the members: gradients flow where they flow there. */
+export function recordedAs(
+  call: SiteCall,
+  members: readonly Member[],
+  calls: readonly (DynamicCall | undefined)[],
+): DynamicCall {
+  const needs = call.forms.map(() => false);
+  let differentiate: DifferentiateRegion | undefined;
+  members.forEach(({ wires }, i) => {
+    const recorded = calls[i];
+    if (!(recorded instanceof RecordedCall)) return;
+    differentiate = recorded.differentiate;
+    wires.forEach((wire, k) => {
+      if (wire.from === 'outside') needs[wire.operand] ||= recorded.needs[k]!;
+    });
+  });
+  invariant(differentiate, 'a call that is undone was recorded');
+  return new RecordedCall(call, needs, differentiate);
 }

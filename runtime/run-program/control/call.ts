@@ -9,7 +9,7 @@ import type { Action, BindPlan } from '../action.ts';
 import { Slot } from '../scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
-import { handedOver, takeFrom } from './handed-over.ts';
+import { handedOver, handedToCall, takeFrom } from './handed-over.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { Tape } from './tape.ts';
@@ -27,7 +27,7 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
   const results = op.outputs.slice(0, -1);
   const tape = op.outputs[results.length]!;
   const { device } = values[tape]!;
-  const moves = handedOver(step);
+  const moves = handedToCall(step);
   const given = (slots: readonly Slot[]): GivenOperand[] =>
     forms.map((form, i) => {
       const id = op.inputs[i]!;

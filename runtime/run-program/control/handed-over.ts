@@ -9,6 +9,15 @@ export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[]
   });
 }
 
+/**
+ * Per operand of a call: its share goes inside. One that is several operands goes with the last of them; each is
+ * an owner inside, and the value dies there when all have read it.
+ */
+export function handedToCall({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
+  const { inputs } = op;
+  return inputs.map((id, i) => frees.includes(id) && inputs.lastIndexOf(id) === i);
+}
+
 /** A slot with the value of another one: with its share, or with one more; empty if that is. */
 export function takeFrom(from: Slot, moves: boolean): Slot {
   const slot = new Slot();

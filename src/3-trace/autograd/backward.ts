@@ -4,13 +4,13 @@ import { expectHistory } from '../../../runtime/autograd/backward.ts';
 import { runBackward } from '../../../runtime/autograd/engine.ts';
 import { seedGradient } from '../../../runtime/autograd/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { GraphBreak } from '../../traces/graph-break.ts';
 import { resolved, settled } from '../choices.ts';
 import type { Perform } from '../tape.ts';
 import { readTensorProperty, writeTensorGrad } from '../tensor-properties.ts';
 import type { Tracer } from '../tracer.ts';
 import { undefinedVariable, type Variable } from '../variable.ts';
 import { accumulate } from './accumulate.ts';
+import { expectTensor } from './expect-tensor.ts';
 import { isLeaf, placesBelow } from './graph.ts';
 import { gradientVariable } from './missing.ts';
 import { isSet, seedOf, seedValue } from './options.ts';
@@ -34,10 +34,10 @@ function backwardInTrace(
   receiver: Variable | undefined,
   [gradient, options]: readonly Variable[],
 ): Variable {
-  if (receiver?.kind !== 'tensor') throw new GraphBreak('throw', 'backward() of no tensor');
+  const root = expectTensor(receiver, 'backward');
   const createGraph = isSet(t, options, 'createGraph') ?? false;
   const retainGraph = isSet(t, options, 'retainGraph') ?? createGraph;
-  const loss = t.use(receiver);
+  const loss = t.use(root);
   const seed = gradient ? seedOf(t, gradient) : null;
   settleGradients(t, loss);
   const retained = t.autograd.retained.map((each) => t.use(each));

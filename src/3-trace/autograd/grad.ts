@@ -8,6 +8,7 @@ import { readProperty } from '../properties.ts';
 import type { Perform } from '../tape.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, newArray, type Variable } from '../variable.ts';
+import { expectTensor } from './expect-tensor.ts';
 import { gradientVariable, neededGradient } from './missing.ts';
 import { isSet, seedOf, seedValue } from './options.ts';
 import { follow, watched, watchUndone } from './undo.ts';
@@ -53,7 +54,6 @@ function seedsOf(t: Tracer, variable: Variable): (Tensor | null)[] | null {
 function tensorsOf(t: Tracer, variable: Variable): Tensor[] {
   const array = asArray(t, variable);
   return (array ? arrayElements(t, array) : [variable]).map((element) => {
-    if (element.kind !== 'tensor') throw new GraphBreak('throw', 'grad() of no tensor');
-    return t.use(element);
+    return t.use(expectTensor(element, 'grad'));
   });
 }

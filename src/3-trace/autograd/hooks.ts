@@ -17,6 +17,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
+import { expectTensor } from './expect-tensor.ts';
 import { isDifferentiable, placesBelow } from './graph.ts';
 import { expectThere } from './missing.ts';
 import { asEagerly } from './refused.ts';
@@ -82,14 +83,14 @@ function placeOf(tensor: Tensor): GradNode | Tensor {
 }
 
 function inside(t: Tracer, receiver: Variable, use: string) {
-  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', `${use}() of no tensor`);
-  if (receiver.source) {
+  const variable = expectTensor(receiver, use);
+  if (variable.source) {
     throw new GraphBreak('framework-call', `${use}() on a tensor from outside`);
   }
   if (t.control.depth > 0) {
     throw new GraphBreak('state-of-ways', `${use}() in a branch or loop`);
   }
-  return { variable: receiver, tensor: t.use(receiver) };
+  return { variable, tensor: t.use(variable) };
 }
 
 /** The call under way; where an earlier trace has found out that it must run natively, the graph ends. */

@@ -5,25 +5,29 @@ import { bind1 } from '../../../runtime/ops/bind.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
-import type { TensorVariable, Variable } from '../variable.ts';
+import { type TensorVariable, undefinedVariable, type Variable } from '../variable.ts';
+import { expectTensor } from './expect-tensor.ts';
 import { expectLeaf } from './hooks.ts';
 import { asEagerly } from './refused.ts';
 
 /** A handle of its own on the same memory: in a program that is a view of everything. */
 export function traceDetach(t: Tracer, receiver: Variable): Variable {
-  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'detach() of no tensor');
-  return t.result(alias(t, t.use(receiver)));
+  if (receiver.kind === 'dynamic') {
+    return callDynamically(t, detach, undefinedVariable, [receiver])!;
+  }
+  return t.result(alias(t, t.use(expectTensor(receiver, 'detach'))));
+}
+
+function detach(x: Tensor): Tensor {
+  return noGrad(() => bind1(aliasOp, [x]));
 }
 
 /** `x.requiresGrad_(value)`: from here on the variable stands for another value of the program. */
-export function traceRequiresGrad(
-  t: Tracer,
-  receiver: Variable,
-  [given]: readonly Variable[],
-): Variable {
-  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'requiresGrad_() of no tensor');
+export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Variable[]): Variable {
+  const receiver = expectTensor(of, 'requiresGrad_');
   if (t.control.depth > 0) {
     throw new GraphBreak('state-of-ways', 'requiresGrad_() in a branch or loop');
   }

@@ -10,6 +10,7 @@ import {
 import { contiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import type { Shape } from '../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElements, asArray } from '../arrays.ts';
 import { resolved, settled } from '../choices.ts';
@@ -22,13 +23,13 @@ import type { Tracer } from '../tracer.ts';
 import { newArray, type ScalarVariable, type Variable } from '../variable.ts';
 import { samples, samplesOf } from './samples.ts';
 import {
-  type BuiltCall,
-  buildCall,
-  type CallSite,
   NotDynamic,
   OperandPlace,
-  programFor,
+  performing,
   type ResultSizes,
+  type TracedCall,
+  type TriedCall,
+  tryCall,
 } from './traced-call.ts';
 
 type Callable = (...args: never[]) => unknown;
@@ -87,11 +88,11 @@ class Call {
     const self = isMethod ? this.#value(receiver) : undefined;
     const values = args.map((arg) => this.#value(arg));
     const call = this.#fn as (...args: unknown[]) => unknown;
-    const site: CallSite = {
+    const traced: TracedCall = {
       name: this.#fn.name,
       forms: this.#forms,
       metas: this.#tensors.map((tensor) => metaOf(tensor)),
-      perform: (operands) =>
+      call: (operands) =>
         Reflect.apply(
           call,
           placed(self, operands),
@@ -101,51 +102,53 @@ class Call {
       device: t.device,
       at: t.position(),
     };
-    return this.#append(site);
+    return this.#append(traced);
   }
 
-  #append(site: CallSite): Variable {
+  #append(traced: TracedCall): Variable {
     const t = this.#t;
-    const trials = this.#trials(site);
+    const trials = this.#trials(traced);
     const [first] = trials as [Trial, ...Trial[]];
-    const expected = first.built.results.map((_, i) => sizesOf(trials, i));
+    const expected = first.tried.results.map((_, i) => sizesOf(trials, i));
     const isOpen = expected.map(({ sizes }) => sizes.includes(null));
     const metas = expected.map(({ dtype, sizes }, i): TensorMeta => {
-      const { device } = first.built.results[i]!;
+      const { device } = first.tried.results[i]!;
       return contiguousMeta(
         isOpen[i] ? dynamicSpec(dtype, sizes) : { dtype, shape: sizes as Shape },
         device,
       );
     });
-    const call = {
-      name: site.name,
-      forms: site.forms,
+    const { name, forms, metas: operands } = traced;
+    const site: CallSite = {
+      name,
+      forms,
+      metas: operands,
+      samples: this.#given,
       dynamic: isOpen,
-      sample: first.given,
-      programFor: (given: readonly GivenOperand[]) => programFor(site, given, expected),
+      perform: performing(traced, expected),
     };
-    const tensors = t.execution.appendCall(call, this.#tensors, metas);
-    if (trials.some(({ built }) => built.isView)) {
-      const fixed = this.#tensors.filter((_, i) => site.forms[i] === 'tensor');
+    const tensors = t.execution.appendCall(site, first.given, this.#tensors, metas);
+    if (trials.some(({ tried }) => tried.isView)) {
+      const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
       t.control.copied.note(t.builder, [...fixed, ...tensors]);
     }
     const variables = tensors.map((tensor, i): Variable => {
       if (!isOpen[i]) return t.result(tensor);
       const shapes = samples.map((_, world) => {
         const trial = trials.find((each) => each.world === world);
-        return trial ? trial.built.results[i]!.shape : null;
+        return trial ? trial.tried.results[i]!.shape : null;
       });
       return { kind: 'dynamic', tensor, shapes, sizes: expected[i]!.sizes };
     });
     const variableOf = (value: unknown): Variable =>
       Array.isArray(value)
         ? newArray(value.map(variableOf))
-        : variables[first.built.results.indexOf(value as Tensor)]!;
-    return variableOf(first.built.answer);
+        : variables[first.tried.results.indexOf(value as Tensor)]!;
+    return variableOf(first.tried.answer);
   }
 
   /** What the call answers to the sample runs; of some of them it may refuse the shapes. */
-  #trials(site: CallSite): Trial[] {
+  #trials(traced: TracedCall): Trial[] {
     const trials: Trial[] = [];
     let refusal: unknown = new Error('numbers that it never gets');
     for (const world of samples.keys()) {
@@ -153,7 +156,7 @@ class Call {
       if (given.includes(undefined)) continue;
       try {
         const run = given as readonly GivenOperand[];
-        trials.push({ world, given: run, built: buildCall(site, run) });
+        trials.push({ world, given: run, tried: tryCall(traced, run) });
       } catch (error) {
         if (error instanceof NotDynamic) throw this.#refused(error.message);
         refusal = error;
@@ -162,12 +165,12 @@ class Call {
     const [first] = trials;
     if (!first)
       throw this.#refused(`says: ${refusal instanceof Error ? refusal.message : String(refusal)}`);
-    const { length } = first.built.results;
-    if (trials.some(({ built }) => built.results.length !== length)) {
+    const { length } = first.tried.results;
+    if (trials.some(({ tried }) => tried.results.length !== length)) {
       throw this.#refused('answers another number of tensors for other sizes');
     }
     // Of other ranks it is an answer for special sizes, as of `squeeze` for 1.
-    return trials.filter(({ built }) => formOf(built) === formOf(first.built));
+    return trials.filter(({ tried }) => formOf(tried) === formOf(first.tried));
   }
 
   #refused(why: string): GraphBreak {
@@ -249,7 +252,7 @@ interface Trial {
   /** Which one. */
   readonly world: number;
   readonly given: readonly GivenOperand[];
-  readonly built: BuiltCall;
+  readonly tried: TriedCall;
 }
 
 function metaOf({ dtype, shape, device }: Tensor): TensorMeta {
@@ -258,7 +261,7 @@ function metaOf({ dtype, shape, device }: Tensor): TensorMeta {
 
 /** Sizes in which the sample runs agree are fixed. */
 function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
-  const [{ dtype, shape }, ...others] = trials.map(({ built }) => built.results[result]!) as [
+  const [{ dtype, shape }, ...others] = trials.map(({ tried }) => tried.results[result]!) as [
     Tensor,
     ...Tensor[],
   ];
@@ -269,7 +272,7 @@ function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
 }
 
 /** What an answer is made of, up to the sizes. */
-function formOf({ answer }: BuiltCall): string {
+function formOf({ answer }: TriedCall): string {
   const formOfPart = (part: unknown): string =>
     Array.isArray(part) ? `[${part.map(formOfPart).join()}]` : String((part as Tensor).rank);
   return formOfPart(answer);

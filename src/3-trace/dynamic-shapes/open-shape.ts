@@ -7,7 +7,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../tracer.ts';
 import type { DynamicVariable, TensorVariable, Variable } from '../variable.ts';
 import { samples } from './samples.ts';
-import { type CallSite, programFor } from './traced-call.ts';
+import { performing } from './traced-call.ts';
 
 type Sizes = DynamicVariable['sizes'];
 
@@ -45,26 +45,30 @@ export function openShape(
     : t.perform<Tensor>([t.use(variable)], ([x]) => contiguous(x as Tensor));
   const { dtype, device } = tensor;
   const form = isOpen ? 'dynamic' : 'tensor';
-  const site: CallSite = {
+  const opening = {
     name: 'openShape',
     forms: [form],
     metas: [contiguousMeta(tensor, device)],
-    perform: ([operand]) => operand,
+  } as const;
+  const call = {
+    ...opening,
+    call: ([operand]: readonly unknown[]) => operand,
     gradMode: true,
     device,
     at: t.position(),
   };
-  const sample = isOpen ? (variable.shapes.find((shape) => shape !== null) ?? null) : null;
-  const call = {
-    name: site.name,
-    forms: site.forms,
-    dynamic: [true],
-    sample: [sample],
-    programFor: (given: Parameters<typeof programFor>[1]) =>
-      programFor(site, given, [{ dtype, sizes }]),
-  };
+  const given = isOpen
+    ? variable.shapes.map((shape) => shape ?? undefined)
+    : samples.map(() => null);
+  const sample = given.find((each) => each !== undefined) ?? null;
   const [opened] = t.execution.appendCall(
-    call,
+    {
+      ...opening,
+      samples: [given],
+      dynamic: [true],
+      perform: performing(call, [{ dtype, sizes }]),
+    },
+    [sample],
     [tensor],
     [contiguousMeta(dynamicSpec(dtype, sizes), device)],
   );

@@ -1,7 +1,7 @@
 import { type GivenOperand, operandsOf } from '../../../runtime/program/dynamic-call.ts';
 import type { PlannedCall, PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { FailedCheck } from '../../../runtime/run-program/control/assert.ts';
-import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
+import { handedOver, handedToCall } from '../../../runtime/run-program/control/handed-over.ts';
 import type { ControlSite } from './control-site.ts';
 import { followRegionBackward, GradientSums, takePiece, tapeOf } from './follow-region.ts';
 import type { FollowedScope, Piece } from './run-memory.ts';
@@ -12,7 +12,7 @@ export function followCall(site: ControlSite): void {
   const { memory, decider } = follower;
   const { op, call: planned } = step;
   const { forms, dynamic, sample } = planned!.call;
-  const moves = handedOver(step);
+  const moves = handedToCall(step);
   const given = forms.map((form, i): GivenOperand => {
     if (form === 'tensor') return null;
     if (form === 'number') return decider.number() ?? sample[i]!;

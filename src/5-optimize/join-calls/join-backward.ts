@@ -1,0 +1,118 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import { callBackwardOp } from '../../../runtime/program/control-ops.ts';
+import { isGradientSum } from '../../../runtime/program/missing-gradients.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { WiredGroup } from './joined-ops.ts';
+
+/** Backward ops of the members of a group, as one. */
+export interface JoinedBackward {
+  /** What the one op stands for: the backward ops, and sums of what they bring one another. */
+  readonly replaced: ReadonlySet<ProgramOp>;
+  /** Gradients that come from outside, by the results that they belong to. */
+  readonly seeds: ReadonlyMap<ValueId, ValueId>;
+  /** Gradients that leave, by operand of the joined call. */
+  readonly leaving: ReadonlyMap<number, ValueId>;
+}
+
+/**
+ * The backward ops in the program that undo members. Null: gradients between them are seen by somebody else,
+ * or are summed in an order in which one program would not sum them.
+ */
+export function joinedBackward(program: Program, group: WiredGroup): JoinedBackward | null {
+  return new Joining(program, group).joined();
+}
+
+class Joining {
+  readonly #group: WiredGroup;
+  readonly #madeBy = new Map<ValueId, ProgramOp>();
+  readonly #uses = new Map<ValueId, number>();
+  /** Per member; undefined: it is not undone here. */
+  readonly #undoing: readonly (ProgramOp | undefined)[];
+  readonly #replaced = new Set<ProgramOp>();
+
+  constructor(program: Program, group: WiredGroup) {
+    this.#group = group;
+    for (const op of program.ops) {
+      for (const id of op.outputs) this.#madeBy.set(id, op);
+      for (const id of op.inputs) this.#use(id);
+      if (op.before !== undefined) this.#use(op.before);
+    }
+    for (const id of program.outputs) this.#use(id);
+    this.#undoing = group.ops.map(({ outputs }) =>
+      program.ops.find(({ op, inputs }) => op === callBackwardOp && inputs[0] === outputs.at(-1)),
+    );
+  }
+
+  #use(id: ValueId): void {
+    this.#uses.set(id, (this.#uses.get(id) ?? 0) + 1);
+  }
+
+  joined(): JoinedBackward | null {
+    const inner = this.#innerGradients();
+    const seeds = new Map<ValueId, ValueId>();
+    for (const [i, undoing] of this.#undoing.entries()) {
+      if (!undoing) continue;
+      this.#replaced.add(undoing);
+      const of = undoing.attrs.of as readonly number[];
+      for (const [k, result] of of.entries()) {
+        const made = this.#group.ops[i]!.outputs[result]!;
+        const parts = inner.get(made) ?? new Set();
+        const seed = this.#withoutParts(undoing.inputs[k + 1]!, parts);
+        // Somebody else sees a part, or the sum is one in another order.
+        if (parts.size > 0) return null;
+        if (seed !== null) seeds.set(made, seed);
+        inner.delete(made);
+      }
+    }
+    if (inner.size > 0) return null;
+    return { replaced: this.#replaced, seeds, leaving: this.#leaving() };
+  }
+
+  /** Gradients that a member brings to what an earlier one has made. */
+  #innerGradients(): Map<ValueId, Set<ValueId>> {
+    const inner = new Map<ValueId, Set<ValueId>>();
+    this.#eachGradient((member, operand, gradient) => {
+      const wire = this.#group.members[member]!.wires[operand]!;
+      if (wire.from === 'outside') return;
+      const made = this.#group.ops[wire.member]!.outputs[wire.result]!;
+      inner.set(made, (inner.get(made) ?? new Set()).add(gradient));
+    });
+    return inner;
+  }
+
+  #leaving(): Map<number, ValueId> {
+    const leaving = new Map<number, ValueId>();
+    this.#eachGradient((member, operand, gradient) => {
+      const wire = this.#group.members[member]!.wires[operand]!;
+      if (wire.from === 'outside') leaving.set(wire.operand, gradient);
+    });
+    return leaving;
+  }
+
+  #eachGradient(see: (member: number, operand: number, gradient: ValueId) => void): void {
+    this.#undoing.forEach((undoing, member) => {
+      const to = (undoing?.attrs.to ?? []) as readonly number[];
+      for (const [k, operand] of to.entries()) see(member, operand, undoing!.outputs[k]!);
+    });
+  }
+
+  /**
+   * The gradient of a result before the members add to it; null: they alone bring it. Takes the parts that it
+   * finds from `parts`.
+   */
+  #withoutParts(complete: ValueId, parts: Set<ValueId>): ValueId | null {
+    let rest = complete;
+    while (this.#uses.get(rest) === 1) {
+      if (parts.delete(rest)) return null;
+      const sum = this.#madeBy.get(rest);
+      const [before, part] = sum?.inputs ?? [];
+      const isPart = sum && isGradientSum(sum.op) && sum.inputs.length === 2 && parts.has(part!);
+      if (!isPart || this.#uses.get(part!) !== 1) return rest;
+      invariant(before !== undefined, 'a sum has two parts');
+      parts.delete(part!);
+      this.#replaced.add(sum);
+      rest = before;
+    }
+    return rest;
+  }
+}

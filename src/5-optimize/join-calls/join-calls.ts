@@ -1,0 +1,135 @@
+/** Calls whose shapes only the run knows, as few ops as possible: each is planned as one program. */
+
+import { callBackwardOp, callOp, hasEffect } from '../../../runtime/program/control-ops.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { recordedAs } from '../../regions/append-call.ts';
+import { joinedCall } from '../../regions/joined-call.ts';
+import { normalize } from '../normalize.ts';
+import { type CallGroup, callGroups } from './call-groups.ts';
+import { joinedBackward } from './join-backward.ts';
+import { type WiredGroup, wired } from './joined-ops.ts';
+
+/**
+ * In: a program as it was traced. Out: the same with calls that follow one another as one call. What it
+ * computes, gradients included, is the same to the last bit; what nobody around reads of a member is no
+ * result, and lives and dies inside. `asked`: values whose gradient somebody outside of the program may ask for.
+ */
+export function joinCalls(
+  program: Program,
+  asked: ReadonlySet<ValueId> = new Set<ValueId>(),
+): Program {
+  let joined = program;
+  for (const group of callGroups(program, asked)) {
+    const members = new Set(group.map((index) => program.ops[index]!));
+    joined = withJoined(joined, joinedNumbers(joined, members)) ?? joined;
+  }
+  return joined;
+}
+
+/** Where the ops stand after other groups were joined. */
+function joinedNumbers({ ops }: Program, members: ReadonlySet<ProgramOp>): CallGroup {
+  return ops.flatMap((op, index) => (members.has(op) ? [index] : []));
+}
+
+/** Null: the group stays as it is. */
+function withJoined(program: Program, numbers: CallGroup): Program | null {
+  const group = wired(program, numbers);
+  const backward = joinedBackward(program, group);
+  if (!backward) return null;
+  const { ops, members, operands, madeBy } = group;
+  const results = resultsOf(program, group, backward.seeds);
+  const call = joinedCall(
+    members,
+    operands.length,
+    results.map((id) => madeBy.get(id)!),
+    normalize,
+  );
+  if (!call || results.length === 0) return null;
+
+  const [first, last] = [ops[0]!, ops[ops.length - 1]!];
+  const tape = last.outputs.at(-1)!;
+  const undone = backward.replaced.size > 0;
+  const inside = undone
+    ? recordedAs(
+        call,
+        members,
+        ops.map((op) => op.call),
+      )
+    : call;
+  const forward: ProgramOp = {
+    ...first,
+    op: callOp,
+    inputs: operands,
+    outputs: [...results, tape],
+    attrs: { of: call.name },
+    call: inside,
+  };
+  const replaced = new Map<ProgramOp, ProgramOp | null>(ops.map((op) => [op, null]));
+  replaced.set(last, forward);
+  if (undone) {
+    const undoing = [...backward.replaced].filter(({ op }) => op === callBackwardOp);
+    const latest = undoing.reduce((a, b) =>
+      program.ops.indexOf(a) > program.ops.indexOf(b) ? a : b,
+    );
+    const [of, to] = [[...backward.seeds], [...backward.leaving]];
+    for (const op of backward.replaced) replaced.set(op, null);
+    replaced.set(latest, {
+      ...latest,
+      inputs: [tape, ...of.map(([, gradient]) => gradient)],
+      outputs: to.map(([, gradient]) => gradient),
+      attrs: { of: of.map(([id]) => results.indexOf(id)), to: to.map(([i]) => i), carried: 0 },
+      call: inside,
+    });
+  }
+  const settled = inOrder(program, replaced);
+  return settled && { ...program, ops: settled };
+}
+
+/** What others read, or bring a gradient to. */
+function resultsOf(
+  { ops, outputs }: Program,
+  { ops: members, madeBy }: WiredGroup,
+  seeds: ReadonlyMap<ValueId, ValueId>,
+): ValueId[] {
+  const read = new Set<ValueId>([...outputs, ...seeds.keys()]);
+  for (const op of ops) {
+    if (members.includes(op)) continue;
+    for (const id of op.inputs) read.add(id);
+    if (op.before !== undefined) read.add(op.before);
+  }
+  return [...madeBy.keys()].filter((id) => read.has(id));
+}
+
+/**
+ * The ops in their order; one that reads what is made later now waits for it. Null where one waits that is
+ * seen from outside, or past a write.
+ */
+function inOrder(
+  { inputs, ops }: Program,
+  replaced: ReadonlyMap<ProgramOp, ProgramOp | null>,
+): readonly ProgramOp[] | null {
+  const made = new Set<ValueId>(inputs);
+  const done: ProgramOp[] = [];
+  let waiting: ProgramOp[] = [];
+  const isReady = (op: ProgramOp) =>
+    op.inputs.every((id) => made.has(id)) && (op.before === undefined || made.has(op.before));
+  const emit = (op: ProgramOp) => {
+    done.push(op);
+    for (const id of op.outputs) made.add(id);
+  };
+  for (const given of ops) {
+    const op = replaced.has(given) ? replaced.get(given)! : given;
+    if (!op) continue;
+    if (hasEffect(op) && op.op !== callOp && waiting.length > 0) return null;
+    if (!isReady(op)) {
+      waiting.push(op);
+      continue;
+    }
+    emit(op);
+    for (let ready = waiting.find(isReady); ready; ready = waiting.find(isReady)) {
+      emit(ready);
+      waiting = waiting.filter((each) => each !== ready);
+    }
+  }
+  return waiting.length === 0 ? done : null;
+}

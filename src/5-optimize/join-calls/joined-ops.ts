@@ -1,0 +1,55 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import type { OperandForm } from '../../../runtime/program/dynamic-call.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { siteOf } from '../../regions/append-call.ts';
+import type { Member, MemberResult, Wire } from '../../regions/joined-call.ts';
+import type { CallGroup } from './call-groups.ts';
+
+/** The members of a group with what goes from one to the next. */
+export interface WiredGroup {
+  readonly ops: readonly ProgramOp[];
+  readonly members: readonly Member[];
+  /** Per operand of the joined call: the value around it. */
+  readonly operands: readonly ValueId[];
+  /** Where a value is made by a member. */
+  readonly madeBy: ReadonlyMap<ValueId, MemberResult>;
+}
+
+/**
+ * Operands are those of the last member first, each with a gradient of its own where one may flow: so parts
+ * of a gradient arrive in the order in which the members by themselves bring them.
+ */
+export function wired({ values, ops: all }: Program, group: CallGroup): WiredGroup {
+  const ops = group.map((index) => all[index]!);
+  const madeBy = new Map<ValueId, MemberResult>();
+  ops.forEach(({ outputs }, member) => {
+    outputs.slice(0, -1).forEach((id, result) => {
+      madeBy.set(id, { member, result });
+    });
+  });
+  const operands: ValueId[] = [];
+  const shared = new Map<string, number>();
+  const outside = (id: ValueId, form: OperandForm, recordsGrad: boolean): number => {
+    if (recordsGrad && dtypes[values[id]!.dtype].floating && form !== 'number') {
+      return operands.push(id) - 1;
+    }
+    const key = `${form} ${id}`;
+    const existing = shared.get(key);
+    if (existing !== undefined) return existing;
+    const index = operands.push(id) - 1;
+    shared.set(key, index);
+    return index;
+  };
+  const backToFront = [...ops].reverse().map(({ call, inputs, recordsGrad }): Member => {
+    const site = siteOf(call!);
+    invariant(site, 'a joined call is known by its function');
+    const wires = inputs.map((id, i): Wire => {
+      const made = madeBy.get(id);
+      if (made) return { from: 'member', ...made };
+      return { from: 'outside', operand: outside(id, site.forms[i]!, recordsGrad) };
+    });
+    return { call: site, wires };
+  });
+  return { ops, members: backToFront.reverse(), operands, madeBy };
+}

@@ -1,0 +1,79 @@
+import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
+import { FailedCheck } from '../../runtime/run-program/control/assert.ts';
+import type { CallSite, FinishProgram } from './site-call.ts';
+import { SiteCall } from './site-call.ts';
+
+/** Where a member of a joined call has an operand from: what surrounds the call, or an earlier member. */
+export type Wire =
+  | { readonly from: 'outside'; readonly operand: number }
+  | { readonly from: 'member'; readonly member: number; readonly result: number };
+
+export interface Member {
+  readonly call: SiteCall;
+  /** Per operand. */
+  readonly wires: readonly Wire[];
+}
+
+/** A result of one of the members. */
+export interface MemberResult {
+  readonly member: number;
+  readonly result: number;
+}
+
+/**
+ * Several calls as one: their ops are one program for the shapes that a run brings. What one member answers
+ * for the next is a value of that program, a view where the function answers a view. Null where no sample run
+ * comes through all of them.
+ */
+export function joinedCall(
+  members: readonly Member[],
+  operandCount: number,
+  results: readonly MemberResult[],
+  finish: FinishProgram,
+): SiteCall | null {
+  const takers = Array.from({ length: operandCount }, (_, operand) => takerOf(members, operand));
+  const site: CallSite = {
+    name: members.map(({ call }) => call.name).join(', '),
+    forms: takers.map(({ site, index }) => site.forms[index]!),
+    metas: takers.map(({ site, index }) => site.metas[index]!),
+    samples: takers.map(({ site, index }) => site.samples[index]!),
+    dynamic: results.map(({ member, result }) => members[member]!.call.dynamic[result]!),
+    perform: (operands, builder) => {
+      const answers: ReturnType<CallSite['perform']>[] = [];
+      for (const { call, wires } of members) {
+        const own = wires.map((wire) =>
+          wire.from === 'outside' ? operands[wire.operand]! : answers[wire.member]![wire.result]!,
+        );
+        answers.push(call.site.perform(own, builder));
+      }
+      return results.map(({ member, result }) => answers[member]![result]!);
+    },
+  };
+  const sample = sampleOf(site, finish);
+  return sample && new SiteCall(site, sample, finish);
+}
+
+/** A member that takes the operand, and as which one of its own. */
+function takerOf(members: readonly Member[], operand: number) {
+  for (const { call, wires } of members) {
+    const index = wires.findIndex((wire) => wire.from === 'outside' && wire.operand === operand);
+    if (index >= 0) return { site: call.site, index };
+  }
+  throw new RangeError(`no member takes operand ${operand}`);
+}
+
+/** What a run may bring: a sample run that comes through all members. */
+function sampleOf(site: CallSite, finish: FinishProgram): readonly GivenOperand[] | null {
+  const worlds = Math.min(...site.samples.map((each) => each.length));
+  for (let world = 0; world < worlds; world++) {
+    const given = site.samples.map((each) => each[world]);
+    if (!given.every((each) => each !== undefined)) continue;
+    try {
+      new SiteCall(site, given, finish).at(given);
+      return given;
+    } catch (error) {
+      if (!(error instanceof FailedCheck)) throw error;
+    }
+  }
+  return null;
+}

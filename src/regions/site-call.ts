@@ -1,0 +1,101 @@
+/** Calls of the tensor API whose shapes only the run knows, as who makes programs knows them. */
+
+import { enableGrad } from '../../runtime/autograd/grad-mode.ts';
+import { withInterceptor } from '../../runtime/ops/bind.ts';
+import { contiguous } from '../../runtime/ops/movement.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import type { DynamicCall, GivenOperand, OperandForm } from '../../runtime/program/dynamic-call.ts';
+import { elementSpec } from '../../runtime/program/list-ops.ts';
+import type { Program, Region } from '../../runtime/program/program.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/tensor/meta.ts';
+import type { Shape } from '../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+
+/** What an operand is to the function: a tensor, the tensors of a list, or a number. */
+export type CallOperand = Tensor | readonly Tensor[] | number;
+
+/** What is called, and can be called again for the shapes of any run. */
+export interface CallSite {
+  /** The function, as the user wrote it. */
+  readonly name: string;
+  readonly forms: readonly OperandForm[];
+  /** Per operand, as the program around knows it. */
+  readonly metas: readonly TensorMeta[];
+  /** Per operand, what the sample runs bring; undefined: they don't come so far. */
+  readonly samples: readonly (readonly (GivenOperand | undefined)[])[];
+  /** Per result: only the run knows its shape. */
+  readonly dynamic: readonly boolean[];
+  /**
+   * Makes the call in a program under construction; answers its results, which may be views. Throws
+   * FailedCheck where the function refuses the shapes, or answers others than the program around relies on.
+   */
+  readonly perform: (
+    operands: readonly CallOperand[],
+    builder: ProgramBuilder,
+  ) => readonly Tensor[];
+}
+
+/** What is made of a program before it is differentiated. */
+export type FinishProgram = (program: Program) => Program;
+
+/** A call with a program for each set of shapes. */
+export class SiteCall implements DynamicCall {
+  readonly site: CallSite;
+  readonly sample: readonly GivenOperand[];
+  readonly #finish: FinishProgram;
+
+  constructor(site: CallSite, sample: readonly GivenOperand[], finish: FinishProgram) {
+    this.site = site;
+    this.sample = sample;
+    this.#finish = finish;
+  }
+
+  get name() {
+    return this.site.name;
+  }
+
+  get forms() {
+    return this.site.forms;
+  }
+
+  get dynamic() {
+    return this.site.dynamic;
+  }
+
+  at(given: readonly GivenOperand[]): Region {
+    const { builder, operands } = beginCall(this.site, given, noOther);
+    const results = withInterceptor(builder, () => this.site.perform(operands, builder));
+    return { program: this.#finish(endCall(builder, results)), joint: null };
+  }
+}
+
+const noOther = (): never => {
+  throw new Error('takes a tensor that is none of its operands');
+};
+
+/** An empty program whose inputs are the tensors that the call gets. */
+export function beginCall(
+  { forms, metas }: Pick<CallSite, 'forms' | 'metas'>,
+  given: readonly GivenOperand[],
+  onForeign: () => never,
+) {
+  const builder = new ProgramBuilder(onForeign, { region: true });
+  const input = (spec: Pick<TensorMeta, 'dtype' | 'shape'>, of: TensorMeta) =>
+    builder.input(contiguousMeta(spec, of.device));
+  const operands = forms.map((form, i): CallOperand => {
+    const [meta, value] = [metas[i]!, given[i]!];
+    if (form === 'number') return value as number;
+    if (form === 'tensor') return input(meta, meta);
+    if (form === 'dynamic') return input({ dtype: meta.dtype, shape: value as Shape }, meta);
+    return Array.from({ length: value as number }, () => input(elementSpec(meta), meta));
+  });
+  return { builder, operands };
+}
+
+/** The program that answers these results, contiguous ones. */
+export function endCall(builder: ProgramBuilder, results: readonly Tensor[]): Program {
+  const outputs = withInterceptor(builder, () =>
+    enableGrad(() => results.map((result) => contiguous(result))),
+  );
+  return builder.finish(outputs.map((output) => builder.valueOf(output)));
+}
