@@ -186,7 +186,11 @@ class SubgraphPlanner {
       ...(donated && { donated }),
     };
     const plannedForward = this.#plan(forward, { keep, ...entering });
-    const before = { plan: plannedForward.plan, entering: enteringAlone(forward.inputs, entering) };
+    const before = {
+      plan: plannedForward.plan,
+      entering: enteringAlone(forward.inputs, entering),
+      gradOutputs: joint.gradOutputs,
+    };
     const after = { carried: plannedForward.kept, inputsEnterAlone: gradients, after: before };
     const plannedBackward = this.#plan(backward, { keep: [], ...after });
     const part: BackwardPart = {

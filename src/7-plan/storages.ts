@@ -1,6 +1,7 @@
 import { alignedBytes } from '../../runtime/memory/allocator.ts';
 import type { ValueId, ValueTable } from '../../runtime/program/program.ts';
-import { sizeOf } from '../../runtime/tensor/shape.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { type Shape, sizeOf } from '../../runtime/tensor/shape.ts';
 
 /** One piece of memory while a program runs, as the planner follows it: who holds it, and its size. */
 export interface Storage {
@@ -13,7 +14,12 @@ export interface Storage {
 }
 
 export function bytesOf(values: ValueTable, id: ValueId): number {
-  const { dtype, shape, device } = values[id]!;
+  const value = values[id]!;
+  return bytesLike(value, value.shape);
+}
+
+/** Of a value of another shape. */
+export function bytesLike({ dtype, device }: TensorMeta, shape: Shape): number {
   return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
 }
 

@@ -1,6 +1,8 @@
 /** Tensors whose shape only the run knows: what is made of grown arrays, and at numbers of the program. */
 
 import { describe, expect, it } from 'vitest';
+import { alignedBytes } from '../../runtime/memory/allocator.ts';
+import { predictRun } from '../../src/7-plan/control/predict-run.ts';
 import {
   arange,
   cat,
@@ -171,6 +173,29 @@ describe('what is made of an array of any length', () => {
     const growth = peaks.slice(1).map((peak, i) => peak - peaks[i]!);
     expect(new Set(growth).size).toBeLessThanOrEqual(1);
     expect(memory.stats('cpu').allocated).toBe(start);
+  });
+
+  it('as a result: the gradient that its caller brings is predicted, too', () => {
+    const f: Net = (x, wx, wh, n) => {
+      const all = stack(states(x, wx, wh, n));
+      return all.mul(all.mul(2)).exp();
+    };
+    const graph = toStatic(f, { fullGraph: true });
+    for (const n of [2, 5, 6]) {
+      tidy(() => {
+        const result = graph(...lengths(n)[0]!()) as Tensor;
+        const { planned, decisions, donated } = graph.programs().at(-1)!.record;
+        const loss = result.mul(ones([n, 4])).sum();
+        let before = 0;
+        result.registerHook((gradient) => {
+          memory.reset();
+          before = memory.stats('cpu').allocated - alignedBytes(gradient.size * 4);
+        });
+        loss.backward();
+        const { backwardPeak } = predictRun(planned!, decisions.list, donated);
+        expect(memory.stats('cpu').peakAllocated - before).toBe(backwardPeak);
+      });
+    }
   });
 });
 

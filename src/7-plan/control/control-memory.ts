@@ -1,4 +1,4 @@
-import type { Plan } from '../../../runtime/program/plan.ts';
+import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
 import { type EnteringAlone, type FollowedBytes, FollowedRun, type Observer } from './follow.ts';
@@ -27,6 +27,8 @@ export interface Followable {
 
 export interface ForwardBefore {
   readonly plan: Plan;
+  /** Per output, the gradient that enters the backward program. */
+  readonly gradOutputs: BackwardPart['gradOutputs'];
   readonly entering: EnteringAlone;
 }
 
@@ -40,7 +42,7 @@ export function followPlan(
   const run = new FollowedRun({ values }, way);
   if (!after) return { bytes: run.forward(plan, entering, observer), run };
   run.forward(after.plan, after.entering);
-  return { bytes: run.backward(plan, entering, observer), run };
+  return { bytes: run.backward(plan, entering, after.gradOutputs, observer), run };
 }
 
 /** A plan on the way that needs most. */

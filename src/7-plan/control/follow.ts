@@ -3,10 +3,11 @@ import {
   takesMissing,
   valuesThatMayMiss,
 } from '../../../runtime/program/missing-gradients.ts';
-import type { Plan, PlannedSubgraph, Step } from '../../../runtime/program/plan.ts';
+import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
+import type { Shape } from '../../../runtime/tensor/shape.ts';
 import { scratchBytesOf } from '../op-memory.ts';
-import { bytesOf } from '../storages.ts';
+import { bytesLike, bytesOf } from '../storages.ts';
 import { followControl } from './follow-control.ts';
 import { followMissing } from './follow-missing.ts';
 import { callersPiece, type FollowedScope, heldBy, type Piece, RunMemory } from './run-memory.ts';
@@ -105,6 +106,8 @@ export class FollowedRun {
   readonly #scope: FollowedScope = new Map();
   /** Of the outputs, with what the caller holds of them. */
   readonly #outputs = new Set<Piece>();
+  /** Per output: its shape, where the run has decided it. */
+  #shapes: readonly (Shape | undefined)[] = [];
 
   constructor(planned: Pick<PlannedSubgraph, 'values'>, decider: Decider) {
     this.#planned = planned;
@@ -126,7 +129,9 @@ export class FollowedRun {
       if (donated(i)) donatedBytes += bytesOf(values, id);
     });
     this.#follower.run(plan, values, this.#scope, { ...(observer && { observer }) });
-    for (const id of plan.outputs) this.#outputs.add(memory.share(this.#scope.get(id)!));
+    const outputs = plan.outputs.map((id) => this.#scope.get(id)!);
+    for (const output of outputs) this.#outputs.add(memory.share(output));
+    this.#shapes = outputs.map(({ shape }) => shape);
     memory.dropAtEnd(this.#scope, plan);
     const outputBytes = sumBytes(this.#outputs);
     return {
@@ -136,15 +141,23 @@ export class FollowedRun {
     };
   }
 
-  /** After `forward`. `alone`: of the gradients that come in. */
-  backward(plan: Plan, { alone }: EnteringAlone, observer?: Observer): FollowedBytes {
+  /** After `forward`. `alone`: of the gradients that come in, which are those of `gradOutputs`. */
+  backward(
+    plan: Plan,
+    { alone }: EnteringAlone,
+    gradOutputs: BackwardPart['gradOutputs'],
+    observer?: Observer,
+  ): FollowedBytes {
     const { memory } = this.#follower;
     const { values } = this.#planned;
     const before = memory.live;
     memory.peak = before;
     plan.inputs.forEach((id, i) => {
       if (plan.unusedInputs.includes(id)) return;
-      this.#scope.set(id, alone(i) ? memory.make(bytesOf(values, id)) : callersPiece());
+      const shape = this.#shapes[gradOutputs.indexOf(id)];
+      const bytes = shape ? bytesLike(values[id]!, shape) : bytesOf(values, id);
+      const piece = alone(i) ? memory.make(bytes) : callersPiece();
+      this.#scope.set(id, shape ? memory.makeDynamic(piece, shape) : piece);
     });
     this.#follower.run(plan, values, this.#scope, { ...(observer && { observer }) });
     // What no gradient has come for is missing.

@@ -30,8 +30,9 @@ export function predictRun(
   const { copiedBytes } = planned.forward.predicted;
   const forward = { ...followed, peakBytes: followed.peakBytes + copiedBytes };
   if (!planned.backward) return { forward, backwardPeak: null };
+  const { plan, gradOutputs } = planned.backward;
   const alone = { alone: () => true, donated: () => false };
-  return { forward, backwardPeak: run.backward(planned.backward.plan, alone).peakBytes };
+  return { forward, backwardPeak: run.backward(plan, alone, gradOutputs).peakBytes };
 }
 
 /** How the peak of forward grows with the turns of one loop: `base` + turns × `perTurn`. */
