@@ -6,14 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deviceNamed, setDevice } from '../../runtime/device/current.ts';
-import { workload as deep } from './deep-workload.ts';
-import { workload } from './small-workload.ts';
-import '../../src/index.ts';
 import { settingsOf } from '../../src/cli/compare/settings.ts';
+import { ones, type Tensor, tensor } from '../../src/index.ts';
 import { measureWay, type WayResult } from '../../src/lab/compare/measure.ts';
 import { renderComparison } from '../../src/lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../src/lab/compare/tables.ts';
 import { ablations, settingWay, ways } from '../../src/lab/compare/ways.ts';
+import type { Workload } from '../../src/lab/compare/workload.ts';
+import { workload as deep } from './deep-workload.ts';
+import { workload } from './small-workload.ts';
 
 function measured(names: readonly string[], deviceName = 'cpu'): WayResult[] {
   const device = deviceNamed(deviceName);
@@ -24,6 +25,30 @@ function measured(names: readonly string[], deviceName = 'cpu'): WayResult[] {
   } finally {
     setDevice(deviceNamed('cpu'));
   }
+}
+
+/** As many rows count as a number says that is read; `reads`: what it is on a device that computes none. */
+function growing(reads?: readonly number[]): Workload {
+  return {
+    build: () => {
+      const weight = ones([6, 4]).requiresGrad_();
+      const loss = (...[x, n]: Tensor[]) =>
+        x!.mul(weight).narrow(0, 0, n!.itemSync()).exp().mul(2).sum();
+      return {
+        optimizer: { step() {}, zeroGrad() {} },
+        loss,
+        step(...batch) {
+          const value = loss(...batch);
+          value.backward();
+          weight.grad = null;
+          return value.detach();
+        },
+        inputs: () => [ones([6, 4]), tensor([5])],
+        ...(reads && { reads }),
+        dispose: () => weight.dispose(),
+      };
+    },
+  };
 }
 
 /** Of the one program: the most that it had alive beside its inputs. */
@@ -61,6 +86,27 @@ describe('lab/compare', () => {
       return { peakAllocated, held, keptAfterForward };
     };
     expect(onMeta.map(bytes)).toEqual(onCpu.map(bytes));
+  });
+
+  it('reads on meta what the workload says that it reads', () => {
+    const counted = (device: string, reads?: readonly number[]) => {
+      setDevice(deviceNamed(device));
+      try {
+        return [false, true].map((fullGraph) => {
+          const way = settingWay('reads', { fullGraph });
+          const { peakAllocated, predictedPeak } = measureWay(growing(reads), way, {
+            device: deviceNamed(device),
+            size: 'reduced',
+            steps: 1,
+          });
+          return { peakAllocated, predictedPeak };
+        });
+      } finally {
+        setDevice(deviceNamed('cpu'));
+      }
+    };
+    expect(counted('meta', [5])).toEqual(counted('cpu'));
+    expect(() => counted('meta')).toThrow(/reads a number that nobody has computed/);
   });
 
   it('presets compute the same, and cleaned ones keep no more', () => {

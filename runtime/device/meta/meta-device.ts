@@ -9,8 +9,11 @@ import type { Device, Launch } from '../device.ts';
 /** Chunks are taken in this size, as on the CPU, so that reserved bytes are comparable. */
 const chunkBytes = 1 << 20;
 
+/** A read on `meta` that nobody answers. */
+export class NoMetaRead extends DeviceError {}
+
 function noData(remedy = 'make the tensors on a device with memory; use meta only to plan'): never {
-  throw new DeviceError({
+  throw new NoMetaRead({
     what: 'meta: no data to read',
     given: "a tensor on the 'meta' device, which counts bytes and computes no values",
     expected: "a tensor on 'cpu' or 'gpu'",

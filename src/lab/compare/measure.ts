@@ -1,4 +1,6 @@
 import type { Device } from '../../../runtime/device/device.ts';
+import { NoMetaRead, withMetaReads } from '../../../runtime/device/meta/meta-device.ts';
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import { seed } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { predictedPeak } from '../../explain/predicted-peak.ts';
@@ -88,8 +90,9 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
   const { workload, step, captured } = prepared;
   const batch = workload.inputs(0);
   const losses: number[] = [];
+  const read = readsOf(workload, device);
   const run = () => {
-    const loss = step(...batch);
+    const loss = read(() => step(...batch));
     if (device.kind !== 'meta') losses.push(loss.itemSync());
     loss.dispose();
   };
@@ -107,7 +110,7 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
   const { timeline } = recordTimeline(device, run, phases);
   const free = freeAtPeak(device, peakAllocated, run);
   const { attribution } = recordPeak(device, run);
-  const keptAfterForward = prepared.forward && keptBy(prepared.forward, batch, device);
+  const keptAfterForward = prepared.forward && read(() => keptBy(prepared.forward!, batch, device));
   // What is too small runs eagerly: its plan describes no run.
   const parts = captured?.parts.filter(({ tooSmall }) => !tooSmall) ?? [];
   const whole = wholeStep(prepared, parts);
@@ -144,6 +147,25 @@ export function measureWay(given: Workload, way: Way, options: MeasureOptions): 
   for (const tensor of batch) tensor.dispose();
   workload.dispose();
   return { ...result, leaked: counter.allocated - atFirst };
+}
+
+/** Runs what reads numbers where they can be read: `meta` has those that the workload says. */
+function readsOf({ reads }: Prepared['workload'], { kind }: Device): <T>(body: () => T) => T {
+  if (kind !== 'meta') return (body) => body();
+  return (body) => {
+    try {
+      return withMetaReads(reads ?? [], body);
+    } catch (error) {
+      if (!(error instanceof NoMetaRead)) throw error;
+      throw new ArgumentError({
+        what: 'compare: a step on meta reads a number that nobody has computed',
+        given: `${reads?.length ?? 0} numbers in the workload's reads`,
+        expected: 'one for every read of a step, in their order',
+        remedy:
+          'add them to what build() answers: reads: [3, true]; or measure on a device that computes',
+      });
+    }
+  };
 }
 
 function runsOf(captured: Prepared['captured']): number {

@@ -21,6 +21,8 @@ export interface BuiltWorkload {
   readonly step: (...inputs: Tensor[]) => Tensor;
   /** The batch of step number `i`, the same in every run; the caller gives it back. */
   readonly inputs: (i: number) => Tensor[];
+  /** On `meta`: what the numbers are that a step reads of its tensors, in their order. */
+  readonly reads?: readonly (number | boolean)[];
   /** Gives back model and optimizer. */
   readonly dispose: () => void;
 }
