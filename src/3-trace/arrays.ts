@@ -3,7 +3,6 @@
  * changed after the run: appended to, or filled anew.
  */
 
-import { liveBefore } from '../bytecode/liveness.ts';
 import { allows, isPlainArray, isProxy, readsPlainly } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
@@ -25,7 +24,7 @@ import {
 } from './graph-control/lists.ts';
 import { scalarBinary } from './graph-control/scalars.ts';
 import { countedOn, putOffOperator } from './numbers.ts';
-import type { TraceFrame } from './trace-frame.ts';
+import { isResultRead } from './result-read.ts';
 import type { Tracer } from './tracer.ts';
 import {
   absent,
@@ -71,11 +70,6 @@ export function isArray(t: Tracer, given: Variable): boolean {
   const isArray = variable.kind === 'object' && Array.isArray(variable.value);
   if (source) t.guard(`isArray ${sourceKey(source)}`, { kind: 'isArray', source, isArray });
   return isArray;
-}
-
-/** A key that names an element: `'01'` names an ordinary property. */
-export function isIndex(key: string): boolean {
-  return /^(?:0|[1-9]\d*)$/.test(key);
 }
 
 /** Those that are there. Throws ChoiceMet where only a run can tell. */
@@ -143,7 +137,7 @@ function elementOrHole(t: Tracer, array: ArrayVariable, index: number): Variable
 function outerElement(t: Tracer, { value, source }: ObjectVariable, index: number): Variable {
   const key = String(index);
   const written = t.effects.written(value, source, key);
-  if (written) return written;
+  if (written) return present(written) ?? hole;
   if (!readsPlainly(value, key)) throw new GraphBreak('getter', `reading element ${key}`);
   const element = (value as readonly unknown[])[index];
   return t.read({ kind: 'property', base: source, key }, element);
@@ -165,7 +159,8 @@ export function hasElement(t: Tracer, array: ArrayVariable, index: number): bool
 /** Of an array as it was before the trace, but for what is written to single places of it. */
 function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: number): boolean {
   const key = String(index);
-  if (t.effects.written(value, source, key)) return true;
+  const written = t.effects.written(value, source, key);
+  if (written) return present(written) !== undefined;
   const place: Source = { kind: 'hasProperty', base: source, key, own: true };
   return constantOf(t, t.read(place, Object.hasOwn(value, key))) as boolean;
 }
@@ -238,13 +233,6 @@ export function append(t: Tracer, array: ArrayVariable, items: readonly Variable
   if (array.kind === 'newArray') return known(changeElements(t, array).push(...items));
   append(t, takeEnd(t, array), items);
   return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
-}
-
-/** Whether somebody reads what the instruction answers: a length is not asked for without need. */
-function isResultRead({ closure, pc }: TraceFrame): boolean {
-  const instruction = closure.code.instructions[pc]!;
-  const after = liveBefore(closure.code)[pc + 1];
-  return !('dst' in instruction) || !after || after.has(instruction.dst);
 }
 
 /** In a branch or turn, of an array that is a list there, as an earlier trace has found out. */

@@ -40,9 +40,7 @@ export function present(variable: Variable | undefined): Variable | undefined {
   return value === absent ? undefined : value;
 }
 
-function mayBeAbsent({ options }: ChoiceVariable): boolean {
-  return options.some((option) => {
-    const value = resolved(option);
-    return value === absent || (value.kind === 'choice' && mayBeAbsent(value));
-  });
+export function mayBeAbsent(variable: Variable): boolean {
+  const value = resolved(variable);
+  return value === absent || (value.kind === 'choice' && value.options.some(mayBeAbsent));
 }

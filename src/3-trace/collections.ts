@@ -6,6 +6,8 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { present, resolved, settled } from './choices.ts';
 import type { CollectionChange } from './effects.ts';
 import { constantOf } from './facts.ts';
+import { TakenBefore } from './graph-control/grown-array.ts';
+import { makeRoom, settleOrder } from './graph-control/key-order.ts';
 import { expectIdentity } from './graph-control/listed.ts';
 import { numberNeeded } from './number-needed.ts';
 import { textAsked } from './text.ts';
@@ -23,13 +25,18 @@ import {
 
 export type CollectionVariable = NewCollectionVariable | ObjectVariable;
 
-/** What the trace knows of a Map or Set from outside. */
-export interface OuterCollection {
-  /** Keys that the trace has written; null: deleted. */
-  readonly written: Map<unknown, CollectionEntry | null>;
+/** What the trace has written to a Map or Set from outside, entry by entry. */
+export interface WrittenEntries {
+  /** By key, in the order in which they come behind what was there; null: deleted. */
+  readonly written: Map<unknown, WrittenEntry | null>;
   /** All entries, once their number or order mattered. */
   all: Map<unknown, CollectionEntry> | null;
+  /** As of one made inside. */
+  readonly putIn: unknown[];
 }
+
+/** `anew`: deleted before, so that it has moved to the end. */
+type WrittenEntry = CollectionEntry & { readonly anew: boolean };
 
 /** The variable as a Map or Set of the language's own kind. */
 export function asCollection(
@@ -49,7 +56,40 @@ export function asCollection(
   return variable;
 }
 
-export function getEntry(t: Tracer, collection: CollectionVariable, key: Variable): Variable {
+/** What stands for a Map or Set from outside once the trace has taken it over. */
+function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
+  if (collection.kind === 'newCollection') return collection;
+  const { value, source } = collection;
+  t.effects.met.touchContent(value, source);
+  return t.effects.collection(value)?.content ?? collection;
+}
+
+/** As `taken`, to be changed: in a branch or turn all ways are to have it from before that begins. */
+function changeable(t: Tracer, collection: CollectionVariable): CollectionVariable {
+  const content = taken(t, collection);
+  if (content.kind === 'newCollection' || !t.isInRegion) return content;
+  const type = collectionType(content.value);
+  if (type === 'Map' || type === 'Set') throw new TakenBefore(() => takeOver(t, content, type));
+  throw new GraphBreak(
+    'state-of-ways',
+    `a branch or loop changes a ${type} from outside; a Map or Set can be changed there`,
+  );
+}
+
+function takeOver(t: Tracer, outer: ObjectVariable, type: 'Map' | 'Set'): void {
+  if (t.effects.collection(outer.value)) return;
+  const content: NewCollectionVariable = {
+    kind: 'newCollection',
+    type,
+    entries: new Map(entriesOf(t, outer)),
+    putIn: [...putInto(t, outer)],
+    outer,
+  };
+  t.effects.takeCollection(outer, content);
+}
+
+export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
+  const collection = taken(t, given);
   const id = keyIdentity(t, key);
   const written = writtenEntry(t, collection, id);
   if (written !== undefined) return written?.value ?? undefinedVariable;
@@ -58,7 +98,8 @@ export function getEntry(t: Tracer, collection: CollectionVariable, key: Variabl
   return t.read({ kind: 'mapGet', base: source, key: id }, map.get(id));
 }
 
-export function hasEntry(t: Tracer, collection: CollectionVariable, key: Variable): Variable {
+export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
+  const collection = taken(t, given);
   const id = keyIdentity(t, key);
   const written = writtenEntry(t, collection, id);
   if (written !== undefined) return known(written !== null);
@@ -77,7 +118,6 @@ function writtenEntry(
     const entry = collection.entries.get(id);
     return entry && present(entry.value) ? entry : null;
   }
-  t.effects.met.touchContent(collection.value, collection.source);
   const state = t.collections.get(collection.value);
   if (state?.all) return state.all.get(id) ?? null;
   const written = state?.written.get(id);
@@ -91,27 +131,38 @@ const made = new WeakSet<object>();
 
 export function setEntry(
   t: Tracer,
-  collection: CollectionVariable,
+  given: CollectionVariable,
   operation: 'set' | 'add',
   entry: CollectionEntry,
 ): void {
+  const collection = changeable(t, given);
   const id = keyIdentity(t, entry.key);
   if (collection.kind === 'newCollection') {
+    makeRoom(t, collection, id);
+    const before = collection.entries.get(id);
+    if (!before || resolved(before.value) === absent) putIn(t, collection, id);
     t.journal.keepMap(collection.entries);
-    const existing = collection.entries.get(id);
-    // What isn't there yet comes last.
-    if (existing && resolved(existing.value) === absent) collection.entries.delete(id);
     collection.entries.set(id, entry);
     return;
   }
   const state = stateOf(t, collection);
-  state.written.set(id, entry);
+  const before = state.written.get(id);
+  if (before === null) state.written.delete(id);
+  if (!before) putIn(t, state, id);
+  state.written.set(id, { ...entry, anew: before === null || before?.anew === true });
   state.all?.set(id, entry);
   change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
 }
 
-export function deleteEntry(t: Tracer, collection: CollectionVariable, key: Variable): Variable {
-  const had = hasEntry(t, collection, key);
+/** `isAsked`: somebody reads whether it was there. */
+export function deleteEntry(
+  t: Tracer,
+  given: CollectionVariable,
+  key: Variable,
+  isAsked: boolean,
+): Variable {
+  const collection = changeable(t, given);
+  const had = isAsked ? hasEntry(t, collection, key) : undefinedVariable;
   const id = keyIdentity(t, key);
   if (collection.kind === 'newCollection') {
     t.journal.keepMap(collection.entries);
@@ -125,7 +176,8 @@ export function deleteEntry(t: Tracer, collection: CollectionVariable, key: Vari
   return had;
 }
 
-export function clearEntries(t: Tracer, collection: CollectionVariable): void {
+export function clearEntries(t: Tracer, given: CollectionVariable): void {
+  const collection = changeable(t, given);
   if (collection.kind === 'newCollection') {
     t.journal.keepMap(collection.entries);
     collection.entries.clear();
@@ -136,42 +188,56 @@ export function clearEntries(t: Tracer, collection: CollectionVariable): void {
   change(t, collection, 'clear', null, null);
 }
 
-export function sizeOf(t: Tracer, collection: CollectionVariable): Variable {
-  if (collection.kind === 'newCollection') return known(entriesOf(t, collection).length);
+export function sizeOf(t: Tracer, given: CollectionVariable): Variable {
+  const collection = taken(t, given);
+  if (collection.kind === 'newCollection') return known(entriesOf(t, collection).size);
   const { value, source } = collection;
-  t.effects.met.touchContent(value, source);
-  if (t.collections.has(value)) return known(entriesOf(t, collection).length);
+  if (t.collections.has(value)) return known(entriesOf(t, collection).size);
   const { size } = value as ReadonlySet<unknown>;
   return t.read({ kind: 'property', base: source, key: 'size' }, size);
 }
 
+const nothingPutIn: readonly unknown[] = [];
+
+/** The keys that the trace has put in so far. */
+export function putInto(t: Tracer, given: CollectionVariable): readonly unknown[] {
+  const collection = taken(t, given);
+  if (collection.kind === 'newCollection') return collection.putIn;
+  return t.collections.get(collection.value)?.putIn ?? nothingPutIn;
+}
+
+function putIn(t: Tracer, into: { readonly putIn: unknown[] }, id: unknown): void {
+  t.journal.keepList(into.putIn);
+  into.putIn.push(id);
+}
+
 /** All entries in their order. */
-export function entriesOf(t: Tracer, collection: CollectionVariable): CollectionEntry[] {
+export function entriesOf(
+  t: Tracer,
+  given: CollectionVariable,
+): ReadonlyMap<unknown, CollectionEntry> {
+  const collection = taken(t, given);
   if (collection.kind === 'newCollection') {
-    return [...collection.entries.values()].filter(({ value }) => present(value));
+    settleOrder(t, collection);
+    return new Map([...collection.entries].filter(([, { value }]) => present(value)));
   }
   const { value, source } = collection;
-  t.effects.met.touchContent(value, source);
   const state = t.collections.get(value);
-  if (state?.all) return [...state.all.values()];
+  if (state?.all) return state.all;
   const keys = [...(value as ReadonlyMap<unknown, unknown>).keys()];
   t.guard(`members ${sourceKey(source)}`, { kind: 'members', source, keys });
   const all = new Map(keys.map((key) => [key, outerEntry(t, collection, key)]));
   for (const [id, entry] of state?.written ?? []) {
+    if (!entry || entry.anew) all.delete(id);
     if (entry) all.set(id, entry);
-    else all.delete(id);
   }
   if (state) {
-    // A key that was deleted and set again has moved to the end.
-    if ([...state.written.values()].includes(null)) {
-      throw new GraphBreak('object-write', 'a Map or Set is listed after a deletion');
-    }
     t.journal.note(() => {
       state.all = null;
     });
     state.all = all;
   }
-  return [...all.values()];
+  return all;
 }
 
 function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown): CollectionEntry {
@@ -202,6 +268,9 @@ export function keyIdentity(t: Tracer, given: Variable): unknown {
       t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value: actual });
       return actual;
     }
+    case 'newArray':
+    case 'newCollection':
+      return key.outer ? keyIdentity(t, key.outer) : inside(key);
     case 'scalar':
       throw numberNeeded(key, 'is a key of a Map or Set');
     case 'text':
@@ -217,12 +286,11 @@ function inside(key: Variable): Variable {
   return key;
 }
 
-function stateOf(t: Tracer, { value, source }: ObjectVariable): OuterCollection {
-  t.effects.met.touchContent(value, source);
+function stateOf(t: Tracer, { value }: ObjectVariable): WrittenEntries {
   let state = t.collections.get(value);
   if (!state) {
     t.journal.keepMap(t.collections);
-    state = { written: new Map(), all: null };
+    state = { written: new Map(), all: null, putIn: [] };
     t.collections.set(value, state);
   }
   const { all } = state;
@@ -236,10 +304,10 @@ function stateOf(t: Tracer, { value, source }: ObjectVariable): OuterCollection 
 
 function change(
   t: Tracer,
-  { value: collection, source }: ObjectVariable,
+  { value: object, source }: ObjectVariable,
   operation: CollectionChange['operation'],
   key: Variable | null,
   value: Variable | null,
 ): void {
-  t.effects.changeCollection(collection, { collection: source, operation, key, value });
+  t.effects.changeCollection({ object, collection: source, operation, key, value });
 }

@@ -140,7 +140,12 @@ function newCollection(
   type: 'Map' | 'Set',
   content: Variable | undefined,
 ): NewCollectionVariable {
-  const made: NewCollectionVariable = { kind: 'newCollection', type, entries: new Map() };
+  const made: NewCollectionVariable = {
+    kind: 'newCollection',
+    type,
+    entries: new Map(),
+    putIn: [],
+  };
   if (content === undefined || isNullish(t, content)) return made;
   for (const item of expand(t, content)) {
     if (type === 'Set') setEntry(t, made, 'add', { key: item, value: item });

@@ -1,16 +1,22 @@
 /** What is changed after a run of the graph, in the order in which the code did it. */
 
 import type { Effect, Recipe } from '../traces/trace-result.ts';
-import type { Disposal, OuterArray, Write } from './effects.ts';
+import { resolved } from './choices.ts';
+import type { Disposal, OuterArray, TakenCollection, Write } from './effects.ts';
 import type { RelativeStream } from './random-stream.ts';
 import type { Reconstruction } from './reconstruct.ts';
 import type { Tracer } from './tracer.ts';
+import { absent } from './variable.ts';
 
 /** The changes to make after the run. */
 export function effectRecipes({ effects, random }: Tracer, recipes: Reconstruction): Effect[] {
   return [
     ...[...effects.writes()].flatMap((write) => propertyEffects(recipes, write)),
+    ...Array.from(effects.orders(), ({ object, which }): Effect => {
+      return { kind: 'orderKeys', object, which: recipes.recipe(which) };
+    }),
     ...Array.from(effects.arrays(), (array) => fill(recipes, array)),
+    ...Array.from(effects.collections(), (taken) => fillCollection(recipes, taken)),
     ...effects.collectionChanges.map(({ collection, operation, key, value }): Effect => {
       const [keyRecipe, valueRecipe] = [key, value].map((each) => each && recipes.recipe(each));
       const operands = { key: keyRecipe ?? null, value: valueRecipe ?? null };
@@ -35,6 +41,11 @@ function fill(recipes: Reconstruction, { source, content, whole }: OuterArray): 
   return { ...fill, items: content.elements.map((item) => recipes.element(item)), list: null };
 }
 
+function fillCollection(recipes: Reconstruction, { source, content }: TakenCollection): Effect {
+  const [entries, order] = [recipes.entries(content), recipes.order(content)];
+  return { kind: 'fillCollection', collection: source, entries, order };
+}
+
 function draws(recipes: Reconstruction, { position }: RelativeStream): Effect[] {
   return position.kind === 'scalar'
     ? [{ kind: 'drawNumbers', count: recipes.recipe(position) }]
@@ -54,7 +65,7 @@ function disposalOf(recipes: Reconstruction, { variable, source, when }: Disposa
 
 function propertyEffects(recipes: Reconstruction, { object, key, value, anew }: Write): Effect[] {
   const removal: Effect = { kind: 'deleteProperty', object, key };
-  if (value === null) return [removal];
+  if (resolved(value) === absent) return [removal];
   const set: Effect = { kind: 'setProperty', object, key, value: recipes.recipe(value) };
   return anew ? [removal, set] : [set];
 }

@@ -1,9 +1,13 @@
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Source } from '../guards/source.ts';
+import { present, resolved, settled } from './choices.ts';
 import type { Journal } from './journal.ts';
+import { asVariable, lastKeysIn } from './last-keys.ts';
 import { ObjectsMet } from './objects-met.ts';
 import {
+  absent,
   type NewArrayVariable,
+  type NewCollectionVariable,
   newArray,
   type ObjectVariable,
   type TensorVariable,
@@ -14,10 +18,16 @@ import {
 export interface Write {
   readonly object: Source;
   readonly key: string;
-  /** Null: the property is deleted. */
-  value: Variable | null;
+  /** `absent`: the property is deleted; it may be so on some ways only. */
+  readonly value: Variable;
   /** Deleted before it is written, so that it becomes the last key. */
   readonly anew: boolean;
+}
+
+/** The order of keys of an object from outside, where ways have left several. */
+export interface KeyOrderWrite {
+  readonly object: Source;
+  readonly which: Variable;
 }
 
 /** An array from outside that the trace changes as a whole. */
@@ -29,6 +39,13 @@ export interface OuterArray {
   whole: boolean;
 }
 
+/** A Map or Set from outside all of whose entries the trace has taken over. */
+export interface TakenCollection {
+  readonly source: Source;
+  /** What it will hold. */
+  readonly content: NewCollectionVariable;
+}
+
 /** A tensor that is given back: always, or where a truth value of the program says so. */
 export interface Disposal {
   readonly variable: TensorVariable;
@@ -38,6 +55,7 @@ export interface Disposal {
 
 /** What a Map or Set is made to do after the run. */
 export interface CollectionChange {
+  readonly object: object;
   readonly collection: Source;
   readonly operation: 'set' | 'add' | 'delete' | 'clear';
   readonly key: Variable | null;
@@ -51,7 +69,9 @@ export interface CollectionChange {
  */
 export class EffectLog {
   readonly #writes = new Map<object, Map<string, Write>>();
+  readonly #orders = new Map<object, KeyOrderWrite>();
   readonly #arrays = new Map<object, OuterArray>();
+  readonly #collections = new Map<object, TakenCollection>();
   readonly #journal: Journal;
   /** Whether any variable around a function was assigned: module namespaces show them as properties. */
   hasVariables = false;
@@ -69,11 +89,8 @@ export class EffectLog {
     this.#journal = journal;
   }
 
-  /**
-   * The value that the trace itself has written there, null when it has deleted it; call it for every
-   * read of the property.
-   */
-  written(object: object, source: Source, key: string): Variable | null | undefined {
+  /** What the trace itself has written there, `absent` included; call it for every read of the property. */
+  written(object: object, source: Source, key: string): Variable | undefined {
     this.met.touch(object, source, key);
     return this.#writes.get(object)?.get(key)?.value;
   }
@@ -81,24 +98,65 @@ export class EffectLog {
   write(object: object, source: Source, key: string, value: Variable): void {
     const places = this.#placesOf(object, source, key);
     const earlier = places.get(key);
-    const anew = earlier ? earlier.anew || earlier.value === null : false;
+    const isGone = earlier !== undefined && resolved(earlier.value) === absent;
+    const anew = earlier?.anew === true || (isGone && value !== absent);
     // A key that was deleted comes back as the last one.
-    if (earlier?.value === null) places.delete(key);
+    if (isGone) places.delete(key);
     places.set(key, { object: source, key, value, anew });
   }
 
-  delete(object: object, source: Source, key: string): void {
-    const places = this.#placesOf(object, source, key);
-    places.delete(key);
-    places.set(key, { object: source, key, value: null, anew: false });
+  /** Where the keys of the object stand that are new or were deleted before, as `last-keys.ts` tells it. */
+  orderOf(object: object): Variable {
+    const order = this.#orders.get(object);
+    if (order) return resolved(order.which);
+    const writes = [...(this.#writes.get(object)?.values() ?? [])];
+    const isGone = ({ value }: Write) => resolved(value) === absent;
+    const last = writes.filter((write) => {
+      return !isGone(write) && (write.anew || !Object.hasOwn(object, write.key));
+    });
+    const [keys, gone] = [last, writes.filter(isGone)].map((each) => each.map(({ key }) => key));
+    return asVariable({ last: keys!, gone: gone! });
   }
 
-  /** The keys that the object has after the writes, in their order. */
+  /** Known, or one that the program chooses. */
+  setOrder(object: object, source: Source, order: Variable): void {
+    this.#journal.keepMap(this.#orders);
+    const keys = lastKeysIn(order);
+    if (!keys) {
+      this.#orders.set(object, { object: source, which: order });
+      return;
+    }
+    this.#orders.delete(object);
+    const places = this.#writes.get(object);
+    if (!places) return;
+    this.#journal.keepMap(places);
+    for (const key of keys.last) {
+      const write = places.get(key);
+      if (!write) continue;
+      places.delete(key);
+      places.set(key, { ...write, anew: Object.hasOwn(object, key) });
+    }
+  }
+
+  /** Before a key comes or the keys are listed. Throws ChoiceMet where only a run can tell their order. */
+  settleOrder(object: object): void {
+    const order = this.#orders.get(object);
+    if (order) this.setOrder(object, order.object, settled(order.which));
+  }
+
+  /** Orders that the program chooses. */
+  orders(): Iterable<KeyOrderWrite> {
+    return this.#orders.values();
+  }
+
+  /** The keys that the object has after the writes, in their order. Throws ChoiceMet. */
   keysOf(object: object, before: readonly string[]): string[] {
+    this.settleOrder(object);
     const sketch: Record<string, true> = Object.fromEntries(before.map((key) => [key, true]));
     for (const { key, value, anew } of this.#writes.get(object)?.values() ?? []) {
-      if (value === null || anew) delete sketch[key];
-      if (value !== null) sketch[key] = true;
+      const isThere = present(value) !== undefined;
+      if (!isThere || anew) delete sketch[key];
+      if (isThere) sketch[key] = true;
     }
     return Object.keys(sketch);
   }
@@ -147,10 +205,28 @@ export class EffectLog {
     return this.#arrays.values();
   }
 
-  changeCollection(object: object, change: CollectionChange): void {
-    this.met.change(object, change.collection);
+  changeCollection(change: CollectionChange): void {
+    this.met.change(change.object, change.collection);
     this.#journal.keepList(this.collectionChanges);
     this.collectionChanges.push(change);
+  }
+
+  collection(object: object): TakenCollection | undefined {
+    return this.#collections.get(object);
+  }
+
+  collections(): Iterable<TakenCollection> {
+    return this.#collections.values();
+  }
+
+  /** From now on `content` is the Map or Set, with what was done to it before. */
+  takeCollection({ value, source }: ObjectVariable, content: NewCollectionVariable): void {
+    this.met.change(value, source);
+    this.#journal.keepList(this.collectionChanges);
+    const others = this.collectionChanges.filter(({ object }) => object !== value);
+    this.collectionChanges.splice(0, this.collectionChanges.length, ...others);
+    this.#journal.keepMap(this.#collections);
+    this.#collections.set(value, { source, content });
   }
 
   dispose(variable: TensorVariable): void {

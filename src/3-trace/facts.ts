@@ -177,6 +177,7 @@ function existing(variable: Variable): Existing | undefined {
     case 'function':
       return variable;
     case 'newArray':
+    case 'newCollection':
       return variable.outer;
     default:
       return undefined;

@@ -19,6 +19,10 @@ export interface IteratorVariable {
   readonly what: 'keys' | 'values' | 'entries';
   /** Steps taken. An array is asked for its length at each step, as JavaScript does. */
   next: number;
+  /** Of a Map or Set: the keys that it has been at, but for those that were put in once more since. */
+  readonly passed: Set<unknown>;
+  /** How many of the keys put in it has heard of. */
+  heard: number;
   /** Of an array whose length only the program knows: the same as its value. */
   position?: ScalarVariable | undefined;
   done: boolean;

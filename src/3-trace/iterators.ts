@@ -6,7 +6,7 @@ import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { type ArrayVariable, arrayElement, arrayElements, arrayLength, asArray } from './arrays.ts';
 import { settled } from './choices.ts';
-import { asCollection, type CollectionVariable, entriesOf } from './collections.ts';
+import { asCollection, type CollectionVariable, entriesOf, putInto } from './collections.ts';
 import { constantOf, isNullish, truthiness } from './facts.ts';
 import { nextOf, returnOf } from './generators.ts';
 import { type GrownArray, isGrown } from './graph-control/grown-array.ts';
@@ -27,30 +27,33 @@ import {
 } from './variable.ts';
 
 export function iteratorOver(
+  t: Tracer,
   over: IteratedVariable,
   what: IteratorVariable['what'],
 ): IteratorVariable {
-  return { kind: 'iterator', over, what, next: 0, done: false };
+  const putIn = over.kind === 'newArray' ? [] : putInto(t, over);
+  const position = { next: 0, passed: new Set(), heard: putIn.length };
+  return { kind: 'iterator', over, what, ...position, done: false };
 }
 
 /** `for (… of iterable)` begins. */
 export function openIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const iterable = settled(given);
   const array = asArray(t, iterable);
-  if (array) return record(iteratorOver(array, 'values'), null, true);
+  if (array) return record(iteratorOver(t, array, 'values'), null, true);
   if (iterable.kind === 'iterator' || iterable.kind === 'generator') {
     return record(iterable, null, false);
   }
   const set = asCollection(t, iterable, 'Set');
-  if (set) return record(iteratorOver(set, 'values'), null, false);
+  if (set) return record(iteratorOver(t, set, 'values'), null, false);
   const map = asCollection(t, iterable, 'Map');
-  if (map) return record(iteratorOver(map, 'entries'), null, false);
+  if (map) return record(iteratorOver(t, map, 'entries'), null, false);
   if (iterable.kind === 'tensor') return overRows(t, iterable);
   if (iterable.kind === 'constant') {
     const value = constantOf(t, iterable);
     if (typeof value !== 'string') throw new GraphBreak('throw', `${typeof value} is iterated`);
     const letters = newArray([...value].map((letter) => known(letter)));
-    return record(iteratorOver(letters, 'values'), null, true);
+    return record(iteratorOver(t, letters, 'values'), null, true);
   }
   return openUserIteration(t, iterable);
 }
@@ -58,7 +61,7 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
 /** `for (const key in object)`: of an object whose prototypes add no names. */
 export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const object = settled(given);
-  if (object.kind === 'constant' && isNullish(t, object)) return overNames([]);
+  if (object.kind === 'constant' && isNullish(t, object)) return overNames(t, []);
   if (object.kind === 'object') {
     for (
       let above = Object.getPrototypeOf(object.value) as object | null;
@@ -72,12 +75,12 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
   } else if (object.kind !== 'newObject' || object.prototype) {
     throw new GraphBreak('unsupported-iterable', `the names of a ${object.kind} are visited`);
   }
-  return overNames(plainKeys(t, object));
+  return overNames(t, plainKeys(t, object));
 }
 
-function overNames(names: readonly string[]): IteratorRecordVariable {
+function overNames(t: Tracer, names: readonly string[]): IteratorRecordVariable {
   const list = newArray(names.map((name) => known(name)));
-  return record(iteratorOver(list, 'values'), null, true);
+  return record(iteratorOver(t, list, 'values'), null, true);
 }
 
 /** Views of the entries of the first dimension, all of them at once: they share the tensor's memory. */
@@ -85,7 +88,7 @@ function overRows(t: Tracer, variable: TensorVariable): IteratorRecordVariable {
   const x = t.use(variable);
   if (x.rank === 0) throw new GraphBreak('throw', 'a scalar is iterated');
   const rows = t.perform<Tensor[]>([x], ([given]) => [...entries(given as Tensor)]);
-  return record(iteratorOver(newArray(rows.map((row) => t.result(row))), 'values'), null, true);
+  return record(iteratorOver(t, newArray(rows.map((row) => t.result(row))), 'values'), null, true);
 }
 
 function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariable {
@@ -159,7 +162,7 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
   if (array && isGrown(array)) return advanceGrown(t, iterator, array);
   const element = array
     ? arrayStep(t, array, what, next)
-    : collectionStep(t, over as CollectionVariable, what, next);
+    : collectionStep(t, over as CollectionVariable, iterator);
   t.journal.note(() => Object.assign(iterator, { next, done: false }));
   iterator.next++;
   if (element === null) iterator.done = true;
@@ -195,11 +198,19 @@ function arrayStep(
 function collectionStep(
   t: Tracer,
   collection: CollectionVariable,
-  what: IteratorVariable['what'],
-  index: number,
+  iterator: IteratorVariable,
 ): Variable | null {
-  const entry = entriesOf(t, collection)[index];
-  if (!entry) return null;
+  const { what, passed, heard } = iterator;
+  const putIn = putInto(t, collection);
+  const again = new Set(putIn.slice(heard));
+  const next = [...entriesOf(t, collection)].find(([id]) => !passed.has(id) || again.has(id));
+  t.journal.keepSet(passed);
+  for (const id of again) passed.delete(id);
+  t.journal.note(() => Object.assign(iterator, { heard }));
+  iterator.heard = putIn.length;
+  if (!next) return null;
+  const [id, entry] = next;
+  passed.add(id);
   if (what === 'entries') return newArray([entry.key, entry.value]);
   return what === 'keys' ? entry.key : entry.value;
 }

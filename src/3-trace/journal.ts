@@ -31,6 +31,16 @@ export class Journal {
     });
   }
 
+  /** Called before a set is changed. */
+  keepSet<T>(set: Set<T>): void {
+    if (this.#open === 0) return;
+    const before = [...set];
+    this.#undos.push(() => {
+      set.clear();
+      for (const item of before) set.add(item);
+    });
+  }
+
   /** Called before a map is changed; its order comes back, too. */
   keepMap<K, V>(map: Map<K, V>): void {
     if (this.#open === 0) return;

@@ -10,11 +10,13 @@ import {
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { arrayElement, arrayLength, asArray, hasElement, isIndex, lengthOf } from './arrays.ts';
+import { arrayElement, arrayLength, asArray, hasElement, lengthOf } from './arrays.ts';
 import { present, settled } from './choices.ts';
 import { asCollection, sizeOf } from './collections.ts';
 import { readDynamicProperty } from './dynamic-shapes/dynamic-properties.ts';
 import { constantOf } from './facts.ts';
+import { settleOrder } from './graph-control/key-order.ts';
+import { isIndex } from './index-key.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import { textAsked } from './text.ts';
@@ -149,8 +151,7 @@ function readOuterProperty(
     const special = readContainerProperty(t, base, key);
     if (special) return special;
     const written = t.effects.written(object, source, key);
-    if (written) return written;
-    if (written === null) return readDeleted(t, base, source, key);
+    if (written) return present(written) ?? readDeleted(t, base, source, key);
   }
   if (t.effects.hasVariables && isModuleNamespace(object)) {
     throw new GraphBreak(
@@ -263,9 +264,11 @@ function hasOuterProperty(
   const array = base.kind === 'object' && isIndex(key) ? asArray(t, base) : undefined;
   if (array) return known(hasElement(t, array, Number(key)));
   const written = t.effects.written(object, source, key);
-  if (written) return known(true);
-  const prototype = Object.getPrototypeOf(object) as object | null;
-  if (written === null) return known(!own && prototype !== null && key in prototype);
+  if (written) {
+    if (present(written)) return known(true);
+    const prototype = Object.getPrototypeOf(object) as object | null;
+    return known(!own && prototype !== null && key in prototype);
+  }
   const has = own ? Object.hasOwn(object, key) : key in object;
   return t.read({ kind: 'hasProperty', base: source, key, own }, has);
 }
@@ -274,6 +277,7 @@ function hasOuterProperty(
 export function plainKeys(t: Tracer, object: Variable): string[] {
   const base = settled(object);
   if (base.kind === 'newObject') {
+    settleOrder(t, base);
     const there = [...base.entries].filter(([, value]) => present(value));
     const keys = Object.keys(Object.fromEntries(there));
     return base.errorType ? keys.filter((key) => key !== 'message') : keys;

@@ -4,14 +4,29 @@ import { needsArguments } from '../bytecode/call-inputs.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
-import type { Effect, ElementRecipe, FrameRecipe, Make, Recipe } from '../traces/trace-result.ts';
+import type {
+  Effect,
+  ElementRecipe,
+  EntryRecipe,
+  FrameRecipe,
+  KeyOrder,
+  Make,
+  Recipe,
+} from '../traces/trace-result.ts';
 import { resolved } from './choices.ts';
+import { type Keyed, labelOf } from './graph-control/key-order.ts';
 import type { ElementForm } from './grown-list.ts';
-import type { IteratorRecordVariable } from './iterator-variables.ts';
+import type { IteratorRecordVariable, IteratorVariable } from './iterator-variables.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
-import { absent, hole, type TensorVariable, type Variable } from './variable.ts';
+import {
+  absent,
+  hole,
+  type NewCollectionVariable,
+  type TensorVariable,
+  type Variable,
+} from './variable.ts';
 
 /**
  * Turns variables into recipes that give the same values after a run of the graph. One object has one
@@ -81,8 +96,10 @@ export class Reconstruction {
       case 'newArray':
         if (variable.outer) return { kind: 'source', source: variable.outer.source };
         return { kind: 'made', index: this.make(variable) };
-      case 'newObject':
       case 'newCollection':
+        if (variable.outer) return { kind: 'source', source: variable.outer.source };
+        return { kind: 'made', index: this.make(variable) };
+      case 'newObject':
       case 'cell':
       case 'closure':
       case 'bound':
@@ -99,6 +116,17 @@ export class Reconstruction {
       default:
         return assertNever(variable, 'variable');
     }
+  }
+
+  entries({ entries }: NewCollectionVariable): EntryRecipe[] {
+    return Array.from(entries.values(), ({ key, value }) => {
+      return [this.recipe(key), this.recipe(value)] as const;
+    });
+  }
+
+  order(keyed: Keyed): KeyOrder | null {
+    const { order, entries } = keyed;
+    return order ? { which: this.recipe(order), labels: [...entries.keys()].map(labelOf) } : null;
   }
 
   /** The objects that are made after the run. */
@@ -214,6 +242,7 @@ export class Reconstruction {
         return {
           kind: 'object',
           entries: [...variable.entries].map(([key, value]) => [key, this.recipe(value)]),
+          order: this.order(variable),
           prototype: variable.prototype ? this.recipe(variable.prototype) : variable.prototype,
           errorType: variable.errorType,
         };
@@ -221,15 +250,14 @@ export class Reconstruction {
         return {
           kind: 'collection',
           type: variable.type,
-          entries: Array.from(variable.entries.values(), ({ key, value }) => {
-            return [this.recipe(key), this.recipe(value)] as const;
-          }),
+          entries: this.entries(variable),
+          order: this.order(variable),
         };
       case 'cell':
         return { kind: 'cell', content: this.recipe(variable.content) };
       case 'iterator': {
-        const { over, what, next, done } = variable;
-        return { kind: 'iterator', over: this.recipe(over), what, next, done };
+        const { over, what, done } = variable;
+        return { kind: 'iterator', over: this.recipe(over), what, next: stepsOf(variable), done };
       }
       case 'iteratorRecord':
         return this.#record(variable);
@@ -263,4 +291,12 @@ export class Reconstruction {
         invariant(false, `a ${variable.kind} is not made`);
     }
   }
+}
+
+/** How many steps bring a new iterator there: those to keys that were deleted on the way are none. */
+function stepsOf({ over, next, passed }: IteratorVariable): number {
+  if (over.kind === 'newArray' || passed.size === 0) return next;
+  const keys =
+    over.kind === 'object' ? (over.value as ReadonlySet<unknown>).keys() : over.entries.keys();
+  return [...keys].filter((key) => passed.has(key)).length;
 }

@@ -19,7 +19,7 @@ import type { Source } from '../guards/source.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { AutogradState } from './autograd/state.ts';
 import type { CodeOf } from './code-of.ts';
-import type { OuterCollection } from './collections.ts';
+import type { WrittenEntries } from './collections.ts';
 import { EffectLog } from './effects.ts';
 import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control/graph-control.ts';
@@ -48,7 +48,7 @@ export class Tracer {
   readonly guards = new Map<string, Guard>();
   /** What is changed after the run. */
   readonly effects: EffectLog;
-  readonly collections = new Map<object, OuterCollection>();
+  readonly collections = new Map<object, WrittenEntries>();
   /** Private fields that were written, by their object. */
   readonly privateSlots = new Map<object, readonly PrivateSlot[]>();
   /** Values whose memory is some tensor's `.grad`. */

@@ -181,6 +181,8 @@ export interface NewObjectVariable {
   readonly entries: Map<string, Variable>;
   /** Left out: `Object.prototype`. */
   readonly prototype?: ObjectVariable | null;
+  /** Where ways leave other orders of its keys: which one, as `key-order.ts` tells them. */
+  order?: Variable | undefined;
   /** Of an error: the language's constructor that makes it. */
   readonly errorType?: ErrorConstructor;
   /** As of an array. */
@@ -207,6 +209,12 @@ export interface NewCollectionVariable {
   readonly type: 'Map' | 'Set';
   /** By what tells keys apart. */
   readonly entries: Map<unknown, CollectionEntry>;
+  /** Keys put in, in their order: iterations under way come to them, whether or not they were there before. */
+  readonly putIn: unknown[];
+  /** As of an object. */
+  order?: Variable | undefined;
+  /** The Map or Set from outside whose content after the run it is. */
+  readonly outer?: ObjectVariable;
 }
 
 export interface CollectionEntry {

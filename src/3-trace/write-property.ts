@@ -2,15 +2,23 @@
 
 import { accessorOf, allows, isProxy, writesPlainly } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { arrayLength, asArray, isIndex, setElement, setLength } from './arrays.ts';
-import { resolved, settled } from './choices.ts';
+import { arrayLength, asArray, setElement, setLength } from './arrays.ts';
+import { present, settled } from './choices.ts';
 import { constantOf, guardChange } from './facts.ts';
+import { makeRoom } from './graph-control/key-order.ts';
 import { expectUnlisted } from './graph-control/listed.ts';
+import { isIndex } from './index-key.ts';
 import { heldFunction } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
 import { writeTypedArray } from './typed-array-elements.ts';
-import { absent, type FunctionVariable, type ObjectVariable, type Variable } from './variable.ts';
+import {
+  absent,
+  type FunctionVariable,
+  type NewObjectVariable,
+  type ObjectVariable,
+  type Variable,
+} from './variable.ts';
 
 export function writeProperty(t: Tracer, target: Variable, key: string, value: Variable): void {
   const object = settled(target);
@@ -22,10 +30,7 @@ export function writeProperty(t: Tracer, target: Variable, key: string, value: V
         if (callsSetter(t, object.prototype, object, key, value)) return;
         if (!writesPlainly(object.prototype.value, key)) break;
       }
-      t.journal.keepMap(object.entries);
-      // What isn't there yet comes last.
-      if (resolved(object.entries.get(key) ?? value) === absent) object.entries.delete(key);
-      object.entries.set(key, value);
+      setOwn(t, object, key, value);
       return;
     case 'newArray':
       if (object.isArguments) break;
@@ -63,6 +68,11 @@ export function defineProperty(t: Tracer, object: Variable, key: string, value: 
   if (object.kind !== 'newObject' || object.errorType || key === '__proto__') {
     throw new GraphBreak('object-write', `the property ${key} is defined`);
   }
+  setOwn(t, object, key, value);
+}
+
+function setOwn(t: Tracer, object: NewObjectVariable, key: string, value: Variable): void {
+  makeRoom(t, object, key);
   t.journal.keepMap(object.entries);
   object.entries.set(key, value);
 }
@@ -87,6 +97,11 @@ function writeOuterProperty(
   }
   const source = object.source ?? heldFunction(object);
   guardChange(t, source, 'write', key);
+  // What may have been deleted has its place among the keys by whether it was.
+  const written = t.effects.written(object.value, source, key);
+  if (written ? !present(written) : !Object.hasOwn(object.value, key)) {
+    t.effects.settleOrder(object.value);
+  }
   t.effects.write(object.value, source, key, value);
 }
 
@@ -125,7 +140,7 @@ export function deleteProperty(t: Tracer, target: Variable, key: string): void {
   }
   if (object.kind === 'object' && allows(object.value, 'delete', key)) {
     guardChange(t, object.source, 'delete', key);
-    t.effects.delete(object.value, object.source, key);
+    t.effects.write(object.value, object.source, key, absent);
     return;
   }
   throw new GraphBreak('object-write', `the property ${key} is deleted`);

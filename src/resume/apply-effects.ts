@@ -5,12 +5,14 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader } from '../guards/source.ts';
 import { storedBy } from '../traces/recipes.ts';
 import type { Effect, Recipe } from '../traces/trace-result.ts';
+import {
+  type Change,
+  compileCollectionChange,
+  compileCollectionFill,
+} from './change-collection.ts';
 import { compileItems } from './make.ts';
-import { compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
+import { absentValue, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
-
-/** One change with its operands read, ready to be made. */
-type Change = () => void;
 
 /**
  * Compiles the effects of an entry. Reading comes first, for all of them: `[a.x, b.x] = [b.x, a.x]` must
@@ -37,6 +39,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       return (values, owned) => {
         const object = objectOf(values.frames) as object;
         const value = read(values);
+        if (value === absentValue) return () => void Reflect.deleteProperty(object, key);
         owned.escape(value);
         // As in eager execution a gradient lives as long as its tensor.
         if (object instanceof Tensor && value instanceof Tensor && isTracked(value)) {
@@ -55,6 +58,15 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
         return () => {
           delete object[key];
         };
+      };
+    }
+    case 'orderKeys': {
+      const objectOf = compileReader(effect.object);
+      const read = compileRecipe(effect.which);
+      return (values) => {
+        const object = objectOf(values.frames) as Record<string, unknown>;
+        const { last } = JSON.parse(read(values) as string) as { readonly last: readonly string[] };
+        return () => moveLast(object, last);
       };
     }
     case 'fillArray': {
@@ -80,6 +92,8 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
     }
     case 'changeCollection':
       return compileCollectionChange(effect);
+    case 'fillCollection':
+      return compileCollectionFill(effect);
     case 'requiresGrad':
     case 'retainGrad': {
       const read = compileRecipe(effect.tensor);
@@ -133,6 +147,15 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
   }
 }
 
+function moveLast(object: Record<string, unknown>, keys: readonly string[]): void {
+  for (const key of keys) {
+    if (!Object.hasOwn(object, key)) continue;
+    const value = object[key];
+    delete object[key];
+    object[key] = value;
+  }
+}
+
 const nothing: Change = () => {};
 
 function compileCondition(when: Recipe | null): RecipeReader {
@@ -151,25 +174,6 @@ function sameTensors(items: readonly unknown[], before: readonly unknown[]): unk
     item.dispose();
     return same;
   });
-}
-
-function compileCollectionChange(
-  effect: Effect & { kind: 'changeCollection' },
-): (values: RunValues, owned: OwnedTensors) => Change {
-  const collectionOf = compileReader(effect.collection);
-  const keyOf = effect.key && compileRecipe(effect.key);
-  const contentOf = effect.value && compileRecipe(effect.value);
-  const { operation } = effect;
-  return (values, owned) => {
-    const collection = collectionOf(values.frames) as Map<unknown, unknown> & Set<unknown>;
-    const [key, value] = [keyOf?.(values), contentOf?.(values)];
-    owned.escape(key);
-    owned.escape(value);
-    return () => {
-      if (operation === 'set') collection.set(key, value);
-      else collection[operation](key);
-    };
-  };
 }
 
 /** Numbers of the subgraph's outputs that an effect puts somewhere: nobody's to give back. */

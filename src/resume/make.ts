@@ -7,6 +7,7 @@ import type { Make, Recipe } from '../traces/trace-result.ts';
 import { unmappedArguments } from './arguments-object.ts';
 import { arrayIteratorAt, instantiate, resumedGenerator } from './interpreter.ts';
 import { iterationOf } from './iterator-record.ts';
+import { compileEntries, inKeyOrder } from './key-order.ts';
 import { compileList } from './make-list.ts';
 import {
   absentValue,
@@ -191,8 +192,9 @@ export function compileItems(
 
 function compileObject(make: Make & { kind: 'object' }): CompiledMake {
   const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const entriesOf = inKeyOrder(entries, make.order);
   const fill = (made: unknown, values: RunValues) => {
-    for (const [key, read] of entries) {
+    for (const [key, read] of entriesOf(values)) {
       const value = read(values);
       if (value !== absentValue) (made as Record<string, unknown>)[key] = value;
     }
@@ -206,7 +208,7 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
     // Prototypes are never made by the trace: they are there before all that is.
     empty: (values) => Object.create(read(values) as object) as object,
     fill: (made, values) => {
-      for (const [key, read] of entries) {
+      for (const [key, read] of entriesOf(values)) {
         const value = read(values);
         if (value === absentValue) continue;
         Object.defineProperty(made, key, {
@@ -237,28 +239,20 @@ function compileError(
 }
 
 function compileCollection(make: Make & { kind: 'collection' }): CompiledMake {
-  const entries = make.entries.map(([key, value]) => ({
-    key: compileRecipe(key),
-    value: compileRecipe(value),
-  }));
+  const readEntries = compileEntries(make.entries, make.order);
   if (make.type === 'Map') {
     return {
       empty: () => new Map(),
       fill: (made, values) => {
-        const map = made as Map<unknown, unknown>;
-        for (const { key, value } of entries) {
-          const content = value(values);
-          if (content !== absentValue) map.set(key(values), content);
-        }
+        for (const [key, value] of readEntries(values))
+          (made as Map<unknown, unknown>).set(key, value);
       },
     };
   }
   return {
     empty: () => new Set(),
     fill: (made, values) => {
-      for (const { key, value } of entries) {
-        if (value(values) !== absentValue) (made as Set<unknown>).add(key(values));
-      }
+      for (const [key] of readEntries(values)) (made as Set<unknown>).add(key);
     },
   };
 }

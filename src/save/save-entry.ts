@@ -12,6 +12,8 @@ import { notSavable } from './not-savable.ts';
 import type { Places } from './places.ts';
 import { savedNumber } from './save-guards.ts';
 
+const orderDiffers = 'the order of keys in its result is one of several';
+
 /** What a file can hold of one trace. Throws CaptureError for anything that is no data. */
 export class EntryWriter {
   readonly #name: string;
@@ -112,10 +114,12 @@ export class EntryWriter {
       case 'object': {
         const isPlain = make.prototype === undefined && !make.errorType;
         if (!isPlain) return this.#refuse('its result holds an object of a class');
+        if (make.order) return this.#refuse(orderDiffers);
         const entries = make.entries.map(([key, recipe]) => [key, this.#recipe(recipe)] as const);
         return { kind: 'object', entries };
       }
       case 'collection': {
+        if (make.order) return this.#refuse(orderDiffers);
         const entries = make.entries.map(
           ([key, value]) => [this.#recipe(key), this.#recipe(value)] as const,
         );
@@ -153,6 +157,8 @@ export class EntryWriter {
         const place = this.#places.of(effect.array);
         return { kind: 'fill', place, from, items: effect.items.map(this.#item) };
       }
+      case 'orderKeys':
+        return this.#refuse('the order of the keys of an object outside is one of several');
       case 'requiresGrad':
       case 'retainGrad':
       case 'setGrad':
@@ -160,6 +166,7 @@ export class EntryWriter {
       case 'drawNumbers':
         return { kind: 'draw', count: this.#recipe(effect.count) };
       case 'changeCollection':
+      case 'fillCollection':
         return this.#refuse('it changes a Map or a Set from outside');
       case 'dispose':
         if (effect.when) return this.#refuse('it disposes of a tensor under a condition');

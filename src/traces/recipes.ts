@@ -22,9 +22,12 @@ export function partsOf(make: Make): readonly Recipe[] {
     case 'arguments':
       return present(make.elements);
     case 'object':
-      return [...make.entries.map(([, recipe]) => recipe), ...present([make.prototype])];
+      return [
+        ...make.entries.map(([, recipe]) => recipe),
+        ...present([make.prototype, make.order?.which]),
+      ];
     case 'collection':
-      return make.entries.flat();
+      return [...make.entries.flat(), ...present([make.order?.which])];
     case 'cell':
       return [make.content];
     case 'typedArray':
@@ -90,12 +93,16 @@ export function placedBy(effect: Effect): readonly Recipe[] {
       return present([...effect.items, effect.list]);
     case 'changeCollection':
       return present([effect.key, effect.value]);
+    case 'fillCollection':
+      return [...effect.entries.flat(), ...present([effect.order?.which])];
     case 'deleteProperty':
     case 'dispose':
     case 'disposeOutput':
     case 'requiresGrad':
     case 'retainGrad':
       return [];
+    case 'orderKeys':
+      return [effect.which];
     case 'drawNumbers':
       return [effect.count];
     default:
@@ -108,10 +115,12 @@ export function changedBy(effect: Effect): Source | null {
   switch (effect.kind) {
     case 'setProperty':
     case 'deleteProperty':
+    case 'orderKeys':
       return effect.object;
     case 'fillArray':
       return effect.array;
     case 'changeCollection':
+    case 'fillCollection':
       return effect.collection;
     case 'dispose':
       return effect.tensor;

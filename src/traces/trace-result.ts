@@ -37,6 +37,16 @@ export type Recipe =
   /** An element, property or entry that isn't there. */
   | { readonly kind: 'absent' };
 
+/** Of a Set, key and value are the same, but where the element may be missing. */
+export type EntryRecipe = readonly [key: Recipe, value: Recipe];
+
+/** Which order of its keys an object, Map or Set has: the run says a list of the labels, as JSON. */
+export interface KeyOrder {
+  readonly which: Recipe;
+  /** Of each entry. */
+  readonly labels: readonly string[];
+}
+
 /** An object that each run makes again; a later use of the same object names the same index. */
 export type Make =
   /** Null: the element is missing. */
@@ -44,6 +54,8 @@ export type Make =
   | {
       readonly kind: 'object';
       readonly entries: readonly (readonly [string, Recipe])[];
+      /** Null: that of the entries. */
+      readonly order: KeyOrder | null;
       /** Undefined: that of object literals. */
       readonly prototype: Recipe | null | undefined;
       /** An error of the language, whose message is not among its keys. */
@@ -52,7 +64,8 @@ export type Make =
   | {
       readonly kind: 'collection';
       readonly type: 'Map' | 'Set';
-      readonly entries: readonly (readonly [key: Recipe, value: Recipe])[];
+      readonly entries: readonly EntryRecipe[];
+      readonly order: KeyOrder | null;
     }
   | { readonly kind: 'cell'; readonly content: Recipe }
   /** What a `for … of` over an array holds. */
@@ -161,6 +174,8 @@ export type Effect =
       readonly value: Recipe;
     }
   | { readonly kind: 'deleteProperty'; readonly object: Source; readonly key: string }
+  /** The run says which keys come last, in their order: `{ last }`, as JSON. */
+  | { readonly kind: 'orderKeys'; readonly object: Source; readonly which: Recipe }
   /** The elements from a place on. */
   | {
       readonly kind: 'fillArray';
@@ -177,6 +192,13 @@ export type Effect =
       readonly operation: 'set' | 'add' | 'delete' | 'clear';
       readonly key: Recipe | null;
       readonly value: Recipe | null;
+    }
+  /** All that a Map or Set holds afterwards; what it held already stays where it is if the order allows it. */
+  | {
+      readonly kind: 'fillCollection';
+      readonly collection: Source;
+      readonly entries: readonly EntryRecipe[];
+      readonly order: KeyOrder | null;
     }
   /** `tensor.requiresGrad_(value)` */
   | { readonly kind: 'requiresGrad'; readonly tensor: Recipe; readonly value: boolean }

@@ -231,20 +231,4 @@ describe('an object from outside', () => {
       starts.map((start) => () => [x(...start), {}]),
     );
   });
-
-  it.each<[string, (x: Tensor, o: { a?: number; m: Map<string, number> }) => void, RegExp]>([
-    ['a key is deleted', (_x, o) => delete o.a, /a branch or loop changes \.a/],
-    ['a Map gets an entry', (_x, o) => o.m.set('a', 1), /changes the entries of a Map or Set/],
-  ])('says what a branch can not do: %s', (_name, change, reason) => {
-    const graph = toStatic(
-      (x: Tensor, o: { a?: number; m: Map<string, number> }) => {
-        if (x.sum().itemSync() > 2) change(x, o);
-        return x;
-      },
-      { fullGraph: true },
-    );
-    const o = { a: 1, m: new Map<string, number>() };
-    expect(() => tidy(() => graph(tensor([1, 2]), o))).toThrow(reason);
-    expect(o).toEqual({ a: 1, m: new Map() });
-  });
 });

@@ -96,8 +96,9 @@ function release(all: unknown): void {
 
 function* tensorsIn(value: unknown): Generator<Tensor> {
   if (value instanceof Tensor) yield value;
-  else if (Array.isArray(value)) for (const each of value) yield* tensorsIn(each);
-  else if (value && typeof value === 'object') yield* tensorsIn(Object.values(value));
+  else if (Array.isArray(value) || value instanceof Map || value instanceof Set) {
+    for (const each of value) yield* tensorsIn(each);
+  } else if (value && typeof value === 'object') yield* tensorsIn(Object.values(value));
 }
 
 function plain(value: unknown): unknown {
@@ -106,9 +107,10 @@ function plain(value: unknown): unknown {
     return { dtype: value.dtype, shape: [...value.shape], data: [...value.dataSync()] };
   }
   if (Array.isArray(value)) return value.map(plain);
-  if (value && typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]));
-  }
+  if (value instanceof Map || value instanceof Set)
+    return [value.constructor.name, plain([...value])];
+  // In the order of the keys.
+  if (value && typeof value === 'object') return plain(Object.entries(value));
   return value;
 }
 

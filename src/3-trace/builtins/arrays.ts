@@ -157,7 +157,7 @@ function sortByText(t: Tracer, array: ArrayVariable): void {
 }
 
 function iterated(what: IteratorVariable['what']): Builtin {
-  return onArray((_t, array) => iteratorOver(array, what));
+  return onArray((t, array) => iteratorOver(t, array, what));
 }
 
 /** `Array.from(items)`, also of what only has a length. */

@@ -12,16 +12,22 @@ import {
 import { nextOf, returnOf } from '../generators.ts';
 import type { IteratorVariable } from '../iterator-variables.ts';
 import { advanceIterator, iteratorOver } from '../iterators.ts';
+import { isResultRead } from '../result-read.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type NewObjectVariable, undefinedVariable, type Variable } from '../variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
-type Body = (t: Tracer, collection: CollectionVariable, args: readonly Variable[]) => Variable;
+type Body = (
+  t: Tracer,
+  collection: CollectionVariable,
+  args: readonly Variable[],
+  receiver: Variable,
+) => Variable;
 
 function on(type: string, body: Body): Builtin {
   return (t, receiver, args) => {
     const collection = asCollection(t, receiver, type);
-    return collection && body(t, collection, args);
+    return collection && body(t, collection, args, receiver);
   };
 }
 
@@ -29,14 +35,15 @@ const first = ([key = undefinedVariable]: readonly Variable[]): Variable => key;
 
 const get: Body = (t, map, args) => getEntry(t, map, first(args));
 const has: Body = (t, collection, args) => hasEntry(t, collection, first(args));
-const remove: Body = (t, collection, args) => deleteEntry(t, collection, first(args));
-const set: Body = (t, map, [key = undefinedVariable, value = undefinedVariable]) => {
+const remove: Body = (t, collection, args) =>
+  deleteEntry(t, collection, first(args), isResultRead(t.top));
+const set: Body = (t, map, [key = undefinedVariable, value = undefinedVariable], receiver) => {
   setEntry(t, map, 'set', { key, value });
-  return map;
+  return receiver;
 };
-const add: Body = (t, collection, args) => {
+const add: Body = (t, collection, args, receiver) => {
   setEntry(t, collection, 'add', { key: first(args), value: first(args) });
-  return collection;
+  return receiver;
 };
 const clear: Body = (t, collection) => {
   clearEntries(t, collection);
@@ -45,8 +52,8 @@ const clear: Body = (t, collection) => {
 
 const iterated =
   (what: IteratorVariable['what']): Body =>
-  (_t, collection) =>
-    iteratorOver(collection, what);
+  (t, collection) =>
+    iteratorOver(t, collection, what);
 
 /** `iterator.next()` */
 const next: Builtin = (t, receiver) => {

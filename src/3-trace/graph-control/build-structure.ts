@@ -65,11 +65,12 @@ export function buildStructure(
       const parts = [...first.entries.keys()].map(
         (key) => [key, part('newObject', (way) => way.entries.get(key))] as const,
       );
+      const order = first.order && part('newObject', (way) => way.order);
       return (joined, made) => {
         const object = { ...first, entries: new Map<string, Variable>(), listed };
         made.set(build, object);
         for (const [key, each] of parts) object.entries.set(key, each(joined, made));
-        return object;
+        return Object.assign(object, { order: order?.(joined, made) });
       };
     }
     case 'newCollection': {
@@ -77,13 +78,14 @@ export function buildStructure(
         const value = part('newCollection', (way) => way.entries.get(id)?.value);
         return { id, key, value };
       });
+      const order = first.order && part('newCollection', (way) => way.order);
       return (joined, made) => {
-        const collection: typeof first = { ...first, entries: new Map() };
+        const collection: typeof first = { ...first, entries: new Map(), putIn: [] };
         made.set(build, collection);
         for (const { id, key, value } of parts) {
           collection.entries.set(id, { key, value: value(joined, made) });
         }
-        return collection;
+        return Object.assign(collection, { order: order?.(joined, made) });
       };
     }
     case 'text': {

@@ -1,30 +1,65 @@
 /** The places of what is to be done after the run. */
 
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { accessorOf } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
 import type { EffectLog } from '../effects.ts';
+import { constantOf } from '../facts.ts';
+import { agreedLastKeys, asVariable } from '../last-keys.ts';
 import type { Tracer } from '../tracer.ts';
-import { known } from '../variable.ts';
+import { absent, known, type Variable } from '../variable.ts';
 import { idOf } from './object-ids.ts';
-import { type Add, fixed, type Place } from './place.ts';
+import type { Add, Place } from './place.ts';
 
 export function addEffects(effects: EffectLog, add: Add): void {
+  const sources = new Map<object, Source>();
   for (const [object, { object: source, key, value }] of effects.entries()) {
+    sources.set(object, source);
     const place: Place = {
       key: `write ${idOf(object)} ${key}`,
       name: `.${key}`,
       register: null,
       isGradient: object instanceof Tensor && key === 'grad',
       set: (t, next) => t.effects.write(object, source, key, next),
-      outside: (t) => {
-        const value_: unknown = Reflect.get(object, key);
-        return t.read({ kind: 'property', base: source, key }, value_);
-      },
+      outside: (t) => valueBefore(t, object, source, key),
     };
-    add(value ? place : { ...place, set: fixed }, value ?? known('deleted'));
+    add(place, value);
   }
-  const count = (key: string, name: string, size: number) =>
-    add({ key, name, register: null, set: fixed, outside: () => known(0) }, known(size));
-  count('collections', 'the entries of a Map or Set', effects.collectionChanges.length);
+  for (const [object, source] of sources) {
+    if (!(object instanceof Tensor)) addOrder(effects, object, source, add);
+  }
+}
+
+/** What holds a variable or a private field always has it. */
+const variables: ReadonlySet<Source['kind']> = new Set([
+  'held',
+  'outerCell',
+  'closureCell',
+  'private',
+]);
+
+function valueBefore(t: Tracer, object: object, source: Source, key: string): Variable {
+  if (!(object instanceof Tensor) && !accessorOf(object, key)) {
+    const has = Object.hasOwn(object, key);
+    const place = { kind: 'hasProperty', base: source, key, own: true } as const;
+    if (!variables.has(source.kind)) constantOf(t, t.read(place, has));
+    if (!has) return absent;
+  }
+  const value: unknown = Reflect.get(object, key);
+  return t.read({ kind: 'property', base: source, key }, value);
+}
+
+/** Where the keys stand that are new or were deleted before. */
+function addOrder(effects: EffectLog, object: object, source: Source, add: Add): void {
+  const place: Place = {
+    key: `order ${idOf(object)}`,
+    name: 'the order of the keys of an object from outside',
+    register: null,
+    set: (t, next) => t.effects.setOrder(object, source, next),
+    outside: () => asVariable({ last: [], gone: [] }),
+    agreed: (orders) => agreedLastKeys(orders, object),
+  };
+  add(place, effects.orderOf(object));
 }
 
 /** Whether a tensor from before has been given back; of what a way has made itself nobody asks. */

@@ -44,7 +44,7 @@ export function formOf(t: Tracer, given: Variable, at = t.position()): ElementFo
       return parts && { kind: 'array', parts };
     }
     case 'newObject': {
-      if (value.errorType) return null;
+      if (value.errorType || value.order) return null;
       const parts = formsOf(t, [...value.entries.values()], at);
       if (!parts) return null;
       const entries = [...value.entries.keys()].map((key, i) => [key, parts[i]!] as const);

@@ -13,7 +13,7 @@ import { Grows, withGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
 import type { Leaf } from './leaf.ts';
 import { leafTensor, leafVariable } from './leaves.ts';
-import { differing, givenAt } from './mismatch.ts';
+import { differing, givenAt, unmergeable } from './mismatch.ts';
 import { numberOf, type PathEnd } from './path.ts';
 import { isFixed, type Place } from './place.ts';
 import { madeObjects } from './reachable.ts';
@@ -116,6 +116,11 @@ function changedPlaces(
       if (place.form) throw new Grows(place.array, place.form);
       continue;
     }
+    const agreed = place.agreed?.(values.filter((value) => value !== null));
+    if (agreed) {
+      if (!first || !isSame(t, agreed, first)) changed.push([place, values.map(() => agreed)]);
+      continue;
+    }
     const differs = now.some((held, way) => {
       const value = values[way];
       if (!value || (held && original && held.raw === original.raw)) return false;
@@ -123,13 +128,15 @@ function changedPlaces(
     });
     if (!differs) continue;
     if (isFixed(place)) {
-      throw new GraphBreak('state-of-ways', `a branch or loop changes ${place.name}`);
+      const lines = ways.map(({ end }) => givenAt(frame, place, end));
+      throw unmergeable(`a branch or loop changes ${place.name}`, lines);
     }
     changed.push([place, values]);
   }
-  // Structures are found first where all ways have them.
-  const isWhole = ([, values]: [Place, Values]) => !values.includes(null);
-  return [...changed.filter(isWhole), ...changed.filter((each) => !isWhole(each))];
+  // Structures are found first where all ways have them; keys are put in order when all are there.
+  const rank = ([{ agreed }, values]: [Place, Values]) =>
+    agreed ? 2 : values.includes(null) ? 1 : 0;
+  return changed.sort((a, b) => rank(a) - rank(b));
 }
 
 /** Collects what several ways leave different. */

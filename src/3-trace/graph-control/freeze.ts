@@ -22,13 +22,16 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         return copy;
       }
       case 'newObject': {
-        const copy = { ...variable, entries: new Map<string, Variable>() };
+        const order = variable.order && freeze(variable.order);
+        const copy = { ...variable, order, entries: new Map<string, Variable>() };
         copies.set(variable, copy);
         for (const [key, value] of variable.entries) copy.entries.set(key, freeze(value));
         return copy;
       }
       case 'newCollection': {
-        const copy = { ...variable, entries: new Map<unknown, CollectionEntry>() };
+        const order = variable.order && freeze(variable.order);
+        const own = { order, putIn: [...variable.putIn] };
+        const copy = { ...variable, ...own, entries: new Map<unknown, CollectionEntry>() };
         copies.set(variable, copy);
         for (const [id, { key, value }] of variable.entries) {
           copy.entries.set(id, { key: freeze(key), value: freeze(value) });

@@ -20,17 +20,23 @@ export function differing<T>(
   places: Places,
   body: (tell: (how: string) => string) => T,
 ): T {
-  const tell = (how: string) => {
-    const lines = places().flatMap((at) => (at ? [formatPosition(at)] : []));
-    const where = lines.length > 0 ? ` (${[...new Set(lines)].join(' and ')})` : '';
-    return `${name} is ${how}${where}`;
-  };
+  const tell = (how: string) => `${name} is ${how}${linesOf(places())}`;
   try {
     return body(tell);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
     throw new GraphBreak('different-ways', tell(error.message));
   }
+}
+
+/** What ways leave different, and no run can choose. */
+export function unmergeable(what: string, places: ReturnType<Places>): GraphBreak {
+  return new GraphBreak('state-of-ways', what + linesOf(places));
+}
+
+function linesOf(places: ReturnType<Places>): string {
+  const lines = places.flatMap((at) => (at ? [formatPosition(at)] : []));
+  return lines.length > 0 ? ` (${[...new Set(lines)].join(' and ')})` : '';
 }
 
 /**

@@ -1,10 +1,12 @@
 /** The places of what the trace has made. */
 
+import { putInto } from '../collections.ts';
 import type { GrownList, ListVariable } from '../grown-list.ts';
 import type { IteratorVariable } from '../iterator-variables.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type ScalarVariable, type Variable } from '../variable.ts';
 import { type GrownArray, grownIn } from './grown-array.ts';
+import { labelOf, orderOf, orderPlace } from './key-order.ts';
 import { idOf } from './object-ids.ts';
 import { type Add, fixed, type Place } from './place.ts';
 
@@ -38,6 +40,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
         const name = `.${key}`;
         add({ key: `${id} .${key}`, name, register: null, set, part: 'property' }, value);
       }
+      add(orderPlace(variable), orderOf(variable));
       return;
     case 'newCollection':
       for (const [entry, { key, value }] of variable.entries) {
@@ -46,10 +49,10 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
           variable.entries.set(entry, { key, value: next });
         };
         const name = `an entry of a ${variable.type}`;
-        const which = typeof entry === 'object' && entry ? idOf(entry) : String(entry);
-        const place = `${id} entry ${typeof entry} ${which}`;
+        const place = `${id} entry ${labelOf(entry)}`;
         add({ key: place, name, register: null, set, part: 'entry' }, value);
       }
+      add(orderPlace(variable), orderOf(variable));
       return;
     case 'cell': {
       const set = (t: Tracer, next: Variable) => {
@@ -72,7 +75,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
           set: fixed,
           iteration: variable,
         },
-        known(`${variable.done} ${variable.next}`),
+        stateOf(t, variable),
       );
       return;
     case 'iteratorRecord':
@@ -87,7 +90,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
           set: fixed,
           iteration: variable,
         },
-        known(`${variable.done} ${stepsOf(variable.iterator)}`),
+        stateOf(t, variable.iterator, variable.done),
       );
       return;
     default:
@@ -126,6 +129,14 @@ function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable,
   add(place, iterator.position ?? known(iterator.next));
 }
 
-function stepsOf(iterator: Variable): number {
-  return iterator.kind === 'iterator' ? iterator.next : 0;
+/** Of an iteration: how far it is, and the keys passed that it is going to come to once more. */
+function stateOf(t: Tracer, iterator: Variable, done = false): Variable {
+  if (iterator.kind !== 'iterator') return known(`${done}`);
+  const { over, next, passed, heard } = iterator;
+  const state = `${done || iterator.done} ${next}`;
+  if (grownIn(t, over) || over.kind === 'newArray') return known(state);
+  const again = putInto(t, over)
+    .slice(heard)
+    .filter((key) => passed.has(key));
+  return known(`${state} ${again.map(labelOf).join()}`);
 }

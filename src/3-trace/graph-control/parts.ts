@@ -9,9 +9,12 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'newArray':
       return variable.grown ? [...variable.grown.lists, variable.grown.length] : variable.elements;
     case 'newObject':
-      return [...variable.entries.values()];
+      return [...variable.entries.values(), variable.order ?? null];
     case 'newCollection':
-      return [...variable.entries.values()].flatMap(({ key, value }) => [key, value]);
+      return [
+        ...[...variable.entries.values()].flatMap(({ key, value }) => [key, value]),
+        variable.order ?? null,
+      ];
     case 'text':
       return valuesIn(variable.parts);
     case 'cell':

@@ -15,6 +15,8 @@ export interface Place {
   set(t: Tracer, value: Variable): void;
   /** The value where the trace has written none: of something that existed before. */
   outside?(t: Tracer): Variable;
+  /** One value for what several ways leave, where they don't contradict one another. */
+  agreed?(values: readonly Variable[]): Variable | undefined;
   /** `.grad` of a tensor from outside. */
   readonly isGradient?: boolean;
   /** An element, property or entry: it may be missing on some ways. */

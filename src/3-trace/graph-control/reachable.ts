@@ -24,6 +24,8 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
   }
   for (const { value } of t.effects.writes()) reach(value);
   for (const { content } of t.effects.arrays()) reach(content);
+  for (const { content } of t.effects.collections()) reach(content);
+  for (const { key, value } of t.effects.collectionChanges) [key, value].forEach(reach);
   for (let variable = pending.pop(); variable; variable = pending.pop()) {
     for (const part of partsOf(variable)) reach(part);
   }
@@ -59,8 +61,12 @@ export function heldMoreThanOnce(
     for (const variable of [...each.cells, each.thisVariable]) reach(variable);
   }
   for (const { value } of t.effects.writes()) reach(value);
-  // Those who have the array itself have its content.
+  // Those who have the array, Map or Set itself have its content.
   for (const { content } of [...t.effects.arrays(), ...t.effects.arrays()]) reach(content);
+  for (const { content } of [...t.effects.collections(), ...t.effects.collections()]) {
+    reach(content);
+  }
+  for (const { key, value } of t.effects.collectionChanges) [key, value].forEach(reach);
   reach(returned);
   for (let variable = pending.pop(); variable; variable = pending.pop()) {
     for (const part of partsOf(variable)) reach(part);

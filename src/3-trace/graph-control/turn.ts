@@ -17,7 +17,7 @@ import { follow, isRead, type Way } from './follow.ts';
 import { isSame } from './is-same.ts';
 import type { Leaf } from './leaf.ts';
 import { columnOf, knownSizes, leafTensor, leafVariable } from './leaves.ts';
-import { differing, givenAt } from './mismatch.ts';
+import { differing, givenAt, unmergeable } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { isFixed, type Place } from './place.ts';
 import { heldMoreThanOnce } from './reachable.ts';
@@ -136,12 +136,7 @@ export class Turn {
   /** The carried places show the operands of the body. */
   #enter(region: RegionBuilder, flags: number): void {
     let index = flags;
-    for (const { place, unified } of this.#carried.values()) {
-      const inputs = unified.leaves.map((leaf) =>
-        leafVariable(this.#t, leaf, region.give(this.#starts[index++]!)),
-      );
-      if (place.key !== returnKey) place.set(this.#t, unified.build(inputs));
-    }
+    this.#setAll((leaf) => leafVariable(this.#t, leaf, region.give(this.#starts[index++]!)));
   }
 
   /** True when something is carried that wasn't known to be, or not in this form. */
@@ -171,7 +166,7 @@ export class Turn {
       const fresh = differing(place.name, places(place), (tell) =>
         unify(this.#t, [first, last], isOld, tell),
       );
-      if (place.isGradient && (fresh.choices > 0 || isFromOutside(first))) this.#peel();
+      if (place.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
       const known_ = carried.get(place.key);
       this.#turned.set(
         place.key,
@@ -179,7 +174,8 @@ export class Turn {
           unify(this.#t, [now, last], isOld, tell, given),
         ),
       );
-      if (known_ && sameLeaves(known_.unified, fresh)) return;
+      const isKnown = !place.agreed || isSameOrder(this.#t, known_?.unified, fresh);
+      if (known_ && isKnown && sameLeaves(known_.unified, fresh)) return;
       carried.set(place.key, { place, unified: fresh });
       added = true;
       this.#countChange(place, [now ?? first, last]);
@@ -194,13 +190,18 @@ export class Turn {
       const known = inside.get(key);
       const missing = place.part ? absent : place.outside?.(this.#t);
       const now = known?.value ?? missing ?? null;
+      const agreed = now && place.agreed?.([now, last]);
+      if (agreed) {
+        if (carried.has(key) || !isSame(this.#t, agreed, now)) carry(place, agreed, agreed, agreed);
+        continue;
+      }
       const read = isRead(frame, end.targets, place);
       const same = last !== absent && raw === known?.raw;
       const changed = read && !same && !(now && isSame(this.#t, now, last));
       if (!changed && !carried.has(key)) continue;
-      if (place.array) expectLength(this.#t, place, now, last, held === undefined);
+      if (place.array) expectLength(this.#t, place, now, last, known === undefined);
       if (isFixed(place)) {
-        throw new GraphBreak('state-of-ways', `a loop of the program changes ${place.name}`);
+        throw unmergeable(`a loop of the program changes ${place.name}`, places(place)());
       }
       const live = isRead(frame, [this.#loop.header], place);
       const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
@@ -272,17 +273,21 @@ export class Turn {
 
   /** Puts the results into their places; answers what is returned. */
   #place(results: readonly Tensor[]): Variable | null {
-    let value: Variable | null = null;
     let index = 0;
-    for (const [key, { place, unified }] of this.#carried) {
-      const variables = unified.leaves.map((leaf) =>
-        leafVariable(this.#t, leaf, results[index++]!),
-      );
-      const built = unified.build(variables);
-      if (key === returnKey) value = built;
-      else place.set(this.#t, built);
+    return this.#setAll((leaf) => leafVariable(this.#t, leaf, results[index++]!));
+  }
+
+  /** Puts what its leaves make into each place: keys first, then their order. Answers what is returned. */
+  #setAll(variableOf: (leaf: Leaf) => Variable): Variable | null {
+    const built = [...this.#carried.values()].map(({ place, unified }) => {
+      return { place, value: unified.build(unified.leaves.map(variableOf)) };
+    });
+    for (const isOrder of [false, true]) {
+      for (const { place, value } of built) {
+        if (place.key !== returnKey && !!place.agreed === isOrder) place.set(this.#t, value);
+      }
     }
-    return value;
+    return built.find(({ place }) => place.key === returnKey)?.value ?? null;
   }
 
   #condition({ test }: PathEnd): Tensor {
@@ -319,9 +324,14 @@ function isAlike(a: Leaf, b: Leaf): boolean {
   return sameSpec(columnOf(a).spec, columnOf(b).spec);
 }
 
-/** Operands of the same kinds, dtypes and shapes. */
+/** An order that is the same in every turn is no operand. */
+function isSameOrder(t: Tracer, a: Unified | undefined, b: Unified): boolean {
+  if (!a || a.leaves.length + b.leaves.length > 0) return true;
+  return isSame(t, a.build([]), b.build([]));
+}
+
+/** Operands of the same kinds, dtypes and shapes, and as many options: the last turn's are among them. */
 function sameLeaves(a: Unified, b: Unified): boolean {
-  return (
-    a.leaves.length === b.leaves.length && a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!))
-  );
+  if (a.leaves.length !== b.leaves.length || a.options !== b.options) return false;
+  return a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!));
 }

@@ -29,8 +29,8 @@ import { classOf } from './variable-class.ts';
 /** A structure with its leaves taken out; `build` puts the joined ones in. */
 export interface Unified {
   readonly leaves: readonly Leaf[];
-  /** How many choices there are in it. */
-  readonly choices: number;
+  /** How many options its choices have, all together. */
+  readonly options: number;
   build(joined: readonly Variable[]): Variable;
 }
 
@@ -44,8 +44,8 @@ export function unify(
 ): Unified {
   const unifier = new Unifier(t, isOld, given, true);
   const build = unifier.add(ways, tell);
-  const { leaves, choices } = unifier;
-  return { leaves, choices, build: (joined) => build(joined, new Map()) };
+  const { leaves, options } = unifier;
+  return { leaves, options, build: (joined) => build(joined, new Map()) };
 }
 
 /**
@@ -54,7 +54,7 @@ export function unify(
  */
 export class Unifier {
   readonly leaves: Leaf[] = [];
-  choices = 0;
+  options = 0;
   readonly #t: Tracer;
   readonly #isOld: (variable: Variable) => boolean;
   readonly #given: ReadonlySet<Tensor>;
@@ -247,7 +247,7 @@ export class Unifier {
     const how = describeWays(this.#t, ways);
     const from = this.#tell(how);
     if (this.#t.control.policy !== 'always') throw new Mismatch(how);
-    this.choices++;
+    this.options += classes.length;
     const numbers = ways.map((way) => {
       if (!way) return null;
       const numbers = optionsOf(way).map((option) => classes.indexOf(this.#classOf(option)));

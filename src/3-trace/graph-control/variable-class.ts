@@ -6,6 +6,7 @@ import { patternOf } from '../text.ts';
 import type { Tracer } from '../tracer.ts';
 import type { CellReference, Variable } from '../variable.ts';
 import { formText } from './element-form.ts';
+import { labelOf } from './key-order.ts';
 import { idOf } from './object-ids.ts';
 
 /** `isOld`: it existed before the ways parted, so that only itself is the same. */
@@ -55,14 +56,13 @@ export function classOf(
       if (isOld(variable)) return itself();
       const { entries, prototype } = variable;
       const above = prototype ? idOf(prototype.value) : String(prototype);
-      return `object ${above} ${JSON.stringify([...entries.keys()])}`;
+      const { order } = variable;
+      return `object ${above} ${JSON.stringify([...entries.keys()])} ${order ? 'in some order' : ''}`;
     }
     case 'newCollection': {
       if (isOld(variable)) return itself();
-      const keys = [...variable.entries.keys()].map((key) =>
-        typeof key === 'object' && key !== null ? idOf(key) : `${typeof key} ${String(key)}`,
-      );
-      return `${variable.type} ${JSON.stringify(keys)}`;
+      const keys = [...variable.entries.keys()].map(labelOf);
+      return `${variable.type} ${keys.join()} ${variable.order ? 'in some order' : ''}`;
     }
     case 'cell':
       return isOld(variable) ? itself() : 'cell';

@@ -1,0 +1,4 @@
+/** A key that names an element: `'01'` names an ordinary property. */
+export function isIndex(key: string): boolean {
+  return /^(?:0|[1-9]\d*)$/.test(key);
+}
