@@ -10,6 +10,7 @@ import type { Birth } from '../grown-list.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Variable } from '../variable.ts';
 import { CopiedViews } from './copied-views.ts';
+import { LoopMemory } from './loop-memory.ts';
 import type { PathEnd } from './path.ts';
 import { TensorConditions } from './tensor-conditions.ts';
 
@@ -149,6 +150,7 @@ interface Path {
 export class GraphControl {
   readonly policy: ControlPolicy;
   readonly plans: LoopPlans;
+  readonly loopMemory = new LoopMemory();
   readonly copied = new CopiedViews();
   readonly tensorConditions = new TensorConditions();
   readonly #loops: ActiveLoop[] = [];

@@ -66,14 +66,24 @@ const changesElsewhere = (): GraphBreak =>
 
 /**
  * Follows ways; where they find that the length of an array differs, the array becomes a list before them,
- * and they are followed again. One of which a choice of lengths is known is a list from its birth on.
+ * and they are followed again; `expected` are those of which that is known. One of which a choice of lengths is known is a list from its birth on.
  */
-export function withGrown<T>(t: Tracer, follow: () => T): T {
+export function withGrown<T>(
+  t: Tracer,
+  follow: (grown: Iterable<NewArrayVariable>) => T,
+  expected: ReadonlyMap<NewArrayVariable, ElementForm> = new Map(),
+): T {
   // What they held before them.
   const grownHere = new Map<NewArrayVariable, Variable[]>();
+  const growHere = (array: NewArrayVariable, form: ElementForm) => {
+    const { elements } = array;
+    grow(t, array, form);
+    grownHere.set(array, elements);
+  };
+  for (const [array, form] of expected) growHere(array, form);
   for (;;) {
     try {
-      return follow();
+      return follow(grownHere.keys());
     } catch (error) {
       if (error instanceof TakenBefore) {
         if (t.isInRegion) throw error;
@@ -95,9 +105,7 @@ export function withGrown<T>(t: Tracer, follow: () => T): T {
       if (array.elements.some((element) => resolved(element).kind === 'choice')) {
         growFromBirth(t, array, error);
       }
-      const { elements } = array;
-      grow(t, array, form);
-      grownHere.set(array, elements);
+      growHere(array, form);
     }
   }
 }

@@ -2,8 +2,18 @@ import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
+import type { NewArrayVariable, Variable } from '../variable.ts';
+import { isRead } from './follow.ts';
 import { grownIn, withGrown } from './grown-array.ts';
+import {
+  growing,
+  type KnownLoop,
+  operandsKnown,
+  rememberGrown,
+  rememberOperands,
+} from './loop-memory.ts';
 import type { PathEnd } from './path.ts';
+import type { Place } from './place.ts';
 import { heldMoreThanOnce, madeObjects } from './reachable.ts';
 import { stateOf } from './state.ts';
 import { type Carried, type Form, Turn } from './turn.ts';
@@ -61,13 +71,17 @@ const maxAttempts = 32;
  * flags that it carries say whether there is another turn, and where it ended.
  */
 function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
-  return convertHeaded(t, frame, loop) ?? convertAs(t, frame, loop, 'flagged')!;
+  const known = t.control.loopMemory.at(t, loop.header);
+  return convertHeaded(t, frame, loop, known) ?? convertAs(t, frame, loop, 'flagged', known)!;
 }
 
 /** Null when the loop is not of that form. */
-function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd | null {
+function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop, known: KnownLoop): PathEnd | null {
+  if (known.form === 'flagged') return null;
   try {
-    return convertAs(t, frame, loop, 'headed');
+    const end = convertAs(t, frame, loop, 'headed', known);
+    if (!end) known.form = 'flagged';
+    return end;
   } catch (error) {
     // Whatever the form, the next turn would add to it.
     if (error instanceof GraphBreak && error.reason !== 'endless-ways') return null;
@@ -75,21 +89,50 @@ function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd | null
   }
 }
 
-function convertAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEnd | null {
-  return withGrown(t, () => attemptAs(t, frame, loop, form));
+function convertAs(
+  t: Tracer,
+  frame: TraceFrame,
+  loop: Loop,
+  form: Form,
+  known: KnownLoop,
+): PathEnd | null {
+  const attempt = (grown: Iterable<NewArrayVariable>) => {
+    const made = madeObjects(t);
+    rememberGrown(known, made, grown);
+    return attemptAs(t, frame, loop, form, known, made);
+  };
+  return withGrown(t, attempt, growing(known, madeObjects(t)));
 }
 
-function attemptAs(t: Tracer, frame: TraceFrame, loop: Loop, form: Form): PathEnd | null {
-  const made = madeObjects(t);
+function attemptAs(
+  t: Tracer,
+  frame: TraceFrame,
+  loop: Loop,
+  form: Form,
+  known: KnownLoop,
+  made: ReadonlySet<Variable>,
+): PathEnd | null {
   const before = stateOf(t, frame, made);
-  // What only one place holds can be another object after a turn: nobody sees the difference.
-  const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
-  const carried = new Map<string, Carried>();
-  const changes = new Map<string, number>();
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const turn = new Turn(t, frame, loop, form, { made, before, carried, changes, held });
-    if (!turn.fits) return null;
-    if (turn.settled) return turn.append();
+  const isLive = (place: Place) => isRead(frame, [loop.header], place);
+  const expected = operandsKnown(t, known, made, before, isLive);
+  const settle = (carried: Map<string, Carried>): PathEnd | null => {
+    // What only one place holds can be another object after a turn: nobody sees the difference.
+    const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
+    const found = { made, before, carried, changes: new Map(), held };
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const turn = new Turn(t, frame, loop, form, found);
+      if (!turn.fits) return null;
+      if (!turn.settled) continue;
+      rememberOperands(t, known, made, carried);
+      return turn.append();
+    }
+    throw new GraphBreak('endless-ways', 'a loop carries more with every turn');
+  };
+  if (expected.size === 0) return settle(expected);
+  try {
+    return settle(expected);
+  } catch (error) {
+    if (!(error instanceof GraphBreak)) throw error;
+    return settle(new Map());
   }
-  throw new GraphBreak('endless-ways', 'a loop carries more with every turn');
 }
