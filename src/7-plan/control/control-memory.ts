@@ -53,15 +53,18 @@ export interface WorstCase {
   readonly run: FollowedRun;
 }
 
-/** As many steps are followed for one plan, all its ways together. */
+/** As many steps are followed for one plan, all its ways together, but a few ways are in any case. */
 const mostSteps = 200_000;
+const fewWays = 4;
 
 export function worstCase(plan: Plan, followable: Followable): WorstCase {
-  const steps = plan.steps.length + (followable.after?.plan.steps.length ?? 0);
-  const way = worstWay(
-    (each) => followPlan(plan, followable, each).bytes.peakBytes,
-    Math.max(4, mostSteps / Math.max(steps, 1)),
-  );
+  let steps = 0;
+  const peakOf = (each: UniformWay): number => {
+    const { bytes, run } = followPlan(plan, followable, each);
+    steps += run.steps;
+    return bytes.peakBytes;
+  };
+  const way = worstWay(peakOf, (followed) => followed < fewWays || steps < mostSteps);
   const control = new Map<ProgramOp, ControlMemory>();
   const observer: Observer = (step, scope, run, memory) => {
     const before = new Set(scope.values());

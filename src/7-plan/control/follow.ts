@@ -39,6 +39,8 @@ export type Observer = (
 export class Follower {
   readonly memory = new RunMemory();
   readonly decider: Decider;
+  /** Followed so far, those of regions each time that they ran. */
+  steps = 0;
 
   constructor(decider: Decider) {
     this.decider = decider;
@@ -53,6 +55,7 @@ export class Follower {
   ): void {
     const { memory } = this;
     const mayMiss = mayMissIn(plan, gradients);
+    this.steps += plan.steps.length;
     for (const step of plan.steps) {
       const { kernel } = step.op.op;
       const site = { follower: this, step, values, scope };
@@ -164,6 +167,11 @@ export class FollowedRun {
     const made = plan.outputs.flatMap((id) => this.#scope.get(id) ?? []);
     const results = new Set(made);
     return { peakBytes: memory.peak - before, savedBytes: 0, outputBytes: sumBytes(results) };
+  }
+
+  /** Steps followed so far, those of regions each time that they ran. */
+  get steps(): number {
+    return this.#follower.steps;
   }
 
   /** After `forward`: bytes that only a tape holds, and no slot beside it. */

@@ -50,7 +50,7 @@ const fewTurns = 4;
 /** Of every loop that keeps something for backward, the others at one turn; branches on the way that needs most. */
 export function loopGrowths(planned: PlannedSubgraph): LoopGrowth[] {
   const peakOf = (way: UniformWay) => predictRun(planned, way).forward.peakBytes;
-  const worst = worstWay(peakOf, mostFollowed);
+  const worst = worstWay(peakOf, (followed) => followed < mostFollowed);
   return [...worst.options.keys()].flatMap((op): LoopGrowth[] => {
     if (op.op.name !== 'while') return [];
     const at = (turns: number) => peakOf(worst.with(op, turns));

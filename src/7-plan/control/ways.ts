@@ -84,13 +84,16 @@ const recordedTurns = [1, 0];
 /** So many ways are all tried; of more, those that differ from the worst known one in one decision. */
 const mostWays = 64;
 
-/** The way with the highest peak. `peakOf` follows one; `most`: how often at most. */
-export function worstWay(peakOf: (way: UniformWay) => number, most: number): UniformWay {
+/** The way with the highest peak. `peakOf` follows one; `goesOn`: whether one more is followed, after so many. */
+export function worstWay(
+  peakOf: (way: UniformWay) => number,
+  goesOn: (followed: number) => boolean,
+): UniformWay {
   let worst = new UniformWay();
   let highest = peakOf(worst);
-  let left = most;
+  let followed = 0;
   const offer = (way: UniformWay): boolean => {
-    if (left-- <= 0) return false;
+    if (!goesOn(followed++)) return false;
     const peak = peakOf(way);
     if (peak <= highest) return false;
     [worst, highest] = [way, peak];
