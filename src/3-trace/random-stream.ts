@@ -47,7 +47,9 @@ export class RelativeStream implements RandomSource {
     const { base, drawn } = this.#place;
     const t = this.#tracer;
     const state =
-      base || t.isInRegion ? this.#placed(this.#place) : placeBehindStart(t.numbers, drawn);
+      base || t.isInRegion
+        ? ({ seed: 0, offset: this.placed } as unknown as RandomState)
+        : placeBehindStart(t.numbers, drawn);
     places.set(state, this.#place);
     return state;
   }
@@ -74,7 +76,9 @@ export class RelativeStream implements RandomSource {
     );
   }
 
-  #placed({ base, drawn }: Place): RandomState {
+  /** Where it stands, as values of the program. */
+  get placed(): PlacedOffset {
+    const { base, drawn } = this.#place;
     const t = this.#tracer;
     // How far the stream moves depends on the sizes.
     t.sizes.fixed = true;
@@ -82,8 +86,13 @@ export class RelativeStream implements RandomSource {
       ...this.#startOf(),
       ...(base ? [asNumber(t, base)] : []),
     ]);
-    const offset = new PlacedOffset(numbers, drawn);
-    return { seed: 0, offset } as unknown as RandomState;
+    return new PlacedOffset(numbers, drawn);
+  }
+
+  /** An op has drawn so many numbers: a value of the program. */
+  moveBy(count: Tensor): void {
+    const drawn: ScalarVariable = { kind: 'scalar', type: 'number', tensor: count };
+    this.position = scalarBinary(this.#tracer, '+', drawn, this.position)!;
   }
 
   #startOf(): readonly Tensor[] {

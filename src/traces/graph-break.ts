@@ -119,7 +119,7 @@ export const breakReasons = {
   'shape-of-run': {
     explanation: 'A tensor whose shape only a run knows is used in a way that is not followed.',
     expected:
-      'functions that write nothing in place, draw no random numbers and answer the same number of tensors for every shape',
+      'functions that write nothing in place and answer the same number of tensors for every shape',
     hint: 'Reduce it to a known shape before, or do it after the captured function.',
     decision: true,
   },

@@ -11,6 +11,8 @@ import {
   memory,
   nn,
   ones,
+  rand,
+  randn,
   type StaticFunction,
   save,
   stack,
@@ -331,6 +333,35 @@ describe('a number of the program that decides a shape', () => {
   });
 });
 
+describe('random numbers of such a shape', () => {
+  it('are those of eager execution, as many as the shape says', () => {
+    const f: Net = (x, wx, wh, n, v) => {
+      const before = dropout(v, 0.5, true);
+      const all = dropout(stack(states(x, wx, wh, n)), 0.5, true);
+      let sum = dropout(all.matmul(v).tanh(), 0.25, true)
+        .sum(0)
+        .add(rand([4]));
+      let left = n.itemSync();
+      while (left > 0) {
+        sum = sum.add(dropout(all, 0.5, true).mean(0));
+        left--;
+      }
+      return [sum.add(randn([n.itemSync(), 4]).sum(0)), before.mul(rand([4]))];
+    };
+    sameAsEager(f, lengths(2, 5, 1));
+  });
+
+  it('are kept for a backward in the program', () => {
+    const f: Net = (x, wx, wh, n, v) => {
+      const all = dropout(stack(states(x, wx, wh, n)).mul(v.select(0, 1)), 0.5, true);
+      const loss = all.mul(all).mean();
+      loss.backward();
+      return loss.detach().add(rand([]));
+    };
+    sameAsEager(f, lengths(3, 1, 5));
+  });
+});
+
 describe('what a tensor of such a shape refuses', () => {
   it.each([
     [
@@ -338,7 +369,6 @@ describe('what a tensor of such a shape refuses', () => {
       (all: Tensor) => all.add_(1),
       /add_ of a shape that only the run knows writes/,
     ],
-    ['random numbers', (all: Tensor) => dropout(all, 0.5, true), /draws random numbers/],
     ['another number of results', (all: Tensor) => all.unbind(0)[0]!, /another number of tensors/],
   ] as const)('%s', (_name, use, reason) => {
     const f = (x: Tensor) => {

@@ -21,6 +21,7 @@ import { takesOperands } from '../graph-control/scalar-arguments.ts';
 import { asNumber, scalarOperand } from '../graph-control/scalars.ts';
 import type { Tracer } from '../tracer.ts';
 import { newArray, type ScalarVariable, type Variable } from '../variable.ts';
+import { DrawsNumbers } from './call-stream.ts';
 import { samples, samplesOf } from './samples.ts';
 import {
   NotDynamic,
@@ -99,10 +100,24 @@ class Call {
           values.map((value) => placed(value, operands)),
         ),
       gradMode: t.top.gradMode ?? gradEnabled(),
+      stream: null,
       device: t.device,
       at: t.position(),
     };
-    return this.#append(traced);
+    try {
+      return this.#append(traced);
+    } catch (error) {
+      if (!(error instanceof DrawsNumbers)) throw error;
+      return this.#append(this.#drawing(traced));
+    }
+  }
+
+  /** The call with the place in the stream of random numbers among its operands. */
+  #drawing(traced: TracedCall): TracedCall {
+    const { numbers, drawn } = this.#t.random.placed;
+    const operands = numbers.map((tensor) => this.#known(tensor).index);
+    const metas = this.#tensors.map((tensor) => metaOf(tensor));
+    return { ...traced, metas, stream: { operands, drawn } };
   }
 
   #append(traced: TracedCall): Variable {
@@ -132,6 +147,7 @@ class Call {
       const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
       t.control.copied.note(t.builder, [...fixed, ...tensors]);
     }
+    if (traced.stream) t.random.moveBy(tensors.at(-1)!);
     const variables = tensors.map((tensor, i): Variable => {
       if (!isOpen[i]) return t.result(tensor);
       const shapes = samples.map((_, world) => {
@@ -158,6 +174,7 @@ class Call {
         const run = given as readonly GivenOperand[];
         trials.push({ world, given: run, tried: tryCall(traced, run) });
       } catch (error) {
+        if (error instanceof DrawsNumbers) throw error;
         if (error instanceof NotDynamic) throw this.#refused(error.message);
         refusal = error;
       }
@@ -229,9 +246,14 @@ class Call {
   #tensor(tensor: Tensor): OperandPlace {
     const t = this.#t;
     const operand = t.perform<Tensor>([tensor], ([x]) => contiguous(x as Tensor));
+    return this.#known(operand);
+  }
+
+  /** A tensor of one shape in all runs. */
+  #known(tensor: Tensor): OperandPlace {
     return this.#operand(
       'tensor',
-      operand,
+      tensor,
       samples.map(() => null),
     );
   }

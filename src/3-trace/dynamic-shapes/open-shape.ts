@@ -54,6 +54,7 @@ export function openShape(
     ...opening,
     call: ([operand]: readonly unknown[]) => operand,
     gradMode: true,
+    stream: null,
     device,
     at: t.position(),
   };

@@ -6,11 +6,13 @@ import { withInterceptor } from '../../../runtime/ops/bind.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';
-import { type RandomSource, withRandomSource } from '../../../runtime/random/seed.ts';
+import { PlacedOffset, withRandomSource } from '../../../runtime/random/seed.ts';
 import { FailedCheck } from '../../../runtime/run-program/control/assert.ts';
 import { formatSpec, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { beginCall, type CallOperand, type CallSite, endCall } from '../../regions/site-call.ts';
+
+import { CallStream, drawsNothing } from './call-stream.ts';
 
 /** Among the arguments of a call: one of its operands. */
 export class OperandPlace {
@@ -25,6 +27,8 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
   /** Gets, per operand: a tensor, the tensors of a list, or a number; answers what the function answers. */
   readonly call: (operands: readonly CallOperand[]) => unknown;
   readonly gradMode: boolean;
+  /** Of one that draws random numbers: where the program stands before it, of which operands. */
+  readonly stream: { readonly operands: readonly number[]; readonly drawn: number } | null;
   readonly device: Device;
   readonly at: UserPosition | undefined;
 }
@@ -33,7 +37,7 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
 export interface TriedCall {
   /** As the function has answered: tensors, and arrays of tensors. */
   readonly answer: unknown;
-  /** The tensors in it, each once. */
+  /** The tensors in it, each once; behind them how many random numbers were drawn, where it draws some. */
   readonly results: readonly Tensor[];
   /** Some result is a view of an operand eagerly; here it may be a copy. */
   readonly isView: boolean;
@@ -43,12 +47,6 @@ export interface TriedCall {
 export class NotDynamic extends Error {
   override readonly name = 'NotDynamic';
 }
-
-const noNumbers = (): never => {
-  throw new NotDynamic('draws random numbers, as many as its shape says');
-};
-
-const drawsNothing: RandomSource = { take: noNumbers, state: noNumbers, goTo: noNumbers };
 
 const noOther = (): never => {
   throw new NotDynamic('takes a tensor that is none of its operands');
@@ -67,21 +65,24 @@ export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): Tri
 
 /** The function called as it stands there, its ops in the program that is being built. */
 function answered(
-  { call, gradMode, device, at }: TracedCall,
+  { call, gradMode, stream, device, at }: TracedCall,
   operands: readonly CallOperand[],
   builder: ProgramBuilder,
 ): Pick<TriedCall, 'answer' | 'results'> {
   builder.at = at;
+  const numbers = stream?.operands.map((index) => operands[index] as Tensor);
+  const drawing = numbers && new CallStream(new PlacedOffset(numbers, stream!.drawn));
   const within = <T>(body: () => T): T =>
     withPositionProvider(
       () => at,
       () =>
-        withRandomSource(drawsNothing, () =>
+        withRandomSource(drawing ?? drawsNothing, () =>
           withGradMode(gradMode, () => deviceGuard(device, body)),
         ),
     );
   const answer = within(() => call(operands));
-  return { answer, results: [...new Set(tensorsIn(answer))] };
+  const results = [...new Set(tensorsIn(answer))];
+  return { answer, results: drawing ? [...results, within(() => drawing.count())] : results };
 }
 
 function tensorsIn(answer: unknown): Tensor[] {

@@ -1,0 +1,54 @@
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { full } from '../../../runtime/ops/create.ts';
+import { PlacedOffset, type RandomSource, type RandomState } from '../../../runtime/random/seed.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+
+/** Thrown where a call takes random numbers that nobody has counted on. */
+export class DrawsNumbers extends Error {
+  override readonly name = 'DrawsNumbers';
+}
+
+const notCounted = (): never => {
+  throw new DrawsNumbers();
+};
+
+export const drawsNothing: RandomSource = { take: notCounted, state: notCounted, goTo: notCounted };
+
+/**
+ * The stream of random numbers inside a call, from where the program stands before it. How many are drawn follows
+ * from the shapes of the run: the program around is told by a result of the call.
+ */
+export class CallStream implements RandomSource {
+  readonly #start: PlacedOffset;
+  readonly #drawnAt = new WeakMap<RandomState, number>();
+  #drawn = 0;
+  #furthest = 0;
+
+  constructor(start: PlacedOffset) {
+    this.#start = start;
+  }
+
+  take(count: number): RandomState {
+    const place = this.state();
+    this.#drawn += count;
+    this.#furthest = Math.max(this.#furthest, this.#drawn);
+    return place;
+  }
+
+  state(): RandomState {
+    const { numbers, drawn } = this.#start;
+    const offset = new PlacedOffset(numbers, drawn + this.#drawn);
+    const state = { seed: 0, offset } as unknown as RandomState;
+    this.#drawnAt.set(state, this.#drawn);
+    return state;
+  }
+
+  goTo(state: RandomState): void {
+    this.#drawn = this.#drawnAt.get(state)!;
+  }
+
+  /** How many numbers were drawn, as a value of the program of the call. */
+  count(): Tensor {
+    return noGrad(() => full([], this.#furthest, { dtype: 'float64' }));
+  }
+}
