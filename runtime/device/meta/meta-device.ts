@@ -9,12 +9,16 @@ import type { Device, Launch } from '../device.ts';
 /** Chunks are taken in this size, as on the CPU, so that reserved bytes are comparable. */
 const chunkBytes = 1 << 20;
 
-/** A read on `meta` that nobody answers. */
-export class NoMetaRead extends DeviceError {}
+const noRead = 'meta: no data to read';
+
+/** Whether the error is that of a read that nobody answers. */
+export function isMetaRead(error: unknown): boolean {
+  return error instanceof DeviceError && error.message.startsWith(noRead);
+}
 
 function noData(remedy = 'make the tensors on a device with memory; use meta only to plan'): never {
-  throw new NoMetaRead({
-    what: 'meta: no data to read',
+  throw new DeviceError({
+    what: noRead,
     given: "a tensor on the 'meta' device, which counts bytes and computes no values",
     expected: "a tensor on 'cpu' or 'gpu'",
     remedy,

@@ -1,5 +1,5 @@
 import type { Device } from '../../../runtime/device/device.ts';
-import { NoMetaRead, withMetaReads } from '../../../runtime/device/meta/meta-device.ts';
+import { isMetaRead, withMetaReads } from '../../../runtime/device/meta/meta-device.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import { seed } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -156,7 +156,7 @@ function readsOf({ reads }: Prepared['workload'], { kind }: Device): <T>(body: (
     try {
       return withMetaReads(reads ?? [], body);
     } catch (error) {
-      if (!(error instanceof NoMetaRead)) throw error;
+      if (!isMetaRead(error)) throw error;
       throw new ArgumentError({
         what: 'compare: a step on meta reads a number that nobody has computed',
         given: `${reads?.length ?? 0} numbers in the workload's reads`,
