@@ -3,6 +3,38 @@ import type { ProgramOp } from '../../runtime/program/program.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import { type BreakRecord, breakReasons, isDecision } from '../traces/graph-break.ts';
 import type { LoopDecision } from '../traces/trace-result.ts';
+import { plural } from './plural.ts';
+
+interface Became {
+  /** What stands in the user's code. */
+  readonly site: string;
+  readonly became: string;
+  /** Where nothing more particular is known of the place. */
+  readonly why: string;
+}
+
+/** What a decision on a value of the program can become: what `explain()` says, and `docs/full-graph.md`. */
+export const becomes = {
+  cond: { site: 'branch', became: 'a cond', why: 'both ways come together alike' },
+  while: { site: 'loop', became: 'a while', why: 'only a run knows its turns' },
+  assert: { site: 'check', became: 'an assert', why: 'one way does nothing but throw' },
+  print: { site: 'console', became: 'a print', why: 'it is written in the order of the run' },
+  call: {
+    site: 'call',
+    became: 'a program of its own for each set of shapes',
+    why: 'only a run knows the shapes',
+  },
+  unrolled: {
+    site: 'loop',
+    became: 'unrolled, each exit a branch',
+    why: 'as a loop of the program, it would leave what one value can not stand for',
+  },
+  break: {
+    site: 'decision, read or loop',
+    became: 'a graph break',
+    why: 'the ways come together differently, or what is asked can not stay in the program',
+  },
+} as const satisfies Record<string, Became>;
 
 /** What became of each decision on a value of the program, and why: a line for each place. */
 export function explainDecisions(
@@ -12,14 +44,15 @@ export function explainDecisions(
   const made = parts.flatMap(({ stages, trace }) => [
     ...(stages?.traced.ops ?? []).flatMap((op) => decisionsOf(op, trace.kept)),
     ...trace.unrolled.map(({ at, why }) => {
-      return decision('loop', at, `unrolled, each exit a branch: as a loop of the program, ${why}`);
+      const { site, became } = becomes.unrolled;
+      return decision(site, at, `${became}: as a loop of the program, ${firstLine(why)}`);
     }),
   ]);
   const broken = breaks
     .filter(({ reason }) => isDecision(reason) || endsAtDecisions.has(reason))
     .map(({ reason, detail, at }) => {
       const why = isDecision(reason) ? detail : breakReasons[reason].explanation;
-      return decision(siteOf(reason), at, `a graph break: ${why}`);
+      return decision(siteOf(reason), at, `${becomes.break.became}: ${firstLine(why)}`);
     });
   return [...new Set([...made, ...broken])];
 }
@@ -32,45 +65,69 @@ function siteOf(reason: BreakRecord['reason']): string {
   return reason === 'data-read' ? 'read' : 'decision';
 }
 
-function decision(what: string, at: UserPosition | undefined, became: string): string {
-  return `  ${what}${at ? ` at ${formatPosition(at)}` : ''}: ${became}`;
+function decision(what: string, at: UserPosition | undefined, text: string): string {
+  return `  ${what}${at ? ` at ${formatPosition(at)}` : ''}: ${text}`;
+}
+
+/** An op's error has given, expected and remedy in lines below. */
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0]!;
 }
 
 /** Also those inside its branches and turns. */
-function decisionsOf(
-  { op, at, outputs, regions = [] }: ProgramOp,
-  kept: readonly LoopDecision[],
-): string[] {
+function decisionsOf(of: ProgramOp, kept: readonly LoopDecision[]): string[] {
+  const { op, at, regions = [] } = of;
   const inner = regions.flatMap(({ program }) =>
     program.ops.flatMap((each) => decisionsOf(each, kept)),
   );
-  // The last result is the record for backward.
-  const results = Math.max(outputs.length - 1, 0);
+  const line = (name: keyof typeof becomes, more = '', why: string = becomes[name].why) => {
+    const { site, became } = becomes[name];
+    return decision(site, at, `${became}: ${why}${more}`);
+  };
   switch (op.name) {
-    case 'cond': {
-      const merged = `both ways come together alike and leave ${values(results)} different`;
-      return [decision('branch', at, `a cond: ${merged}`), ...inner];
-    }
+    case 'cond':
+      return [line('cond', ` and leave ${results(of)} different`), ...inner];
     case 'while': {
       const asked = kept.find((each) => isSamePlace(each.at, at));
-      const why = asked?.why ?? 'only a run knows its turns';
-      return [
-        decision('loop', at, `a while: ${why}; each turn hands on ${values(results)}`),
-        ...inner,
-      ];
+      return [line('while', `; each turn hands on ${results(of)}`, asked?.why), ...inner];
     }
     case 'assert':
-      return [decision('check', at, 'an assert: one way does nothing but throw')];
+      return [line('assert')];
     case 'print':
-      return [decision('console', at, 'a print, in the order of the run')];
+      return [line('print')];
+    case 'call':
+      return [line('call', ` of ${calls(of)}`)];
     default:
       return inner;
   }
 }
 
+/** One after another they may be one. */
+function calls({ call }: ProgramOp): string {
+  const names = call?.name.split(', ') ?? [];
+  return names.map((name) => `${name}()`).join(', ');
+}
+
 const isSamePlace = (a: UserPosition | undefined, b: UserPosition | undefined): boolean =>
   a?.file === b?.file && a?.line === b?.line && a?.column === b?.column;
 
-function values(count: number): string {
-  return count === 1 ? '1 value' : `${count} values`;
+/** The last result is the record for backward. */
+function results(of: ProgramOp): string {
+  const places = of.outputs.slice(0, -1).keys();
+  const lists = [...places].filter((place) => isList(of, place)).length;
+  const which = lists > 0 ? `, ${plural(lists, 'list')} among them` : '';
+  return plural(Math.max(of.outputs.length - 1, 0), 'value') + which;
+}
+
+/** Whether a branch or turn makes that result by an op of lists. */
+function isList({ regions = [] }: ProgramOp, place: number): boolean {
+  return regions.some(({ program: { ops, outputs } }) => {
+    const id = outputs[place];
+    const maker = ops.find((each) => id !== undefined && each.outputs.includes(id));
+    if (!maker) return false;
+    const { kernel, name } = maker.op;
+    if (kernel.kind !== 'control') return false;
+    if (kernel.form === 'list') return name !== 'listAt' && maker.outputs[0] === id;
+    return isList(maker, maker.outputs.indexOf(id!));
+  });
 }

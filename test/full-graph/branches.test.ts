@@ -1,6 +1,6 @@
 /** Conformance 74–83: decisions as branches of one program. */
 
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Tensor, tensor } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
@@ -74,8 +74,18 @@ describe('branches of one program', () => {
       return z ? y : y.neg();
     };
     const m = () => tensor([0.5, 2]);
-    sameAsEager(f, [() => [x(1, 2), m(), false], () => [x(9, 2), m(), false]]);
-    sameAsEager(f, [() => [x(1, 2), null, true], () => [x(-9, 2), null, true]]);
+    sameAsEager(f, [
+      () => [x(1, 2), m(), false],
+      () => [x(9, 2), m(), false],
+      () => [x(-9, 2), m(), false],
+      () => [x(200, 2), m(), false],
+    ]);
+    sameAsEager(f, [
+      () => [x(1, 2), null, true],
+      () => [x(-9, 2), null, true],
+      () => [x(200, 2), null, true],
+      () => [x(1, 0.5), null, true],
+    ]);
   });
 
   it('early returns in a chain (79)', () => {
@@ -106,8 +116,16 @@ describe('branches of one program', () => {
       const y = x.shape[0]! > 2 ? x.mul(2) : x.mul(3);
       return x.sum().itemSync() > 0 ? y : y.neg();
     };
-    sameAsEager(f, [() => [x(1, 2)], () => [x(-1, -2)]]);
-    sameAsEager(f, [() => [x(1, 2, 3)], () => [x(-1, -2, 1)]]);
+    const inputs = [
+      [() => [x(1, 2)], () => [x(-1, -2)]],
+      [() => [x(1, 2, 3)], () => [x(-1, -2, 1)]],
+    ];
+    for (const each of inputs) {
+      const { graph } = sameAsEager(f, each);
+      // The host has decided: one branch for the other decision.
+      const ops = graph.programs()[0]!.stages!.traced.ops.map(({ op }) => op.name);
+      expect(ops.filter((name) => name === 'cond')).toHaveLength(1);
+    }
   });
 
   it('results in structures keep them (83)', () => {
@@ -179,7 +197,7 @@ describe('branches of one program', () => {
 
   it('returning an argument from one branch', () => {
     const f = (x: Tensor) => (x.sum().itemSync() > 0 ? x : x.mul(2));
-    sameAsEager(f, [() => [tensor([-1, -2])], () => [tensor([-3, -2])]]);
+    sameAsEager(f, [() => [tensor([-1, -2])], () => [tensor([-3, -2])], () => [tensor([1, 2])]]);
   });
 
   it('constants, null and strings that both ways agree on', () => {

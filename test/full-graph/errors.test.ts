@@ -11,6 +11,7 @@ import {
   toStatic,
 } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
+import type { Never } from './ways.ts';
 
 interface Failure extends Error {
   readonly record?: FullGraphError['record'];
@@ -101,7 +102,46 @@ describe('checks of the user', () => {
       if (x.sum().itemSync() > 0) y = x.mul(2);
       return y!.add(1);
     };
-    sameAsEager(f, [() => [tensor([1, 2])], () => [tensor([-1, -2])]]);
+    sameAsEager(f, [() => [tensor([1, 2])], () => [tensor([-1, -2])]], {
+      never: [['second way', 'x.sum().itemSync() > 0', 'it throws']],
+    });
+  });
+
+  it('a variable that only a turn of the loop makes (86)', () => {
+    const f = (x: Tensor) => {
+      let last: Tensor | undefined;
+      let y = x;
+      while (y.sum().itemSync() < 20) {
+        last = y;
+        y = y.mul(2);
+      }
+      return last!.add(y);
+    };
+    const starts = [
+      [1, 2],
+      [6, 5],
+      [30, 1],
+    ];
+    const inputs = starts.map((each) => () => [tensor(each)]);
+    const never: Never[] = [['no turn', 'y.sum()', 'it throws']];
+    sameAsEager(f, inputs, { exact: false, never });
+  });
+
+  it('a variable of a turn that is read before it is made (86)', () => {
+    const f = (x: Tensor) => {
+      let y = x;
+      while (y.sum().itemSync() < 20) {
+        const read = () => made;
+        y = read().mul(2);
+        const made = y.add(1);
+      }
+      return y;
+    };
+    const never: Never[] = [
+      ['no turn', 'y.sum()', 'whether there is a turn is asked in the turn'],
+      ['many turns', 'y.sum()', 'it throws'],
+    ];
+    sameAsEager(f, [() => [tensor([30, 1])], () => [tensor([1, 2])]], { never });
   });
 
   it('stand in loops and branches', () => {
@@ -115,7 +155,12 @@ describe('checks of the user', () => {
       }
       return y;
     };
-    sameAsEager(f, [() => [tensor([2, 3])], () => [tensor([0.5, 0.1])]]);
+    sameAsEager(f, [
+      () => [tensor([2, 3])],
+      () => [tensor([0.5, 0.1])],
+      () => [tensor([60, 50])],
+      () => [tensor([20, 30])],
+    ]);
   });
 });
 

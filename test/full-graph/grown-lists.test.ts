@@ -62,7 +62,23 @@ describe('push and pop', () => {
       while (all.length > 0 && total.sum().itemSync() < 100) total = total.add(all.pop()!);
       return [total, all.length, all];
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(
+      f,
+      [
+        () => [x(60, 1, 2)],
+        () => [x(1, 60, 3)],
+        () => [x(3, 1, 2)],
+        () => [x(1, 2, 50)],
+        () => [x(1, 2, 3)],
+      ],
+      {
+        exact: false,
+        never: [
+          ['no turn', 'all.length > 0', 'whether there is a turn is asked in the turn'],
+          ['second way', 'all.pop()!', 'there are so many'],
+        ],
+      },
+    );
   });
 });
 
@@ -90,7 +106,9 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [all.length, all.length > 2 ? y.mul(3) : y, x.mul(all.length)];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, ways, {
+      never: [['no turn', 'y.sum()', 'whether there is a turn is asked in the turn']],
+    });
   });
 
   it('of numbers and truth values', () => {
@@ -119,7 +137,12 @@ describe('an array that grows in a loop of the program', () => {
       const i = x.argmax().itemSync();
       return [all[0]!.mul(3), all.at(-1)!.mul(4), all[1] ?? x, (all[i] ?? x).add(1)];
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, ways, {
+      never: [
+        ['second way', 'all[0]!', 'it holds x'],
+        ['second way', 'all.at(-1)!', 'it holds x'],
+      ],
+    });
   });
 
   it('under a decision in the turn, and in an inner loop', () => {
@@ -158,7 +181,13 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [sum, weighed];
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['no turn', 'const each of all', 'whether there is a turn is asked in the turn'],
+        ['no turn', 'const [i, each] of all', 'whether there is a turn is asked in the turn'],
+      ],
+    });
   });
 
   it('by an index that counts', () => {
@@ -173,7 +202,13 @@ describe('an array that grows in a loop of the program', () => {
       for (let i = all.length - 1; i >= 0; i--) sum = sum.mul(0.5).add(all[i]!);
       return sum;
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['no turn', '0; i--', 'it holds x'],
+        ['second way', 'all[i]!', 'there are so many'],
+      ],
+    });
   });
 
   it('is a stack: what was pushed is popped again', () => {
@@ -190,7 +225,15 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [done, turns, stack, stack.pop()];
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['no turn', 'stack.length > 0', 'whether there is a turn is asked in the turn'],
+        ['one turn', 'stack.length > 0', 'the turn that finds the end is one, and it holds x'],
+        ['second way', 'stack.pop()!', 'there are so many'],
+        ['first way', 'stack.pop()]', 'the loop has emptied it'],
+      ],
+    });
   });
 
   it('changes at an index, at its end, and is emptied', () => {
@@ -208,7 +251,17 @@ describe('an array that grows in a loop of the program', () => {
       all.push(y);
       return [all, first];
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['first way', 'all[all.length] = ', 'the index is its length'],
+        ['second way', 'all[0]!', 'it holds x'],
+        ['second way', 'all[1] = ', 'it holds two'],
+        ['second way', 'all.at(-1)!', 'it holds x'],
+        ['second way', 'all[all.length - 1] = ', 'it holds x'],
+        ['second way', 'all[1]!', 'it holds two'],
+      ],
+    });
   });
 
   it('is a copy made anew in every turn', () => {
@@ -258,7 +311,14 @@ describe('an array that grows in a loop of the program', () => {
       const large = all.filter((each) => each.sum().itemSync() > 50);
       return [sum, total, large, all.some((each) => each.sum().itemSync() > 60)];
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [
+        ['second way', 'all.forEach(', 'no callback takes elements away'],
+        ['second way', 'all.reduce(', 'no callback takes elements away'],
+        ['no turn', 'all.some(', 'whether there is a turn is asked in the turn'],
+      ],
+    });
   });
 
   it('born in every turn of a loop', () => {
@@ -277,7 +337,10 @@ describe('an array that grows in a loop of the program', () => {
       }
       return [total, y];
     };
-    sameAsEager(f, ways, { exact: false });
+    sameAsEager(f, ways, {
+      exact: false,
+      never: [['no turn', 'const part of parts', 'whether there is a turn is asked in the turn']],
+    });
   });
 
   it('on one way of a branch', () => {
@@ -321,7 +384,7 @@ describe('what is made of such an array', () => {
       }
       return stack(all);
     };
-    sameAsEager(f, ways.slice(1));
+    sameAsEager(f, ways.slice(1), { never: [['no turn', 'y.sum()', 'stack() of nothing throws']] });
     const graph = toStatic(f, { fullGraph: true });
     expect(() => tidy(() => graph(tensor([60, 70])))).toThrow(/stack/);
   });

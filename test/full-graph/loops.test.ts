@@ -27,7 +27,10 @@ describe('loops of one program', () => {
       }
       return [y, n];
     };
-    sameAsEager(f, [() => [x(1, 2), 4], () => [x(6, 2), 4], () => [x(200, 2), 4]], loose);
+    sameAsEager(f, [() => [x(1, 2), 4], () => [x(6, 2), 4], () => [x(200, 2), 4]], {
+      ...loose,
+      never: [['no turn', 'n < limit', 'whether there is a turn is asked in the turn']],
+    });
   });
 
   it('do while', () => {
@@ -38,7 +41,10 @@ describe('loops of one program', () => {
       } while (y.max().itemSync() < 30);
       return y;
     };
-    sameAsEager(f, [() => [x(1, 2)], () => [x(60, 20)]], loose);
+    sameAsEager(f, [() => [x(1, 2)], () => [x(60, 20)]], {
+      ...loose,
+      never: [['no turn', 'y.mul(2)', 'it has a first turn']],
+    });
   });
 
   it.each([
@@ -53,7 +59,41 @@ describe('loops of one program', () => {
       }
       return y;
     };
-    sameAsEager(f, [() => [x(1, 2)], () => [x(60, 20)], () => [x(-1, 0)]], loose);
+    sameAsEager(f, [() => [x(1, 2)], () => [x(60, 20)], () => [x(-1, 0)], () => [x(-100, -100)]], {
+      ...loose,
+      never: [['no turn', 'by > 0', 'the first turn is known']],
+    });
+  });
+
+  it('for from, to and by numbers of the program (85)', () => {
+    const f = (x: Tensor, start: Tensor, stop: Tensor, by: Tensor) => {
+      let y = x;
+      let turns = 0;
+      const step = by.itemSync();
+      for (
+        let i = start.itemSync();
+        step > 0 ? i < stop.itemSync() : i > stop.itemSync();
+        i += step
+      ) {
+        y = y.mul(1.5).add(i);
+        turns++;
+      }
+      return [y, turns];
+    };
+    const ranges = [
+      [0, 10, 3],
+      [5, -3, -2],
+      [2, 3, 1],
+      [3, 2, -1],
+      [4, 4, 1],
+      [4, 4, -1],
+      [0, 1, 0.25],
+    ];
+    sameAsEager(
+      f,
+      ranges.map((range) => () => [x(1, 2), ...range.map((each) => tensor(each))]),
+      loose,
+    );
   });
 
   it('fields of objects and elements of arrays as state (87)', () => {
@@ -66,7 +106,7 @@ describe('loops of one program', () => {
       }
       return [state.h, state.steps, state.pair[1]];
     };
-    sameAsEager(f, [() => [x(1, 2)], () => [x(60, 20)]], loose);
+    sameAsEager(f, [() => [x(1, 2)], () => [x(60, 20)], () => [x(20, 15)]], loose);
   });
 
   it('module state as state of the loop (87)', () => {
@@ -78,8 +118,15 @@ describe('loops of one program', () => {
       }
       return y;
     };
-    sameAsEager(f, [() => [x(1, 2), { total: tensor([0, 0]) }]], loose);
-    sameAsEager(f, [() => [x(60, 2), { total: tensor([0, 0]) }]], loose);
+    sameAsEager(
+      f,
+      [
+        [1, 2],
+        [60, 2],
+        [20, 10],
+      ].map((start) => () => [x(...start), { total: tensor([0, 0]) }]),
+      loose,
+    );
   });
 
   it('continue and break, at the start, in the middle, at the end, in else (88)', () => {
@@ -106,11 +153,46 @@ describe('loops of one program', () => {
       [30, 2],
       [-20, 4],
       [2000, 1],
+      [-6, 20],
     ];
     sameAsEager(
       f,
       starts.map((each) => () => [x(...each)]),
-      loose,
+      { ...loose, never: [['no turn', 'y.sum()', 'whether there is a turn is asked in the turn']] },
+    );
+  });
+
+  it('continue and break in a for, together and inside else (88)', () => {
+    const f = (x: Tensor) => {
+      let y = x;
+      let kept = 0;
+      for (let i = 0; i < x.abs().max().itemSync(); i++) {
+        if (y.sum().itemSync() > 60) {
+          if (y.min().itemSync() > 25) break;
+          y = y.sub(i);
+          continue;
+        } else {
+          y = y.add(4);
+          if (y.max().itemSync() < 6) continue;
+          else if (y.min().itemSync() < -90) break;
+        }
+        kept++;
+        y = y.mul(1.25);
+      }
+      return [y, kept];
+    };
+    const starts = [
+      [1, 2],
+      [0, 0],
+      [0.5, 1],
+      [40, 50],
+      [90, 3],
+      [-200, 100],
+    ];
+    sameAsEager(
+      f,
+      starts.map((each) => () => [x(...each)]),
+      { ...loose, never: [['no turn', 'x.abs()', 'whether there is a turn is asked in the turn']] },
     );
   });
 
@@ -138,11 +220,19 @@ describe('loops of one program', () => {
       [30, 2],
       [21, 22],
       [70, 1],
+      [300, 1],
+      [-1000, -900],
     ];
     sameAsEager(
       f,
       starts.map((each) => () => [x(...each)]),
-      loose,
+      {
+        ...loose,
+        never: [
+          ['no turn', 'y.sum()', 'whether there is a turn is asked in the turn'],
+          ['no turn', '3) {', 'whether there is a turn is asked in the turn'],
+        ],
+      },
     );
   });
 
@@ -155,7 +245,35 @@ describe('loops of one program', () => {
       }
       return y.exp().mul(0.1);
     };
-    sameAsEager(f, [() => [x(1, 2)], () => [x(0.1, 0.2)], () => [x(40, 2)]], loose);
+    sameAsEager(f, [() => [x(1, 2)], () => [x(0.1, 0.2)], () => [x(40, 2)]], {
+      ...loose,
+      never: [['no turn', '5; i++', 'the first turn is known']],
+    });
+  });
+
+  it('return inside a while, under nested decisions (81)', () => {
+    const f = (x: Tensor) => {
+      let y = x;
+      while (y.sum().itemSync() < 100) {
+        if (y.max().itemSync() > 20) {
+          if (y.min().itemSync() < 0) return y.neg();
+          return [y.mul(3)][0]!;
+        }
+        y = y.mul(2);
+      }
+      return y.sub(1);
+    };
+    const starts = [
+      [1, 2],
+      [-1, 7],
+      [60, 60],
+      [19, 18],
+    ];
+    sameAsEager(
+      f,
+      starts.map((each) => () => [x(...each)]),
+      { ...loose, never: [['no turn', 'y.sum()', 'whether there is a turn is asked in the turn']] },
+    );
   });
 
   it('a host loop over layers that one of them may end (89)', () => {
@@ -182,7 +300,7 @@ describe('loops of one program', () => {
       }
       return last.add(y);
     };
-    sameAsEager(f, [() => [x(1, 2)], () => [x(100, 2)]], loose);
+    sameAsEager(f, [() => [x(1, 2)], () => [x(100, 2)], () => [x(8, 8)]], loose);
   });
 
   it('casts of numbers in a loop (91)', () => {
@@ -195,6 +313,12 @@ describe('loops of one program', () => {
       }
       return [x.mul(n), Number(ok), Boolean(n)];
     };
-    sameAsEager(f, [() => [x(1, 2)], () => [x(100, 2)]], loose);
+    sameAsEager(f, [() => [x(1, 2)], () => [x(100, 2)]], {
+      ...loose,
+      never: [
+        ['no turn', 'ok)', 'whether there is a turn is asked in the turn'],
+        ['one turn', 'ok)', 'the first turn is known'],
+      ],
+    });
   });
 });

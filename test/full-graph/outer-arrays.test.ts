@@ -74,7 +74,14 @@ describe('an array from outside', () => {
       }
       return [total, turns];
     };
-    sameAsEager(f, numbers, { exact: false });
+    sameAsEager(f, [...numbers, () => [x(-500, 0), [1, 2]]], {
+      exact: false,
+      never: [
+        ['no turn', 'work.length > 0', 'whether there is a turn is asked in the turn'],
+        ['one turn', 'work.length > 0', 'what is given holds numbers'],
+        ['second way', 'work.pop()!', 'there are so many'],
+      ],
+    });
   });
 
   it('is emptied and filled again', () => {
@@ -100,7 +107,14 @@ describe('an array from outside', () => {
       }
       return all.at(-1)!.mul(3);
     };
-    sameAsEager(f, tensors, { exact: false });
+    sameAsEager(f, tensors, {
+      exact: false,
+      never: [
+        ['second way', 'all[0]!', 'two are given'],
+        ['second way', 'all[0] = ', 'two are given'],
+        ['second way', 'all.at(-1)!', 'two are given'],
+      ],
+    });
     const graph = toStatic(f, { fullGraph: true });
     const [a, b, given] = [tensor([1, 2]), tensor([3, 4]), tensor([5, 9])];
     const all = [a, b];
@@ -122,7 +136,20 @@ describe('an array from outside', () => {
     };
     sameAsEager(
       f,
-      starts.slice(0, 3).map((start) => () => [x(...start), [1, 2]]),
+      [...starts.slice(0, 3), [28, 29]].map((start) => () => [x(...start), [1, 2]]),
+      {
+        never: [
+          ['no turn', 'const each of sums', 'whether there is a turn is asked in the turn'],
+          ['one turn', 'const each of sums', 'two are given'],
+          ['no turn', 'sums.map(', 'two are given'],
+          ['one turn', 'sums.map(', 'two are given'],
+          ['second way', 'sums.map(', 'no callback takes elements away'],
+          ['no turn', 'sums.indexOf(', 'whether there is a turn is asked in the turn'],
+          ['one turn', 'sums.indexOf(', 'two are given'],
+          ['second way', 'sums.at(-1)', 'two are given'],
+          ['second way', 'sums[0]', 'two are given'],
+        ],
+      },
     );
   });
 
@@ -217,7 +244,13 @@ describe('an object from outside', () => {
     };
     sameAsEager(
       f,
-      starts.map((start) => () => [x(...start), { total: 0, turns: 0, last: null }]),
+      [...starts, [10, 20]].map((start) => () => [x(...start), { total: 0, turns: 0, last: null }]),
+      {
+        never: [
+          ['one turn', 'state.total < 40', 'it starts at 0'],
+          ['no turn', 'state.total < 40', 'whether there is a turn is asked in the turn'],
+        ],
+      },
     );
   });
 

@@ -52,7 +52,29 @@ describe('a list of structures', () => {
       const last = all.pop()!;
       return [total, first, second, last.h.mul(last.weight), all.length, all.at(-1)?.h];
     };
-    sameAsEager(f, ways, loose);
+    sameAsEager(f, ways, {
+      ...loose,
+      never: [
+        ['no turn', 'const { h, weight } of all', 'whether there is a turn is asked in the turn'],
+        [
+          'one turn',
+          'const { h, weight } of all',
+          'the turn that finds the end is one, and it holds x',
+        ],
+        [
+          'no turn',
+          'const [i, each] of all.entries()',
+          'whether there is a turn is asked in the turn',
+        ],
+        [
+          'one turn',
+          'const [i, each] of all.entries()',
+          'the turn that finds the end is one, and it holds x',
+        ],
+        ['second way', 'all[0]!.h', 'it holds x'],
+        ['second way', 'all.pop()!', 'it holds x'],
+      ],
+    });
   });
 
   it('is a stack of work with depths', () => {
@@ -70,7 +92,14 @@ describe('a list of structures', () => {
       }
       return [done, deepest, work];
     };
-    sameAsEager(f, ways, loose);
+    sameAsEager(f, ways, {
+      ...loose,
+      never: [
+        ['no turn', 'work.length > 0', 'whether there is a turn is asked in the turn'],
+        ['one turn', 'work.length > 0', 'the turn that finds the end is one, and it holds x'],
+        ['second way', 'work.pop()!', 'there are so many'],
+      ],
+    });
   });
 
   it('is changed at indices', () => {
@@ -85,7 +114,16 @@ describe('a list of structures', () => {
       }
       return all;
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, ways, {
+      never: [
+        ['first way', 'all[all.length] = ', 'the index is its length'],
+        ['second way', 'all[0]!, n', 'it holds x'],
+        ['second way', '...all[0]!', 'it holds x'],
+        ['second way', 'all[0] = ', 'it holds x'],
+        ['second way', 'all.at(-1)!', 'it holds x'],
+        ['second way', 'all[all.length - 1] = ', 'it holds x'],
+      ],
+    });
   });
 
   it('is made anew in every turn', () => {
@@ -115,7 +153,15 @@ describe('a list of structures', () => {
       const sum = all.reduce((so, { h }) => so.add(h), x);
       return { states, large, found: found?.h ?? x, sum, any: all.some(({ score }) => score > 60) };
     };
-    sameAsEager(f, ways, loose);
+    sameAsEager(f, ways, {
+      ...loose,
+      never: [
+        ['second way', 'all.map(', 'no callback takes elements away'],
+        ['no turn', 'all.find(', 'whether there is a turn is asked in the turn'],
+        ['second way', 'all.reduce(', 'no callback takes elements away'],
+        ['no turn', 'all.some(', 'whether there is a turn is asked in the turn'],
+      ],
+    });
   });
 
   it('of which one field is stacked', () => {
@@ -128,7 +174,13 @@ describe('a list of structures', () => {
       }
       return stack(all.map(({ h }) => h));
     };
-    sameAsEager(f, ways, loose);
+    sameAsEager(f, ways, {
+      ...loose,
+      never: [
+        ['no turn', 'all.map(', 'it holds x'],
+        ['second way', 'all.map(', 'no callback takes elements away'],
+      ],
+    });
   });
 
   it('of instances of a class', () => {
@@ -172,7 +224,9 @@ describe('a list of lists', () => {
       }
       return { paths, lengths: paths.map((each) => each.length), last: paths.at(-1)?.at(-1) ?? 0 };
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, ways, {
+      never: [['second way', 'paths.map(', 'no callback takes elements away']],
+    });
   });
 
   it('of paths that branch: each turn makes two of every one', () => {
@@ -196,6 +250,19 @@ describe('a list of lists', () => {
         [1, 0],
         [1, 2],
       ].map((start) => () => [x(...start)]),
+      {
+        never: [
+          [
+            'no turn',
+            'const { tokens, h } of paths',
+            'whether there is a turn is asked in the turn',
+          ],
+          ['one turn', 'const { tokens, h } of paths', 'there is a path'],
+          ['no turn', 'next.slice(0, 3)', 'there are two'],
+          ['one turn', 'next.slice(0, 3)', 'there are two'],
+          ['second way', 'next.slice(0, 3)', 'no callback takes elements away'],
+        ],
+      },
     );
   });
 
@@ -213,7 +280,20 @@ describe('a list of lists', () => {
       }
       return [total, paths];
     };
-    sameAsEager(f, ways, loose);
+    sameAsEager(f, ways, {
+      ...loose,
+      never: [
+        ['second way', 'paths.at(-1)!', 'there is a path'],
+        [
+          'no turn',
+          'const { states, score } of paths',
+          'whether there is a turn is asked in the turn',
+        ],
+        ['one turn', 'const { states, score } of paths', 'there is a path'],
+        ['no turn', 'const state of states', 'whether there is a turn is asked in the turn'],
+        ['one turn', 'const state of states', 'every path holds x'],
+      ],
+    });
   });
 });
 

@@ -3,7 +3,16 @@
 import { expect } from 'vitest';
 import { randomState } from '../../runtime/random/seed.ts';
 import { predictedPeak } from '../../src/explain/predicted-peak.ts';
-import { memory, type StaticFunction, seed, Tensor, tidy, toStatic } from '../../src/index.ts';
+import {
+  memory,
+  noGrad,
+  type StaticFunction,
+  seed,
+  Tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
+import { type Never, WaysTaken } from './ways.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: any function under test.
 type Fn = (...args: any[]) => unknown;
@@ -12,14 +21,23 @@ export interface Checked {
   readonly graph: StaticFunction<Fn>;
 }
 
+interface Expected {
+  /** Equal to the last bit. */
+  readonly exact?: boolean;
+  readonly translations?: number;
+  /** Ways of branches and loops that no data takes; all others are taken by what `inputs` makes. */
+  readonly never?: readonly Never[];
+}
+
 /** `inputs` makes the arguments anew for every run; tensors that need gradients are leaves. */
 export function sameAsEager(
   fn: Fn,
   inputs: readonly (() => unknown[])[],
-  { exact = true, translations = 1 }: { exact?: boolean; translations?: number } = {},
+  { exact = true, translations = 1, never = [] }: Expected = {},
 ): Checked {
   const graph = toStatic(fn, { fullGraph: true });
   const before = memory.stats('cpu').allocated;
+  const ways = new WaysTaken();
   // The first call traces; the second takes the entry.
   for (let round = 0; round < 2; round++) {
     for (const make of inputs) {
@@ -29,6 +47,7 @@ export function sameAsEager(
       const expected = outcome(fn, eager);
       const found = outcome(graph, full);
       expectPredicted(graph);
+      ways.note(graph.programs());
       expect(found.thrown).toEqual(expected.thrown);
       if (exact) expect(found).toEqual(expected);
       else close(found, expected);
@@ -36,8 +55,29 @@ export function sameAsEager(
     }
   }
   expect(graph.stats()).toMatchObject({ translations, graphs: translations, breaks: [] });
+  if (never.length > 0) tryOthers(graph, inputs, ways);
+  ways.expectAll(never);
   expect(memory.stats('cpu').allocated).toBe(before);
   return { graph };
+}
+
+/** Data like the given, smaller and larger: where a way is stated to be taken never, that doesn't, either. */
+function tryOthers(
+  graph: StaticFunction<Fn>,
+  inputs: readonly (() => unknown[])[],
+  ways: WaysTaken,
+): void {
+  for (const make of inputs) {
+    for (const factor of [0.5, 2, 8]) {
+      const args = make();
+      const given = [...tensorsIn(args)];
+      for (const each of given) {
+        if (each.dtype.startsWith('float')) noGrad(() => each.mul_(factor));
+      }
+      if (!outcome(graph, args).thrown) ways.note(graph.programs());
+      release([args, given]);
+    }
+  }
 }
 
 /** What the last run took at its peak is what its plans predict of its decisions. */

@@ -70,7 +70,9 @@ describe('text of a number of the program as a result', () => {
       const twice = sum(x) > 0 ? [label, label] : [label, last];
       return { label, last, same, y, twice };
     };
-    sameAsEager(f, ways);
+    sameAsEager(f, ways, {
+      never: [['no turn', 'sum(y) < 20', 'whether there is a turn is asked in the turn']],
+    });
   });
 
   it('of what was kept in objects and closures', () => {

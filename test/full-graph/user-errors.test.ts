@@ -68,8 +68,15 @@ it('so does one in a turn of a loop, in a view of what is written', () => {
     }
     return turns;
   };
-  const start = () => tensor([0, 1, 2, 3], { shape: [2, 2] });
-  sameAsEager(f, [() => [start(), x(1, 1)], () => [start(), x(6, 1)], () => [start(), x(0, 3)]]);
+  const start = (...values: number[]) =>
+    tensor(values.length > 0 ? values : [0, 1, 2, 3], { shape: [2, 2] });
+  sameAsEager(f, [
+    () => [start(), x(1, 1)],
+    () => [start(), x(6, 1)],
+    () => [start(), x(0, 3)],
+    () => [start(5, 6, 7, 8), x(1, 1)],
+    () => [start(8, 1, 2, 7), x(1, 1)],
+  ]);
 });
 
 it('versions are as before, and nothing is kept', () => {

@@ -73,46 +73,65 @@ describe('writes in a loop', () => {
       }
       return turns;
     };
-    sameAsEager(count, [...both, () => [x(20, 0), x(1, 1)], () => [x(9, 0), x(1, 1)]]);
+    sameAsEager(
+      count,
+      [...both, () => [x(20, 0), x(1, 1)], () => [x(9, 0), x(1, 1)], () => [x(0, 0), x(0.5, 0.5)]],
+      { never: [['no turn', 'buffer.sum()', 'whether there is a turn is asked in the turn']] },
+    );
   });
 
   it('to a row, and to what is carried', () => {
-    sameAsEager((buffer: Tensor, y: Tensor) => {
-      let state = y;
-      while (state.sum().itemSync() < 20) {
-        buffer.select(0, 1).add_(state.sum());
-        state = state.mul(2).abs();
-        state.add_(1);
-      }
-      return [state, buffer.sum()];
-    }, both);
+    sameAsEager(
+      (buffer: Tensor, y: Tensor) => {
+        let state = y;
+        while (state.sum().itemSync() < 20) {
+          buffer.select(0, 1).add_(state.sum());
+          state = state.mul(2).abs();
+          state.add_(1);
+        }
+        return [state, buffer.sum()];
+      },
+      [...both, () => [x(1, 2), x(15, 15)], () => [x(1, 2), x(5, 5)]],
+    );
   });
 
   it('to the start of what is carried: it is the same tensor', () => {
-    sameAsEager((buffer: Tensor, y: Tensor) => {
-      let state = buffer;
-      let turns = 0;
-      while (state.sum().itemSync() < 20) {
-        state.add_(y.abs());
-        if (turns > 1) state = state.mul(2);
-        turns++;
-      }
-      return state.mul(1);
-    }, both);
+    sameAsEager(
+      (buffer: Tensor, y: Tensor) => {
+        let state = buffer;
+        let turns = 0;
+        while (state.sum().itemSync() < 20) {
+          state.add_(y.abs());
+          if (turns > 1) state = state.mul(2);
+          turns++;
+        }
+        return state.mul(1);
+      },
+      [...both, () => [x(20, 10), x(1, 1)], () => [x(10, 5), x(4, 4)]],
+    );
   });
 
   it('of a loop in a loop, with break', () => {
-    sameAsEager((buffer: Tensor, y: Tensor) => {
-      outer: while (buffer.sum().itemSync() < 30) {
-        while (y.sum().itemSync() < 4) {
-          y.add_(1);
-          if (buffer.max().itemSync() > 8) break outer;
+    sameAsEager(
+      (buffer: Tensor, y: Tensor) => {
+        outer: while (buffer.sum().itemSync() < 30) {
+          while (y.sum().itemSync() < 4) {
+            y.add_(1);
+            if (buffer.max().itemSync() > 8) break outer;
+          }
+          buffer.add_(y);
+          y.sub_(2);
         }
-        buffer.add_(y);
-        y.sub_(2);
-      }
-      return buffer.sum();
-    }, both);
+        return buffer.sum();
+      },
+      [...both, () => [x(20, 20), x(1, 1)]],
+      {
+        never: [
+          ['no turn', 'buffer.sum()', 'whether there is a turn is asked in the turn'],
+          ['no turn', 'y.sum()', 'whether there is a turn is asked in the turn'],
+        ],
+      },
+    );
   });
 
   it('to running statistics of a module', () => {
@@ -136,6 +155,7 @@ describe('writes in a loop', () => {
           return h;
         }),
       [make(1), make(0), make(10)],
+      { never: [['no turn', 'h.abs()', 'whether there is a turn is asked in the turn']] },
     );
   });
 });

@@ -5,6 +5,7 @@ import type { Loop } from '../../bytecode/structure.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
+import { keptBecause } from '../../traces/kept-loops.ts';
 import type { LoopDecision } from '../../traces/trace-result.ts';
 import type { Birth } from '../grown-list.ts';
 import type { TraceFrame } from '../trace-frame.ts';
@@ -188,7 +189,7 @@ export class GraphControl {
     const count = isFirst ? 0 : (turns.get(loop.header) ?? 0) + 1;
     this.#turns.set(frame, turns.set(loop.header, count));
     if (count <= this.#unrollLimit) return;
-    const why = `it takes more turns than unrollLimit (${this.#unrollLimit})`;
+    const why = `${keptBecause.manyTurns} (${this.#unrollLimit})`;
     this.plans.keep(frame.closure.code, loop, why);
   }
 

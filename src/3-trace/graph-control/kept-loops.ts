@@ -1,4 +1,5 @@
 import { type Loop, structureOf } from '../../bytecode/structure.ts';
+import { keptBecause } from '../../traces/kept-loops.ts';
 import { isEquivalent } from '../equivalents.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
@@ -13,7 +14,7 @@ export function requestLoop(t: Tracer): void {
     if (loop) {
       const { plans } = t.control;
       if (t.control.isActive(frame, loop) || plans.of(code, loop) !== undefined) return;
-      plans.keep(code, loop, 'keepLoop() asks for it');
+      plans.keep(code, loop, keptBecause.asked);
     }
     // The loop of a method that calls back is around the callback.
     if (depth > 0 && !isEquivalent(t.frames[depth - 1]!.closure.code)) return;

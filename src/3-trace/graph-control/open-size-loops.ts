@@ -3,6 +3,7 @@ import { structureOf } from '../../bytecode/structure.ts';
 import { numberSources } from '../../guards/number-expr.ts';
 import { decidedByBounds } from '../../guards/number-range.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { keptBecause } from '../../traces/kept-loops.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';
@@ -24,7 +25,7 @@ export function keepLoopOfOpenSize(
   for (const loop of structureOf(code).loops.values()) {
     if (!loop.body.has(frame.pc) || loop.body.has(whenTrue) === loop.body.has(whenFalse)) continue;
     if (t.control.isActive(frame, loop) || t.control.plans.of(code, loop) !== undefined) continue;
-    t.control.plans.keep(code, loop, 'a size that inputSpec leaves open decides its turns');
+    t.control.plans.keep(code, loop, keptBecause.openSize);
   }
 }
 
