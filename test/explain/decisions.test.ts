@@ -369,7 +369,8 @@ const cases: Readonly<Record<string, Case>> = {
       if (sum(x) > 0) map.set('a', 1);
       return x;
     },
-    auto: [broken('a branch or loop changes the entries of a Map or Set')],
+    full: [branch(one)],
+    auto: [broken('an entry of a Map is 1 and nothing (…)')],
   },
   'text of a number': {
     run: (x) => (`${sum(x)}`.length > 3 ? x : x.neg()),
