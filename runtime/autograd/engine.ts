@@ -24,7 +24,7 @@ export interface RunOptions {
   /** The places that `sink` waits for; all leaves when left out. Nodes that lead to none don't run. */
   readonly wanted?: readonly Place[];
   readonly sink: GradientSink;
-  /** Called when a part of a leaf's gradient was added to those before. */
+  /** Called when a part of a leaf's gradient was added to those before, by a node itself too. */
   readonly onLeafSum?: (leaf: Tensor, sum: Tensor) => void;
   /** Called before each node is undone, with the gradients of its results, which it may replace. */
   readonly onNode?: (node: GradNode, gradients: (Tensor | null)[]) => void;
@@ -191,12 +191,17 @@ class BackwardPass {
       return;
     }
     let results: (Tensor | null)[];
+    /** Numbers of the targets to which the node has added its parts itself. */
+    const summed = new Set<number>();
     try {
       const passInner = this.#passOutputs(node, inbox);
       if (!this.#runs(node)) return;
       onNode?.(node, inbox.gradients);
       const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
-      const takeSum = (target: number) => this.#takeSum(node.targets[target]!);
+      const takeSum = (target: number) => {
+        summed.add(target);
+        return this.#takeSum(node.targets[target]!);
+      };
       const apply = () => node.apply(inbox.gradients, retainGraph, wanted, takeSum, passInner);
       results = spans.active ? spans.around(spanOf(node), apply) : apply();
     } finally {
@@ -206,7 +211,11 @@ class BackwardPass {
     let next = 0;
     try {
       for (const target of this.#targetsOf(node)) {
-        const result = results[next++] ?? null;
+        const result = results[next] ?? null;
+        if (target && 'leaf' in target && result && summed.has(next)) {
+          this.#options.onLeafSum?.(target.leaf, result);
+        }
+        next++;
         if (target) this.#deliver(target, result);
       }
     } catch (error) {

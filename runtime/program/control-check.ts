@@ -112,9 +112,12 @@ export class ControlCheck {
   /** Those that come and those that leave are like the results and operands of the op that is undone. */
   verifyGradients({ inputs, outputs }: ProgramOp, given: readonly ValueId[]): void {
     const { op } = this.step;
-    const of = this.indices('of', outputs.length - 1);
+    // What has come before, for the operands of the regions.
+    const operands = this.step.regions ? inputs.slice(op.attrs.carried ? 0 : 1) : [];
+    const asked = [...outputs.slice(0, -1), ...operands];
+    const of = this.indices('of', asked.length);
     const to = this.indices('to', inputs.length);
-    this.expectSame('gradients given', this.metas(given), this.metas(of.map((i) => outputs[i]!)));
+    this.expectSame('gradients given', this.metas(given), this.metas(of.map((i) => asked[i]!)));
     this.expectSame('gradients', this.metas(op.outputs), this.metas(to.map((i) => inputs[i]!)));
     this.expectContiguous([...given, ...op.outputs]);
   }

@@ -43,7 +43,10 @@ export const condOp = controlOp('cond');
  */
 export const whileOp = controlOp('while');
 
-/** (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. */
+/**
+ * (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. Numbers of `of` from that
+ * of the results on stand for operands of the regions: what has come to them before, which the gradient goes on from.
+ */
 export const condBackwardOp = controlOp('condBackward');
 /** The same for `while`; attr `carried`: how many of the operands are. */
 export const whileBackwardOp = controlOp('whileBackward');

@@ -84,7 +84,7 @@ export interface BackwardPart {
   /** Leaves what forward saved untouched, for `backward(undefined, { retainGraph: true })`. */
   readonly retainingPlan: Plan;
   readonly saved: SavedValues;
-  /** Per forward output: the backward input that takes its gradient, or null. */
+  /** Per forward output, and of a region per operand: the backward input, as in JointProgram. */
   readonly gradOutputs: readonly (ValueId | null)[];
   /** Forward outputs that are leaves which the program has made. */
   readonly leafOutputs: readonly number[];

@@ -45,13 +45,17 @@ export interface Program {
 
 /** Forward and backward in one straight line, before they are split. */
 export interface JointProgram {
-  /** Inputs: those of forward, then one gradient per differentiable output. Outputs: all gradients. */
+  /** Inputs: those of forward, then those that `gradOutputs` names. Outputs: all gradients. */
   readonly program: Program;
   /** The first ops are the forward program. */
   readonly forwardOps: number;
   readonly forwardInputs: readonly ValueId[];
   readonly forwardOutputs: readonly ValueId[];
-  /** Per forward output: the input that takes its gradient; null when it is not differentiable. */
+  /**
+   * Per forward output: the input that takes its gradient; null when it is not differentiable. Of a branch or
+   * loop body then per forward input: the one that takes what has come to the operand before, for the region to
+   * add its parts to one by one; null where it has one part at most.
+   */
   readonly gradOutputs: readonly (ValueId | null)[];
   /** Forward outputs that are leaves which the program has made, and to which its gradients flow. */
   readonly leafOutputs: readonly number[];

@@ -22,11 +22,14 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   if (!backward) return;
   const { gradInputs, gradOutputs, leafOutputs, sums, saved, plan, retainingPlan } = backward;
   const fail = failureAt(`${where}, backward`);
+  const [results, operands] = [forward.outputs.length, forward.inputs.length];
+  // A region may go on from what has come to its operands before.
+  const counts = [results, results + operands];
   if (
     gradInputs.length !== forward.inputs.length + leafOutputs.length ||
     sums.length !== gradInputs.length ||
     leafOutputs.some((index) => index >= forward.outputs.length) ||
-    gradOutputs.length !== forward.outputs.length
+    !counts.includes(gradOutputs.length)
   ) {
     fail(`${gradInputs.length} and ${gradOutputs.length} gradients`, 'one per input and output');
   }
@@ -34,10 +37,10 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   if (missing !== undefined)
     fail(`saved %${missing}, which forward has freed`, 'a value that is kept');
   gradOutputs.forEach((id, i) => {
-    const value = values[forward.outputs[i]!]!;
+    const value = values[forward.outputs[i] ?? forward.inputs[i - results]!]!;
     if (id === null) return;
     if (!sameSpec(values[id]!, value) || !isContiguousMeta(values[id]!)) {
-      fail(`gradient ${formatSpec(values[id]!)} of an output ${formatSpec(value)}`, 'the same');
+      fail(`gradient ${formatSpec(values[id]!)} for ${formatSpec(value)}`, 'the same');
     }
   });
   gradInputs.forEach((id, i) => {
@@ -47,12 +50,14 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     fail(`gradient ${formatSpec(values[id]!)} of an input ${formatSpec(value)}`, 'the same');
   });
   for (const each of [plan, retainingPlan]) {
-    const adds = new Map(
-      each.steps.flatMap(({ op }) => (op.op.name === 'add' ? [[op.outputs[0]!, op]] : [])),
+    const adders = new Map(
+      each.steps.flatMap(({ op, regions }) =>
+        op.op.name === 'add' || regions ? op.outputs.map((id) => [id, op]) : [],
+      ),
     );
     sums.forEach((ids, i) => {
       const isSum = (id: ValueId, at: number) =>
-        adds.has(id) && (at === 0 || adds.get(id)!.inputs[0] === ids[at - 1]);
+        adders.has(id) && (at === 0 || adders.get(id)!.inputs.includes(ids[at - 1]!));
       if (ids.length === 0 || (ids.at(-1) === gradInputs[i] && ids.every(isSum))) return;
       fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
     });

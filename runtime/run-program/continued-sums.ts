@@ -2,6 +2,7 @@ import { opNamed } from '../ops/define-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { sumOperand } from './control/sum-operands.ts';
 
 /** A gradient of several parts, of which other nodes have summed up some before. */
 export interface ContinuedSum {
@@ -43,15 +44,46 @@ export function continueSums(plan: Plan, continued: readonly ContinuedSum[]): Pl
   return { ...plan, steps };
 }
 
-function continueSum(
-  steps: readonly Step[],
-  { sums, earlier, first }: ContinuedSum,
-): readonly Step[] {
-  const isSum = ({ op }: Step): boolean => sums.includes(op.outputs[0]!);
+/** The op that undoes a branch or loop adds the parts in it itself. */
+function goingOn(step: Step, { sums, earlier, first }: ContinuedSum): readonly Step[] {
+  const { op, frees } = step;
+  const to = op.attrs.to as readonly number[];
+  const of = op.attrs.of as readonly number[];
+  const number = sumOperand(step, to[op.outputs.findIndex((id) => sums.includes(id))]!);
+  const place = of.indexOf(number) + 1;
+  if (place === 0) {
+    const attrs = { ...op.attrs, of: [...of, number] };
+    const inputs = [...op.inputs, earlier];
+    return [{ ...step, op: { ...op, attrs, inputs }, frees: [...frees, earlier] }];
+  }
+  // Another part comes before them.
+  const part = op.inputs[place]!;
+  const diesHere = frees.includes(part) && op.inputs.filter((id) => id === part).length === 1;
+  const start: Step = {
+    op: {
+      op: opNamed('add'),
+      inputs: [earlier, part],
+      outputs: [first],
+      attrs: {},
+      recordsGrad: false,
+      at: op.at,
+    },
+    reuses: [null],
+    frees: diesHere ? [earlier, part] : [earlier],
+  };
+  const inputs = op.inputs.map((id, i) => (i === place ? first : id));
+  const rest = frees.filter((id) => !diesHere || id !== part);
+  return [start, { ...step, op: { ...op, inputs }, frees: [...rest, first] }];
+}
+
+function continueSum(steps: readonly Step[], sum: ContinuedSum): readonly Step[] {
+  const { sums, earlier, first } = sum;
+  const isSum = ({ op }: Step): boolean => op.outputs.some((id) => sums.includes(id));
   const at = steps.findIndex(isSum);
   const step = steps[at]!;
   const { op, frees } = step;
   const [before, after] = [steps.slice(0, at), steps.slice(at + 1)];
+  if (step.regions) return [...before, ...goingOn(step, sum), ...after];
   const add = opNamed('add');
   const [part, next] = op.inputs as readonly [ValueId, ValueId | undefined];
   if (next === undefined) {

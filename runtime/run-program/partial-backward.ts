@@ -3,6 +3,7 @@ import { fullOp } from '../ops/create.ts';
 import { operandUse } from '../ops/define-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
+import { sumOperand } from './control/sum-operands.ts';
 
 /** A backward for the case that some outputs got no gradient. */
 export interface PartialBackward {
@@ -47,13 +48,24 @@ export function partialBackward(
     const gradients = inputs.filter((id) => derived.has(id));
     if (gradients.length > 0) for (const id of outputs) derived.add(id);
     const given = gradients.filter((id) => !absent.has(id));
-    if (given.length === gradients.length) keep(step);
+    const earlier = earlierSums(step);
+    if (given.length > 0 && given.every((id) => earlier.has(id))) {
+      // Nothing in it is undone: what has come before goes on as it is.
+      const frees = new Set(step.frees);
+      for (const id of outputs) absent.add(id);
+      for (const from of given) {
+        const op = { ...step.op, outputs: [earlier.get(from)!] };
+        absent.delete(op.outputs[0]!);
+        steps.push(passOn({ op, reuses: [], frees: frees.delete(from) ? [from] : [] }, from));
+      }
+      dead.push(...frees);
+    } else if (given.length === gradients.length) keep(step);
     else if (given.length === 0) {
       for (const id of outputs) absent.add(id);
       dead.push(...step.frees);
     } else if (op.name === 'add' && given.length === 1) {
       keep(passOn(step, given[0]!));
-    } else if (op.kernel.kind === 'control') keep(step);
+    } else if (op.kernel.kind === 'control') keep(withoutSums(step, absent));
     else {
       for (const id of gradients) if (absent.delete(id)) steps.push(zerosFor(step.op, id, values));
       keep(step);
@@ -63,9 +75,10 @@ export function partialBackward(
   const given = gradOutputs.filter((id) => id !== null && !missing.has(id)) as ValueId[];
   const undone = new Set([
     ...given,
-    ...steps.flatMap(({ op }) =>
-      op.outputs.filter((id) => derived.has(id) && !absent.has(id) && !ofLeaves.has(id)),
-    ),
+    ...steps.flatMap(({ op: { op, outputs } }) => {
+      const isUndone = (id: ValueId) => op.kernel.kind === 'control' || !ofLeaves.has(id);
+      return outputs.filter((id) => derived.has(id) && !absent.has(id) && isUndone(id));
+    }),
   ]);
   const outputs = plan.outputs.filter((id) => !absent.has(id));
   const reads = new Set([
@@ -87,6 +100,33 @@ export function partialBackward(
     reads,
   };
 }
+
+/** Of an op that undoes a branch or loop: the results that go on from a sum, by the sum. */
+function earlierSums(step: Step): ReadonlyMap<ValueId, ValueId> {
+  const { op, regions } = step;
+  if (!regions || !op.op.name.endsWith('Backward')) return none;
+  const of = op.attrs.of as readonly number[];
+  const to = op.attrs.to as readonly number[];
+  return new Map(
+    to.flatMap((operand, k) => {
+      const place = of.indexOf(sumOperand(step, operand));
+      return place < 0 ? [] : [[op.inputs[place + 1]!, op.outputs[k]!]];
+    }),
+  );
+}
+
+/** It goes on from nothing where nothing has come before. */
+function withoutSums(step: Step, absent: ReadonlySet<ValueId>): Step {
+  const sums = [...earlierSums(step).keys()].filter((id) => absent.has(id));
+  if (sums.length === 0) return step;
+  const { op } = step;
+  const isThere = (id: ValueId) => !sums.includes(id);
+  const of = (op.attrs.of as readonly number[]).filter((_, i) => isThere(op.inputs[i + 1]!));
+  const inputs = op.inputs.filter(isThere);
+  return { ...step, op: { ...op, inputs, attrs: { ...op.attrs, of } } };
+}
+
+const none: ReadonlyMap<ValueId, ValueId> = new Map();
 
 /** The sum is its one contribution: a copy, as the plan may let it be written over and others may still read it. */
 function passOn(step: Step, from: ValueId): Step {

@@ -3,13 +3,20 @@ import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { bind1, withInterceptor } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta, isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { DifferentiateRegion } from '../regions/append-control.ts';
+import type { DifferentiateRegion, RegionOptions } from '../regions/append-control.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
+import { dropNeedlessSums } from './go-on-from-earlier.ts';
 import { markOutputs } from './mark-outputs.ts';
 import { replay } from './replay.ts';
+
+interface DifferentiateOptions extends RegionOptions {
+  /** A program inside another one. */
+  readonly region?: boolean;
+}
 
 /**
  * In: a verified forward program, which of its inputs need a gradient, and which of its outputs anybody
@@ -25,7 +32,7 @@ export function differentiate(
   forward: Program,
   needsGrad: readonly boolean[],
   differentiable: readonly boolean[],
-  { region = false }: { readonly region?: boolean } = {},
+  { region = false, goesOn = false }: DifferentiateOptions = {},
 ): JointProgram {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');
@@ -43,9 +50,17 @@ export function differentiate(
       if (region) builder.noteMissing(gradient, true);
       return gradient;
     });
+    // In the order in which eager backward adds them: what follows the region comes before what is in it.
+    const earlier = forward.inputs.map((id) => {
+      const leaf = tensors[id]!;
+      if (!goesOn || !leaf.requiresGrad || mayBeList(leaf)) return null;
+      const sum = builder.input(contiguousMeta(leaf, leaf.device));
+      builder.noteMissing(sum, true);
+      return sum;
+    });
     const found = new Map<Tensor, ValueId>();
-    const roots = outputs.flatMap((tensor, i) => {
-      const gradient = gradients[i];
+    const roots = [...forward.inputs.map((id) => tensors[id]!), ...outputs].flatMap((tensor, i) => {
+      const gradient = [...earlier, ...gradients][i];
       return gradient ? [{ tensor, gradient }] : [];
     });
     const sums = new Map<Tensor, readonly ValueId[]>();
@@ -72,21 +87,29 @@ export function differentiate(
       found.has(output) && builder.isOwnLeaf(output) ? [i] : [],
     );
     const targets = [...forward.inputs.map(leafOf), ...leafOutputs.map((i) => outputs[i]!)];
-    const gradInputs = targets.map((leaf) => found.get(leaf) ?? null);
-    const gradOutputs = gradients.map((gradient) => (gradient ? builder.valueOf(gradient) : null));
+    const idOf = (gradient: Tensor | null) => (gradient ? builder.valueOf(gradient) : null);
+    const all = targets.map((leaf) => found.get(leaf) ?? null);
+    const program = builder.finish(all.filter((id) => id !== null));
+    const whole = { program, earlier: earlier.map(idOf), gradInputs: all };
+    const kept = goesOn ? dropNeedlessSums(whole) : whole;
     return {
-      program: builder.finish(gradInputs.filter((id) => id !== null)),
+      program: kept.program,
       forwardOps,
       forwardInputs: forward.inputs,
       forwardOutputs: forward.outputs,
-      gradOutputs,
-      gradInputs,
+      gradOutputs: [...gradients.map(idOf), ...(goesOn ? kept.earlier : [])],
+      gradInputs: kept.gradInputs,
       leafOutputs,
-      sums: targets.map((leaf) => sums.get(leaf) ?? []),
+      // A region is told what has come before: nobody has to look for its sums.
+      sums: targets.map((leaf) => (region ? [] : (sums.get(leaf) ?? []))),
     };
   });
 }
 
-/** The joint program of a branch or loop body: all its gradients are contiguous. */
-export const differentiateRegion: DifferentiateRegion = (program, needsGrad, differentiable) =>
-  differentiate(program, needsGrad, differentiable, { region: true });
+/** The joint program of a branch, loop body or call: all its gradients are contiguous. */
+export const differentiateRegion: DifferentiateRegion = (
+  program,
+  needsGrad,
+  differentiable,
+  options,
+) => differentiate(program, needsGrad, differentiable, { region: true, ...options });

@@ -17,12 +17,20 @@ import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tenso
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
+export interface RegionOptions {
+  /** Its gradients go on from what has come to the operands before. */
+  readonly goesOn?: boolean;
+}
+
 /** Phase 4 for the program of a region. */
 export type DifferentiateRegion = (
   program: Program,
   needsGrad: readonly boolean[],
   differentiable: readonly boolean[],
+  options?: RegionOptions,
 ) => JointProgram;
+
+const goesOn: RegionOptions = { goesOn: true };
 
 /**
  * Appends `cond` or `while` to a program under construction. Where gradients are recorded and flow into
@@ -155,8 +163,12 @@ function differentiateCond(
   differentiate: DifferentiateRegion,
 ): Differentiated {
   const needs = inputs.slice(1).map((input) => input.requiresGrad);
-  const joints = regions.map(({ program }) => differentiate(program, needs, isFloating(program)));
-  const flows = joints.map(({ gradOutputs }) => gradOutputs.map((id) => id !== null));
+  const joints = regions.map(({ program }) =>
+    differentiate(program, needs, isFloating(program), goesOn),
+  );
+  const flows = joints.map(({ gradOutputs, forwardOutputs }) =>
+    forwardOutputs.map((_, i) => gradOutputs[i] !== null),
+  );
   return {
     regions: regions.map(({ program }, i) => ({ program, joint: joints[i]! })),
     differentiable: flows[0]!.map((_, i) => flows.some((each) => each[i])),
@@ -177,8 +189,10 @@ function differentiateWhile(
   const needs = inputs.map((input) => input.requiresGrad);
   const floating = isFloating(program);
   for (;;) {
-    const joint = differentiate(program, needs, floating);
-    const added = joint.gradOutputs.flatMap((id, i) => (id !== null && !needs[i] ? [i] : []));
+    const joint = differentiate(program, needs, floating, goesOn);
+    const added = floating.flatMap((_, i) =>
+      joint.gradOutputs[i] !== null && !needs[i] ? [i] : [],
+    );
     if (added.length === 0) {
       return {
         regions: [test, { program, joint }],

@@ -1,5 +1,5 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { GradNode, type Target } from '../../runtime/autograd/node.ts';
+import { GradNode, type TakeSum, type Target } from '../../runtime/autograd/node.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
@@ -9,7 +9,7 @@ import type { ProgramOp } from '../../runtime/program/program.ts';
 import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ownResults } from './own-memory.ts';
-import { presenceOf } from './presence.ts';
+import { type Presence, presenceOf } from './presence.ts';
 
 interface ControlRecord {
   /** The op that is undone, and the op that does it. */
@@ -52,6 +52,7 @@ export class ControlNode extends GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     _retainGraph: boolean,
     wanted: readonly boolean[],
+    takeSum: TakeSum,
   ): (Tensor | null)[] {
     const { undo, inside, carried, tape, inputs } = this.#record;
     // In a branch or loop behind the op: the tape is an operand there.
@@ -63,30 +64,55 @@ export class ControlNode extends GradNode {
       if (tensor.traced!.version() === version) continue;
       throw changedInPlace(this.name, `a ${formatSpec(tensor)} tensor, written since forward`);
     }
-    const of = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
+    const ofResults = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
     const asked = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
-    const { regions } = inside;
-    const presence = presenceOf(
-      { regions: regions ?? null, of, to: asked, carried },
-      of.map((i) => (builder.mayMiss(gradOutputs[i]!) ? 'maybe' : 'always')),
-    );
-    const to = asked.filter((_, k) => presence[k] !== 'never');
-    const given = of.map((i) => contiguous(gradOutputs[i]!));
+    const regions = inside.regions ?? null;
+    const presenceIn = (all: readonly Tensor[]): Presence[] =>
+      all.map((each) => (builder.mayMiss(each) ? 'maybe' : 'always'));
+    const ofOwn = ofResults.map((i) => gradOutputs[i]!);
+    const bare = { regions, of: ofResults, to: asked, carried };
+    const own = presenceOf(bare, presenceIn(ofOwn));
+    const to = asked.filter((_, k) => own[k] !== 'never');
+    const earlier = this.#takeSums(to, takeSum);
+    const given = [...ofOwn, ...earlier.values()];
+    const of = [...ofResults, ...earlier.keys()];
+    const undoing = { regions, of, to, carried };
+    const presence = presenceOf(undoing, presenceIn(given));
     const gradients = builder.control(
       undo,
-      [tape, ...given],
+      [tape, ...given.map(contiguous)],
       { of, to, carried },
       inside,
       to.map((i) => inputs[i]!),
     );
     const results: (Tensor | null)[] = this.targets.map(() => null);
-    const own = ownResults({ regions: regions ?? null, of, to, carried });
+    const isOwn = ownResults(undoing);
     to.forEach((i, k) => {
       results[i] = gradients[k]!;
-      builder.noteMissing(gradients[k]!, presence[asked.indexOf(i)] === 'maybe');
-      if (own[k]) builder.noteOwn(gradients[k]!);
+      builder.noteMissing(gradients[k]!, presence[k] === 'maybe');
+      if (isOwn[k]) builder.noteOwn(gradients[k]!);
     });
     return results;
+  }
+
+  /**
+   * What has come to the operands `to` so far, by the numbers that the op which undoes has for it. The last operand
+   * that one tensor is comes first: what turns capture is read after what they start with.
+   */
+  #takeSums(to: readonly number[], takeSum: TakeSum): ReadonlyMap<number, Tensor> {
+    const { inside, carried, results } = this.#record;
+    const { regions } = inside;
+    const sums = new Map<number, Tensor>();
+    if (!regions) return sums;
+    const first = carried > 0 ? 0 : 1;
+    for (const operand of to.toReversed()) {
+      const number = results.length + operand - first;
+      const inTurns = carried > 0 && operand >= carried;
+      const inRegion = regions.some(({ joint }) => joint && joint.gradOutputs[number] !== null);
+      const sum = inTurns || inRegion ? takeSum(operand) : null;
+      if (sum) sums.set(number, sum);
+    }
+    return sums;
   }
 
   /** The op that walks the tape back has no gradient: what it answers would pass for a constant. */

@@ -5,13 +5,20 @@ import type { Undoing } from './presence.ts';
  * Per gradient that the op answers: whether its memory is its own. Others may be a gradient that the op is
  * given, or another one that it answers: a copy of each is needed before one of them is written in place.
  */
-export function ownResults({ regions, to, carried }: Undoing): boolean[] {
+export function ownResults({ regions, of, to, carried }: Undoing): boolean[] {
   if (!regions) return to.map(() => false);
   // What is carried goes through a loop without turns.
   const first = carried > 0 ? 0 : 1;
   const owned = regions.map(({ joint }) => (joint ? ownGradients(joint) : []));
+  // What has come before goes through where a region adds nothing.
+  const results = regions.at(-1)!.program.outputs.length;
+  const goesThrough = (operand: number) => of.includes(results + operand - first);
   return to.map((operand) => {
-    return operand >= carried && owned.every((own) => own[operand - first] ?? true);
+    return (
+      operand >= carried &&
+      !goesThrough(operand) &&
+      owned.every((own) => own[operand - first] ?? true)
+    );
   });
 }
 

@@ -9,7 +9,10 @@ export type Presence = 'always' | 'maybe' | 'never';
 export interface Undoing {
   /** Null: a call, whose programs come with the shapes of a run. */
   readonly regions: readonly Region[] | null;
-  /** Numbers of the results whose gradients are given, of the operands whose gradients are asked for. */
+  /**
+   * Numbers of what is given, as in the op that undoes: gradients of results, and sums that go on; and of the
+   * operands whose gradients are asked for.
+   */
   readonly of: readonly number[];
   readonly to: readonly number[];
   /** How many operands are carried; 0 for `cond`. */
@@ -25,29 +28,47 @@ export function presenceOf(undoing: Undoing, given: readonly Presence[]): Presen
 /** As the region that runs says; the condition is operand 0. */
 function ofCond({ regions, of, to }: Undoing, given: readonly Presence[]): Presence[] {
   const results = spread(of, given);
+  const first = regions![0]!.program.outputs.length;
   const found = regions!.map(({ joint }) => (joint ? ofRegion(joint, results) : []));
-  return to.map((operand) => found.map((each) => each[operand - 1] ?? 'never').reduce(either));
+  return to.map((operand) => {
+    const parts = found.map((each) => each[operand - 1] ?? 'never').reduce(either);
+    return both(parts, results(first + operand - 1));
+  });
 }
 
 /** After any number of turns. */
 function ofWhile({ regions, of, to, carried }: Undoing, given: readonly Presence[]): Presence[] {
   const { joint } = regions![1]!;
   const results = spread(of, given);
-  let state: Presence[] = Array.from({ length: carried }, (_, i) => results(i));
-  let captured: Presence[] = [];
+  const earlier = (operand: number) => results(carried + operand);
+  // Per operand: of those that are carried the gradient of the next turn, of others the sum so far.
+  let state: Presence[] = regions![1]!.program.inputs.map((_, i) =>
+    i < carried ? results(i) : earlier(i),
+  );
   for (;;) {
     const before = state;
-    const turn = joint ? ofRegion(joint, (i) => before[i]!) : [];
-    captured = turn.map((presence) => either('never', presence));
-    state = before.map((presence, i) => either(presence, turn[i] ?? 'never'));
+    const entering = (i: number) => {
+      if (i < carried) return before[i]!;
+      return i < 2 * carried ? either('never', earlier(i - carried)) : before[i - carried]!;
+    };
+    const turn = joint ? ofRegion(joint, entering) : [];
+    state = before.map((presence, i) =>
+      either(presence, both(turn[i] ?? 'never', i < carried ? 'never' : presence)),
+    );
     if (state.every((presence, i) => presence === before[i])) break;
   }
-  return to.map((operand) => state[operand] ?? captured[operand] ?? 'never');
+  return to.map((operand) => both(state[operand] ?? 'never', earlier(operand)));
 }
 
 function spread(of: readonly number[], given: readonly Presence[]) {
   const known = new Map(of.map((result, i) => [result, given[i]!]));
   return (result: number): Presence => known.get(result) ?? 'never';
+}
+
+/** Of a sum of both. */
+function both(a: Presence, b: Presence): Presence {
+  if (a === 'always' || b === 'always') return 'always';
+  return a === 'maybe' || b === 'maybe' ? 'maybe' : 'never';
 }
 
 /** On the one way or the other. */

@@ -87,6 +87,23 @@ describe('text of a number of the program as a result', () => {
   });
 });
 
+it('on the console, without any value', () => {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  const fn = (x: Tensor) => {
+    let y = x;
+    if (x.sum().itemSync() > 0) {
+      console.log('before');
+      y = x.mul(2).tanh();
+      console.log('after');
+      y = y.mul(3).mul(x);
+    }
+    return y;
+  };
+  sameAsEager(fn, [() => [tensor([1, 2]).requiresGrad_()], () => [tensor([-1, -2])]]);
+  // Eagerly and as a program, each twice.
+  expect(log.mock.calls.flat()).toEqual(Array(4).fill(['before', 'after']).flat());
+});
+
 it('on the console, in the order of the run', () => {
   const f = (x: Tensor) => {
     let y = x;

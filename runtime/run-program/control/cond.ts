@@ -6,6 +6,7 @@ import { GradientSum } from './gradients.ts';
 import { handedOver } from './handed-over.ts';
 import { regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
+import { resultCount, sumOperand } from './sum-operands.ts';
 import { Tape } from './tape.ts';
 
 /**
@@ -45,7 +46,7 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   };
 }
 
-/** Undoes the region that ran; what it brings no gradient for is missing. */
+/** Undoes the region that ran; what it brings no gradient for is missing, or what has come before. */
 export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;
@@ -54,7 +55,10 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
   const keeps = !frees.includes(tape!);
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
   const handed = handedOver(step).slice(1);
-  const moves = (result: number) => handed[of.indexOf(result)] ?? false;
+  const results = resultCount(step);
+  // Sums go into a region with the share that this op has; gradients of results where they die here.
+  const moves = (result: number) => result >= results || (handed[of.indexOf(result)] ?? false);
+  const earlier = to.map((operand) => of.indexOf(sumOperand(step, operand)));
   const backwards = [true, false].map(
     (retains) =>
       new Map(
@@ -68,6 +72,9 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
   return (slots) => {
     const record = slots[tape!]!.holder as Tape;
     try {
+      earlier.forEach((place, k) => {
+        if (place >= 0) sums[k]!.startFrom(slots[given[place]!]!, handed[place]!);
+      });
       if (record.length > 0) {
         const retains = keeps || record.isShared;
         const { region, scope } = retains ? record.at(0) : record.pop();
@@ -75,7 +82,10 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
           scope,
           (result) => {
             const place = of.indexOf(result);
-            return place < 0 ? null : slots[given[place]!]!;
+            if (place < 0) return null;
+            if (result < results) return slots[given[place]!]!;
+            const asked = to.indexOf(result - results + 1);
+            return asked < 0 ? null : sums[asked]!.slot;
           },
           (operand, gradient) => {
             // The condition is operand 0, and no region's.

@@ -150,6 +150,19 @@ export class GradientSum {
     sum.put(target.holder!, target.offset);
   }
 
+  /** The sum so far, to be taken out by a region that adds its parts itself. */
+  get slot(): Slot {
+    return this.#sum;
+  }
+
+  /** Goes on from what is in a slot: with its share if it `moves`. */
+  startFrom(slot: Slot, moves: boolean): void {
+    const { holder, offset } = slot;
+    if (!holder) return;
+    this.#sum.put(moves ? holder : holder.retain(), offset);
+    if (moves) slot.holder = null;
+  }
+
   /** Gives the sum to a slot; it stays empty if nothing came. */
   moveTo(slot: Slot): void {
     const { holder, offset } = this.#sum;

@@ -7,6 +7,7 @@ import { GradientSum } from './gradients.ts';
 import { handedOver, takeFrom } from './handed-over.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
+import { sumOperand } from './sum-operands.ts';
 import { Tape } from './tape.ts';
 
 /**
@@ -110,6 +111,7 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
   );
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
   const moves = handedOver(step).slice(1);
+  const earlier = to.map((operand) => of.indexOf(sumOperand(step, operand)));
   return (slots) => {
     const record = slots[tape!]!.holder as Tape;
     const retains = keeps || record.isShared;
@@ -119,6 +121,9 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
       return place < 0 ? new Slot() : takeFrom(slots[given[place]!]!, moves[place]!);
     });
     try {
+      earlier.forEach((place, k) => {
+        if (place >= 0) sums[k]!.startFrom(slots[given[place]!]!, moves[place]!);
+      });
       for (let turn = record.length - 1; backward && turn >= 0; turn--) {
         const { scope } = retains ? record.at(turn) : record.pop();
         const after = gradients;
@@ -127,7 +132,13 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
         try {
           backward.run(
             scope,
-            (result) => after[result]!,
+            (result) => {
+              if (result < carried) return after[result]!;
+              const operand = result - carried;
+              // What a turn starts with has parts of other turns only where it is what the loop starts with.
+              const place = operand < carried && turn > 0 ? -1 : to.indexOf(operand);
+              return place < 0 ? null : sums[place]!.slot;
+            },
             (operand, gradient) => {
               if (operand < carried) {
                 const { holder, offset } = gradient;

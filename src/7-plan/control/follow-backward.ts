@@ -1,4 +1,5 @@
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
+import { resultCount, sumOperand } from '../../../runtime/run-program/control/sum-operands.ts';
 import type { ControlSite } from './control-site.ts';
 import { followRegionBackward, GradientSums, takePiece, tapeOf } from './follow-region.ts';
 import type { Piece } from './run-memory.ts';
@@ -13,6 +14,11 @@ export function followCondBackward(site: ControlSite): void {
   const retains = !frees.includes(tape!) || record.owners > 1;
   const moves = handedOver(step).slice(1);
   const sums = new GradientSums(site);
+  const results = resultCount(step);
+  to.forEach((operand, k) => {
+    const place = of.indexOf(sumOperand(step, operand));
+    if (place >= 0) sums.startFrom(k, takePiece(site, gradients[place]!, moves[place]!));
+  });
   const run = retains ? record.tape.at(-1) : record.tape.pop();
   if (run?.region.backward) {
     followRegionBackward(
@@ -21,7 +27,10 @@ export function followCondBackward(site: ControlSite): void {
       retains,
       (result) => {
         const place = of.indexOf(result);
-        return place < 0 ? null : takePiece(site, gradients[place]!, moves[place]!);
+        if (place < 0) return null;
+        if (result < results) return takePiece(site, gradients[place]!, moves[place]!);
+        const asked = to.indexOf(result - results + 1);
+        return asked < 0 ? null : sums.take(asked);
       },
       (operand, gradient) => {
         const place = to.indexOf(operand + 1);
@@ -46,6 +55,10 @@ export function followWhileBackward(site: ControlSite): void {
   const retains = !frees.includes(tape!) || record.owners > 1;
   const moves = handedOver(step).slice(1);
   const sums = new GradientSums(site);
+  to.forEach((operand, k) => {
+    const place = of.indexOf(sumOperand(step, operand));
+    if (place >= 0) sums.startFrom(k, takePiece(site, gradients[place]!, moves[place]!));
+  });
   let after: (Piece | null)[] = Array.from({ length: carried }, (_, i) => {
     const place = of.indexOf(i);
     return place < 0 ? null : takePiece(site, gradients[place]!, moves[place]!);
@@ -58,6 +71,11 @@ export function followWhileBackward(site: ControlSite): void {
       run,
       retains,
       (result) => {
+        if (result >= carried) {
+          const operand = result - carried;
+          const place = operand < carried && turn > 0 ? -1 : to.indexOf(operand);
+          return place < 0 ? null : sums.take(place);
+        }
         const gradient = after[result] ?? null;
         after[result] = null;
         return gradient;

@@ -46,6 +46,18 @@ export class GradientSums {
     memory.drop(sum);
   }
 
+  /** Goes on from a piece that is the sum's own. */
+  startFrom(place: number, piece: Piece | null): void {
+    this.#sums[place] = piece;
+  }
+
+  /** The sum so far, which a region takes over. */
+  take(place: number): Piece | null {
+    const sum = this.#sums[place] ?? null;
+    this.#sums[place] = null;
+    return sum;
+  }
+
   /** Nothing where nothing came. */
   handOut(place: number): void {
     const { step, scope } = this.#site;

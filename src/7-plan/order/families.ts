@@ -11,8 +11,9 @@ const largest = 16;
 export function familiesOf({ ops, values }: Program): Families {
   const families = new Map<string, OpIndex[]>();
   const keys = ops.map(({ op, outputs, inputs, at }) => {
-    const { shape } = values[outputs[0] ?? inputs[0]!]!;
-    return `${op.name} ${shape.join()} ${at?.file}:${at?.line}:${at?.column}`;
+    // A line of the console may show no value.
+    const shape = values[outputs[0] ?? inputs[0]!]?.shape.join() ?? '';
+    return `${op.name} ${shape} ${at?.file}:${at?.line}:${at?.column}`;
   });
   keys.forEach((key, index) => {
     const family = families.get(key);

@@ -1,0 +1,16 @@
+import type { Step } from '../../program/plan.ts';
+
+/**
+ * Of an op that undoes a branch or loop: how many results that one has, beside its tape. Numbers of attr `of`
+ * below it stand for gradients of results, those from it on for what has come to an operand of the regions.
+ */
+export function resultCount({ regions }: Pick<Step, 'regions'>): number {
+  return regions!.at(-1)!.forward.outputs.length;
+}
+
+/** The number in `of` for what has come to an operand of the op that is undone. */
+export function sumOperand(step: Pick<Step, 'op' | 'regions'>, operand: number): number {
+  // The condition of a branch is no operand of its regions.
+  const first = step.op.attrs.carried ? 0 : 1;
+  return resultCount(step) + operand - first;
+}
