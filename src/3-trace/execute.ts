@@ -89,7 +89,7 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   const { pc } = frame;
   const loop = loopToConvert(tracer, frame);
   if (loop) {
-    frame.pc = settle(tracer, frame, convertOrUnroll(tracer, frame, loop));
+    frame.pc = tracer.attempt(() => settle(tracer, frame, convertOrUnroll(tracer, frame, loop)));
   } else {
     frame.pc = perform(tracer, frame, instruction as Instruction);
   }

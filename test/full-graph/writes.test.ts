@@ -199,3 +199,26 @@ describe('writes that eager execution refuses', () => {
     expect(refusal(f, [1, 2])[0]).toBe('AutogradError');
   });
 });
+
+it('is made once where a decision behind it breaks the graph', () => {
+  const fn = (x: Tensor, buffer: Tensor) => {
+    let mode = 'even';
+    try {
+      if (x.sum().itemSync() > 0) throw new TypeError('odd');
+    } catch (error) {
+      mode = (error as Error).message;
+    }
+    buffer.add_(x);
+    return [mode, x.mul(2)];
+  };
+  const graph = toStatic(fn, { capture: 'auto' });
+  for (const value of [1, -1, 2]) {
+    const written = [fn, graph].map((call) =>
+      tidy(() => {
+        const buffer = tensor([0.5, 1]);
+        return [(call(tensor([value, 0.25]), buffer) as unknown[])[0], ...buffer.dataSync()];
+      }),
+    );
+    expect(written[1]).toEqual(written[0]);
+  }
+});

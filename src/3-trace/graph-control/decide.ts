@@ -53,11 +53,14 @@ export function decide(
   expectShallow(t);
   const stops = new Set(t.control.stopsIn(frame));
   if (typeof merge === 'number') stops.add(merge);
-  const end = fork(t, frame, test, [
-    startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
-    startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
-  ]);
-  return settle(t, frame, end);
+  // A break behind the first branch finds nothing of it: what it has written in place would stay.
+  return t.attempt(() => {
+    const end = fork(t, frame, test, [
+      startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
+      startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
+    ]);
+    return settle(t, frame, end);
+  });
 }
 
 /**
@@ -120,7 +123,7 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
     const rest: Start = isLast ? startWithOption(option + 1) : () => followFrom(option + 1);
     return fork(t, frame, test, [startWithOption(option), rest]);
   };
-  return settle(t, frame, followFrom(0));
+  return t.attempt(() => settle(t, frame, followFrom(0)));
 }
 
 type Met = ChoiceMet['choice'];
