@@ -99,7 +99,10 @@ it('on the console, without any value', () => {
     }
     return y;
   };
-  sameAsEager(fn, [() => [tensor([1, 2]).requiresGrad_()], () => [tensor([-1, -2])]]);
+  sameAsEager(fn, [
+    () => [tensor([1, 2]).requiresGrad_()],
+    () => [tensor([-1, -2]).requiresGrad_()],
+  ]);
   // Eagerly and as a program, each twice.
   expect(log.mock.calls.flat()).toEqual(Array(4).fill(['before', 'after']).flat());
 });
