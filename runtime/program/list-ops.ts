@@ -143,7 +143,12 @@ export const listOps: readonly OpRecord[] = [
   listAdd,
 ];
 
+/** Whether a value may be a list, or a tensor whose shape only the run knows: only the run can say how to add them. */
+export function mayBeList({ shape }: TensorSpec): boolean {
+  return shape[0] === 0;
+}
+
 /** A sum of values that are nothing but lists: engines add gradients without knowing what they are. */
 export function isListSum({ name }: OpRecord, inputs: readonly TensorSpec[]): boolean {
-  return name === 'add' && inputs.length === 2 && inputs.every(({ shape }) => shape[0] === 0);
+  return name === 'add' && inputs.length === 2 && inputs.every(mayBeList);
 }

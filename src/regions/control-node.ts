@@ -5,6 +5,7 @@ import { AutogradError } from '../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import { contiguous } from '../../runtime/ops/movement.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import { formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -100,7 +101,7 @@ export class ControlNode extends GradNode {
    * that one tensor is comes first: what turns capture is read after what they start with.
    */
   #takeSums(to: readonly number[], takeSum: TakeSum): ReadonlyMap<number, Tensor> {
-    const { inside, carried, results } = this.#record;
+    const { inside, carried, results, inputs } = this.#record;
     const { regions } = inside;
     const sums = new Map<number, Tensor>();
     if (!regions) return sums;
@@ -109,7 +110,8 @@ export class ControlNode extends GradNode {
       const number = results.length + operand - first;
       const inTurns = carried > 0 && operand >= carried;
       const inRegion = regions.some(({ joint }) => joint && joint.gradOutputs[number] !== null);
-      const sum = inTurns || inRegion ? takeSum(operand) : null;
+      const goesOn = (inTurns || inRegion) && !mayBeList(inputs[operand]!);
+      const sum = goesOn ? takeSum(operand) : null;
       if (sum) sums.set(number, sum);
     }
     return sums;
