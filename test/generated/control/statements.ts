@@ -24,7 +24,7 @@ export const outermost: Place = {
 
 /** What the function answers; `first` instead of `a`. */
 export const result = (first: string): string =>
-  `[${first}, b, n, m, maybe, mode, box, other, held, held === box, list.length, list.at(-1) ?? x, map.get('k') ?? a, map.size, seen.size, cell.h, cell.count, f(x)]`;
+  `[${first}, b, n, m, maybe, mode, box, other, held === box, list.length, list.at(-1) ?? x, map.get('k') ?? a, map.size, seen.size, cell.h, cell.count, f(x)]`;
 
 /** Statements over the variables of a program. */
 export class Statements {
