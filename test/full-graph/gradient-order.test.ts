@@ -87,7 +87,7 @@ const cases: [string, Fn][] = [
 
 describe('full-graph/gradient-order', () => {
   it.each(cases)('of a tensor that is read in %s', (_, fn) => {
-    sameAsEager(fn, given(0, 1, 2, 3));
+    sameAsEager(fn, given(0, 1, 2, 3, 1, 1, 1));
   });
 
   it.each(cases)('and in several calls: %s', (_, fn) => {
