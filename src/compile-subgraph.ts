@@ -56,15 +56,15 @@ export function compileSubgraph(
   const entering = memory.stridedInputs ? tracedProgram : copyStridedInputs(tracedProgram);
   const traced = normalize(joinCalls(entering, new Set(entering.outputs)));
   verifyProgram(traced);
-  const stages = planStages(traced, wanted, memory, donated);
-  return { ...stages, planned: withCopies(stages.planned) };
+  return planStages(traced, wanted, memory, donated);
 }
 
-/** Before a run there are copies of what a failed check has to bring back. */
-function withCopies(planned: PlannedSubgraph): PlannedSubgraph {
+/** Before a run there are copies of what is brought back where the run is given up. */
+function withCopies(stages: SubgraphStages): SubgraphStages {
+  const { planned } = stages;
   const { forward, values } = planned;
   const copied = copiedInputs(forward).map((i) => bytesOf(values, forward.inputs[i]!));
-  if (copied.length === 0) return planned;
+  if (copied.length === 0) return stages;
   const copiedBytes = copied.reduce((sum, bytes) => sum + bytes, 0);
   const { predicted } = forward;
   const withThem = {
@@ -73,7 +73,7 @@ function withCopies(planned: PlannedSubgraph): PlannedSubgraph {
     peakBytes: predicted.peakBytes + copiedBytes,
     lowerBoundBytes: predicted.lowerBoundBytes + copiedBytes,
   };
-  return { ...planned, forward: { ...forward, predicted: withThem } };
+  return { ...stages, planned: { ...planned, forward: { ...forward, predicted: withThem } } };
 }
 
 function planStages(
@@ -125,22 +125,22 @@ class SubgraphPlanner {
   inferenceWithin(traced: Program, owned: Ownership): SubgraphStages {
     const chosen = this.#chosen(traced, owned);
     const { budget } = this.#memory;
-    if (budget === null) return this.inference(traced, owned, chosen);
+    if (budget === null) return withCopies(this.inference(traced, owned, chosen));
     const facts = new ForwardFacts(chosen, (index) => chosen.ops[index]!.recordsGrad);
     return withinBudget(facts, budget, {
       costOf: (program) => roughBytes(program, owned.donated),
-      plan: (program) => this.inference(traced, owned, program),
+      plan: (program) => withCopies(this.inference(traced, owned, program)),
     });
   }
 
   trainingWithin(traced: Program, joint: JointProgram, owned: Ownership): SubgraphStages {
     const { budget } = this.#memory;
-    if (budget === null) return this.training(traced, joint, owned);
+    if (budget === null) return withCopies(this.training(traced, joint, owned));
     const outputs = [...joint.forwardOutputs, ...joint.program.outputs];
     const facts = new ForwardFacts(joint.program, (index) => index < joint.forwardOps, outputs);
     return withinBudget(facts, budget, {
       costOf: (program) => roughBytes({ ...program, outputs }, owned.donated),
-      plan: (program) => this.training(traced, { ...joint, program }, owned),
+      plan: (program) => withCopies(this.training(traced, { ...joint, program }, owned)),
     });
   }
 

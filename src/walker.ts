@@ -1,7 +1,7 @@
-import { ArgumentError, DataError, type TostaticError } from '../runtime/errors/errors.ts';
 import { formatPosition, type UserPosition } from '../runtime/errors/position.ts';
 import { events } from '../runtime/memory/events.ts';
 import { holdingLines } from '../runtime/run-program/control/lines.ts';
+import { isRefused } from '../runtime/run-program/refused.ts';
 import { endLongCaptureSession } from './1-capture/capture.ts';
 import { isTensorFunction } from './3-trace/api.ts';
 import type { Frame } from './bytecode/frame.ts';
@@ -231,7 +231,7 @@ function runOrFail(
   const holders = entry.writes(frames).map((tensor) => tensor.holderFor('a captured function'));
   const versions = holders.map((holder) => holder.version);
   try {
-    const outcome = entry.subgraph?.checksBesideLines
+    const outcome = entry.subgraph?.holdsLines
       ? holdingLines(() => entry.run(frames, owned), isRefused)
       : entry.run(frames, owned);
     return outcome ?? 'two inputs of the program are views of one memory, which it writes';
@@ -241,10 +241,6 @@ function runOrFail(
     if (!holders.every((holder, i) => holder.version === versions[i])) throw error;
     return `a check or an op of the program refused its values (${error.message.split('\n')[0]})`;
   }
-}
-
-function isRefused(error: unknown): error is TostaticError {
-  return error instanceof ArgumentError || error instanceof DataError;
 }
 
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {

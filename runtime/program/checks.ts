@@ -1,4 +1,4 @@
-/** What a program may have done when one of its checks fails. */
+/** What a program may have done when one of its checks fails, or a kernel refuses its values. */
 
 import type { OpRecord } from '../ops/define-op.ts';
 import type { Plan, Step } from './plan.ts';
@@ -6,31 +6,31 @@ import type { ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';
 
 /**
- * Numbers of the inputs that a run copies beforehand: those that it writes, where a check may fail after some
- * write. None where no check does.
+ * Numbers of the inputs that a run copies beforehand: those that it writes before the last op for which it may be
+ * given up, or in that op.
  */
 export function copiedInputs({ inputs, steps }: Pick<Plan, 'inputs' | 'steps'>): readonly number[] {
   const ops = steps.map(({ op }) => op);
-  return fails(ops) ? writtenInputs({ inputs, ops }) : none;
+  const last = ops.findLastIndex(refuses);
+  if (last < 0) return none;
+  const end = insideOf(ops[last]!) ? last + 1 : last;
+  return writtenInputs({ inputs, ops: ops.slice(0, end) });
 }
 
 const none: readonly number[] = [];
 
-/** Whether a check may fail when some operand of an op has been written. */
-function fails(ops: readonly ProgramOp[]): boolean {
-  let written = false;
-  for (const op of ops) {
-    const writes = writtenOperands(op).length > 0;
-    if (hasCheck(op) && (written || (writes && insideOf(op)))) return true;
-    written ||= writes;
-  }
-  return false;
+/** Whether a check may fail, or a kernel refuse its values, when some operand of an op has been written. */
+function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
+  const last = ops.findLastIndex(refuses);
+  if (last < 0) return false;
+  const writes = (op: ProgramOp) => writtenOperands(op).length > 0;
+  return ops.slice(0, last).some(writes) || (writes(ops[last]!) && insideOf(ops[last]!));
 }
 
-/** Whether a line is written by a program in which a check may fail. */
-export function checksBesideLines(steps: readonly Step[]): boolean {
+/** Whether a line is written by a program that may be given up. */
+export function holdsLines(steps: readonly Step[]): boolean {
   const ops = steps.map(({ op }) => op);
-  return ops.some(hasCheck) && ops.some(hasLine);
+  return ops.some(refuses) && ops.some(hasLine);
 }
 
 /** Whether a run may be given up for its values, and the call needs its inputs again. */
@@ -50,11 +50,7 @@ function isCheck({ name }: OpRecord): boolean {
 
 /** Of a loop, a check at the start of a turn comes after the writes of the one before. */
 function insideOf({ op, regions = [] }: ProgramOp): boolean {
-  return op.name === 'while' || regions.some(({ program }) => fails(program.ops));
-}
-
-function hasCheck({ op, regions = [] }: ProgramOp): boolean {
-  return isCheck(op) || regions.some(({ program }) => program.ops.some(hasCheck));
+  return op.name === 'while' || regions.some(({ program }) => isGivenUpLate(program.ops));
 }
 
 function hasLine({ op, regions = [] }: ProgramOp): boolean {

@@ -38,7 +38,7 @@ export interface PredictedMemory {
   readonly lowerBoundBytes: number;
   /** Bytes of saved values that only the scope keeps alive between forward and backward. */
   readonly savedBytes: number;
-  /** Part of the peak: copies of what is written, for a check that fails after it. */
+  /** Part of the peak: copies of what is written, for a run that is given up after it. */
   readonly copiedBytes: number;
   /** Bytes of outputs that are handed to the caller and share no memory with inputs. */
   readonly outputBytes: number;

@@ -9,7 +9,6 @@ import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarInputs, scalarTableIn } from '../program/scalars.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { type ContinuedTarget, continuedTargets } from './continued-sums.ts';
-import { FailedCheck } from './control/assert.ts';
 import { takeDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
@@ -43,7 +42,7 @@ export class Subgraph {
   readonly #span: SpanStart;
   /** Per output: it shares memory without being a view. */
   readonly #apart: readonly boolean[];
-  /** Numbers of the inputs that are brought back when a check fails. */
+  /** Numbers of the inputs that are brought back when the run is given up. */
   readonly #copied: readonly number[];
 
   constructor(planned: PlannedSubgraph) {
@@ -75,8 +74,8 @@ export class Subgraph {
    * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
    * `donated`, bit i for input number i, are handed over: their handles lose their memory. `numbers` are the
    * scalar inputs, from which symbolic attributes of both programs are computed once.
-   * After a check of the user's that fails everything is as before; after another exception, but for writes in
-   * place that were made already.
+   * After a check of the user's that fails, or a kernel that refuses its values, everything is as before; after
+   * another exception, but for writes in place that were made already.
    */
   run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = noNumbers): Tensor[] {
     if (!spans.active) return this.#runOrRestore(inputs, donated, numbers);
@@ -89,7 +88,7 @@ export class Subgraph {
     try {
       return this.#run(inputs, donated, numbers);
     } catch (error) {
-      if (error instanceof FailedCheck) before.restore();
+      before.restore();
       throw error;
     } finally {
       before.dispose();

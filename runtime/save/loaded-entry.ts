@@ -2,12 +2,12 @@ import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { markSpent } from '../autograd/spent-node.ts';
 import type { Device } from '../device/device.ts';
 import { ArgumentError, TostaticError } from '../errors/errors.ts';
-import { checksBesideLines } from '../program/checks.ts';
+import { holdsLines } from '../program/checks.ts';
 import type { PlannedSubgraph, PredictedMemory } from '../program/plan.ts';
 import { skipNumbers } from '../random/seed.ts';
-import { FailedCheck } from '../run-program/control/assert.ts';
 import { holdingLines } from '../run-program/control/lines.ts';
 import { Executable } from '../run-program/executor.ts';
+import { isRefused } from '../run-program/refused.ts';
 import { Subgraph } from '../run-program/run-program.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { formatSpec, isContiguousMeta, sameSpec } from '../tensor/meta.ts';
@@ -49,7 +49,7 @@ export class LoadedEntry {
     this.planned = planned;
     this.#device = device;
     this.#subgraph = planned && bound(planned);
-    this.#holdsLines = planned !== null && checksBesideLines(planned.forward.steps);
+    this.#holdsLines = planned !== null && holdsLines(planned.forward.steps);
     this.#checks = saved.guards.map(compileGuard);
     this.#inputs = saved.inputs.map(({ place }) => placeReader(place));
     this.#numbers = saved.numbers.map(placeReader);
@@ -105,14 +105,14 @@ export class LoadedEntry {
     return undefined;
   }
 
-  /** Where a check fails no line is written, and nothing in place stays. */
+  /** Where a check fails, or a kernel refuses its values, no line is written, and nothing in place stays. */
   #runProgram(
     subgraph: Subgraph,
     inputs: readonly Tensor[],
     numbers: readonly number[],
   ): readonly Tensor[] {
     const run = () => runProgram(subgraph, inputs, numbers);
-    return this.#holdsLines ? holdingLines(run, (error) => error instanceof FailedCheck) : run();
+    return this.#holdsLines ? holdingLines(run, isRefused) : run();
   }
 
   run(values: CallValues): unknown {

@@ -1,6 +1,6 @@
 import type { Device } from '../../runtime/device/device.ts';
 import type { Holder } from '../../runtime/memory/holder.ts';
-import { checksBesideLines } from '../../runtime/program/checks.ts';
+import { holdsLines } from '../../runtime/program/checks.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -33,7 +33,7 @@ export class SubgraphVariants {
   /** Numbers of the inputs that the program writes in place. */
   readonly written: readonly number[];
   /** A check may fail when some line has been written. */
-  readonly checksBesideLines: boolean;
+  readonly holdsLines: boolean;
   /** Numbers of the inputs of which a gradient reads what they were before some input was written. */
   readonly #readByGradients: readonly number[];
   readonly device: Device;
@@ -48,7 +48,7 @@ export class SubgraphVariants {
     this.last = usual;
     const { inputs, steps } = usual.planned.forward;
     this.written = writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
-    this.checksBesideLines = checksBesideLines(steps);
+    this.holdsLines = holdsLines(steps);
     this.device = usual.planned.values[0]!.device;
     this.#compile = compile;
   }

@@ -5,9 +5,12 @@ import { afterAll, describe, expect, it } from 'vitest';
 import {
   ArgumentError,
   CaptureError,
+  crossEntropy,
   DataError,
   DTypeError,
   deviceGuard,
+  grad,
+  type LoadedProgram,
   load,
   loadProgram,
   memory,
@@ -234,5 +237,39 @@ describe('what can not be saved', () => {
   ])('%s', async (_what, make, message) => {
     await expect(save(make() as never)).rejects.toThrow(CaptureError);
     await expect(save(make() as never)).rejects.toThrow(message);
+  });
+});
+
+describe('a loaded program that can not go on', () => {
+  const reload = async (f: Parameters<typeof save>[0]) =>
+    (await load(await save(f))) as LoadedProgram;
+
+  it('after a kernel has refused its values everything is as before', async () => {
+    const step = toStatic((count: Tensor, x: Tensor, labels: Tensor) => {
+      count.add_(1);
+      return crossEntropy(x.mul(count), labels);
+    });
+    const labels = (...values: number[]) => tensor(new Int32Array(values));
+    const x = tensor([0.5, 1, -1, 2], { shape: [2, 2] });
+    step(tensor([1, 10]), x, labels(0, 1));
+    const loaded = await reload(step);
+    const count = tensor([1, 10]);
+    const before = memory.stats('cpu').allocated;
+    tidy(() => expect(() => loaded(count, x, labels(0, 7))).toThrow(/label 7/));
+    expect([...count.dataSync()]).toEqual([1, 10]);
+    expect(memory.stats('cpu').allocated).toBe(before);
+    tidy(() => loaded(count, x, labels(0, 1)));
+    expect([...count.dataSync()]).toEqual([2, 11]);
+  });
+
+  it('createGraph: the error says what to do, and an ordinary backward still comes through', async () => {
+    const f = toStatic((x: Tensor) => x.exp().mul(x).sum());
+    f(ones([2]).requiresGrad_());
+    const loaded = await reload(f);
+    const x = tensor([0.5, 1]).requiresGrad_();
+    const y = loaded(x) as Tensor;
+    expect(() => grad(y, [x], { createGraph: true })).toThrow(/loaded from a file/);
+    const again = tensor([0.5, 1]).requiresGrad_();
+    expect(bits(grad(y, [x])[0]!)).toEqual(bits(grad(f(again), [again])[0]!));
   });
 });

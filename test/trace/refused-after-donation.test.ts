@@ -6,6 +6,7 @@ import {
   breakGraph,
   cholesky,
   crossEntropy,
+  memory,
   type Tensor,
   tensor,
   tidy,
@@ -57,4 +58,47 @@ it('a handler in the function goes on with the values from before', () => {
     const [actual, expected] = [f, solved].map((run) => [...run(x(), matrix(corner)).dataSync()]);
     expect(actual).toEqual(expected);
   }
+});
+
+it('what was written before the op that refuses is written once', () => {
+  const step = (count: Tensor, input: Tensor, labels: Tensor, log: string[]) => {
+    count.add_(1);
+    log.push('counted');
+    try {
+      return crossEntropy(input.mul(count), labels);
+    } catch {
+      log.push('refused');
+      return input.mul(count).sum();
+    }
+  };
+  const labels = (...values: number[]) => tensor(new Int32Array(values));
+  const [actual, expected] = [toStatic(step, { strict: true }), step].map((run) => {
+    const before = memory.stats('cpu').allocated;
+    const seen = tidy(() => {
+      const [count, log] = [tensor([1, 10]), [] as string[]];
+      return [labels(0, 1), labels(0, 7), labels(1, 1), labels(9, 1)].map((given) => {
+        const loss = run(count, x(), given, log);
+        return [loss.itemSync(), [...count.dataSync()], [...log]];
+      });
+    });
+    return [seen, memory.stats('cpu').allocated - before];
+  });
+  expect(actual).toEqual(expected);
+});
+
+it('without a handler the error is that of eager execution, and the copies were predicted', () => {
+  const step = (count: Tensor, input: Tensor, labels: Tensor) => {
+    count.add_(1);
+    return crossEntropy(input.mul(count), labels);
+  };
+  const captured = toStatic(step, { strict: true });
+  tidy(() => {
+    const [count, labels] = [tensor([1, 10]), tensor(new Int32Array([0, 7]))];
+    expect(() => captured(count, x(), labels)).toThrow(/label 7/);
+    expect([...count.dataSync()]).toEqual([2, 11]);
+    captured(count, x(), tensor(new Int32Array([0, 1])));
+    const { stages, record } = captured.programs()[0]!;
+    expect(stages!.planned.forward.predicted.copiedBytes).toBe(64);
+    expect(record.peakBytes).toBe(stages!.planned.forward.predicted.peakBytes);
+  });
 });
