@@ -8,9 +8,9 @@ import { type Check, inOrder, problem, shrunk, type Way } from '../generated/con
 import { functionText, programFrom } from '../generated/control/programs.ts';
 
 /** More of them: `TOSTATIC_TEST_PROGRAMS=5000`, from another seed on: `TOSTATIC_TEST_SEED=300`. */
-const count = Number(process.env.TOSTATIC_TEST_PROGRAMS ?? 120);
+const count = Number(process.env.TOSTATIC_TEST_PROGRAMS ?? 90);
 const start = Number(process.env.TOSTATIC_TEST_SEED ?? 0);
-const perTest = 40;
+const perTest = 30;
 
 /** Orders take most of the time to plan, and are tested where they are made: one program in so many has one. */
 const orderedEvery = 10;
