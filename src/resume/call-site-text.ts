@@ -1,7 +1,7 @@
 import type { Expression, Super } from 'acorn';
 import type { Code } from '../bytecode/code.ts';
 import { expressionText } from '../bytecode/expression-text.ts';
-import type { Pc } from '../bytecode/instructions.ts';
+import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { parseExpressionAt } from '../syntax/parse.ts';
 
 /** Messages that V8 words by the source of the failing expression. Asked for on failure only. */
@@ -9,9 +9,26 @@ import { parseExpressionAt } from '../syntax/parse.ts';
 export function notCallableText(code: Code, pc: Pc): string {
   const node = expressionAt(code, pc);
   const callee = node && calledText(node);
+  if (callee && isIteratedNext(code, pc)) {
+    return `${callee} is not a function or its return value is not iterable`;
+  }
   const kind = node?.type === 'NewExpression' ? 'constructor' : 'function';
   return `${callee ?? 'The value'} is not a ${kind}`;
 }
+
+/** The result of the call is what the next instruction takes the elements of. */
+function isIteratedNext(code: Code, pc: Pc): boolean {
+  const [call, next] = [code.instructions[pc]!, code.instructions[pc + 1]];
+  if (call.op !== 'call' || !next || !('iterable' in next)) return false;
+  if (next.iterable !== call.dst) return false;
+  return next.op !== 'arraySpread' || !spreadsArguments(code, next.array);
+}
+
+/** V8 has this message for `[...f()]`, and not for `g(...f())`. */
+const spreadsArguments = (code: Code, array: Reg): boolean =>
+  code.instructions.some(
+    (each) => (each.op === 'callSpread' || each.op === 'constructSpread') && each.args === array,
+  );
 
 function calledText(node: Expression): string | undefined {
   if ('callee' in node) return calleeText(node.callee);

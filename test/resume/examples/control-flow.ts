@@ -167,6 +167,11 @@ export const controlFlow: readonly Example[] = [
     calls: ['{ get() {} }'],
   },
   {
+    name: 'what is called for its elements is not a function',
+    fn: '(x) => { switch (x.way) { case 0: for (const a of x.get(1)) log.push(a); case 1: return [...x.get(1)]; case 2: { const [a] = x.get(1); return a; } default: return Math.max(...x.get(1)); } }',
+    calls: ['{ way: 0 }', '{ way: 1 }', '{ way: 2 }', '{ way: 3 }'],
+  },
+  {
     name: 'member is not iterable',
     fn: '(x) => { for (const a of x.items) log.push(a); }',
     calls: ['{}'],
