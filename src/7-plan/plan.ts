@@ -59,7 +59,8 @@ function planWithControl(given: Program, options: PlanOptions, graph: GraphOptio
       [best, worst] = [other, otherWorst];
     }
   }
-  const { bytes, control, run } = worst;
+  const { control, run } = worst;
+  const { peakBytes, savedBytes, outputBytes } = worst.bytes;
   const donatedBytes = donatedBytesOf(given, options);
   const lowerBound = boundOf(best.program, { ...graph, control, least: true }) - donatedBytes;
   const kept = new Map(best.kept);
@@ -69,6 +70,7 @@ function planWithControl(given: Program, options: PlanOptions, graph: GraphOptio
       kept.set(tape, { bytes: run.tapeBytes(tape), exclusive: false, owners: 1 });
     }
   }
+  const bytes = { peakBytes, savedBytes, outputBytes };
   const predicted = { ...bytes, lowerBoundBytes: lowerBound, copiedBytes: 0 };
   return { ...best, kept, plan: { ...best.plan, predicted } };
 }

@@ -1,7 +1,7 @@
 /** Values too different to be one: missing, text, functions, objects, lists of several lengths (86, 90). */
 
-import { describe, it } from 'vitest';
-import { stack, type Tensor, tensor } from '../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import { printProgram, stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
@@ -78,6 +78,49 @@ describe('a value that is there on one way', () => {
         ['first way', 'last ?? x', 'one of them is always kept'],
       ],
     });
+  });
+});
+
+describe('a list that grows under decisions', () => {
+  /** Every turn may add in front, behind, or take away. */
+  const collect = (turns: number) => (x: Tensor) => {
+    const all: Tensor[] = [];
+    for (let i = 0; i < turns; i++) {
+      const each = x.select(0, i);
+      if (each.itemSync() > 1) all.push(each.mul(2));
+      else if (each.itemSync() > 0) all.unshift(each.mul(3));
+      else if (each.itemSync() < -1) all.pop();
+    }
+    return { all, count: all.length, sum: all.length > 0 ? stack(all).sum(0) : x.sum() };
+  };
+
+  it('from both ends', () => {
+    const data = [
+      [2, 3, 0.5, 4],
+      [-1, 0, 0, 0],
+      [0.2, 3, -2, -2],
+      [2, -2, -2, 0.7],
+      [0, 2, -2, 3],
+      [0, 0.5, 0.6, 2],
+    ];
+    sameAsEager(
+      collect(4),
+      data.map((values) => () => [x(...values)]),
+    );
+  });
+
+  it('has a length for each of them: the decisions grow with their square, not with two to that', () => {
+    const decisions = (turns: number) => {
+      const pushes = (x: Tensor) => {
+        const all: Tensor[] = [];
+        for (let i = 0; i < turns; i++) if (x.select(0, i).itemSync() > 0) all.push(x.mul(i));
+        return all.length > 0 ? stack(all).mean(0) : x;
+      };
+      const graph = toStatic(pushes, { fullGraph: true });
+      tidy(() => graph(tensor([1, -2, 3, 4, -5, 6, 7, 8])));
+      return printProgram(graph.programs()[0]!.stages!.traced).split(' = cond ').length - 1;
+    };
+    expect(decisions(8)).toBeLessThan(4 * decisions(4));
   });
 });
 

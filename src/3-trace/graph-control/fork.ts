@@ -6,6 +6,7 @@ import { EagerlyRefused } from '../autograd/refused.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, known, type ScalarVariable, type Variable } from '../variable.ts';
+import { type ArrayContent, arraysOfLengths } from './array-lengths.ts';
 import type { Build, Values } from './build-structure.ts';
 import { check } from './check.ts';
 import { follow, isRead, type Start, type Way } from './follow.ts';
@@ -58,7 +59,18 @@ function forkAs(
     }
   }
   const joined = new Join(t, frame, ways, (variable) => made.has(variable));
-  for (const [place, values] of changedPlaces(t, frame, before, ways)) joined.add(place, values);
+  const changed = changedPlaces(t, frame, before, ways);
+  const arrays = arraysOfLengths(
+    t,
+    changed.map(([place]) => place),
+    before,
+    ways,
+  );
+  for (const [place, values] of changed) {
+    const isOfThem = place.part === 'element' && place.array && arrays.has(place.array);
+    if (!isOfThem) joined.add(place, values);
+  }
+  for (const { places, contents } of arrays.values()) joined.addElements(places, contents);
   const targets = [...new Set(ways.flatMap(({ end }) => end.targets))];
   const which = targets.length > 1 ? joined.addNamed('the way', ways.map(whichOf)) : null;
   const values = ways.map(({ end }) => end.value);
@@ -167,13 +179,26 @@ class Join {
     this.#placed.push({ place, part: this.#add(place, values) });
   }
 
+  /** Of an array whose length is chosen. */
+  addElements(places: readonly Place[], contents: readonly ArrayContent[]): void {
+    for (const [index, place] of places.entries()) {
+      const part = differing(place.name, this.#lines(place), (tell) =>
+        this.#unifier.addElement(contents, index, tell),
+      );
+      this.#placed.push({ place, part });
+    }
+  }
+
   addNamed(name: string, values: Values): Build {
     return this.#add({ name, register: null }, values);
   }
 
   #add(place: Pick<Place, 'name' | 'register'>, values: Values): Build {
-    const lines = () => this.#ways.map(({ end }) => givenAt(this.#frame, place, end));
-    return differing(place.name, lines, (tell) => this.#unifier.add(values, tell));
+    return differing(place.name, this.#lines(place), (tell) => this.#unifier.add(values, tell));
+  }
+
+  #lines(place: Pick<Place, 'register'>) {
+    return () => this.#ways.map(({ end }) => givenAt(this.#frame, place, end));
   }
 
   /** Puts the results into their places; answers how to have the other parts. */

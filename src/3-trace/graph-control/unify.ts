@@ -4,6 +4,7 @@ import { commonSizes } from '../dynamic-shapes/open-shape.ts';
 import type { ElementForm, ListVariable } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
 import {
+  absent,
   type ChoiceVariable,
   type DynamicVariable,
   known,
@@ -13,6 +14,7 @@ import {
   type TensorVariable,
   type Variable,
 } from '../variable.ts';
+import type { ArrayContent } from './array-lengths.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
 import { describeWays, optionsOf } from './describe.ts';
 import { columnsOf, formOf, formText, joinAll } from './element-form.ts';
@@ -87,6 +89,47 @@ export class Unifier {
   add(ways: Values, tell: (how: string) => string): Build {
     this.#tell = tell;
     return this.#add(ways);
+  }
+
+  /** An element of an array whose length is chosen: missing where it is shorter. */
+  addElement(ways: readonly ArrayContent[], index: number, tell: (how: string) => string): Build {
+    this.#tell = tell;
+    const t = this.#t;
+    const all = ways.flatMap(({ items }) => items);
+    const lengths = [...new Set(all.map(({ length }) => length))].sort((a, b) => a - b);
+    const valuesOf = (isMeant: (length: number) => boolean): Values =>
+      ways.map(({ items }) => items.find(({ length }) => isMeant(length))?.[index] ?? null);
+    // Mostly an element is the same one however many follow it.
+    const isShared = ways.every(({ items }) => {
+      const [first, ...others] = items.flatMap((each) => each[index] ?? []);
+      return others.every((other) => isSame(t, other, first!));
+    });
+    const longer = (length: number) => length > index;
+    const shared = isShared && lengths.some(longer) ? this.#add(valuesOf(longer)) : null;
+    if (shared && lengths.every(longer)) return shared;
+    const how = describeWays(
+      t,
+      all.map((each) => each[index] ?? absent),
+    );
+    if (t.control.policy !== 'always') throw new Mismatch(how);
+    this.options += lengths.length;
+    const from = tell(how);
+    const parts = lengths.map((length) => {
+      if (!longer(length)) return () => absent;
+      return shared ?? this.#add(valuesOf((each) => each === length));
+    });
+    const selector = this.#selector(
+      ways.map(({ selector }) =>
+        selector ? { kind: 'choice', selector, options: [], from } : known(0),
+      ),
+      ways.map(({ items }) => items.map(({ length }) => lengths.indexOf(length))),
+    );
+    return (joined, made): ChoiceVariable => ({
+      kind: 'choice',
+      selector: selector(joined),
+      options: parts.map((part) => part(joined, made)),
+      from,
+    });
   }
 
   #add(ways: Values): Build {

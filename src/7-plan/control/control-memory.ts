@@ -2,8 +2,10 @@ import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
 import { type EnteringAlone, type FollowedBytes, FollowedRun, type Observer } from './follow.ts';
+import { forwardWays } from './followed-ways.ts';
 import { type FollowedScope, heldBy, type Piece } from './run-memory.ts';
-import { UniformWay, worstWay } from './ways.ts';
+import { UniformWay } from './ways.ts';
+import { type FollowWay, worstWay } from './worst-way.ts';
 
 /** What one control op does with memory on one way through the program, for who orders the ops. */
 export interface ControlMemory {
@@ -45,6 +47,13 @@ export function followPlan(
   return { bytes: run.backward(plan, entering, after.gradOutputs, observer), run };
 }
 
+/** What a plan needs on any way. */
+function waysOf(plan: Plan, followable: Followable): FollowWay {
+  const { values, entering, after } = followable;
+  if (!after) return forwardWays(plan, values, entering);
+  return (way) => followPlan(plan, followable, way).bytes;
+}
+
 /** A plan on the way that needs most. */
 export interface WorstCase {
   readonly bytes: FollowedBytes;
@@ -53,18 +62,8 @@ export interface WorstCase {
   readonly run: FollowedRun;
 }
 
-/** As many steps are followed for one plan, all its ways together, but a few ways are in any case. */
-const mostSteps = 200_000;
-const fewWays = 4;
-
 export function worstCase(plan: Plan, followable: Followable): WorstCase {
-  let steps = 0;
-  const peakOf = (each: UniformWay): number => {
-    const { bytes, run } = followPlan(plan, followable, each);
-    steps += run.steps;
-    return bytes.peakBytes;
-  };
-  const way = worstWay(peakOf, (followed) => followed < fewWays || steps < mostSteps);
+  const way = worstWay(waysOf(plan, followable));
   const control = new Map<ProgramOp, ControlMemory>();
   const observer: Observer = (step, scope, run, memory) => {
     const before = new Set(scope.values());

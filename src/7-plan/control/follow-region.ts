@@ -87,7 +87,7 @@ export function followRegionBackward(
     if (gradient) recorded.set(id, gradient);
   });
   const gradients = part.gradOutputs.filter((id) => id !== null);
-  follower.run(plan, region.values, recorded, { gradients });
+  follower.run(plan, region.values, recorded, gradients);
   part.gradInputs.forEach((id, i) => {
     const gradient = id === null ? undefined : recorded.get(id);
     if (gradient) take(i, gradient);

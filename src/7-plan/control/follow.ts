@@ -37,13 +37,14 @@ export type Observer = (
  * what is decided exactly as run_program does, so the bytes are those that the allocator will count.
  */
 export class Follower {
-  readonly memory = new RunMemory();
   readonly decider: Decider;
+  readonly memory: RunMemory;
   /** Followed so far, those of regions each time that they ran. */
   steps = 0;
 
-  constructor(decider: Decider) {
+  constructor(decider: Decider, memory = new RunMemory()) {
     this.decider = decider;
+    this.memory = memory;
   }
 
   /** `gradients`: inputs that may be missing. */
@@ -51,26 +52,48 @@ export class Follower {
     plan: Plan,
     values: ValueTable,
     scope: FollowedScope,
-    { observer, gradients = none }: { observer?: Observer; gradients?: readonly ValueId[] } = {},
+    gradients: readonly ValueId[] = none,
+  ): void {
+    const mayMiss = mayMissIn(plan, gradients);
+    for (const step of plan.steps) this.#step(step, mayMiss, values, scope);
+  }
+
+  /** One step; answers the highest live bytes during it. */
+  peakOf(
+    step: Step,
+    plan: Plan,
+    values: ValueTable,
+    scope: FollowedScope,
+    observer?: Observer,
+  ): number {
+    const { memory } = this;
+    memory.peak = memory.live;
+    this.#step(step, mayMissIn(plan, none), values, scope, observer);
+    return memory.peak;
+  }
+
+  #step(
+    step: Step,
+    mayMiss: ReadonlySet<ValueId>,
+    values: ValueTable,
+    scope: FollowedScope,
+    observer?: Observer,
   ): void {
     const { memory } = this;
-    const mayMiss = mayMissIn(plan, gradients);
-    this.steps += plan.steps.length;
-    for (const step of plan.steps) {
-      const { kernel } = step.op.op;
-      const site = { follower: this, step, values, scope };
-      const missing = takesMissing(step.op.op)
-        ? none
-        : missingOperands(step.op, mayMiss).filter((id) => !scope.has(id));
-      if (missing.length > 0) followMissing(site, missing);
-      else if (kernel.kind !== 'control') this.#runOp(step, values, scope);
-      else {
-        const run = () => followControl(kernel.form, site);
-        if (observer) observer(step, scope, run, memory);
-        else run();
-      }
-      for (const id of step.frees) memory.dropFrom(scope, id);
+    this.steps++;
+    const { kernel } = step.op.op;
+    const site = { follower: this, step, values, scope };
+    const missing = takesMissing(step.op.op)
+      ? none
+      : missingOperands(step.op, mayMiss).filter((id) => !scope.has(id));
+    if (missing.length > 0) followMissing(site, missing);
+    else if (kernel.kind !== 'control') this.#runOp(step, values, scope);
+    else {
+      const run = () => followControl(kernel.form, site);
+      if (observer) observer(step, scope, run, memory);
+      else run();
     }
+    for (const id of step.frees) memory.dropFrom(scope, id);
   }
 
   #runOp({ op, reuses }: Step, values: ValueTable, scope: FollowedScope): void {
@@ -121,24 +144,23 @@ export class FollowedRun {
    * Answers the bytes above those at the start. `alone`, `donated`: which inputs bring bytes that nobody
    * else holds; those of `donated` were there before.
    */
-  forward(plan: Plan, { alone, donated }: EnteringAlone, observer?: Observer): FollowedBytes {
+  forward(plan: Plan, entering: EnteringAlone, observer?: Observer): FollowedBytes {
     const { memory } = this.#follower;
     const { values } = this.#planned;
-    let donatedBytes = 0;
-    plan.inputs.forEach((id, i) => {
-      if (plan.unusedInputs.includes(id)) return;
-      const own = donated(i) || alone(i);
-      this.#scope.set(id, own ? memory.make(bytesOf(values, id)) : callersPiece());
-      if (donated(i)) donatedBytes += bytesOf(values, id);
-    });
-    this.#follower.run(plan, values, this.#scope, { ...(observer && { observer }) });
+    const donatedBytes = enterScope(plan, values, entering, memory, this.#scope);
+    const start = memory.live;
+    const peaks = plan.steps.map(
+      (step) => this.#follower.peakOf(step, plan, values, this.#scope, observer) - donatedBytes,
+    );
     const outputs = plan.outputs.map((id) => this.#scope.get(id)!);
     for (const output of outputs) this.#outputs.add(memory.share(output));
     this.#shapes = outputs.map(({ shape }) => shape);
     memory.dropAtEnd(this.#scope, plan);
     const outputBytes = sumBytes(this.#outputs);
     return {
-      peakBytes: memory.peak - donatedBytes,
+      peakBytes: highest(start - donatedBytes, peaks),
+      peaks,
+      steps: this.#follower.steps,
       savedBytes: memory.live - outputBytes,
       outputBytes,
     };
@@ -154,7 +176,6 @@ export class FollowedRun {
     const { memory } = this.#follower;
     const { values } = this.#planned;
     const before = memory.live;
-    memory.peak = before;
     plan.inputs.forEach((id, i) => {
       if (plan.unusedInputs.includes(id)) return;
       const shape = this.#shapes[gradOutputs.indexOf(id)];
@@ -162,16 +183,16 @@ export class FollowedRun {
       const piece = alone(i) ? memory.make(bytes) : callersPiece();
       this.#scope.set(id, shape ? memory.makeDynamic(piece, shape) : piece);
     });
-    this.#follower.run(plan, values, this.#scope, { ...(observer && { observer }) });
+    const start = memory.live - before;
+    const peaks = plan.steps.map(
+      (step) => this.#follower.peakOf(step, plan, values, this.#scope, observer) - before,
+    );
     // What no gradient has come for is missing.
     const made = plan.outputs.flatMap((id) => this.#scope.get(id) ?? []);
     const results = new Set(made);
-    return { peakBytes: memory.peak - before, savedBytes: 0, outputBytes: sumBytes(results) };
-  }
-
-  /** Steps followed so far, those of regions each time that they ran. */
-  get steps(): number {
-    return this.#follower.steps;
+    const peakBytes = highest(start, peaks);
+    const { steps } = this.#follower;
+    return { peakBytes, peaks, steps, savedBytes: 0, outputBytes: sumBytes(results) };
   }
 
   /** After `forward`: bytes that only a tape holds, and no slot beside it. */
@@ -181,6 +202,28 @@ export class FollowedRun {
     return sumBytes(held);
   }
 }
+
+/** The inputs of a forward plan come into its scope; answers the bytes that were there before. */
+export function enterScope(
+  plan: Plan,
+  values: ValueTable,
+  { alone, donated }: EnteringAlone,
+  memory: RunMemory,
+  scope: FollowedScope,
+): number {
+  let donatedBytes = 0;
+  plan.inputs.forEach((id, i) => {
+    if (plan.unusedInputs.includes(id)) return;
+    const own = donated(i) || alone(i);
+    scope.set(id, own ? memory.make(bytesOf(values, id)) : callersPiece());
+    if (donated(i)) donatedBytes += bytesOf(values, id);
+  });
+  return donatedBytes;
+}
+
+/** Of the bytes at the start and during each step. */
+export const highest = (start: number, peaks: readonly number[]): number =>
+  peaks.reduce((a, b) => Math.max(a, b), start);
 
 function sumBytes(pieces: Iterable<Piece>): number {
   let sum = 0;
@@ -195,6 +238,10 @@ export interface EnteringAlone {
 
 export interface FollowedBytes {
   readonly peakBytes: number;
+  /** The highest live bytes during each step, from one start for all ways. */
+  readonly peaks: readonly number[];
+  /** So many were followed, those of regions each time that they ran. */
+  readonly steps: number;
   readonly savedBytes: number;
   readonly outputBytes: number;
 }

@@ -1,7 +1,8 @@
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { type Decider, type FollowedBytes, FollowedRun } from './follow.ts';
-import { RecordedWay, type UniformWay, worstWay } from './ways.ts';
+import { RecordedWay, type UniformWay } from './ways.ts';
+import { worstWay } from './worst-way.ts';
 
 /** Bytes of one run of a subgraph above those before it; backward's above those after forward. */
 export interface RunBytes {
@@ -49,11 +50,11 @@ const fewTurns = 4;
 
 /** Of every loop that keeps something for backward, the others at one turn; branches on the way that needs most. */
 export function loopGrowths(planned: PlannedSubgraph): LoopGrowth[] {
-  const peakOf = (way: UniformWay) => predictRun(planned, way).forward.peakBytes;
-  const worst = worstWay(peakOf, (followed) => followed < mostFollowed);
+  const follow = (way: UniformWay) => predictRun(planned, way).forward;
+  const worst = worstWay(follow);
   return [...worst.options.keys()].flatMap((op): LoopGrowth[] => {
     if (op.op.name !== 'while') return [];
-    const at = (turns: number) => peakOf(worst.with(op, turns));
+    const at = (turns: number) => follow(worst.with(op, turns)).peakBytes;
     const bytesPerTurn = (at(2 * fewTurns) - at(fewTurns)) / fewTurns;
     if (bytesPerTurn === 0) return [];
     const baseBytes = at(fewTurns) - fewTurns * bytesPerTurn;
@@ -64,5 +65,3 @@ export function loopGrowths(planned: PlannedSubgraph): LoopGrowth[] {
     return [{ op, baseBytes, bytesPerTurn, fromTurns }];
   });
 }
-
-const mostFollowed = 64;

@@ -31,8 +31,14 @@ export interface RecordedRun {
 
 /** Counts bytes as the allocator does, by owners as holders do. */
 export class RunMemory {
-  live = 0;
-  peak = 0;
+  live: number;
+  peak: number;
+
+  /** `live`: of what there is at the start. */
+  constructor(live = 0) {
+    this.live = live;
+    this.peak = live;
+  }
 
   /** With one owner. */
   make(bytes: number): Piece {
