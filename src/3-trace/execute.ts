@@ -1,8 +1,10 @@
+import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
 import type { Loop } from '../bytecode/structure.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import { ChoiceMet } from './choices.ts';
 import type { Execution } from './execution.ts';
+import { isFrameworkFile } from './framework-files.ts';
 import { startGenerator } from './generators.ts';
 import { followOptions, settle } from './graph-control/decide.ts';
 import { Grows } from './graph-control/grown-array.ts';
@@ -144,11 +146,14 @@ function runPath(
 ): PathEnd {
   const { control } = tracer;
   return control.inPath(tracer.top, stops, () => {
+    // Of `cond` and its like: where the user's function returned what they return.
+    let given: UserPosition | undefined;
+    const isOurs = isFrameworkFile(tracer.top.closure.code.source.file);
     for (let first = entering; ; first = false) {
       const frame = tracer.top;
       const below = tracer.frames.length === depth;
       if (below && !first && stops.has(frame.pc)) {
-        return endAt(frame.pc, tracer.position(), frame.last ?? undefined);
+        return endAt(frame.pc, given ?? tracer.position(), frame.last ?? undefined);
       }
       const returned = step(tracer);
       if (control.ended) {
@@ -157,7 +162,8 @@ function runPath(
         return ended;
       }
       if (!returned) continue;
-      if (below) return endWith(returned.value, tracer.position());
+      if (below) return endWith(returned.value, given ?? tracer.position());
+      if (isOurs && tracer.frames.length === depth + 1) given = tracer.position();
       popFrame(tracer, returned.value);
     }
   });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   AutogradError,
+  cond,
   FullGraphError,
   memory,
   ShapeError,
@@ -13,6 +14,7 @@ import {
   tensor,
   tidy,
   toStatic,
+  whileLoop,
 } from '../../src/index.ts';
 
 const folder = join(import.meta.dirname, 'fixtures');
@@ -158,4 +160,39 @@ it('leave variables, objects, memory and their versions as before', () => {
     expect(memory.stats('cpu').allocated).toBe(before);
   }
   x.dispose();
+});
+
+it.each<[string, (x: Tensor) => unknown]>([
+  [
+    'cond()',
+    (x) =>
+      cond(
+        x.sum().gt(0),
+        () => x.mul(2), // one
+        () => {
+          const sum = x.sum();
+          return sum; // other
+        },
+      ),
+  ],
+  [
+    'whileLoop()',
+    (x) => {
+      const test = (y: Tensor) => y.sum().lt(20);
+      const body = (y: Tensor): [Tensor] => [y.sum()]; // other
+      return whileLoop(test, body, [x] as [Tensor]); // one
+    },
+  ],
+])('of what the functions given to %s return: the lines of both', (_name, f) => {
+  const error = failureOf(() => tidy(() => void toStatic(f, full)(tensor([1, 2]))));
+  expect(error).toBeInstanceOf(FullGraphError);
+  const [, one, other] =
+    /given:.*?error-places\.test\.ts:(\d+):\d+ and .*?error-places\.test\.ts:(\d+):\d+\)/.exec(
+      error.message,
+    )!;
+  const lines = readFileSync(import.meta.filename, 'utf8').split('\n');
+  expect([one, other].map((line) => /\/\/ (\w+)$/.exec(lines[Number(line) - 1]!)?.[1])).toEqual([
+    'one',
+    'other',
+  ]);
 });

@@ -7,6 +7,7 @@ import type { Pc } from '../../bytecode/instructions.ts';
 import type { Loop } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { commonSizes } from '../dynamic-shapes/open-shape.ts';
+import { isFrameworkFile } from '../framework-files.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type ScalarVariable, type Variable } from '../variable.ts';
@@ -154,7 +155,9 @@ export class Turn {
     let added = false;
     // At the start of a turn, and at its end.
     const places = (place: Place) => () => {
-      const before_: PathEnd = { ...end, last: this.#loop.header };
+      const ours = isFrameworkFile(frame.closure.code.source.file);
+      const at = ours ? this.#t.position() : end.at;
+      const before_: PathEnd = { ...end, at, last: this.#loop.header };
       return [before_, end].map((each) => givenAt(frame, place, each));
     };
     const carry = (
