@@ -20,6 +20,8 @@ export interface DynamicCall {
   readonly forms: readonly OperandForm[];
   /** Per result: only the run knows its shape. */
   readonly dynamic: readonly boolean[];
+  /** Its one result is a list of all that its programs answer, as many tensors as the shapes say. */
+  readonly list: boolean;
   /** What a run may bring: one that the call takes. */
   readonly sample: readonly GivenOperand[];
   /**

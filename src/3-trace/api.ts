@@ -70,7 +70,7 @@ import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
 import { numberOperand } from './numbers.ts';
 import { plainEntries } from './properties.ts';
 import type { Tracer } from './tracer.ts';
-import { isPrimitive, known, newArray, type Variable } from './variable.ts';
+import { isPrimitive, known, newArray, type TensorVariable, type Variable } from './variable.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -230,6 +230,8 @@ export function callApi(
   const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
   if (target instanceof Tensor && fn.name.endsWith('_')) {
     t.control.copied.expectNone(t.builder, target);
+    const variable = receiver.kind === 'tensor' ? receiver : (args[0] as TensorVariable);
+    t.control.copied.expectNoElement(variable);
   }
   const symbols = takesSymbols.has(fn);
   const values = scalarOperands(t, fn, self, args).map((arg) =>

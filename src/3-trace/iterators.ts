@@ -1,5 +1,6 @@
 /** Iteration: over arrays, strings, Maps and Sets directly; over the user's iterators by their methods. */
 
+import { unbind } from '../../runtime/ops/splitting.ts';
 import { entries } from '../../runtime/tensor/nested.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isProxy } from '../guards/plain.ts';
@@ -7,6 +8,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { type ArrayVariable, arrayElement, arrayElements, arrayLength, asArray } from './arrays.ts';
 import { settled } from './choices.ts';
 import { asCollection, type CollectionVariable, entriesOf, putInto } from './collections.ts';
+import { callDynamically } from './dynamic-shapes/call-dynamically.ts';
 import { constantOf, isNullish, truthiness } from './facts.ts';
 import { nextOf, returnOf } from './generators.ts';
 import { type GrownArray, isGrown } from './graph-control/grown-array.ts';
@@ -49,6 +51,10 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
   const map = asCollection(t, iterable, 'Map');
   if (map) return record(iteratorOver(t, map, 'entries'), null, false);
   if (iterable.kind === 'tensor') return overRows(t, iterable);
+  if (iterable.kind === 'dynamic') {
+    const rows = callDynamically(t, unbind as never, undefinedVariable, [iterable])!;
+    return openIteration(t, rows);
+  }
   if (iterable.kind === 'constant') {
     const value = constantOf(t, iterable);
     if (typeof value !== 'string') throw new GraphBreak('throw', `${typeof value} is iterated`);

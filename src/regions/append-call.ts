@@ -39,7 +39,11 @@ export function appendCall(
   const outputs = builder.control(callOp, inputs, attrs, { call: recorded }, metas);
   const joint = recorded.at(call.sample).joint!;
   const { gradOutputs } = joint;
-  const owners = gradOutputs.filter((id) => id !== null).length;
+  // The elements of a list are outputs of the program, and one result.
+  const flows = call.list
+    ? [gradOutputs.some((id) => id !== null)]
+    : gradOutputs.map((id) => id !== null);
+  const owners = flows.filter(Boolean).length;
   if (owners === 0) return outputs;
   const operands = operandsOf(call.forms, call.sample);
   const outside = readOutside(joint);
@@ -53,11 +57,11 @@ export function appendCall(
     inputs: inputs.map((input) => contiguousMeta(input, input.device)),
     results: outputs.slice(0, -1).map((output) => contiguousMeta(output, output.device)),
     tape: outputs[outputs.length - 1]!,
-    read: [...new Set([...read, ...[...outside.results].map((i) => outputs[i]!)])],
+    read: [...new Set([...read, ...[...outside.results].map((i) => outputs[call.list ? 0 : i]!)])],
     owners,
   });
-  gradOutputs.forEach((id, index) => {
-    if (id !== null) outputs[index]!.setGradEdge({ node, index });
+  flows.forEach((flow, index) => {
+    if (flow) outputs[index]!.setGradEdge({ node, index });
   });
   return outputs;
 }
@@ -85,6 +89,10 @@ class RecordedCall implements DynamicCall {
 
   get dynamic() {
     return this.plain.dynamic;
+  }
+
+  get list() {
+    return this.plain.list;
   }
 
   get sample() {

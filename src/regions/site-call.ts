@@ -25,6 +25,8 @@ export interface CallSite {
   readonly samples: readonly (readonly (GivenOperand | undefined)[])[];
   /** Per result: only the run knows its shape. */
   readonly dynamic: readonly boolean[];
+  /** All tensors that it answers are one list; how many they are follows from the shapes. */
+  readonly list: boolean;
   /**
    * Makes the call in a program under construction; answers its results, which may be views. Throws
    * FailedCheck where the function refuses the shapes, or answers others than the program around relies on.
@@ -60,6 +62,10 @@ export class SiteCall implements DynamicCall {
 
   get dynamic() {
     return this.site.dynamic;
+  }
+
+  get list() {
+    return this.site.list;
   }
 
   at(given: readonly GivenOperand[]): Region {

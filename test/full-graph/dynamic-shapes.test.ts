@@ -368,6 +368,31 @@ describe('a number of the program that decides a shape', () => {
   });
 });
 
+describe('the rows of such a tensor', () => {
+  it('are an array that loops go through', () => {
+    const f: Net = (x, wx, wh, n, v) => {
+      const all = stack(states(x, wx, wh, n));
+      let sum: Tensor = zeros([4]);
+      for (const row of all) sum = sum.mul(0.5).add(row.mul(v.select(0, 0)));
+      const rows = all.mul(2).unbind(0);
+      const [last] = rows.slice(-1);
+      return [sum, rows.length, stack(rows.map((row) => row.exp())).mean(0), last];
+    };
+    sameAsEager(f, lengths(2, 5, 1));
+  });
+
+  it('bring gradients, each or none', () => {
+    const f: Net = (x, wx, wh, n) => {
+      let sum: Tensor = zeros([4]);
+      for (const row of stack(states(x, wx, wh, n)).unbind(0)) {
+        if (row.sum().itemSync() > 0) sum = sum.add(row.square());
+      }
+      return sum;
+    };
+    sameAsEager(f, lengths(2, 5, 1));
+  });
+});
+
 describe('random numbers of such a shape', () => {
   it('are those of eager execution, as many as the shape says', () => {
     const f: Net = (x, wx, wh, n, v) => {
@@ -406,7 +431,19 @@ describe('what a tensor of such a shape refuses', () => {
       (all: Tensor) => all.add_(1),
       /add_ of a shape that only the run knows writes/,
     ],
-    ['another number of results', (all: Tensor) => all.unbind(0)[0]!, /another number of tensors/],
+    [
+      'tensors of several shapes',
+      (all: Tensor) => all.split(2, 0)[0]!,
+      /another number of tensors/,
+    ],
+    [
+      'writes to its rows',
+      (all: Tensor) => {
+        for (const row of all.detach()) row.add_(1);
+        return all;
+      },
+      /rows were taken at a number/,
+    ],
   ] as const)('%s', (_name, use, reason) => {
     const f = (x: Tensor) => {
       const all = [x];

@@ -23,7 +23,7 @@ const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
  */
 export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, call: planned } = step;
-  const { forms, dynamic } = planned!.call;
+  const { forms, dynamic, list } = planned!.call;
   const results = op.outputs.slice(0, -1);
   const tape = op.outputs[results.length]!;
   const { device } = values[tape]!;
@@ -58,19 +58,30 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
       throw error;
     }
     const { values: inner, forward } = region.planned;
-    results.forEach((id, i) => {
-      const slot = slots[id]!;
-      region.result(scope, i, slot);
-      if (!dynamic[i]) return;
-      const { shape } = inner[forward.outputs[i]!]!;
-      slot.put(new DynamicTensor(device, { holder: slot.holder!, offset: slot.offset }, shape), 0);
-    });
+    if (list) {
+      const items = forward.outputs.map((id) => owned(scope.slots[id]!));
+      slots[results[0]!]!.put(new TensorList(device, items), 0);
+    } else
+      results.forEach((id, i) => {
+        const slot = slots[id]!;
+        region.result(scope, i, slot);
+        if (!dynamic[i]) return;
+        const { shape } = inner[forward.outputs[i]!]!;
+        slot.put(
+          new DynamicTensor(device, { holder: slot.holder!, offset: slot.offset }, shape),
+          0,
+        );
+      });
     region.endForward(scope);
     const record = new Tape(device);
     slots[tape]!.put(record, 0);
     if (region.planned.backward) record.push(region, scope);
     else region.giveBack(scope);
   };
+}
+
+function owned({ holder, offset }: Slot): Owned {
+  return { holder: holder!, offset };
 }
 
 interface Owned {
@@ -100,7 +111,7 @@ function taken(slot: Slot, form: OperandForm, moves: boolean): readonly Owned[] 
 /** Undoes the run that is on the tape. What is of the shapes of that run gets gradients of these shapes. */
 export function compileCallBackward(step: Step, values: ValueTable): Action {
   const { op, frees, call: planned } = step;
-  const { forms, dynamic } = planned!.call;
+  const { forms, dynamic, list: answersList } = planned!.call;
   const [tape, ...given] = op.inputs;
   const of = op.attrs.of as readonly number[];
   const to = op.attrs.to as readonly number[];
@@ -121,8 +132,15 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
     const record = slots[tape!]!.holder as Tape;
     const retains = keeps || record.isShared;
     const gradientOf = (result: number): Slot | null => {
-      const place = of.indexOf(result);
+      const place = of.indexOf(answersList ? 0 : result);
       if (place < 0) return null;
+      if (answersList) {
+        const item = (slots[given[place]!]!.holder as TensorList | null)?.items[result];
+        if (!item) return null;
+        const element = new Slot();
+        element.put(item.holder.retain(), item.offset);
+        return element;
+      }
       const slot = slots[given[place]!]!;
       if (!dynamic[result]) return takeFrom(slot, moves[place]!);
       if (!(slot.holder instanceof DynamicTensor)) return null;

@@ -1,13 +1,15 @@
 /** Calls of the tensor API on tensors whose shape only the run knows, and at numbers that decide one. */
 
-import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
+import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { full } from '../../../runtime/ops/create.ts';
 import { contiguous } from '../../../runtime/ops/movement.ts';
 import {
   dynamicSpec,
   type GivenOperand,
   type OperandForm,
 } from '../../../runtime/program/dynamic-call.ts';
-import { contiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
+import { listSpec } from '../../../runtime/program/list-ops.ts';
+import { contiguousMeta, type TensorMeta, type TensorSpec } from '../../../runtime/tensor/meta.ts';
 import type { Shape } from '../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { CallSite } from '../../regions/site-call.ts';
@@ -16,22 +18,15 @@ import { arrayElements, asArray } from '../arrays.ts';
 import { resolved, settled } from '../choices.ts';
 import { constantOf } from '../facts.ts';
 import { grownIn, isGrown } from '../graph-control/grown-array.ts';
-import { unknownLength } from '../graph-control/list-elements.ts';
+import { grownArray, unknownLength } from '../graph-control/list-elements.ts';
 import { takesOperands } from '../graph-control/scalar-arguments.ts';
 import { asNumber, scalarOperand } from '../graph-control/scalars.ts';
 import type { Tracer } from '../tracer.ts';
 import { newArray, type ScalarVariable, type Variable } from '../variable.ts';
 import { DrawsNumbers } from './call-stream.ts';
-import { samples, samplesOf } from './samples.ts';
-import {
-  NotDynamic,
-  OperandPlace,
-  performing,
-  type ResultSizes,
-  type TracedCall,
-  type TriedCall,
-  tryCall,
-} from './traced-call.ts';
+import { elementOf, sizesOf, type Trial, trialsOf } from './call-trials.ts';
+import { noteSamples, samples, samplesOf } from './samples.ts';
+import { OperandPlace, performing, placed, type TracedCall } from './traced-call.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -122,8 +117,10 @@ class Call {
 
   #append(traced: TracedCall): Variable {
     const t = this.#t;
-    const trials = this.#trials(traced);
-    const [first] = trials as [Trial, ...Trial[]];
+    const trials = trialsOf(traced, this.#given, (why) => this.#refused(why));
+    const [first] = trials;
+    const element = elementOf(trials);
+    if (element) return this.#appendList(traced, trials, element);
     const expected = first.tried.results.map((_, i) => sizesOf(trials, i));
     const isOpen = expected.map(({ sizes }) => sizes.includes(null));
     const metas = expected.map(({ dtype, sizes }, i): TensorMeta => {
@@ -140,6 +137,7 @@ class Call {
       metas: operands,
       samples: this.#given,
       dynamic: isOpen,
+      list: false,
       perform: performing(traced, expected),
     };
     const tensors = t.execution.appendCall(site, first.given, this.#tensors, metas);
@@ -163,31 +161,46 @@ class Call {
     return variableOf(first.tried.answer);
   }
 
-  /** What the call answers to the sample runs; of some of them it may refuse the shapes. */
-  #trials(traced: TracedCall): Trial[] {
-    const trials: Trial[] = [];
-    let refusal: unknown = new Error('numbers that it never gets');
-    for (const world of samples.keys()) {
-      const given = this.#given.map((each) => each[world]);
-      if (given.includes(undefined)) continue;
-      try {
-        const run = given as readonly GivenOperand[];
-        trials.push({ world, given: run, tried: tryCall(traced, run) });
-      } catch (error) {
-        if (error instanceof DrawsNumbers) throw error;
-        if (error instanceof NotDynamic) throw this.#refused(error.message);
-        refusal = error;
-      }
-    }
-    const [first] = trials;
-    if (!first)
-      throw this.#refused(`says: ${refusal instanceof Error ? refusal.message : String(refusal)}`);
-    const { length } = first.tried.results;
-    if (trials.some(({ tried }) => tried.results.length !== length)) {
-      throw this.#refused('answers another number of tensors for other sizes');
-    }
-    // Of other ranks it is an answer for special sizes, as of `squeeze` for 1.
-    return trials.filter(({ tried }) => formOf(tried) === formOf(first.tried));
+  /** A call that answers as many tensors as the shapes say, all alike: an array whose length only the run knows. */
+  #appendList(traced: TracedCall, trials: readonly Trial[], element: Tensor): Variable {
+    const t = this.#t;
+    const { dtype, shape, device } = element;
+    const perform = performing(traced, { dtype, sizes: shape });
+    const { name, forms, metas } = traced;
+    const { given } = trials[0]!;
+    const site = { name, forms, metas, samples: this.#given, dynamic: [false] };
+    const spec: TensorSpec = { dtype, shape };
+    const [tensor] = t.execution.appendCall(
+      { ...site, list: true, perform },
+      given,
+      this.#tensors,
+      [contiguousMeta(listSpec(spec), device)],
+    );
+    const counting: CallSite['perform'] = (operands, builder) => [
+      numberOf(perform(operands, builder).length),
+    ];
+    const [count] = t.execution.appendCall(
+      { ...site, name: `length of ${name}`, list: false, perform: counting },
+      given,
+      this.#tensors,
+      [contiguousMeta({ dtype: 'float64', shape: [] }, device)],
+    );
+    noteSamples(
+      count!,
+      samples.map((_, world) => {
+        const trial = trials.find((each) => each.world === world);
+        return trial ? trial.tried.results.length : Number.NaN;
+      }),
+    );
+    const isView = trials.some(({ tried }) => tried.isView);
+    const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
+    if (isView) t.control.copied.noteElements(t.builder, fixed);
+    t.control.plans.usesLists = true;
+    return grownArray({
+      form: { kind: 'leaf', of: 'tensor', spec, at: t.position() },
+      lists: [{ kind: 'list', tensor: tensor!, of: 'tensor', depth: 0 }],
+      length: { kind: 'scalar', type: 'number', tensor: count! },
+    });
   }
 
   #refused(why: string): GraphBreak {
@@ -269,43 +282,10 @@ class Call {
   }
 }
 
-/** A sample run that the call takes. */
-interface Trial {
-  /** Which one. */
-  readonly world: number;
-  readonly given: readonly GivenOperand[];
-  readonly tried: TriedCall;
+function numberOf(value: number): Tensor {
+  return noGrad(() => full([], value, { dtype: 'float64' }));
 }
 
 function metaOf({ dtype, shape, device }: Tensor): TensorMeta {
   return contiguousMeta({ dtype, shape }, device);
-}
-
-/** Sizes in which the sample runs agree are fixed. */
-function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
-  const [{ dtype, shape }, ...others] = trials.map(({ tried }) => tried.results[result]!) as [
-    Tensor,
-    ...Tensor[],
-  ];
-  const sizes = shape.map((size, dim) =>
-    others.every((each) => each.shape[dim] === size) ? size : null,
-  );
-  return { dtype, sizes };
-}
-
-/** What an answer is made of, up to the sizes. */
-function formOf({ answer }: TriedCall): string {
-  const formOfPart = (part: unknown): string =>
-    Array.isArray(part) ? `[${part.map(formOfPart).join()}]` : String((part as Tensor).rank);
-  return formOfPart(answer);
-}
-
-/** The argument with operands in their places. */
-function placed(value: unknown, operands: readonly unknown[]): unknown {
-  if (value instanceof OperandPlace) return operands[value.index];
-  if (Array.isArray(value)) return value.map((each) => placed(each, operands));
-  if (typeof value !== 'object' || value === null) return value;
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  const entries = Object.entries(value);
-  return Object.fromEntries(entries.map(([key, each]) => [key, placed(each, operands)]));
 }

@@ -67,6 +67,7 @@ export function openShape(
       ...opening,
       samples: [given],
       dynamic: [true],
+      list: false,
       perform: performing(call, [{ dtype, sizes }]),
     },
     [sample],

@@ -22,6 +22,16 @@ export class OperandPlace {
   }
 }
 
+/** The argument with operands in their places. */
+export function placed(value: unknown, operands: readonly unknown[]): unknown {
+  if (value instanceof OperandPlace) return operands[value.index];
+  if (Array.isArray(value)) return value.map((each) => placed(each, operands));
+  if (typeof value !== 'object' || value === null) return value;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([key, each]) => [key, placed(each, operands)]));
+}
+
 /** One call of the tensor API as it stands in the code. */
 export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
   /** Gets, per operand: a tensor, the tensors of a list, or a number; answers what the function answers. */
@@ -97,15 +107,15 @@ export interface ResultSizes {
   readonly sizes: readonly (number | null)[];
 }
 
-/** The call for what any run brings. Throws FailedCheck, with what the function says to it. */
+/** The call for what any run brings; `expected`: of its results, or of each of any number. Throws FailedCheck, with what the function says to it. */
 export function performing(
   traced: TracedCall,
-  expected: readonly ResultSizes[],
+  expected: readonly ResultSizes[] | ResultSizes,
 ): CallSite['perform'] {
   return (operands, builder) => {
     const results = attempted(traced, operands, builder);
-    const fits =
-      results.length === expected.length && results.every((each, i) => isLike(each, expected[i]!));
+    const all = 'sizes' in expected ? results.map(() => expected) : expected;
+    const fits = results.length === all.length && results.every((each, i) => isLike(each, all[i]!));
     if (!fits) {
       const found = results.map((result) => formatSpec(result)).join(', ');
       throw refused(traced, `an answer ${found}, of other sizes than it has for other runs`);

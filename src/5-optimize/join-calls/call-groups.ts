@@ -81,7 +81,7 @@ function joinableCalls(
   }
   return new Set(
     ops.flatMap((op, index) => {
-      if (op.op !== callOp || !siteOf(op.call!)) return [];
+      if (op.op !== callOp || !siteOf(op.call!) || op.call!.list) return [];
       const tape = op.outputs.at(-1)!;
       const undoing = readers.get(tape) ?? [];
       const isPlain = undoing.every((each) => each.op.name === 'callBackward');

@@ -11,7 +11,7 @@ export function followCall(site: ControlSite): void {
   const { follower, step, scope } = site;
   const { memory, decider } = follower;
   const { op, call: planned } = step;
-  const { forms, dynamic, sample } = planned!.call;
+  const { forms, dynamic, list, sample } = planned!.call;
   const moves = handedToCall(step);
   const given = forms.map((form, i): GivenOperand => {
     if (form === 'tensor') return null;
@@ -42,12 +42,16 @@ export function followCall(site: ControlSite): void {
     for (const item of items.slice(count)) if (item) memory.drop(item);
   });
   follower.run(region.forward, region.values, inner);
-  op.outputs.slice(0, -1).forEach((id, i) => {
-    const result = region.forward.outputs[i]!;
-    const piece = memory.share(inner.get(result)!);
-    const { shape } = region.values[result]!;
-    scope.set(id, dynamic[i] ? memory.makeDynamic(piece, shape) : piece);
-  });
+  if (list) {
+    const items = region.forward.outputs.map((id) => memory.share(inner.get(id)!));
+    scope.set(op.outputs[0]!, memory.gather(items));
+  } else
+    op.outputs.slice(0, -1).forEach((id, i) => {
+      const result = region.forward.outputs[i]!;
+      const piece = memory.share(inner.get(result)!);
+      const { shape } = region.values[result]!;
+      scope.set(id, dynamic[i] ? memory.makeDynamic(piece, shape) : piece);
+    });
   memory.dropAtEnd(inner, region.forward);
   const record = memory.makeTape();
   scope.set(op.outputs.at(-1)!, record);
@@ -75,7 +79,7 @@ export function followCallBackward(site: ControlSite): void {
   const { follower, step, scope } = site;
   const { memory } = follower;
   const { op, frees, call: planned } = step;
-  const { forms, dynamic } = planned!.call;
+  const { forms, dynamic, list } = planned!.call;
   const [tape, ...gradients] = op.inputs;
   const [of, to] = [op.attrs.of as readonly number[], op.attrs.to as readonly number[]];
   const retains = !frees.includes(tape!) || record.owners > 1;
@@ -91,9 +95,13 @@ export function followCallBackward(site: ControlSite): void {
       run,
       retains,
       (result) => {
-        const place = of.indexOf(result);
+        const place = of.indexOf(list ? 0 : result);
         if (place < 0) return null;
         const id = gradients[place]!;
+        if (list) {
+          const item = scope.get(id)?.items?.[result];
+          return item ? memory.share(item) : null;
+        }
         if (!dynamic[result]) return takePiece(site, id, moves[place]!);
         return scope.get(id)?.items ? memory.take(scope, id, moves[place]!)[0]! : null;
       },

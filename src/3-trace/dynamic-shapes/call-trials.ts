@@ -1,0 +1,91 @@
+/** What a call answers to the sample runs, and what its answers have in common. */
+
+import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
+import { sameSpec } from '../../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { GraphBreak } from '../../traces/graph-break.ts';
+import { DrawsNumbers } from './call-stream.ts';
+import { samples } from './samples.ts';
+import {
+  NotDynamic,
+  type ResultSizes,
+  type TracedCall,
+  type TriedCall,
+  tryCall,
+} from './traced-call.ts';
+
+/** A sample run that the call takes. */
+export interface Trial {
+  /** Which one. */
+  readonly world: number;
+  readonly given: readonly GivenOperand[];
+  readonly tried: TriedCall;
+}
+
+/**
+ * At least one; of some sample runs the call may refuse the shapes. `given`: per operand, what they bring. Throws
+ * DrawsNumbers, and what `refused` makes of a reason why there is no program of the call.
+ */
+export function trialsOf(
+  traced: TracedCall,
+  given: readonly (readonly (GivenOperand | undefined)[])[],
+  refused: (why: string) => GraphBreak,
+): readonly [Trial, ...Trial[]] {
+  const trials: Trial[] = [];
+  let refusal: unknown = new Error('numbers that it never gets');
+  for (const world of samples.keys()) {
+    const run = given.map((each) => each[world]);
+    if (!run.every((each) => each !== undefined)) continue;
+    try {
+      trials.push({ world, given: run, tried: tryCall(traced, run) });
+    } catch (error) {
+      if (error instanceof DrawsNumbers) throw error;
+      if (error instanceof NotDynamic) throw refused(error.message);
+      refusal = error;
+    }
+  }
+  const [first, ...others] = trials;
+  if (!first) {
+    throw refused(`says: ${refusal instanceof Error ? refusal.message : String(refusal)}`);
+  }
+  if (!isOneLength(trials)) {
+    if (!traced.stream && elementOf(trials)) return [first, ...others];
+    throw refused('answers another number of tensors for other sizes');
+  }
+  // Of other ranks it is an answer for special sizes, as of `squeeze` for 1.
+  return [first, ...others.filter(({ tried }) => formOf(tried) === formOf(first.tried))];
+}
+
+function isOneLength(trials: readonly Trial[]): boolean {
+  const { length } = trials[0]!.tried.results;
+  return trials.every(({ tried }) => tried.results.length === length);
+}
+
+/** Of answers that are arrays of several lengths, all of tensors of one shape: one of these. */
+export function elementOf(trials: readonly Trial[]): Tensor | null {
+  if (isOneLength(trials)) return null;
+  const [element, ...others] = trials.flatMap(({ tried }) => tried.results);
+  const isFlat = trials.every(
+    ({ tried: { answer, results } }) => Array.isArray(answer) && answer.length === results.length,
+  );
+  return isFlat && element && others.every((other) => sameSpec(other, element)) ? element : null;
+}
+
+/** Sizes in which the sample runs agree are fixed. */
+export function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
+  const [{ dtype, shape }, ...others] = trials.map(({ tried }) => tried.results[result]!) as [
+    Tensor,
+    ...Tensor[],
+  ];
+  const sizes = shape.map((size, dim) =>
+    others.every((each) => each.shape[dim] === size) ? size : null,
+  );
+  return { dtype, sizes };
+}
+
+/** What an answer is made of, up to the sizes. */
+function formOf({ answer }: TriedCall): string {
+  const formOfPart = (part: unknown): string =>
+    Array.isArray(part) ? `[${part.map(formOfPart).join()}]` : String((part as Tensor).rank);
+  return formOfPart(answer);
+}
