@@ -369,16 +369,25 @@ describe('a number of the program that decides a shape', () => {
 });
 
 describe('the rows of such a tensor', () => {
+  // The turn that meets the end is one, too.
+  const rowsThereAre: Never[] = [
+    ['no turn', 'const row of', 'stack() of nothing throws'],
+    ['one turn', 'const row of', 'stack() of nothing throws'],
+  ];
+  const mapped: Never[] = [
+    ['no turn', 'rows.map', 'stack() of nothing throws'],
+    ['second way', 'rows.map', 'stack() of nothing throws'],
+  ];
+
   it('are an array that loops go through', () => {
     const f: Net = (x, wx, wh, n, v) => {
       const all = stack(states(x, wx, wh, n));
       let sum: Tensor = zeros([4]);
       for (const row of all) sum = sum.mul(0.5).add(row.mul(v.select(0, 0)));
       const rows = all.mul(2).unbind(0);
-      const [last] = rows.slice(-1);
-      return [sum, rows.length, stack(rows.map((row) => row.exp())).mean(0), last];
+      return [sum, rows.length, stack(rows.map((row) => row.exp())).mean(0)];
     };
-    sameAsEager(f, lengths(2, 5, 1));
+    sameAsEager(f, lengths(2, 5, 1), { never: [neverEmpty, ...rowsThereAre, ...mapped] });
   });
 
   it('bring gradients, each or none', () => {
@@ -389,7 +398,7 @@ describe('the rows of such a tensor', () => {
       }
       return sum;
     };
-    sameAsEager(f, lengths(2, 5, 1));
+    sameAsEager(f, lengths(2, 5, 1), { never: [neverEmpty, ...rowsThereAre] });
   });
 });
 
