@@ -74,6 +74,10 @@ export function applyRecorded(
     if (recorded) node.isTapped = true;
     try {
       return backward.run({ slots: scope.slots, values, numbers, placeOf }, gradients, passInner);
+    } catch (error) {
+      // Without `retainGraph` nobody runs it again.
+      if (!retainGraph) node.consume();
+      throw error;
     } finally {
       for (const gradient of passed) gradient?.dispose();
     }
