@@ -66,8 +66,18 @@ export function trace(
   options: TraceOptions,
 ): TraceResult {
   const { result, gainsNothing } = traceUntilSettled(entryFrames, codeOf, options);
+  if (options.controlPolicy === 'possible' && endsWithDecision(result)) {
+    // Lists and choices hold what is not alike; they are worth it where nothing is left to break.
+    const whole = { ...options, controlPolicy: 'always' } as const;
+    const { result: one } = traceUntilSettled(entryFrames, codeOf, whole);
+    if (one.outcome.kind === 'return') return one;
+  }
   if (!gainsNothing) return result;
   return traceUntilSettled(entryFrames, codeOf, { ...options, controlPolicy: 'functions' }).result;
+}
+
+function endsWithDecision({ outcome }: TraceResult): boolean {
+  return outcome.kind === 'break' && isDecision(outcome.record.reason);
 }
 
 /** Again and again, until nothing is found out that the trace should have known from its start. */

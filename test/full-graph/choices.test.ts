@@ -209,3 +209,47 @@ describe('a value of several kinds', () => {
     sameAsEager(f, [...ways, () => [x(1, 3)]]);
   });
 });
+
+describe("capture: 'auto'", () => {
+  const starts = [
+    [1, 2],
+    [-1, -2],
+    [30, 40],
+  ];
+
+  it.each<[string, (x: Tensor, map: Map<string, Tensor>) => unknown]>([
+    [
+      'a list of any length',
+      (x) => {
+        const out: Tensor[] = [];
+        for (let y = x; y.abs().sum().itemSync() < 50; y = y.mul(2)) out.push(y);
+        return out;
+      },
+    ],
+    ['functions of the host', (x) => x.mul((x.sum().itemSync() > 0 ? Math.max : Math.min)(1, 2))],
+    ['text', (x) => [x.sum().itemSync() > 0 ? 'more' : 'less', x.mul(2)]],
+    [
+      'a Map from outside',
+      (x, map) => {
+        if (x.sum().itemSync() > 0) map.set('sum', x.sum());
+        return x.mul(2);
+      },
+    ],
+  ])('keeps in the graph what one program can hold: %s', (_name, f) => {
+    const auto = toStatic(f, { capture: 'auto' });
+    const outcome = (run: typeof f, start: readonly number[]) => {
+      const map = new Map<string, Tensor>();
+      return JSON.stringify([run(tensor(start), map), [...map]]);
+    };
+    for (const start of starts) tidy(() => expect(outcome(auto, start)).toBe(outcome(f, start)));
+    expect(auto.stats()).toMatchObject({ graphs: 1, graphRuns: 3, breaks: [] });
+  });
+
+  it('breaks where results are not alike', () => {
+    const auto = toStatic((x: Tensor) => (x.sum().itemSync() > 0 ? { y: x.mul(2) } : [x.mul(3)]), {
+      capture: 'auto',
+    });
+    for (const start of starts) tidy(() => auto(tensor(start)));
+    expect(auto.stats().breaks).toMatchObject([{ reason: 'different-ways' }]);
+  });
+});

@@ -62,6 +62,34 @@ describe('an array from outside', () => {
     sameAsEager(f, numbers);
   });
 
+  it('gets elements while it is walked', () => {
+    const f = (x: Tensor, sums: number[]) => {
+      let total = 0;
+      for (const each of sums) {
+        total += each;
+        if (x.sum().itemSync() > total) sums.push(each + 1);
+      }
+      return total;
+    };
+    sameAsEager(
+      f,
+      [
+        [5, 9],
+        [0.5, 0.25],
+      ].map((start) => () => [x(...start), [1, 2]]),
+    );
+  });
+
+  it('loses one in a branch, and is walked behind it', () => {
+    const f = (x: Tensor, sums: number[]) => {
+      if (x.sum().itemSync() > 20) sums.pop();
+      let y = x;
+      for (const each of sums) y = y.mul(each);
+      return y;
+    };
+    sameAsEager(f, numbers);
+  });
+
   it('loses and gets them in a loop, down to none', () => {
     const f = (x: Tensor, work: number[]) => {
       let turns = 0;
