@@ -235,6 +235,15 @@ describe("capture: 'auto'", () => {
         return x.mul(2);
       },
     ],
+    [
+      'a return from a loop before a list grows',
+      (x) => {
+        const list = [x];
+        for (let i = 0; i < 2; i++) if (x.sum().itemSync() < -1) return [x.mul(2), 1];
+        list.push(x.tanh());
+        return [x, 2];
+      },
+    ],
   ])('keeps in the graph what one program can hold: %s', (_name, f) => {
     const auto = toStatic(f, { capture: 'auto' });
     const outcome = (run: typeof f, start: readonly number[]) => {
