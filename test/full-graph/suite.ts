@@ -1,21 +1,16 @@
 /** Runs a function eagerly and as one graph, from copies of the same data, and compares everything. */
 
 import { expect } from 'vitest';
-import { randomState } from '../../runtime/random/seed.ts';
 import { predictedPeak } from '../../src/explain/predicted-peak.ts';
 import {
   memory,
   noGrad,
   type StaticFunction,
-  seed,
-  Tensor,
-  tidy,
+  type ToStaticOptions,
   toStatic,
 } from '../../src/index.ts';
+import { close, type Fn, outcome, release, tensorsIn } from './outcome.ts';
 import { type Never, WaysTaken } from './ways.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: any function under test.
-type Fn = (...args: any[]) => unknown;
 
 export interface Checked {
   readonly graph: StaticFunction<Fn>;
@@ -27,13 +22,15 @@ interface Expected {
   readonly translations?: number;
   /** Ways of branches and loops that no data takes; all others are taken by what `inputs` makes. */
   readonly never?: readonly Never[];
+  /** Run with `capture: 'auto'` and with graph breaks, too: so many subgraphs the first takes beside the second. */
+  readonly auto?: 'fewer' | 'as many';
 }
 
 /** `inputs` makes the arguments anew for every run; tensors that need gradients are leaves. */
 export function sameAsEager(
   fn: Fn,
   inputs: readonly (() => unknown[])[],
-  { exact = true, translations = 1, never = [] }: Expected = {},
+  { exact = true, translations = 1, never = [], auto }: Expected = {},
 ): Checked {
   const graph = toStatic(fn, { fullGraph: true });
   const before = memory.stats('cpu').allocated;
@@ -57,8 +54,33 @@ export function sameAsEager(
   expect(graph.stats()).toMatchObject({ translations, graphs: translations, breaks: [] });
   if (never.length > 0) tryOthers(graph, inputs, ways);
   ways.expectAll(never);
+  if (auto) {
+    const chosen = graphsOf(fn, inputs, exact, { capture: 'auto' });
+    const broken = graphsOf(fn, inputs, exact, { fullGraph: false });
+    expect(Math.sign(chosen - broken)).toBe(auto === 'fewer' ? -1 : 0);
+  }
   expect(memory.stats('cpu').allocated).toBe(before);
   return { graph };
+}
+
+/** How many subgraphs it takes where the graph may break: what is left is that of eager execution. */
+function graphsOf(
+  fn: Fn,
+  inputs: readonly (() => unknown[])[],
+  exact: boolean,
+  options: ToStaticOptions,
+): number {
+  const captured = toStatic(fn, options);
+  for (const make of inputs) {
+    const [eager, own] = [make(), make()];
+    const given = [...tensorsIn([eager, own])];
+    const expected = outcome(fn, eager);
+    const found = outcome(captured, own);
+    if (exact) expect(found).toEqual(expected);
+    else close(found, expected);
+    release([eager, own, given]);
+  }
+  return captured.stats().graphs;
 }
 
 /** Data like the given, smaller and larger: where a way is stated to be taken never, that doesn't, either. */
@@ -88,81 +110,4 @@ export function expectPredicted(graph: StaticFunction<Fn>): void {
     const { peakBytes, lowerBoundBytes } = stages.planned.forward.predicted;
     expect(lowerBoundBytes).toBeLessThanOrEqual(peakBytes);
   }
-}
-
-interface Outcome {
-  readonly thrown?: readonly [string, string];
-  readonly value?: unknown;
-  readonly gradients: unknown[];
-  readonly arguments: unknown;
-  /** Random numbers, by the place where the stream stands afterwards. */
-  readonly numbersDrawn?: number;
-}
-
-function outcome(fn: Fn, args: unknown[]): Outcome {
-  seed(11);
-  return tidy(() => run(fn, args));
-}
-
-function run(fn: Fn, args: unknown[]): Outcome {
-  let value: unknown;
-  try {
-    value = fn(...args);
-  } catch (error) {
-    const { name, message } = error as Error;
-    return { thrown: [name, message], gradients: [], arguments: plain(args) };
-  }
-  const roots = [...tensorsIn(value)].filter((each) => each.requiresGrad);
-  for (const root of roots) {
-    const sum = root.sum();
-    sum.backward(undefined, { retainGraph: true });
-    sum.dispose();
-  }
-  const result = {
-    value: plain(value),
-    gradients: [...tensorsIn(args)].map((each) => each.grad && plain(each.grad)),
-    arguments: plain(args),
-    numbersDrawn: randomState().offset,
-  };
-  return result;
-}
-
-function release(all: unknown): void {
-  for (const each of tensorsIn(all)) {
-    each.grad?.dispose();
-    each.dispose();
-  }
-}
-
-function* tensorsIn(value: unknown): Generator<Tensor> {
-  if (value instanceof Tensor) yield value;
-  else if (Array.isArray(value) || value instanceof Map || value instanceof Set) {
-    for (const each of value) yield* tensorsIn(each);
-  } else if (value && typeof value === 'object') yield* tensorsIn(Object.values(value));
-}
-
-function plain(value: unknown): unknown {
-  if (value instanceof Tensor) {
-    if (value.disposed) return 'disposed';
-    return { dtype: value.dtype, shape: [...value.shape], data: [...value.dataSync()] };
-  }
-  if (Array.isArray(value)) return value.map(plain);
-  if (value instanceof Map || value instanceof Set)
-    return [value.constructor.name, plain([...value])];
-  // In the order of the keys.
-  if (value && typeof value === 'object') return plain(Object.entries(value));
-  return value;
-}
-
-function close(a: unknown, b: unknown): void {
-  if (typeof a === 'number' && typeof b === 'number') {
-    expect(Math.abs(a - b)).toBeLessThanOrEqual(1e-6 + 1e-5 * Math.abs(b));
-    return;
-  }
-  if (a && b && typeof a === 'object' && typeof b === 'object') {
-    expect(Object.keys(a)).toEqual(Object.keys(b));
-    for (const key of Object.keys(a)) close(Reflect.get(a, key), Reflect.get(b, key));
-    return;
-  }
-  expect(a).toEqual(b);
 }
