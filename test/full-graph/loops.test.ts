@@ -2,8 +2,11 @@
 
 import { describe, it } from 'vitest';
 import { type Tensor, tensor } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import { sameAsEager as check } from './suite.ts';
 
+/** With `capture: 'auto'` and with graph breaks, too. */
+const sameAsEager: typeof check = (fn, inputs, options) =>
+  check(fn, inputs, { auto: 'fewer', ...options });
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 const loose = { exact: false };
 
