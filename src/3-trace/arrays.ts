@@ -9,22 +9,13 @@ import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { present, settled } from './choices.ts';
 import { constantOf, guardChange, sourceOf } from './facts.ts';
-import { expectForm, grow, isGrown, setGrown, TakenBefore } from './graph-control/grown-array.ts';
+import { isGrown, setGrown, TakenBefore } from './graph-control/grown-array.ts';
 import { symbolicTensor } from './graph-control/leaves.ts';
 import { unknownLength } from './graph-control/list-elements.ts';
 import { expectUnlisted } from './graph-control/listed.ts';
-import {
-  appendGrown,
-  clearGrown,
-  grownElement,
-  isInGrown,
-  popGrown,
-  pushGrown,
-  setGrownElement,
-} from './graph-control/lists.ts';
+import { appendGrown, grownElement, isInGrown } from './graph-control/lists.ts';
 import { scalarBinary } from './graph-control/scalars.ts';
 import { countedOn, putOffOperator } from './numbers.ts';
-import { isResultRead } from './result-read.ts';
 import type { Tracer } from './tracer.ts';
 import {
   absent,
@@ -73,7 +64,7 @@ export function isArray(t: Tracer, given: Variable): boolean {
 }
 
 /** Those that are there. Throws ChoiceMet where only a run can tell. */
-function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
+export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
   const isSure = elements.every((each) => each.kind !== 'choice' && each !== absent);
   if (isSure) return elements;
   return elements.filter((each) => present(each) !== undefined);
@@ -190,7 +181,7 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
  * All that the array from outside will hold, to be read and changed instead of it. In a branch or turn it is taken
  * before that begins: then all ways have it.
  */
-function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
+export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);
   const known_ = t.effects.array(outer.value);
   if (known_?.whole) {
@@ -219,82 +210,11 @@ function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
 }
 
 /** What comes behind all that the array from outside holds already. */
-function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
+export function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);
   const isNew = !t.effects.array(outer.value);
   if (isNew && t.isInRegion) throw new TakenBefore(() => takeEnd(t, outer));
   return t.effects.changeArray(outer).content;
-}
-
-/** `push`: of an array from outside not even the length has to be known. */
-export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
-  if (growsHere(t, array, items[0])) grow(t, array, expectForm(t, items[0]!));
-  if (isGrown(array)) return pushGrown(t, array, items);
-  if (array.kind === 'newArray') return known(changeElements(t, array).push(...items));
-  append(t, takeEnd(t, array), items);
-  return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
-}
-
-/** In a branch or turn, of an array that is a list there, as an earlier trace has found out. */
-function growsHere(
-  t: Tracer,
-  array: ArrayVariable,
-  sample: Variable | undefined,
-): array is NewArrayVariable {
-  if (array.kind !== 'newArray' || !sample || !t.isInRegion || !t.control.listsGrow) return false;
-  return array.outer ? t.control.plans.growsFrom(array.outer.source) : array.born?.grows === true;
-}
-
-export function removeLast(t: Tracer, array: ArrayVariable): Variable {
-  if (isGrown(array)) return popGrown(t, array);
-  if (array.kind === 'object') {
-    const content = t.effects.array(array.value)?.content;
-    const hasEnd = content && !isGrown(content) && itemsOf(content).length > 0;
-    return removeLast(t, hasEnd ? content : takeWhole(t, array));
-  }
-  return solid(changeElements(t, array).pop());
-}
-
-/** `array[index] = value` */
-export function setElement(t: Tracer, array: ArrayVariable, index: number, value: Variable): void {
-  if (isGrown(array)) {
-    setGrownElement(t, array, index, value);
-    return;
-  }
-  if (array.kind === 'object' && !t.effects.array(array.value)) {
-    const own = Object.getOwnPropertyDescriptor(array.value, String(index));
-    if (own?.writable) {
-      guardChange(t, array.source, 'write', String(index));
-      t.effects.write(array.value, array.source, String(index), value);
-      return;
-    }
-  }
-  const length = arrayLength(t, array);
-  if (index > length) throw new GraphBreak('object-write', 'an array is written past its end');
-  if (index === length) append(t, array, [value]);
-  else changeElements(t, array)[index] = value;
-}
-
-/** Longer arrays are made natively. */
-const maxLength = 2 ** 16;
-
-/** `array.length = length` */
-export function setLength(t: Tracer, array: ArrayVariable, length: number): void {
-  if (!Number.isInteger(length) || length < 0 || length > maxLength) {
-    throw new GraphBreak('object-write', `the length of an array becomes ${length}`);
-  }
-  if (array.kind === 'object') {
-    setLength(t, takeWhole(t, array), length);
-    return;
-  }
-  if (isGrown(array) && length === 0) {
-    clearGrown(t, array);
-    return;
-  }
-  const elements = changeElements(t, array);
-  const missing = Math.max(length - elements.length, 0);
-  elements.length = Math.min(length, elements.length);
-  elements.push(...new Array<Variable>(missing).fill(hole));
 }
 
 /** A hole reads as undefined. */

@@ -2,7 +2,8 @@
 
 import { accessorOf, allows, isProxy, writesPlainly } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { arrayLength, asArray, setElement, setLength } from './arrays.ts';
+import { setElement, setLength } from './array-changes.ts';
+import { arrayLength, asArray } from './arrays.ts';
 import { present, settled } from './choices.ts';
 import { constantOf, guardChange } from './facts.ts';
 import { makeRoom } from './graph-control/key-order.ts';

@@ -1,9 +1,9 @@
 /** Methods of arrays that call nothing back. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { append, removeLast, setElement } from '../array-changes.ts';
 import {
   type ArrayVariable,
-  append,
   arrayElement,
   arrayElements,
   arrayLength,
@@ -11,8 +11,6 @@ import {
   changeElements,
   hasElement,
   isArray,
-  removeLast,
-  setElement,
   solid,
   solidElements,
 } from '../arrays.ts';

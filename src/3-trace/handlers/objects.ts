@@ -1,6 +1,7 @@
 import type { Reg } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { type ArrayVariable, append, asArray } from '../arrays.ts';
+import { append } from '../array-changes.ts';
+import { type ArrayVariable, asArray } from '../arrays.ts';
 import { settled } from '../choices.ts';
 import { constantOf, isNullish } from '../facts.ts';
 import { elementAt, indexIn, setGrownAt } from '../graph-control/element-at.ts';
