@@ -1,31 +1,23 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { resolved } from '../choices.ts';
 import { commonSizes } from '../dynamic-shapes/open-shape.ts';
-import type { ElementForm, ListVariable } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   absent,
   type ChoiceVariable,
   type DynamicVariable,
   known,
-  type NewArrayVariable,
-  type ScalarVariable,
-  type Selector,
   type TensorVariable,
   type Variable,
 } from '../variable.ts';
 import type { ArrayContent } from './array-lengths.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
 import { describeWays, optionsOf } from './describe.ts';
-import { columnsOf, formOf, formText, joinAll } from './element-form.ts';
-import { samplesOf } from './expect-list.ts';
-import { isGrown } from './grown-array.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind } from './leaf.ts';
-import { grownArray } from './list-elements.ts';
-import { isListed } from './listed.ts';
 import { idOf } from './object-ids.ts';
 import { partsOf } from './parts.ts';
+import { Selectors } from './selectors.ts';
+import { addLists, listForm } from './unify-lists.ts';
 import { classOf } from './variable-class.ts';
 
 /** A structure with its leaves taken out; `build` puts the joined ones in. */
@@ -64,8 +56,7 @@ export class Unifier {
   readonly #builds = new Map<string, Build>();
   /** What the other ways give for a structure that one of them made. */
   readonly #partners = new Map<Variable, string>();
-  /** Leaves that say which option was chosen, by what each way chooses. */
-  readonly #selectors = new Map<string, (joined: readonly Variable[]) => Selector>();
+  readonly #selectors = new Selectors(this.leaves);
 
   #tell: (how: string) => string = (how) => how;
 
@@ -118,7 +109,7 @@ export class Unifier {
       if (!longer(length)) return () => absent;
       return shared ?? this.#add(valuesOf((each) => each === length));
     });
-    const selector = this.#selector(
+    const selector = this.#selectors.of(
       ways.map(({ selector }) =>
         selector ? { kind: 'choice', selector, options: [], from } : known(0),
       ),
@@ -142,8 +133,8 @@ export class Unifier {
     if (shared && present.every((way) => isSame(t, way, first)) && !this.#isGiven(first)) {
       return () => first;
     }
-    const lists = this.#asLists(present);
-    if (lists) return this.#addLists(ways, lists);
+    const lists = listForm(t, present, this.#isOld, this.#grows);
+    if (lists) return addLists(t, ways, lists, this.leaves);
     const sizes = this.#differingSizes(present);
     if (sizes) {
       const values = ways.map((way): LeafVariable | null => {
@@ -189,76 +180,6 @@ export class Unifier {
     const within = new Set([...above, variable]);
     const parts = variable.kind === 'choice' ? [variable.selector.which] : [];
     return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
-  }
-
-  /** Arrays of several lengths that are to be lists: what their elements are made of. */
-  #asLists(present: readonly Variable[]): ElementForm | null {
-    const t = this.#t;
-    const arrays = this.#arraysIn(present);
-    if (!arrays || arrays.some(this.#isOld)) return null;
-    if (arrays.every(isGrown)) return null;
-    const grown = arrays.filter(isGrown);
-    const known_ = arrays.filter((way): way is NewArrayVariable => !isGrown(way));
-    const [first] = known_;
-    if (grown.length === 0) {
-      if (!this.#grows || !t.control.listsGrow) return null;
-      if (known_.every((way) => way.elements.length === first!.elements.length)) return null;
-    }
-    // Choices are followed by another attempt, in which there is a list.
-    if (present[0]!.kind === 'newArray' && hasChoice(present[0]!)) return null;
-    const elements = known_.flatMap((way) => way.elements.flatMap(samplesOf));
-    const forms = elements.map((each) => formOf(t, each));
-    const all = [...grown.map((way) => way.grown.form), ...forms];
-    const form = all.every((each) => each !== null) ? joinAll(t, all) : null;
-    if (!form || columnsOf(form).length === 0) return grown[0]?.grown.form ?? null;
-    t.control.plans.usesLists = true;
-    return form;
-  }
-
-  /** Null: something else is among them. After a turn it may be a choice: the next attempt finds a list. */
-  #arraysIn(present: readonly Variable[]): readonly NewArrayVariable[] | null {
-    const all = present.flatMap((way, i) => {
-      const options = way.kind === 'choice' && this.#grows && i > 0 ? way.options : [way];
-      return options.map(resolved);
-    });
-    const arrays = all.filter((each): each is NewArrayVariable => {
-      return each.kind === 'newArray' && !each.isArguments;
-    });
-    return arrays.length === all.length ? arrays : null;
-  }
-
-  #addLists(ways: Values, form: ElementForm): Build {
-    const arrays = ways as readonly (NewArrayVariable | ChoiceVariable | null)[];
-    const text = formText(this.#t, form);
-    const lists = columnsOf(form).map((_, index) => {
-      const values = arrays.map((array): LeafVariable | null => {
-        if (!array) return null;
-        if (array.kind === 'choice' || hasChoice(array))
-          return { kind: 'newList', elements: null, form, index };
-        const { grown } = array;
-        if (grown && formText(this.#t, grown.form) === text) return grown.lists[index]!;
-        return { kind: 'newList', elements: grown ? null : array.elements, form, index };
-      });
-      return this.leaves.push({ kind: 'list', values }) - 1;
-    });
-    const lengths = arrays.map((array) => {
-      if (array?.kind !== 'newArray') return null;
-      return array.grown?.length ?? known(array.elements.length);
-    });
-    const length = this.leaves.push({ kind: 'number', values: lengths }) - 1;
-    const listed = arrays.some((array) => array !== null && isListed(array));
-    const build: Build = (joined, made) => {
-      const existing = made.get(build);
-      if (existing) return existing;
-      const array = grownArray({
-        form,
-        lists: lists.map((index) => joined[index] as ListVariable),
-        length: joined[length] as ScalarVariable,
-      });
-      made.set(build, array);
-      return Object.assign(array, { listed });
-    };
-    return build;
   }
 
   /** What a way computed or made belongs to it, and must be handed out. */
@@ -307,45 +228,13 @@ export class Unifier {
         }),
       ),
     );
-    const selector = this.#selector(ways, numbers);
+    const selector = this.#selectors.of(ways, numbers);
     const build: Build = (joined, made): ChoiceVariable => ({
       kind: 'choice',
       selector: selector(joined),
       options: options.map((option) => option(joined, made)),
       from,
     });
-    return build;
-  }
-
-  #selector(
-    ways: Values,
-    numbers: readonly (readonly number[] | null)[],
-  ): (joined: readonly Variable[]) => Selector {
-    const key = ways
-      .map((way, i) => {
-        const whose = way?.kind === 'choice' ? idOf(way.selector) : '';
-        return `${whose} ${numbers[i]?.join() ?? '-'}`;
-      })
-      .join(';');
-    const existing = this.#selectors.get(key);
-    if (existing) return existing;
-    const values = ways.map((way, i): LeafVariable | null => {
-      const to = numbers[i];
-      if (!way || !to) return null;
-      if (way.kind !== 'choice') return known(to[0]!);
-      const { which } = way.selector;
-      if (to.every((number, option) => number === option)) return which;
-      return { kind: 'renumbered', which: which.tensor, to };
-    });
-    const index = this.leaves.push({ kind: 'number', values }) - 1;
-    let made: { readonly which: Variable; readonly selector: Selector } | null = null;
-    // Places that were chosen together are known together.
-    const build = (joined: readonly Variable[]): Selector => {
-      const which = joined[index] as ScalarVariable;
-      if (made?.which !== which) made = { which, selector: { which, chosen: null } };
-      return made.selector;
-    };
-    this.#selectors.set(key, build);
     return build;
   }
 
@@ -368,10 +257,6 @@ export class Unifier {
     make = buildStructure(this.#t, ways, first, build, (parts) => this.#add(parts));
     return build;
   }
-}
-
-function hasChoice(array: NewArrayVariable): boolean {
-  return !array.grown && array.elements.some((each) => resolved(each).kind === 'choice');
 }
 
 const none: ReadonlySet<Tensor> = new Set();
