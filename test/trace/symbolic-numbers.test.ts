@@ -35,6 +35,21 @@ describe('trace/symbolic-numbers', () => {
     'functions of Math': (x, n) => x.mul(Math.sqrt(Math.abs(n)) + Math.max(n, 1, 2) + Math.sin(n)),
   };
 
+  it('Object.is tells zeros apart, as numbers that were read and as arguments', () => {
+    const pairs = [1, 0, -0, Number.NaN].flatMap((a, _, all) => all.map((b) => [a, b] as const));
+    const read = toStatic((x: Tensor) => {
+      const [a, b] = [x.select(0, 0).itemSync(), x.select(0, 1).itemSync()];
+      return Object.is(a, b);
+    });
+    const given = toStatic((x: Tensor, a: number, b: number) => [x.neg(), Object.is(a, b)]);
+    for (const [a, b] of pairs) {
+      tidy(() => {
+        expect(read(tensor([a, b]))).toBe(Object.is(a, b));
+        expect(given(tensor([1]), a, b)[1]).toBe(Object.is(a, b));
+      });
+    }
+  });
+
   for (const [name, operation] of Object.entries(operations)) {
     it(`${name}: gradients too, in two translations`, () => {
       const { stats, translations } = expectSameAsEager(

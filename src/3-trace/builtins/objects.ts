@@ -92,7 +92,12 @@ export const objectBuiltins: BuiltinTable = [
   [
     Object.is,
     (t, _receiver, [a = undefinedVariable, b = undefinedVariable]) => {
-      if (a.kind !== 'constant' || b.kind !== 'constant') return known(sameValueZero(t, a, b));
+      if (a.kind !== 'constant' || b.kind !== 'constant') {
+        const isSame = sameValueZero(t, a, b);
+        const areNumbers = a.kind === 'symbolic' || b.kind === 'symbolic';
+        // Zeros have a sign.
+        if (!isSame || !areNumbers || !sameValueZero(t, a, known(0))) return known(isSame);
+      }
       return known(Object.is(constantOf(t, a), constantOf(t, b)));
     },
   ],
