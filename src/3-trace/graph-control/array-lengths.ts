@@ -5,7 +5,7 @@ import type { Tracer } from '../tracer.ts';
 import { absent, type NewArrayVariable, type Selector, type Variable } from '../variable.ts';
 import type { Way } from './follow.ts';
 import { isSame } from './is-same.ts';
-import { idOf } from './object-ids.ts';
+import { elementKey } from './object-places.ts';
 import type { Place } from './place.ts';
 import type { Held, State } from './state.ts';
 
@@ -51,7 +51,7 @@ export function arraysOfLengths(
 function elementsIn(state: State, array: NewArrayVariable): readonly Held[] {
   const elements: Held[] = [];
   for (;;) {
-    const held = state.get(`${idOf(array)} [${elements.length}]`);
+    const held = state.get(elementKey(array, elements.length));
     if (!held) return elements;
     elements.push(held);
   }

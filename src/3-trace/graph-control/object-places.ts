@@ -4,11 +4,15 @@ import { putInto } from '../collections.ts';
 import type { GrownList, ListVariable } from '../grown-list.ts';
 import type { IteratorVariable } from '../iterator-variables.ts';
 import type { Tracer } from '../tracer.ts';
-import { known, type ScalarVariable, type Variable } from '../variable.ts';
+import { known, type NewArrayVariable, type ScalarVariable, type Variable } from '../variable.ts';
 import { type GrownArray, grownIn } from './grown-array.ts';
 import { labelOf, orderOf, orderPlace } from './key-order.ts';
 import { idOf } from './object-ids.ts';
 import { type Add, fixed, type Place } from './place.ts';
+
+/** The key of an element's place. */
+export const elementKey = (array: NewArrayVariable, index: number): string =>
+  `${idOf(array)} [${index}]`;
 
 /** The elements, fields, entries and positions that may hold something else later. */
 export function addParts(t: Tracer, variable: Variable, add: Add): void {
@@ -28,7 +32,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
         };
         const name = `element ${i} of an array`;
         const at = { part: 'element', array: variable } as const;
-        add({ key: `${id} [${i}]`, name, register: null, set, ...at }, value);
+        add({ key: elementKey(variable, i), name, register: null, set, ...at }, value);
       }
       return;
     case 'newObject':

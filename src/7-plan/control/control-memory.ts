@@ -5,7 +5,7 @@ import { type EnteringAlone, type FollowedBytes, FollowedRun, type Observer } fr
 import { forwardWays } from './followed-ways.ts';
 import { type FollowedScope, heldBy, type Piece } from './run-memory.ts';
 import { UniformWay } from './ways.ts';
-import { type FollowWay, worstWay } from './worst-way.ts';
+import { worstWay } from './worst-way.ts';
 
 /** What one control op does with memory on one way through the program, for who orders the ops. */
 export interface ControlMemory {
@@ -47,11 +47,10 @@ export function followPlan(
   return { bytes: run.backward(plan, entering, after.gradOutputs, observer), run };
 }
 
-/** What a plan needs on any way. */
-function waysOf(plan: Plan, followable: Followable): FollowWay {
+function worstWayOf(plan: Plan, followable: Followable): UniformWay {
   const { values, entering, after } = followable;
-  if (!after) return forwardWays(plan, values, entering);
-  return (way) => followPlan(plan, followable, way).bytes;
+  if (!after) return worstWay(forwardWays(plan, values, entering));
+  return worstWay((way) => followPlan(plan, followable, way).bytes);
 }
 
 /** A plan on the way that needs most. */
@@ -63,7 +62,7 @@ export interface WorstCase {
 }
 
 export function worstCase(plan: Plan, followable: Followable): WorstCase {
-  const way = worstWay(waysOf(plan, followable));
+  const way = worstWayOf(plan, followable);
   const control = new Map<ProgramOp, ControlMemory>();
   const observer: Observer = (step, scope, run, memory) => {
     const before = new Set(scope.values());

@@ -29,19 +29,19 @@ interface FollowedForward extends Followed {
  * Follows a forward plan on many ways. A way that is another but for one decision begins at the step that
  * decides, and ends with it where it leaves the same memory.
  */
-export function forwardWays(plan: Plan, values: ValueTable, entering: EnteringAlone): FollowWay {
+export function forwardWays(
+  plan: Plan,
+  values: ValueTable,
+  entering: EnteringAlone,
+): FollowWay<FollowedForward> {
   const memoryAtStart = new RunMemory();
   const scopeAtStart: FollowedScope = new Map();
   const donatedBytes = enterScope(plan, values, entering, memoryAtStart, scopeAtStart);
   const start: MemoryState = { scope: scopeAtStart, live: memoryAtStart.live };
-  const known = new WeakMap<Followed, FollowedForward>();
   return (way, like) => {
-    const other = like && known.get(like.followed);
-    const at = other?.stepOf.get(like!.but);
-    const turnout = at === undefined ? undefined : other?.turnouts.get(at);
-    const found = turnout ? followFrom(way, other!, at!, turnout) : followAll(way);
-    known.set(found, found);
-    return found;
+    const at = like?.followed.stepOf.get(like.but);
+    const turnout = at === undefined ? undefined : like!.followed.turnouts.get(at);
+    return turnout ? followFrom(way, like!.followed, at!, turnout) : followAll(way);
   };
 
   function followAll(way: UniformWay): FollowedForward {

@@ -11,14 +11,14 @@ export interface Followed {
 }
 
 /** Follows a run on a way. `like`: one that was followed, and decides the same but for one op. */
-export type FollowWay = (
+export type FollowWay<F extends Followed = Followed> = (
   way: UniformWay,
-  like?: { readonly followed: Followed; readonly but: ProgramOp },
-) => Followed;
+  like?: { readonly followed: F; readonly but: ProgramOp },
+) => F;
 
-interface Seen {
+interface Seen<F extends Followed> {
   readonly way: UniformWay;
-  readonly followed: Followed;
+  readonly followed: F;
 }
 
 /** A control op, and by how much each of its decisions raises the bytes of each step. */
@@ -49,9 +49,9 @@ const mostCandidates = 4;
  * these, and the ways that should have the highest steps are followed as they are. Where the sum is not
  * what was followed, ways that differ from the worst known one in one decision are tried as well.
  */
-export function worstWay(follow: FollowWay): UniformWay {
+export function worstWay<F extends Followed>(follow: FollowWay<F>): UniformWay {
   let [ways, spent] = [0, 0];
-  const look: Look = (way, from, but) => {
+  const look: Look<F> = (way, from, but) => {
     if (spent >= mostSteps && ways >= fewWays) return null;
     const followed = from ? follow(way, { followed: from.followed, but: but! }) : follow(way);
     ways++;
@@ -59,7 +59,7 @@ export function worstWay(follow: FollowWay): UniformWay {
     return { way, followed };
   };
   const start = new UniformWay();
-  const first: Seen = { way: start, followed: follow(start) };
+  const first: Seen<F> = { way: start, followed: follow(start) };
   if (countWays(first.way) <= fewWays) return worstOf(first, allWays(first.way), look).way;
   const factors = factorsOf(first, [...first.way.options.keys()], look);
   const steps = first.followed.peaks
@@ -89,13 +89,21 @@ export function worstWay(follow: FollowWay): UniformWay {
 }
 
 /** `from`: what was seen with the same decisions but for that of one op. Null: it is enough. */
-type Look = (way: UniformWay, from?: Seen, but?: ProgramOp) => Seen | null;
+type Look<F extends Followed> = (
+  way: UniformWay,
+  from?: Seen<F>,
+  but?: ProgramOp,
+) => Seen<F> | null;
 
 function countWays({ options }: UniformWay): number {
   return [...options.values()].reduce((all, { length }) => all * length, 1);
 }
 
-function worstOf(first: Seen, ways: Iterable<UniformWay>, look: Look): Seen {
+function worstOf<F extends Followed>(
+  first: Seen<F>,
+  ways: Iterable<UniformWay>,
+  look: Look<F>,
+): Seen<F> {
   let worst = first;
   for (const way of ways) {
     const other = look(way);
@@ -106,7 +114,7 @@ function worstOf(first: Seen, ways: Iterable<UniformWay>, look: Look): Seen {
 }
 
 /** Of a way and those with one other decision. */
-function worstNeighbour(from: Seen, look: Look): Seen {
+function worstNeighbour<F extends Followed>(from: Seen<F>, look: Look<F>): Seen<F> {
   let worst = from;
   for (const [op, options] of from.way.options) {
     for (const decision of options) {
@@ -133,8 +141,12 @@ function* allWays(from: UniformWay, settled = new Set<ProgramOp>()): Generator<U
 }
 
 /** Of the ops that a way has met: each other decision is followed by itself. */
-function factorsOf(from: Seen, ops: readonly ProgramOp[], look: Look): Factor[] {
-  const others = new Map<ProgramOp, Seen[]>();
+function factorsOf<F extends Followed>(
+  from: Seen<F>,
+  ops: readonly ProgramOp[],
+  look: Look<F>,
+): Factor[] {
+  const others = new Map<ProgramOp, Seen<F>[]>();
   for (const op of ops) {
     const options = from.way.options.get(op)!;
     const rest = options.filter((decision) => decision !== from.way.chosen.get(op));
@@ -169,7 +181,7 @@ function factorsOf(from: Seen, ops: readonly ProgramOp[], look: Look): Factor[] 
 /** An op that isn't met when another decides otherwise is inside of it. */
 function innermostOuter(
   ops: readonly ProgramOp[],
-  others: ReadonlyMap<ProgramOp, readonly Seen[]>,
+  others: ReadonlyMap<ProgramOp, readonly { readonly way: UniformWay }[]>,
 ): Map<ProgramOp, ProgramOp> {
   const inside = ops.map((op) => {
     const ways = others.get(op)!;
