@@ -2,7 +2,8 @@ import type { BackwardPart } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { type PartialBackward, partialBackward } from './partial-backward.ts';
 
-type Gradients = readonly (unknown | null | undefined)[];
+/** Per output, something where it brings a gradient. */
+type Gradients = readonly unknown[];
 
 /** A backward of a subgraph, by the outputs that bring a gradient. */
 export class Partial {
@@ -44,44 +45,40 @@ export class Partials {
   }
 
   /** By gradients per output. `expected` is the one that it may be. */
-  of(gradients: Gradients, expected: Partial | null): Partial {
-    return this.#at((i) => Boolean(gradients[i]), expected);
-  }
-
-  /** By the numbers of the outputs that bring one. */
-  ofOutputs(outputs: ReadonlySet<number>): Partial {
-    return this.#at((i) => outputs.has(i), null);
-  }
-
-  #at(isGiven: (output: number) => boolean, expected: Partial | null): Partial {
-    const key = this.#keyOf(isGiven);
+  of(gradients: Gradients, expected: Partial | null = null): Partial {
+    const key = this.#keyOf(gradients);
     if (expected?.key === key) return expected;
     let known = this.#known.get(key);
     if (!known) {
-      known = this.#made(key, isGiven);
+      known = this.#made(key, gradients);
       this.#known.set(key, known);
     }
     return known;
   }
 
+  /** By the numbers of the outputs that bring one. */
+  ofOutputs(outputs: ReadonlySet<number>): Partial {
+    return this.of(this.#backward.gradOutputs.map((_, i) => outputs.has(i)));
+  }
+
   /** The missing ones as bits of a number, or as text. */
-  #keyOf(isGiven: (output: number) => boolean): number | string {
+  #keyOf(gradients: Gradients): number | string {
     const { gradOutputs } = this.#backward;
     if (gradOutputs.length > 31) {
-      return gradOutputs.map((id, i) => (id === null || isGiven(i) ? 0 : 1)).join('');
+      return gradOutputs.map((id, i) => (id === null || gradients[i] ? 0 : 1)).join('');
     }
     let key = 0;
     for (let i = 0; i < gradOutputs.length; i++) {
-      if (gradOutputs[i] !== null && !isGiven(i)) key |= 1 << i;
+      if (gradOutputs[i] !== null && !gradients[i]) key |= 1 << i;
     }
     return key;
   }
 
-  #made(key: number | string, isGiven: (output: number) => boolean): Partial {
+  #made(key: number | string, gradients: Gradients): Partial {
     const { gradOutputs, gradInputs, plan, retainingPlan } = this.#backward;
     const missing = new Set<ValueId>();
     gradOutputs.forEach((id, i) => {
-      if (id !== null && !isGiven(i)) missing.add(id);
+      if (id !== null && !gradients[i]) missing.add(id);
     });
     const isWhole = missing.size === 0;
     return new Partial(key, isWhole, (retains) => {

@@ -5,12 +5,13 @@ import type { Never } from './ways.ts';
 
 export type Given = [x: Tensor, wx: Tensor, wh: Tensor, n: Tensor, v: Tensor];
 
-export const matrix = (rows: number, columns: number, from = 1) => {
+const matrix = (rows: number, columns: number, from = 1) => {
   const data = Array.from({ length: rows }, (_, i) =>
     Array.from({ length: columns }, (_, j) => Math.sin(i * columns + j + from)),
   );
   return tensor(data).requiresGrad_() as Tensor;
 };
+
 /** A sequence of 6 rows, weights of the turns, how many rows count, and weights for afterwards. */
 export const lengths = (...all: number[]) =>
   all.map((n) => (): Given => {
