@@ -1,10 +1,12 @@
 import { invariant } from '../errors/invariant.ts';
 import { isContiguousMeta } from '../tensor/meta.ts';
-import type { Program, Region, ValueId } from './program.ts';
+import type { Program, ProgramOp, Region, ValueId } from './program.ts';
+import { isViewAsDeclared } from './view-metas.ts';
 
 /**
- * Holds what every phase relies on: each value is defined once and before its uses, operand counts fit
- * the records, and every id is in the table. `available` are values defined elsewhere (for a backward
+ * Verifies what every phase relies on: each value is defined once and before its uses, operand counts fit
+ * the records, every id is in the table, and every view is declared where its op puts it, as the executor
+ * and all kernels address memory by what is declared. `available` are values defined elsewhere (for a backward
  * program, those of forward). Throws InvariantError naming the op.
  */
 export function verifyProgram(program: Program, available: Iterable<ValueId> = []): void {
@@ -15,7 +17,8 @@ export function verifyProgram(program: Program, available: Iterable<ValueId> = [
     defined.add(id);
   };
   for (const id of program.inputs) define(id, 'the input list');
-  for (const { op, inputs, outputs, regions } of program.ops) {
+  for (const each of program.ops) {
+    const { op, inputs, outputs, regions } = each;
     for (const region of regions ?? []) verifyRegion(op.name, region);
     invariant(
       op.variadic || inputs.length === op.operands.length,
@@ -24,9 +27,18 @@ export function verifyProgram(program: Program, available: Iterable<ValueId> = [
     for (const id of inputs)
       invariant(defined.has(id), `${op.name} reads %${id} before it is defined`);
     for (const id of outputs) define(id, op.name);
+    if (op.kernel.kind === 'view') verifyView(program, each);
   }
   for (const id of program.outputs)
     invariant(defined.has(id), `the program returns undefined %${id}`);
+}
+
+function verifyView({ values }: Program, op: ProgramOp): void {
+  const [base, view] = [op.inputs[0]!, op.outputs[0]!];
+  invariant(
+    isViewAsDeclared(values, op),
+    `%${view} is not where ${op.op.name} puts it in %${base}`,
+  );
 }
 
 /** A region is verified once, not with each program around it. */

@@ -19,7 +19,17 @@ import {
   tensor,
 } from '../../src/index.ts';
 
-const kinds = ['linear', 'relu', 'gelu', 'norm', 'residual', 'softmax', 'heads', 'steps'] as const;
+const kinds = [
+  'linear',
+  'relu',
+  'gelu',
+  'norm',
+  'residual',
+  'softmax',
+  'heads',
+  'steps',
+  'gates',
+] as const;
 type Kind = (typeof kinds)[number];
 
 interface Shape {
@@ -57,7 +67,9 @@ class Net extends nn.Module {
     if (kind === 'norm') return this.norms[i]!.forward(x);
     if (kind === 'residual') return x.add(this.linears[i]!.forward(relu(x)));
     if (kind === 'softmax') return softmax(x).mul(x);
-    if (kind === 'steps') return this.steps(i, x);
+    if (kind === 'steps')
+      return this.steps(i, x, (projected, state) => projected.add(state).tanh());
+    if (kind === 'gates') return this.steps(i, x, gated);
     const [n, width] = x.shape as [number, number];
     const heads = x.reshape([n, width / 4, 4]).transpose(1, 2);
     return softmax(heads.matmul(heads.transpose(1, 2)))
@@ -67,20 +79,25 @@ class Net extends nn.Module {
   }
 
   /** Quarters of the rows one after the other, as the steps of a sequence. */
-  steps(i: number, x: Tensor): Tensor {
+  steps(i: number, x: Tensor, cell: (projected: Tensor, state: Tensor) => Tensor): Tensor {
     const projected = this.linears[i]!.forward(x);
     const rows = x.shape[0]! / 4;
     const states: Tensor[] = [];
     let state = x.narrow(0, 0, rows);
     for (let step = 0; step < 4; step++) {
-      state = projected
-        .narrow(0, step * rows, rows)
-        .add(this.linears[i]!.forward(state))
-        .tanh();
+      state = cell(projected.narrow(0, step * rows, rows), this.linears[i]!.forward(state));
       states.push(state);
     }
     return cat(states);
   }
+}
+
+/** Views of views: columns of the rows of one step. */
+function gated(projected: Tensor, state: Tensor): Tensor {
+  const half = projected.shape[1]! / 2;
+  const [a, b] = [projected.narrow(1, 0, half), projected.narrow(1, half, half)];
+  const gate = a.add(state.narrow(1, half, half)).sigmoid();
+  return cat([gate.mul(state.narrow(1, 0, half)), b.sub(gate)], 1);
 }
 
 function train(shape: Shape, sliced: boolean | null) {

@@ -1,6 +1,9 @@
 import { operandUse, opNamed } from '../../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { withDerivedViews } from '../../../runtime/program/view-metas.ts';
+import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { eliminateDeadCode } from '../dead-code.ts';
+import { ProgramFacts } from '../program-facts.ts';
 import { findRegion, type SlicePlan } from './region.ts';
 import { writeSlices } from './write-slices.ts';
 
@@ -89,25 +92,32 @@ function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly num
   return readers;
 }
 
-/** A part of what was put together of parts is that part. */
+/**
+ * Reads of one part of what was put together of equal parts read that part itself. A copy that the program
+ * writes or hands out, or whose parts are written, keeps its own memory.
+ */
 function withoutWholes(program: Program): Program {
-  const joined = new Map<ValueId, ProgramOp>();
+  const facts = new ProgramFacts(program);
+  const outputs = new Set(program.outputs.map((id) => facts.rootOf(id)));
+  const isFixed = (id: ValueId) => !facts.isWritten(id) && !outputs.has(facts.rootOf(id));
   const ops = program.ops.map((op): ProgramOp => {
-    if (op.op.name === 'cat') joined.set(op.outputs[0]!, op);
-    const whole = op.op.name === 'narrow' ? joined.get(op.inputs[0]!) : undefined;
-    const { dim, start, length } = op.attrs as Readonly<Record<string, number>>;
-    const sizes = whole?.attrs.sizes as readonly number[] | undefined;
-    if (!whole || whole.attrs.dim !== dim || sizes?.some((size) => size !== length)) return op;
-    const part = whole.inputs[start! / length!]!;
-    const { shape } = program.values[op.outputs[0]!]!;
+    const [view] = op.outputs;
+    const part = op.op.name === 'narrow' && isFixed(op.inputs[0]!) ? partAt(facts, op) : undefined;
+    if (part === undefined || facts.isWritten(part)) return op;
+    const { dtype } = program.values[view!]!;
+    if (program.values[part]!.dtype !== dtype || !isContiguousMeta(program.values[part]!))
+      return op;
+    const { shape } = program.values[view!]!;
     return { ...op, op: opNamed('reshape'), inputs: [part], attrs: { shape } };
   });
-  const values = [...program.values];
-  for (const [index, { outputs }] of ops.entries()) {
-    // A view of memory of its own.
-    if (ops[index] === program.ops[index]) continue;
-    const [id] = outputs;
-    values[id!] = { ...values[id!]!, offset: 0 };
-  }
-  return { ...program, values, ops: eliminateDeadCode(ops, program.outputs) };
+  return withDerivedViews({ ...program, ops: eliminateDeadCode(ops, program.outputs) });
+}
+
+/** The operand of a `cat` that a `narrow` of its result shows, where all operands have one size. */
+function partAt(facts: ProgramFacts, { inputs, attrs }: ProgramOp): ValueId | undefined {
+  const cat = facts.definitionOf(inputs[0]!);
+  const { dim, start, length } = attrs as Readonly<Record<string, number>>;
+  if (cat?.op.name !== 'cat' || cat.attrs.dim !== dim) return undefined;
+  const sizes = cat.attrs.sizes as readonly number[];
+  return sizes.every((size) => size === length) ? cat.inputs[start! / length!] : undefined;
 }

@@ -1,0 +1,40 @@
+import type { TensorMeta } from '../tensor/meta.ts';
+import { sameShape, sizeOf } from '../tensor/shape.ts';
+import type { Program, ProgramOp, ValueTable } from './program.ts';
+
+/** Whether the table declares a view's strides and offset as its op derives them from its operand's. */
+export function isViewAsDeclared(values: ValueTable, op: ProgramOp): boolean {
+  const declared = values[op.outputs[0]!]!;
+  const derived = viewMeta(values, op);
+  return derived !== null && isSamePlace(declared, derived);
+}
+
+/** The program with every view declared where its op puts it: for passes that give views other operands. */
+export function withDerivedViews(program: Program): Program {
+  const values = [...program.values];
+  let changed = false;
+  for (const op of program.ops) {
+    const derived = op.op.kernel.kind === 'view' ? viewMeta(values, op) : null;
+    const [view] = op.outputs;
+    if (!derived || isSamePlace(values[view!]!, derived)) continue;
+    values[view!] = derived;
+    changed = true;
+  }
+  return changed ? { ...program, values } : program;
+}
+
+function viewMeta(values: ValueTable, { op, inputs, attrs }: ProgramOp): TensorMeta | null {
+  if (op.kernel.kind !== 'view') return null;
+  return op.kernel.view(
+    inputs.map((id) => values[id]!),
+    attrs,
+  );
+}
+
+/** Strides of dimensions of size 1, and everything of a tensor without elements, address nothing. */
+function isSamePlace(a: TensorMeta, b: TensorMeta): boolean {
+  if (a.dtype !== b.dtype || !sameShape(a.shape, b.shape)) return false;
+  if (sizeOf(a.shape) === 0) return true;
+  if (a.offset !== b.offset) return false;
+  return a.shape.every((size, dim) => size === 1 || a.strides[dim] === b.strides[dim]);
+}
