@@ -17,10 +17,9 @@ import {
   differentiateAgain,
   type RecordedJoint,
 } from './4-differentiate/differentiate-again.ts';
-import { chooseSavedAgain } from './5-optimize/choose-saved.ts';
 import { eliminateDeadCode } from './5-optimize/dead-code.ts';
 import { makeAgain } from './5-optimize/make-again.ts';
-import type { MemoryOptions } from './programs/memory-options.ts';
+import { Compilation, type CompileOptions } from './compilation.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 
 interface Making extends Differentiated {
@@ -44,13 +43,14 @@ interface Making extends Differentiated {
 export function withGradientsAgain(
   stages: SubgraphStages,
   needsGrad: readonly boolean[],
-  memory: MemoryOptions,
+  options: CompileOptions,
   compile: Compile,
 ): SubgraphStages {
   const { traced, planned } = stages;
+  const { memory } = options;
   const backward = planned.backward!;
   // What is read for its shape alone has no data there that could be kept.
-  const own = { ...memory, unusedInputs: true, noNeedBuffer: true };
+  const own = { ...options, memory: { ...memory, unusedInputs: true, noNeedBuffer: true } };
   const making: Making = {
     forward: traced,
     needsGrad,
@@ -58,7 +58,7 @@ export function withGradientsAgain(
     leafOutputs: backward.leafOutputs,
     reached: backward.gradInputs.map((id) => id !== null),
     kept: new Set(backward.saved.withData),
-    simplified: memory.chooseSaved ? chooseSavedAgain : (program) => program,
+    simplified: (program) => simplified(program, options),
     compile: (program, needs, asked) =>
       compile(program, { needsGrad: needs, differentiable: asked }, own).planned,
   };
@@ -73,8 +73,16 @@ type Compile = (
     readonly needsGrad: readonly boolean[];
     readonly differentiable: readonly boolean[];
   },
-  memory: MemoryOptions,
+  options: CompileOptions,
 ) => SubgraphStages;
+
+/** What keeps every gradient its path: what it reads beyond the other form can be computed from that. */
+function simplified(program: Program, options: CompileOptions): Program {
+  const given = { program, firstLate: program.ops.length, alsoRead: [] };
+  const { memory } = options;
+  const context = { stage: 'again', memory, gradOutputs: 0, costOf: () => 0 } as const;
+  return new Compilation(options).optimize(given, context).program;
+}
 
 function gradientProgram(making: Making, request: GradientRequest): GradientProgram {
   const joint = differentiateAgain(making, request);

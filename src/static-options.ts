@@ -1,6 +1,8 @@
 import { ArgumentError } from '../runtime/errors/errors.ts';
 import type { InputSpec } from '../runtime/input-spec/spec.ts';
 import { verifySpecs } from '../runtime/input-spec/verify-spec.ts';
+import { type PassName, passNames } from './5-optimize/passes.ts';
+import type { CompileOptions } from './compilation.ts';
 import { fallbackFromEnvironment, minGraphSizeFromEnvironment } from './environment.ts';
 import type { Dynamic } from './guards/number-history.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
@@ -38,7 +40,12 @@ export interface ToStaticOptions {
   readonly strict?: boolean;
   /** Which clean-ups the memory plan makes: a preset's name or single switches. All when left out. */
   readonly memory?: MemoryChoice;
+  /** Passes of the optimizer that are switched off, by name: `{ slices: false }`. All are on by default. */
+  readonly passes?: PassSwitches;
 }
+
+/** Passes by name; those that are false are switched off. */
+export type PassSwitches = Readonly<Partial<Record<PassName, boolean>>>;
 
 /** Options with everything filled in. */
 export interface StaticSettings {
@@ -50,6 +57,8 @@ export interface StaticSettings {
   readonly minGraphSize: number;
   readonly strict: boolean;
   readonly memory: MemoryOptions;
+  /** How traced programs are compiled. */
+  readonly compile: CompileOptions;
 }
 
 /** What is left out comes from the environment, or is the default. Throws ArgumentError. */
@@ -74,6 +83,8 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
   }
   if (options.inputSpec) verifySpecs(options.inputSpec);
   const fullGraph = options.fullGraph ?? false;
+  const strict = options.strict ?? false;
+  const memory = memoryOptions(options.memory);
   return {
     // One program or an error: nothing else is asked for.
     fallback: fullGraph ? 'error' : (options.fallback ?? fallbackFromEnvironment() ?? 'eager'),
@@ -82,7 +93,23 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     capture: options.capture ?? 'break',
     unrollLimit,
     minGraphSize: fullGraph ? 0 : minGraphSize,
-    strict: options.strict ?? false,
-    memory: memoryOptions(options.memory),
+    strict,
+    memory,
+    compile: { memory, without: switchedOff(options.passes ?? {}), verify: strict },
   };
+}
+
+/** Throws ArgumentError for a name that no pass has. */
+function switchedOff(switches: PassSwitches): ReadonlySet<string> {
+  const known: readonly string[] = passNames;
+  for (const name of Object.keys(switches)) {
+    if (known.includes(name)) continue;
+    throw new ArgumentError({
+      what: 'toStatic: no such pass',
+      given: `the pass '${name}'`,
+      expected: passNames.join(', '),
+      remedy: 'switch off passes by these names',
+    });
+  }
+  return new Set(passNames.filter((name) => switches[name] === false));
 }

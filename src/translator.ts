@@ -13,12 +13,12 @@ import { joinCalls } from './5-optimize/join-calls/join-calls.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import type { Frame } from './bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
-import { compileSubgraph } from './compile-subgraph.ts';
+import type { CompileOptions } from './compilation.ts';
 import { instructionLog } from './explain/log-events.ts';
 import { tellWhere } from './full-graph/failed-run.ts';
 import { expectOneProgram } from './full-graph/full-graph-error.ts';
+import { compileSubgraph } from './pipeline.ts';
 import { type CompiledPart, RunRecord } from './programs/compiled-part.ts';
-import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { Entry } from './resume/entry.ts';
 import type { ResumePoint } from './resume/resume-point.ts';
@@ -149,15 +149,15 @@ export class Translator {
   }
 
   #entryOf(result: TraceResult): Entry | null {
-    const { memory, minGraphSize } = this.#settings;
-    const stages = compileOps(result, memory);
+    const { compile, minGraphSize } = this.#settings;
+    const stages = compileOps(result, compile);
     if (stages === 'overwritten') return null;
     const tooSmall = stages !== null && stages.forward.ops.length < minGraphSize;
     const subgraph = stages && !tooSmall ? this.#variants(result, stages) : null;
     return new Entry(
       { trace: result, stages, record: new RunRecord(), tooSmall },
       subgraph,
-      memory.donate,
+      compile.memory.donate,
     );
   }
 
@@ -169,10 +169,11 @@ export class Translator {
   }
 
   #variants(result: TraceResult, { planned, forward }: SubgraphStages): SubgraphVariants {
-    const { memory } = this.#settings;
+    const { compile } = this.#settings;
     const read = result.needsGrad.includes(true) ? readByGradients(forward, planned) : [];
     return new SubgraphVariants(new Subgraph(planned), read, ({ donated, sourceOrder }) => {
-      const options = sourceOrder ? { ...memory, order: false } : memory;
+      const { memory } = compile;
+      const options = sourceOrder ? { ...compile, memory: { ...memory, order: false } } : compile;
       const stages = compileSubgraph(result.program, result, options, donated);
       return new Subgraph(stages.planned);
     });
@@ -190,13 +191,13 @@ function spanOf(phase: 'trace' | 'compile', frames: readonly Frame[]): SpanStart
  */
 function compileOps(
   result: TraceResult,
-  memory: MemoryOptions,
+  options: CompileOptions,
 ): SubgraphStages | 'overwritten' | null {
   const { program } = result;
   const writes = program.ops.some((op) => writtenOperands(op).length > 0);
   if (program.outputs.length === 0 && !program.ops.some(hasEffect)) return null;
   try {
-    return compileSubgraph(program, result, memory);
+    return compileSubgraph(program, result, options);
   } catch (error) {
     if (writes && error instanceof AutogradError) return 'overwritten';
     throw error;

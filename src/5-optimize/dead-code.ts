@@ -1,5 +1,6 @@
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { JointProgram, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { Staged } from './pass.ts';
 
 /**
  * Drops ops whose outputs nobody reads. Ops are pure, so only `needed` values and their sources count;
@@ -22,13 +23,24 @@ export function eliminateDeadCode(
 }
 
 /** The same for the backward part of a joint program; its forward part is what the user asked for. */
+export function withoutDeadBackward(given: Staged): Staged {
+  const { program, firstLate, alsoRead } = given;
+  const { ops, outputs } = program;
+  const backward = eliminateDeadCode(ops.slice(firstLate), outputs);
+  const read = [...alsoRead, ...outputs, ...backward.flatMap(({ inputs }) => inputs)];
+  const forward = dropUnreadCopies(ops.slice(0, firstLate), read);
+  return {
+    ...given,
+    program: { ...program, ops: [...forward, ...backward] },
+    firstLate: forward.length,
+  };
+}
+
+/** The same for the joint program of a region. */
 export function eliminateDeadBackward(joint: JointProgram): JointProgram {
-  const { ops, outputs } = joint.program;
-  const backward = eliminateDeadCode(ops.slice(joint.forwardOps), outputs);
-  const read = [...joint.forwardOutputs, ...outputs, ...backward.flatMap(({ inputs }) => inputs)];
-  const forward = dropUnreadCopies(ops.slice(0, joint.forwardOps), read);
-  const program = { ...joint.program, ops: [...forward, ...backward] };
-  return { ...joint, program, forwardOps: forward.length };
+  const { program, forwardOps: firstLate, forwardOutputs: alsoRead } = joint;
+  const staged = withoutDeadBackward({ program, firstLate, alsoRead });
+  return { ...joint, program: staged.program, forwardOps: staged.firstLate };
 }
 
 /**

@@ -1,12 +1,16 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { eliminateDeadCode } from './dead-code.ts';
 
-/**
- * In: a program as it was traced. Out: the same without dead ops, values numbered in order: inputs,
- * then results. Guarantees: replaying it op by op gives every value its own id again.
- */
+/** In: a program as it was traced. Out: the same without dead ops, values numbered in order. */
 export function normalize(traced: Program): Program {
-  const ops = eliminateDeadCode(traced.ops, traced.outputs);
+  return renumber({ ...traced, ops: eliminateDeadCode(traced.ops, traced.outputs) });
+}
+
+/**
+ * In: a program. Out: the same with values numbered in order: inputs, then results. Guarantees: replaying
+ * it op by op gives every value its own id again.
+ */
+export function renumber(traced: Program): Program {
   const values: Program['values'][number][] = [];
   const renamed = new Map<ValueId, ValueId>();
   const define = (id: ValueId): ValueId => {
@@ -16,11 +20,11 @@ export function normalize(traced: Program): Program {
   };
   const use = (id: ValueId): ValueId => renamed.get(id)!;
   const inputs = traced.inputs.map(define);
-  const renumbered = ops.map((op) => ({
+  const ops = traced.ops.map((op) => ({
     ...op,
     ...(op.before === undefined ? {} : { before: use(op.before) }),
     inputs: op.inputs.map(use),
     outputs: op.outputs.map(define),
   }));
-  return { values, inputs, ops: renumbered, outputs: traced.outputs.map(use) };
+  return { values, inputs, ops, outputs: traced.outputs.map(use) };
 }

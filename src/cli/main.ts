@@ -21,7 +21,7 @@ program
   .option('-f, --function <name>', 'the export to capture, when there are several')
   .option(
     '-d, --dump <stages>',
-    'comma-separated: source, bytecode, guards, program, joint, split, plan',
+    'comma-separated: source, bytecode, guards, program, joint, split, plan, passes, after:PASS',
   )
   .action(traceFile);
 

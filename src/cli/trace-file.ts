@@ -1,6 +1,9 @@
 import { ArgumentError, CaptureError } from '../../runtime/errors/errors.ts';
+import { passNames } from '../5-optimize/passes.ts';
 import { Captured } from '../captured-function.ts';
+import { printPasses } from '../explain/print-passes.ts';
 import { printStages, type StageName, stageNames } from '../explain/print-stages.ts';
+import { type PassRecord, passObservers } from '../programs/pass-record.ts';
 import { loadFunction } from './load-function.ts';
 
 interface TraceOptions {
@@ -10,11 +13,13 @@ interface TraceOptions {
 
 /** `tostatic trace`: one call, then every stage as text. */
 export async function traceFile(file: string, options: TraceOptions): Promise<void> {
-  const wanted =
-    options.dump === undefined ? stageNames : options.dump.split(',').map(checkedStage);
+  const { stages, passes } = dumpsOf(options.dump);
   const { fn, inputs } = await loadFunction(file, options.function);
   const captured = new Captured(fn, {});
+  const records: PassRecord[] = [];
+  const unsubscribe = passObservers.subscribe((record) => records.push(record));
   await captured.call(undefined, inputs());
+  unsubscribe();
   const { code } = captured;
   if (!code) {
     const [fallback] = captured.stats().fallbacks;
@@ -25,18 +30,40 @@ export async function traceFile(file: string, options: TraceOptions): Promise<vo
       remedy: fallback?.why ?? 'see the refusals in the documentation',
     });
   }
-  for (const { title, text } of printStages(code.closure.code, captured.parts, wanted)) {
+  const dumps = [
+    ...printStages(code.closure.code, captured.parts, stages),
+    ...printPasses(records, passes),
+  ];
+  for (const { title, text } of dumps) {
     process.stdout.write(`── ${title} ──\n${text.endsWith('\n') ? text : `${text}\n`}\n`);
   }
 }
 
-function checkedStage(name: string): StageName {
-  const stage = stageNames.find((known) => known === name.trim());
-  if (stage) return stage;
-  throw new ArgumentError({
-    what: 'trace: no such stage',
+interface Dumps {
+  readonly stages: readonly StageName[];
+  readonly passes: readonly string[];
+}
+
+/** `program,after:slices`: stages, and programs after single passes; `passes` means after each of them. */
+function dumpsOf(text: string | undefined): Dumps {
+  if (text === undefined) return { stages: stageNames, passes: [] };
+  const [stages, passes]: [StageName[], string[]] = [[], []];
+  for (const name of text.split(',').map((each) => each.trim())) {
+    const stage = stageNames.find((known) => known === name);
+    const pass = passNames.find((known) => name === `after:${known}`);
+    if (stage) stages.push(stage);
+    else if (pass) passes.push(pass);
+    else if (name === 'passes') passes.push(...passNames);
+    else throw unknownDump(name);
+  }
+  return { stages, passes };
+}
+
+function unknownDump(name: string): ArgumentError {
+  return new ArgumentError({
+    what: 'trace: no such stage or pass',
     given: `--dump ${name}`,
-    expected: stageNames.join(', '),
-    remedy: 'list stages separated by commas',
+    expected: `${stageNames.join(', ')}, passes, or after: with one of ${passNames.join(', ')}`,
+    remedy: 'list stages and passes separated by commas',
   });
 }

@@ -1,5 +1,6 @@
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
+import type { PassCounts } from './pass-record.ts';
 
 /** What each phase made of one subgraph, for printing. */
 export interface SubgraphStages {
@@ -10,6 +11,8 @@ export interface SubgraphStages {
   readonly planned: PlannedSubgraph;
   /** Null without a memory budget. */
   readonly recompute: Recompute | null;
+  /** How often each pass of the optimizer ran and was applied, regions included. */
+  readonly passes: PassCounts;
 }
 
 /** What a memory budget made of a program. */

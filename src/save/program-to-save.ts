@@ -7,11 +7,12 @@ import type { ProgramToSave } from '../../runtime/save/program-format.ts';
 import { encodeEntry } from '../../runtime/save/saved-entry.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import { compileSubgraph } from '../compile-subgraph.ts';
+import { defaultCompileOptions } from '../compilation.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import type { PromisedSizes } from '../guards/promised-sizes.ts';
 import type { SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
+import { compileSubgraph } from '../pipeline.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { GuardedEntry } from '../resume/entry.ts';
 import { changedBy } from '../traces/recipes.ts';
@@ -118,8 +119,8 @@ function planFor(
   if (program.ops.length === 0) return null;
   const stays = program.ops.some((op) => op.regions || writtenOperands(op).length > 0);
   const order = memory.order && ordered && !stays;
-  return compileSubgraph(program, result, { ...memory, order, slices: false, arena: false })
-    .planned;
+  const asSaved = { ...memory, order, slices: false, arena: false };
+  return compileSubgraph(program, result, { ...defaultCompileOptions, memory: asSaved }).planned;
 }
 
 /** Properties outside of the arguments that some entry changes. */

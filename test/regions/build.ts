@@ -9,8 +9,8 @@ import { capturedByAny, RegionBuilder } from '../../src/3-trace/graph-control/re
 import type { Surroundings } from '../../src/3-trace/surroundings.ts';
 import { differentiateRegion } from '../../src/4-differentiate/differentiate.ts';
 import { normalize } from '../../src/5-optimize/normalize.ts';
-import { compileSubgraph } from '../../src/compile-subgraph.ts';
 import type { Tensor } from '../../src/index.ts';
+import { compileSubgraph } from '../../src/pipeline.ts';
 import { appendControl } from '../../src/regions/append-control.ts';
 
 export type Body = (...given: Tensor[]) => Tensor[];

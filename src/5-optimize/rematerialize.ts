@@ -17,7 +17,7 @@ export interface Boundary {
  * tensor at all (constants, random numbers by their counter, and masks of them).
  * Adds values to the table; ops before the boundary stay as they are.
  */
-export function redoLate(program: Program, boundary: Boundary): Program {
+export function rematerialize(program: Program, boundary: Boundary): Program {
   const rewriter = new Rewriter(program, boundary);
   return rewriter.run();
 }

@@ -11,53 +11,23 @@ import type {
 import { verifyProgram } from '../runtime/program/verify.ts';
 import { writtenInputs } from '../runtime/program/writes.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
-import { differentiate } from './4-differentiate/differentiate.ts';
-import { chooseSaved, chooseSavedInStep } from './5-optimize/choose-saved.ts';
-import { copyStridedInputs, inputCopies } from './5-optimize/copy-inputs.ts';
-import { dropUnreadCopies, eliminateDeadBackward } from './5-optimize/dead-code.ts';
-import { joinCalls } from './5-optimize/join-calls/join-calls.ts';
-import { normalize } from './5-optimize/normalize.ts';
+import { inputCopies } from './5-optimize/copy-inputs.ts';
+import { eliminateDeadBackward } from './5-optimize/dead-code.ts';
 import { ForwardFacts } from './5-optimize/recompute/forward-facts.ts';
-import { chooseSlices } from './5-optimize/slices/choose-slices.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
 import { enteringAlone } from './7-plan/entering.ts';
 import { planProgram, roughBytes } from './7-plan/plan.ts';
 import type { PlanOptions, PlanRegions } from './7-plan/plan-in-order.ts';
 import { bytesOf } from './7-plan/storages.ts';
-import { withGradientsAgain } from './gradients-again.ts';
-import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
+import type { Compilation } from './compilation.ts';
+import type { MemoryOptions } from './programs/memory-options.ts';
 import { RecentlyUsed } from './programs/recently-used.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { withinBudget } from './within-budget.ts';
 
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */
 const mostPlans = 64;
-
-/** What a program is differentiated for. */
-export interface Differentiation {
-  /** Per input: a gradient may flow there. */
-  readonly needsGrad: readonly boolean[];
-  /** Per output: a gradient may come from there. */
-  readonly differentiable: readonly boolean[];
-}
-
-/**
- * Phases 4 to 7 for one traced program: differentiate, optimize, split, plan. Where no gradient can come
- * from any output, or flow to any input, the forward program alone is planned. `donated` are numbers of
- * inputs whose memory is the program's.
- */
-export function compileSubgraph(
-  tracedProgram: Program,
-  wanted: Differentiation,
-  memory: MemoryOptions = memoryOptions(),
-  donated: readonly number[] = [],
-): SubgraphStages {
-  const entering = memory.stridedInputs ? tracedProgram : copyStridedInputs(tracedProgram);
-  const traced = normalize(joinCalls(entering, new Set(entering.outputs)));
-  verifyProgram(traced);
-  return planStages(traced, wanted, memory, donated);
-}
 
 /** Before a run there are copies of what is brought back where the run is given up. */
 function withCopies(stages: SubgraphStages): SubgraphStages {
@@ -76,25 +46,8 @@ function withCopies(stages: SubgraphStages): SubgraphStages {
   return { ...stages, planned: { ...planned, forward: { ...forward, predicted: withThem } } };
 }
 
-function planStages(
-  traced: Program,
-  { needsGrad, differentiable }: Differentiation,
-  memory: MemoryOptions,
-  donated: readonly number[],
-): SubgraphStages {
-  const planner = new SubgraphPlanner(memory);
-  const owned: Ownership = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
-  const alone = { ...traced, ops: dropUnreadCopies(traced.ops, traced.outputs) };
-  if (!differentiable.includes(true)) return planner.inferenceWithin(alone, owned);
-  const complete = eliminateDeadBackward(differentiate(traced, needsGrad, differentiable));
-  const joint = memory.chooseSaved ? chooseSaved(complete) : complete;
-  if (joint.gradOutputs.every((id) => id === null)) return planner.inferenceWithin(alone, owned);
-  const stages = planner.trainingWithin(traced, joint, owned);
-  return withGradientsAgain(stages, needsGrad, memory, compileSubgraph);
-}
-
 /** Which of the values that enter a program nobody else holds. */
-interface Ownership {
+export interface Ownership {
   readonly inputs?: (index: number) => boolean;
   /** Inputs that are handed over: they may be written over, too. */
   readonly donated?: ReadonlySet<ValueId>;
@@ -103,27 +56,28 @@ interface Ownership {
 }
 
 /** Phases 6 and 7, for a subgraph and for the regions of its control ops. */
-class SubgraphPlanner {
+export class SubgraphPlanner {
   readonly #memory: MemoryOptions;
+  readonly #compilation: Compilation;
   /** Regions are planned once: a forward op and the op that undoes it run the same ones. */
   readonly #recorded: Map<Region, PlannedSubgraph>;
   readonly #unrecorded = new Map<Region, PlannedSubgraph>();
   /** The same for programs whose operands may show what they write. */
   #inSourceOrder: SubgraphPlanner | undefined;
 
-  constructor(memory: MemoryOptions, recorded = new Map<Region, PlannedSubgraph>()) {
+  constructor(
+    compilation: Compilation,
+    memory = compilation.memory,
+    recorded = new Map<Region, PlannedSubgraph>(),
+  ) {
+    this.#compilation = compilation;
     this.#memory = memory;
     this.#recorded = recorded;
   }
 
-  get #slices(): boolean {
-    const { slices, order, freeAtLastUse } = this.#memory;
-    return slices && order && freeAtLastUse;
-  }
-
   /** Within the budget, if there is one and that is possible. */
   inferenceWithin(traced: Program, owned: Ownership): SubgraphStages {
-    const chosen = this.#chosen(traced, owned);
+    const chosen = this.#optimized('step', traced, owned);
     const { budget } = this.#memory;
     if (budget === null) return withCopies(this.inference(traced, owned, chosen));
     const facts = new ForwardFacts(chosen, (index) => chosen.ops[index]!.recordsGrad);
@@ -144,16 +98,21 @@ class SubgraphPlanner {
     });
   }
 
-  #chosen(traced: Program, { donated }: Ownership): Program {
-    const saved = this.#memory.chooseSaved ? chooseSavedInStep(traced) : traced;
-    return this.#slices ? chooseSlices(saved, (p) => roughBytes(p, donated)) : saved;
+  /** Phase 5 for a program that is planned as a whole. */
+  #optimized(stage: 'step' | 'region', traced: Program, { donated }: Ownership): Program {
+    // What runs after the last recorded op can't be differentiated any more: backward and update.
+    const firstLate = traced.ops.findLastIndex((op) => op.recordsGrad) + 1;
+    const costOf = (program: Program) => roughBytes(program, donated);
+    const context = { stage, memory: this.#memory, gradOutputs: 0, costOf };
+    return this.#compilation.optimize({ program: traced, firstLate, alsoRead: [] }, context)
+      .program;
   }
 
   /** `chosen`: the program that is planned, where something else was made of the traced one already. */
   inference(
     traced: Program,
     owned: Ownership = {},
-    chosen = this.#chosen(traced, owned),
+    chosen = this.#optimized('region', traced, owned),
   ): SubgraphStages {
     const { inputs, donated } = owned;
     const values: TensorMeta[] = [...chosen.values];
@@ -165,7 +124,7 @@ class SubgraphPlanner {
       ...(donated && { donated }),
     });
     const planned = { values, forward: plan, backward: null };
-    return { traced, joint: null, forward, backward: null, planned, recompute: null };
+    return { traced, joint: null, forward, backward: null, planned, recompute: null, passes: {} };
   }
 
   training(
@@ -204,7 +163,8 @@ class SubgraphPlanner {
       sums: joint.sums,
     };
     const planned = { values, forward: plannedForward.plan, backward: part };
-    return { traced, joint: joint.program, forward, backward, planned, recompute: null };
+    const done = { traced, joint: joint.program, forward, backward, planned };
+    return { ...done, recompute: null, passes: {} };
   }
 
   #plan(
@@ -259,6 +219,7 @@ class SubgraphPlanner {
   #forRegion(program: Program): SubgraphPlanner {
     if (writtenInputs(program).length === 0) return this;
     this.#inSourceOrder ??= new SubgraphPlanner(
+      this.#compilation,
       { ...this.#memory, order: false, chooseSaved: false },
       this.#recorded,
     );

@@ -1,0 +1,39 @@
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
+
+/**
+ * What a pass works on: `traced`, a program before differentiation; `joint`, forward and backward in one line;
+ * `step`, a program that is run as a whole, in which a backward may already be part; `region`, the program
+ * of a branch, loop body or call; `again`, a joint program whose backward is to be differentiated.
+ */
+export type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again';
+
+/** A program with its boundary between forward and backward. */
+export interface Staged {
+  readonly program: Program;
+  /** Number of the first op after forward: what it reads of forward has to be kept. */
+  readonly firstLate: number;
+  /** Values beside the program's outputs that are read after it: forward outputs of a joint program. */
+  readonly alsoRead: readonly ValueId[];
+}
+
+export interface PassContext {
+  readonly stage: Stage;
+  readonly memory: MemoryOptions;
+  /** Number of gradients that the caller may bring. */
+  readonly gradOutputs: number;
+  /** Estimates the peak bytes of a program. */
+  readonly costOf: (program: Program) => number;
+}
+
+/**
+ * One transformation. In: a verified program. Out: a verified program whose outputs, writes in place and
+ * effects have the same bits, in the same order. Value ids of forward keep their meaning.
+ */
+export interface Pass {
+  readonly name: string;
+  readonly stages: readonly Stage[];
+  /** By default a pass runs wherever its stage comes up. */
+  readonly enabled?: (context: PassContext) => boolean;
+  readonly run: (given: Staged, context: PassContext) => Staged;
+}

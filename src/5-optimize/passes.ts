@@ -1,0 +1,123 @@
+import type { MemoryOptions } from '../programs/memory-options.ts';
+import { copyStridedInputs } from './copy-inputs.ts';
+import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './dead-code.ts';
+import { joinCalls } from './join-calls/join-calls.ts';
+import { joinedGradients } from './joined-gradients.ts';
+import { labelGradient } from './label-gradient.ts';
+import type { Pass, PassContext, Staged } from './pass.ts';
+import { pooledRelu } from './pooled-relu.ts';
+import { rematerialize } from './rematerialize.ts';
+import { shareCopies } from './share-copies.ts';
+import { shareParts } from './share-parts.ts';
+import { chooseSlices } from './slices/choose-slices.ts';
+
+/**
+ * The optimizer: every pass once, in the order in which they run. A pass computes the same bits with its
+ * program as without; a new one is a file of its own and a line here.
+ */
+export const passes = [
+  {
+    name: 'copyInputs',
+    stages: ['traced'],
+    enabled: ({ memory }) => !memory.stridedInputs,
+    run: onProgram(copyStridedInputs),
+  },
+  {
+    name: 'joinCalls',
+    stages: ['traced'],
+    run: onProgram((program) => joinCalls(program, new Set(program.outputs))),
+  },
+  { name: 'deadCode', stages: ['traced'], run: onProgram(withoutDeadCode) },
+  { name: 'deadBackward', stages: ['joint'], run: withoutDeadBackward },
+  {
+    name: 'unreadCopies',
+    stages: ['step'],
+    run: onProgram((program) => ({
+      ...program,
+      ops: dropUnreadCopies(program.ops, program.outputs),
+    })),
+  },
+  {
+    name: 'pooledRelu',
+    stages: ['joint', 'step', 'region', 'again'],
+    enabled: choosesSaved,
+    run: onProgram(pooledRelu),
+  },
+  {
+    name: 'labelGradient',
+    stages: ['joint', 'step', 'region'],
+    enabled: choosesSaved,
+    run: onProgram(labelGradient),
+  },
+  {
+    name: 'joinedGradients',
+    stages: ['joint', 'step', 'region'],
+    // With the gradient of one result missing, sums have other zeros.
+    enabled: (context) => choosesSaved(context) && context.gradOutputs <= 1,
+    run: onProgram((program, { firstLate }) => joinedGradients(program, firstLate)),
+  },
+  {
+    name: 'shareCopies',
+    stages: ['joint', 'step', 'region', 'again'],
+    enabled: choosesSaved,
+    run: onProgram((program, _given, { stage }) =>
+      shareCopies(program, { recorded: stage === 'again' }),
+    ),
+  },
+  {
+    name: 'shareParts',
+    stages: ['joint', 'step', 'region'],
+    enabled: choosesSaved,
+    run: onProgram((program, { firstLate }) => shareParts(program, firstLate)),
+  },
+  {
+    name: 'rematerialize',
+    stages: ['joint', 'step', 'region'],
+    enabled: choosesSaved,
+    run: onProgram((program, { firstLate }, { stage }) =>
+      rematerialize(program, { firstLate, inputsStay: stage !== 'joint' }),
+    ),
+  },
+  {
+    name: 'deadRematerialized',
+    stages: ['joint', 'step', 'region'],
+    enabled: choosesSaved,
+    run: onProgram(withoutDeadRematerialized),
+  },
+  {
+    name: 'slices',
+    stages: ['step', 'region'],
+    enabled: ({ memory }) => memory.slices && memory.order && memory.freeAtLastUse,
+    run: onProgram((program, _given, { costOf }) => chooseSlices(program, costOf)),
+  },
+] as const satisfies readonly Pass[];
+
+export type PassName = (typeof passes)[number]['name'];
+
+/** Names of all passes, in their order. */
+export const passNames: readonly PassName[] = passes.map(({ name }) => name);
+
+function onProgram(
+  run: (program: Staged['program'], given: Staged, context: PassContext) => Staged['program'],
+): Pass['run'] {
+  return (given, context) => ({ ...given, program: run(given.program, given, context) });
+}
+
+function choosesSaved({ memory }: { readonly memory: MemoryOptions }): boolean {
+  return memory.chooseSaved;
+}
+
+function withoutDeadCode(program: Staged['program']): Staged['program'] {
+  return { ...program, ops: eliminateDeadCode(program.ops, program.outputs) };
+}
+
+/** Of a joint program only its backward part: its forward part is what the user asked for. */
+function withoutDeadRematerialized(
+  program: Staged['program'],
+  { firstLate }: Staged,
+  { stage }: PassContext,
+): Staged['program'] {
+  if (stage !== 'joint') return withoutDeadCode(program);
+  const late = eliminateDeadCode(program.ops.slice(firstLate), program.outputs);
+  return { ...program, ops: [...program.ops.slice(0, firstLate), ...late] };
+}

@@ -1,0 +1,48 @@
+import { verifyProgram } from '../../runtime/program/verify.ts';
+import type { PassSettings } from '../programs/pass-record.ts';
+import type { PassContext, Staged } from './pass.ts';
+import { passes } from './passes.ts';
+
+/**
+ * Runs the passes of one stage in their order. `settings` switches single passes off, gets a record of each
+ * that ran, and may see the program after it.
+ */
+export function runPasses(given: Staged, context: PassContext, settings: PassSettings): Staged {
+  let current = given;
+  for (const pass of passes) {
+    const stages: readonly string[] = pass.stages;
+    if (!stages.includes(context.stage) || settings.without.has(pass.name)) continue;
+    if ('enabled' in pass && !pass.enabled(context)) continue;
+    const before = performance.now();
+    const after = pass.run(current, context);
+    const applied = !hasSameOps(current, after);
+    const ms = performance.now() - before;
+    settings.record({ pass: pass.name, stage: context.stage, applied, ms, program: after.program });
+    if (settings.verify) verifyProgram(after.program);
+    current = applied ? after : current;
+  }
+  return current;
+}
+
+/** Passes rebuild lists freely; a pass was applied when an op differs. */
+function hasSameOps({ program: before }: Staged, { program: after }: Staged): boolean {
+  if (before.ops === after.ops) return true;
+  if (before.ops.length !== after.ops.length) return false;
+  return before.ops.every((op, i) => {
+    const other = after.ops[i]!;
+    if (op === other) return true;
+    return (
+      op.op === other.op &&
+      op.attrs === other.attrs &&
+      op.regions === other.regions &&
+      op.call === other.call &&
+      op.before === other.before &&
+      isSame(op.inputs, other.inputs) &&
+      isSame(op.outputs, other.outputs)
+    );
+  });
+}
+
+function isSame(a: readonly number[], b: readonly number[]): boolean {
+  return a === b || (a.length === b.length && a.every((id, i) => id === b[i]));
+}

@@ -1,0 +1,81 @@
+import type { JointProgram, Program } from '../runtime/program/program.ts';
+import { verifyProgram } from '../runtime/program/verify.ts';
+import { differentiate } from './4-differentiate/differentiate.ts';
+import { renumber } from './5-optimize/normalize.ts';
+import { Compilation, type CompileOptions, defaultCompileOptions } from './compilation.ts';
+import { withGradientsAgain } from './gradients-again.ts';
+import type { SubgraphStages } from './programs/stages.ts';
+import { SubgraphPlanner } from './subgraph-planner.ts';
+
+/** What a program is differentiated for. */
+export interface Differentiation {
+  /** Per input: a gradient may flow there. */
+  readonly needsGrad: readonly boolean[];
+  /** Per output: a gradient may come from there. */
+  readonly differentiable: readonly boolean[];
+}
+
+/**
+ * The pipeline from a traced program to a planned one (phases 1 to 3, which make the traced program of a
+ * function, are in `translator.ts`):
+ *
+ *     traced program
+ *       │ 5 optimize       passes of stage `traced`
+ *       │ 4 differentiate  joint program; none where no gradient can come or go
+ *       │ 5 optimize       passes of stage `joint`, or `step` for a program without a backward of its own
+ *       │ 6 split          forward | backward | saved values
+ *       ▼ 7 plan           order, last uses, reuse, arena, predicted bytes; within a budget if one is given
+ *     planned subgraph
+ *
+ * In: a traced program, and the inputs and outputs that gradients may reach. Out: every stage, for printing,
+ * and the planned subgraph that `run_program` executes. Guarantees: outputs, writes and gradients have the
+ * bits of the traced program run op by op, whatever passes and memory switches are on. `donated` are
+ * numbers of inputs whose memory is the program's.
+ */
+export function compileSubgraph(
+  tracedProgram: Program,
+  { needsGrad, differentiable }: Differentiation,
+  options: CompileOptions = defaultCompileOptions,
+  donated: readonly number[] = [],
+): SubgraphStages {
+  const compilation = new Compilation(options);
+  const planner = new SubgraphPlanner(compilation);
+
+  const traced = renumber(optimized(compilation, 'traced', tracedProgram));
+  verifyProgram(traced);
+  const owned = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
+  const planWhole = () => compilation.phase('plan', () => planner.inferenceWithin(traced, owned));
+  if (!differentiable.includes(true)) return counted(compilation, planWhole());
+
+  const complete = compilation.phase('differentiate', () =>
+    differentiate(traced, needsGrad, differentiable),
+  );
+  const joint = optimizedJoint(compilation, complete);
+  if (joint.gradOutputs.every((id) => id === null)) return counted(compilation, planWhole());
+  const stages = compilation.phase('plan', () => planner.trainingWithin(traced, joint, owned));
+  return withGradientsAgain(counted(compilation, stages), needsGrad, options, compileSubgraph);
+}
+
+function counted({ passes }: Compilation, stages: SubgraphStages): SubgraphStages {
+  return { ...stages, passes };
+}
+
+function optimized(compilation: Compilation, stage: 'traced', program: Program): Program {
+  const given = { program, firstLate: program.ops.length, alsoRead: [] };
+  return compilation.optimize(given, { ...neutral, stage, memory: compilation.memory }).program;
+}
+
+function optimizedJoint(compilation: Compilation, joint: JointProgram): JointProgram {
+  const { program, forwardOps: firstLate, forwardOutputs: alsoRead, gradOutputs } = joint;
+  const context = {
+    ...neutral,
+    stage: 'joint',
+    memory: compilation.memory,
+    gradOutputs: gradOutputs.filter((id) => id !== null).length,
+  } as const;
+  const done = compilation.optimize({ program, firstLate, alsoRead }, context);
+  return { ...joint, program: done.program, forwardOps: done.firstLate };
+}
+
+/** No pass of these stages weighs bytes. */
+const neutral = { gradOutputs: 0, costOf: () => 0 };
