@@ -27,6 +27,7 @@ export {
   ArgumentError,
   AutogradError,
   CaptureError,
+  CheckError,
   DataError,
   DeviceError,
   DisposedError,

@@ -37,6 +37,11 @@ export function minGraphSizeFromEnvironment(): number | undefined {
   return count('TOSTATIC_MIN_GRAPH_SIZE', Infinity);
 }
 
+/** `TOSTATIC_CHECK`: what `check` is by default. */
+export function checkFromEnvironment(): number | undefined {
+  return count('TOSTATIC_CHECK', Infinity);
+}
+
 /**
  * `TOSTATIC_LOG`: 1 graphs, 2 also the cache and guards that fail, 3 also instructions and breaks, 4 also
  * programs. Read at each use, so that a program can set it.

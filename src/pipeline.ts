@@ -2,6 +2,7 @@ import type { JointProgram, Program } from '../runtime/program/program.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/normalize.ts';
+import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compilation.ts';
 import { withGradientsAgain } from './gradients-again.ts';
 import type { SubgraphStages } from './programs/stages.ts';
@@ -37,6 +38,18 @@ export function compileSubgraph(
   { needsGrad, differentiable }: Differentiation,
   options: CompileOptions = defaultCompileOptions,
   donated: readonly number[] = [],
+): SubgraphStages {
+  const wanted = { needsGrad, differentiable };
+  const stages = stagesOf(tracedProgram, wanted, options, donated);
+  const compile = compileSubgraph;
+  return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
+}
+
+function stagesOf(
+  tracedProgram: Program,
+  { needsGrad, differentiable }: Differentiation,
+  options: CompileOptions,
+  donated: readonly number[],
 ): SubgraphStages {
   const compilation = new Compilation(options);
   const planner = new SubgraphPlanner(compilation);

@@ -3,7 +3,11 @@ import type { InputSpec } from '../runtime/input-spec/spec.ts';
 import { verifySpecs } from '../runtime/input-spec/verify-spec.ts';
 import { type PassName, passNames } from './5-optimize/passes.ts';
 import type { CompileOptions } from './compilation.ts';
-import { fallbackFromEnvironment, minGraphSizeFromEnvironment } from './environment.ts';
+import {
+  checkFromEnvironment,
+  fallbackFromEnvironment,
+  minGraphSizeFromEnvironment,
+} from './environment.ts';
 import type { Dynamic } from './guards/number-history.ts';
 import { type MemoryChoice, type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
 
@@ -42,6 +46,14 @@ export interface ToStaticOptions {
   readonly memory?: MemoryChoice;
   /** Passes of the optimizer that are switched off, by name: `{ slices: false }`. All are on by default. */
   readonly passes?: PassSwitches;
+  /**
+   * Check mode: the first `check` runs of every compiled subgraph (for each set of sizes and each path through
+   * its control flow), and as many of its backwards, are repeated as the traced program op by op, with no pass
+   * and no memory switch on. A difference throws CheckError, which names the first value that differs and
+   * the pass or switch that makes the difference; what the reference wrote stays. Freed memory is poisoned
+   * meanwhile. 0 by default, or `TOSTATIC_CHECK`.
+   */
+  readonly check?: number;
 }
 
 /** Passes by name; those that are false are switched off. */
@@ -57,6 +69,8 @@ export interface StaticSettings {
   readonly minGraphSize: number;
   readonly strict: boolean;
   readonly memory: MemoryOptions;
+  /** How many runs of each compiled subgraph are checked. */
+  readonly check: number;
   /** How traced programs are compiled. */
   readonly compile: CompileOptions;
 }
@@ -81,6 +95,15 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       remedy: 'leave it out to unroll every loop that the host counts',
     });
   }
+  const check = options.check ?? checkFromEnvironment() ?? 0;
+  if (!(check >= 0)) {
+    throw new ArgumentError({
+      what: 'toStatic: check is not a number of runs',
+      given: String(check),
+      expected: 'a number from 0 on',
+      remedy: 'check: 3 checks the first three runs of every subgraph',
+    });
+  }
   if (options.inputSpec) verifySpecs(options.inputSpec);
   const fullGraph = options.fullGraph ?? false;
   const strict = options.strict ?? false;
@@ -95,7 +118,8 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     minGraphSize: fullGraph ? 0 : minGraphSize,
     strict,
     memory,
-    compile: { memory, without: switchedOff(options.passes ?? {}), verify: strict },
+    check,
+    compile: { memory, without: switchedOff(options.passes ?? {}), verify: strict || check > 0 },
   };
 }
 

@@ -36,6 +36,8 @@ export interface CapturedStats {
   /** The same by reason, the most frequent first. */
   readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
+  /** Runs and backwards that check mode has repeated and compared; none of them differed. */
+  readonly checks: { readonly runs: number; readonly backwards: number };
   /** Where the function runs by itself because its source or scope can't be had: its ops. */
   readonly coExecution?: CallTraceCounts;
 }
@@ -50,6 +52,7 @@ export class StatsCounter {
   sizes = 0;
   staticKernels = 0;
   eagerKernels = 0;
+  checks = { runs: 0, backwards: 0 };
   /** Of a function that is co-executed. */
   callTrace: CallTrace | undefined;
   readonly #breaks = new Map<string, BreakRecord>();
@@ -78,7 +81,8 @@ export class StatsCounter {
     const fallbacks = [...this.#fallbacks.values()].map(plain);
     const kernels = { static: this.staticKernels, eager: this.eagerKernels };
     const breakReasons = this.#groups(breaks);
-    const counts = { calls, translations, graphs, graphRuns, ops, sizes, kernels };
+    const checks = { runs: this.checks.runs, backwards: this.checks.backwards };
+    const counts = { calls, translations, graphs, graphRuns, ops, sizes, kernels, checks };
     const coExecution = this.callTrace?.counts();
     return { ...counts, breaks, breakReasons, fallbacks, ...(coExecution && { coExecution }) };
   }

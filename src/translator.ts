@@ -1,17 +1,19 @@
 import { AutogradError, TostaticError } from '../runtime/errors/errors.ts';
+import { poisoning } from '../runtime/memory/poison.ts';
 import { operandUse } from '../runtime/ops/define-op.ts';
 import { type SpanStart, spans } from '../runtime/profiler/spans.ts';
 import { hasEffect } from '../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../runtime/program/plan.ts';
 import type { Program, ValueId } from '../runtime/program/program.ts';
 import { writtenOperands } from '../runtime/program/writes.ts';
-import { Subgraph } from '../runtime/run-program/run-program.ts';
 import { withCaptureSession } from './1-capture/capture.ts';
 import { type RegionPhases, trace } from './3-trace/trace.ts';
 import { differentiateRegion } from './4-differentiate/differentiate.ts';
 import { joinCalls } from './5-optimize/join-calls/join-calls.ts';
 import { normalize } from './5-optimize/normalize.ts';
 import type { Frame } from './bytecode/frame.ts';
+import { CheckCounter, noChecks } from './check/check-counter.ts';
+import { checkedSubgraph } from './check/checked-subgraph.ts';
 import { codeOf } from './code-cache.ts';
 import type { CompileOptions } from './compilation.ts';
 import { instructionLog } from './explain/log-events.ts';
@@ -57,10 +59,14 @@ export class Translator {
   readonly parts: CompiledPart[] = [];
   readonly #settings: StaticSettings;
   readonly #stats: StatsCounter;
+  readonly #checks: CheckCounter;
 
   constructor(settings: StaticSettings, stats: StatsCounter) {
     this.#settings = settings;
     this.#stats = stats;
+    this.#checks = settings.check === 0 ? noChecks : new CheckCounter(settings.check);
+    stats.checks = this.#checks;
+    if (settings.check > 0) poisoning.active = true;
   }
 
   /** Traces and compiles; the entry is one of the point's afterwards. */
@@ -171,11 +177,13 @@ export class Translator {
   #variants(result: TraceResult, { planned, forward }: SubgraphStages): SubgraphVariants {
     const { compile } = this.#settings;
     const read = result.needsGrad.includes(true) ? readByGradients(forward, planned) : [];
-    return new SubgraphVariants(new Subgraph(planned), read, ({ donated, sourceOrder }) => {
+    const checks = this.#checks;
+    return new SubgraphVariants(checkedSubgraph(planned, checks), read, (choice) => {
+      const { donated, sourceOrder } = choice;
       const { memory } = compile;
       const options = sourceOrder ? { ...compile, memory: { ...memory, order: false } } : compile;
       const stages = compileSubgraph(result.program, result, options, donated);
-      return new Subgraph(stages.planned);
+      return checkedSubgraph(stages.planned, checks);
     });
   }
 }

@@ -58,4 +58,6 @@ export interface Device {
   download(meta: TensorMeta, source: Operand): Promise<TypedArray>;
   /** The same at once. Throws DeviceError where the device can only read asynchronously. */
   downloadSync(meta: TensorMeta, source: Operand): TypedArray;
+  /** Overwrites memory with `poisonByte`; undefined on devices whose memory can't be written by address. */
+  poison?(ptr: number, bytes: number): void;
 }

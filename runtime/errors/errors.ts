@@ -74,6 +74,20 @@ export class DataError extends TostaticError {
 export class ArgumentError extends TostaticError {
   override readonly name = 'ArgumentError';
 }
+/** Check mode: a compiled program computed something else than its traced program. */
+export class CheckError extends TostaticError {
+  override readonly name = 'CheckError';
+  /** The pass or memory switch that makes the difference; null when no single one does. */
+  readonly culprit: string | null;
+  /** The first value that differs: its op, and the user's line; null when it was not found. */
+  readonly value: { readonly op: string; readonly at: UserPosition | undefined } | null;
+
+  constructor(facts: ErrorFacts & Pick<CheckError, 'culprit' | 'value'>) {
+    super(facts);
+    this.culprit = facts.culprit;
+    this.value = facts.value;
+  }
+}
 /** A function that can't be captured, under `fallback: 'error'`. */
 export class CaptureError extends TostaticError {
   override readonly name: string = 'CaptureError';

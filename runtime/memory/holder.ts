@@ -1,6 +1,7 @@
 import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
 import { alignedBytes } from './allocator.ts';
+import { poisoning } from './poison.ts';
 import type { Region } from './region.ts';
 
 /**
@@ -31,6 +32,7 @@ export class Holder {
     this.bytes = bytes;
     this.#region = region;
     this.ptr = region ? region.alloc(offset, alignedBytes(bytes)) : device.allocator.alloc(bytes);
+    if (poisoning.active) device.poison?.(this.ptr, bytes);
   }
 
   get owners(): number {
@@ -50,6 +52,7 @@ export class Holder {
 
   /** The last owner is gone. */
   protected freed(): void {
+    if (poisoning.active) this.device.poison?.(this.ptr, this.bytes);
     if (this.#region) this.#region.free(this.ptr, alignedBytes(this.bytes));
     else this.device.allocator.free(this.ptr, this.bytes);
   }

@@ -13,6 +13,12 @@ export interface MemoryStats {
   readonly allocatedInAll: number;
 }
 
+/**
+ * While `apart`, allocations are those of a reference run beside the user's program (check mode): they are
+ * counted on their own, so that the program's counts stay exact. A block is freed where it was counted.
+ */
+export const counting = { apart: false };
+
 /** The running fold over one device's allocations; always on, so it allocates nothing. */
 export class MemoryCounter implements MemoryStats {
   allocated = 0;
@@ -22,6 +28,9 @@ export class MemoryCounter implements MemoryStats {
   allocations = 0;
   frees = 0;
   allocatedInAll = 0;
+  /** Bytes of blocks that were allocated while counting apart. */
+  apartAllocated = 0;
+  readonly #apart = new Set<number>();
   readonly #device: string;
 
   constructor(device: string) {
@@ -37,6 +46,11 @@ export class MemoryCounter implements MemoryStats {
   }
 
   alloc(ptr: number, bytes: number): void {
+    if (counting.apart) {
+      this.#apart.add(ptr);
+      this.apartAllocated += bytes;
+      return;
+    }
     this.allocated += bytes;
     this.allocatedInAll += bytes;
     this.allocations++;
@@ -45,6 +59,10 @@ export class MemoryCounter implements MemoryStats {
   }
 
   free(ptr: number, bytes: number): void {
+    if (this.#apart.size > 0 && this.#apart.delete(ptr)) {
+      this.apartAllocated -= bytes;
+      return;
+    }
     this.allocated -= bytes;
     this.frees++;
     if (events.active) this.#emit('free', ptr, bytes);

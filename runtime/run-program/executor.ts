@@ -15,6 +15,7 @@ import type { Action, BindPlan } from './action.ts';
 import { compileControl } from './control/compile-control.ts';
 import { unlessMissing } from './missing.ts';
 import type { Scope, Slot } from './scope.ts';
+import { watched } from './watcher.ts';
 
 /**
  * A plan bound to the kernels of its device. All that can be known before a run is decided here once:
@@ -71,7 +72,11 @@ function compileStep(
   mayMiss: ReadonlySet<ValueId>,
 ): Action {
   const { op, at } = step.op;
-  const run = unlessMissing(step, values, mayMiss, compileOp(step, values, arena));
+  const run = watched(
+    step,
+    values,
+    unlessMissing(step, values, mayMiss, compileOp(step, values, arena)),
+  );
   const { frees } = step;
   const device = values[step.op.outputs[0] ?? step.op.inputs[0]!]?.device.name ?? 'host';
   const span = { kind: 'op', name: userName(op), device, at } as const;

@@ -55,7 +55,7 @@ export class Subgraph {
     this.values = continued.values;
     this.partials = backward && new Partials(backward, values);
     this.recorded = backward?.again
-      ? new RecordedBackwards(backward.again, (own) => new Subgraph(own))
+      ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own))
       : null;
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     this.#forward = new Executable(planned.forward, planned.values);
@@ -118,6 +118,16 @@ export class Subgraph {
     }
   }
 
+  /** The node of one run; `owners` handles will lead to it. */
+  protected nodeFor(scope: Scope, targets: readonly Target[], owners: number): RunProgramNode {
+    return new RunProgramNode(this, scope, targets, owners);
+  }
+
+  /** A program of a backward that is recorded, made runnable. */
+  protected recordedPart(planned: PlannedSubgraph): Subgraph {
+    return new Subgraph(planned);
+  }
+
   /** A handle for the outside on a value of the scope. */
   take(slots: readonly Slot[], id: ValueId): Tensor {
     const { holder, offset } = slots[id]!;
@@ -139,7 +149,7 @@ export class Subgraph {
         gradInputs[i] === null ? null : (targetOf(input) ?? { leaf: input }),
     );
     for (const index of leafOutputs) targets.push({ leaf: outputs[index]! });
-    const node = new RunProgramNode(this, scope, targets, this.#differentiable);
+    const node = this.nodeFor(scope, targets, this.#differentiable);
     outputs.forEach((output, index) => {
       if (gradOutputs[index] !== null) output.setGradEdge({ node, index });
     });

@@ -1,6 +1,7 @@
 import { InvariantError } from '../../errors/invariant.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
+import { poisonByte } from '../../memory/poison.ts';
 import type { Attrs, OpRecord } from '../../ops/define-op.ts';
 import type { KernelName } from '../../ops/kernel-names.ts';
 import { copying } from '../../profiler/copying.ts';
@@ -74,6 +75,10 @@ class CpuDevice implements Device {
     events.copy('host', this.name, data.byteLength);
     const write = () => heap.view(meta.dtype).set(data, indexOf(target, meta.dtype));
     if (data.length > 0) copying('host', this.name, data.byteLength, write);
+  }
+
+  poison(ptr: number, bytes: number): void {
+    if (bytes > 0) heap.u8.fill(poisonByte, ptr, ptr + bytes);
   }
 
   async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {

@@ -46,3 +46,16 @@ export function holdingLines<T>(body: () => T, isGivenUp: (error: unknown) => bo
     }
   }
 }
+
+/** No line of `body` is written: it is a run beside the user's. */
+export function droppingLines<T>(body: () => T): T {
+  const outer = held;
+  const lines: Line[] = [];
+  held = lines;
+  try {
+    return body();
+  } finally {
+    held = outer;
+    for (const { release } of lines) release();
+  }
+}

@@ -1,0 +1,47 @@
+import type { Step } from '../program/plan.ts';
+import type { ProgramOp, ValueTable } from '../program/program.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import type { Action } from './action.ts';
+import type { Slot } from './scope.ts';
+
+/** Sees every value of a run right after the op that computed it, before anything is freed. */
+export interface Watcher {
+  /** A control op begins to run its regions. */
+  begin(op: ProgramOp): void;
+  end(): void;
+  value(op: ProgramOp, id: number, meta: TensorMeta, slot: Slot): void;
+}
+
+/** Who watches the programs that are bound meanwhile. Programs bound without a watcher pay nothing. */
+export const watching: { current: Watcher | null } = { current: null };
+
+/** Binds with a watcher, and runs what is bound lazily with it, too. */
+export function withWatcher<T>(watcher: Watcher, body: () => T): T {
+  const outer = watching.current;
+  watching.current = watcher;
+  try {
+    return body();
+  } finally {
+    watching.current = outer;
+  }
+}
+
+/** The action of a step, which reports its values to the watcher that is current when it is bound. */
+export function watched({ op }: Step, values: ValueTable, run: Action): Action {
+  const watcher = watching.current;
+  if (!watcher) return run;
+  const ids = op.op.inPlace ? [...op.outputs, ...op.inputs.slice(0, 1)] : op.outputs;
+  const isControl = op.op.kernel.kind === 'control';
+  return (slots, scalars) => {
+    if (isControl) watcher.begin(op);
+    try {
+      run(slots, scalars);
+    } finally {
+      if (isControl) watcher.end();
+    }
+    for (const id of ids) {
+      const slot = slots[id]!;
+      if (slot.holder) watcher.value(op, id, values[id]!, slot);
+    }
+  };
+}

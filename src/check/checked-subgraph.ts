@@ -1,0 +1,276 @@
+import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import type { PassOutput, TakeSum, Target } from '../../runtime/autograd/node.ts';
+import { OutOfMemoryError } from '../../runtime/errors/errors.ts';
+import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import { Decisions, decided } from '../../runtime/run-program/control/decisions.ts';
+import { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
+import { Subgraph } from '../../runtime/run-program/run-program.ts';
+import type { Scope } from '../../runtime/run-program/scope.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { CheckCounter } from './check-counter.ts';
+import { checkError } from './check-error.ts';
+import { referenceOptions } from './culprit.ts';
+import { Images } from './images.ts';
+import { compare, disposeOutcome, type Outcome, outcomeOf } from './outcome.ts';
+import { readNow } from './reading.ts';
+import { runApart } from './run-apart.ts';
+import { BackwardCall, nodeOf, Scenario, shownByBackward, shownByRun } from './scenario.ts';
+import { type CompiledFrom, sourceOf } from './sources.ts';
+
+/** Paths through control flow beyond this number are not told apart any more. */
+const mostPaths = 256;
+
+/**
+ * A subgraph whose first runs are repeated by the reference: its traced program, op by op in program order,
+ * with no pass and no memory switch on. Outputs, writes, gradients, `requiresGrad`, layouts and shared memory
+ * must agree. Of a program with control flow the first runs of each path are checked, of a backward those of
+ * each set of outputs that bring a gradient.
+ */
+export class CheckedSubgraph extends Subgraph {
+  readonly #source: CompiledFrom;
+  readonly #counter: CheckCounter;
+  readonly #reference: () => Subgraph;
+  readonly #hasControl: boolean;
+  /** Checked runs, by path. */
+  readonly #paths = new Map<string, number>();
+  /** Checked backwards, by what brings a gradient. */
+  readonly #backwards = new Map<string, number>();
+  /** A backward of a kind that was not checked has run: the next run is. */
+  #owesBackward = false;
+
+  constructor(planned: PlannedSubgraph, source: CompiledFrom, counter: CheckCounter) {
+    super(planned);
+    this.#source = source;
+    this.#counter = counter;
+    this.#hasControl = planned.forward.steps.some(({ op }) => op.op.kernel.kind === 'control');
+    let reference: Subgraph | undefined;
+    this.#reference = () => {
+      reference ??= referenceOf(source);
+      return reference;
+    };
+  }
+
+  override run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = []): Tensor[] {
+    const mayCheck = this.#owesBackward || this.#hasControl || this.#isDue('');
+    if (!mayCheck) return super.run(inputs, donated, numbers);
+    const scenario = runApart(() => new Scenario(inputs, donated, numbers));
+    const noted = noteDecisions();
+    let outputs: Tensor[] = [];
+    let failure: unknown = null;
+    try {
+      outputs = super.run(inputs, donated, numbers);
+    } catch (error) {
+      failure = error;
+    }
+    const path = noted();
+    // Running out of memory depends on what else is in it.
+    const isChecked = !(failure instanceof OutOfMemoryError) && this.#takeRun(path);
+    if (isChecked) this.#checkRun(scenario, { inputs, outputs, failure, donated });
+    else scenario.dispose();
+    if (failure !== null) throw failure;
+    return outputs;
+  }
+
+  #isDue(path: string): boolean {
+    return (this.#paths.get(path) ?? 0) < this.#counter.wanted;
+  }
+
+  #takeRun(path: string): boolean {
+    const isDue = this.#isDue(path) && this.#paths.size < mostPaths;
+    if (!isDue && !this.#owesBackward) return false;
+    this.#owesBackward = false;
+    this.#paths.set(path, (this.#paths.get(path) ?? 0) + 1);
+    return true;
+  }
+
+  #checkRun(scenario: Scenario, { inputs, outputs, failure, donated }: Ran): void {
+    const error = runApart(() => {
+      const shown = failure === null ? shownByRun(inputs, outputs, donated) : [];
+      const actual = outcomeOf(shown, failure);
+      const { outcome: expected, node } = scenario.run(this.#reference());
+      const difference = isOutOfMemory(expected) ? null : readNow(compare(actual, expected));
+      disposeOutcome(actual);
+      const found =
+        difference && readNow(checkError(this.#source, scenario, null, expected, difference));
+      if (found) {
+        restore(inputs, expected);
+        node?.release();
+        scenario.dispose();
+      } else {
+        const mine = nodeOf(outputs);
+        if (node && mine instanceof CheckedNode) mine.check = { scenario, expected: node };
+        else {
+          node?.release();
+          scenario.dispose();
+        }
+      }
+      disposeOutcome(expected);
+      return found;
+    });
+    this.#counter.runs++;
+    if (!error) return;
+    for (const output of outputs) output.dispose();
+    throw error;
+  }
+
+  /** Whether a backward with these gradients is checked. */
+  takeBackward(kind: string, canCheck: boolean): boolean {
+    const count = this.#backwards.get(kind) ?? 0;
+    if (count >= this.#counter.wanted) return false;
+    if (!canCheck) {
+      this.#owesBackward = true;
+      return false;
+    }
+    this.#backwards.set(kind, count + 1);
+    return true;
+  }
+
+  checkBackward(
+    { scenario, expected: node }: NodeCheck,
+    call: BackwardCall,
+    actual: Outcome,
+  ): void {
+    const error = runApart(() => {
+      const expected = call.apply(node);
+      const difference = isOutOfMemory(expected) ? null : readNow(compare(actual, expected));
+      const found =
+        difference && readNow(checkError(this.#source, scenario, call, expected, difference));
+      disposeOutcome(actual);
+      disposeOutcome(expected);
+      call.dispose();
+      return found;
+    });
+    this.#counter.backwards++;
+    if (error) throw error;
+  }
+
+  protected override nodeFor(
+    scope: Scope,
+    targets: readonly Target[],
+    owners: number,
+  ): CheckedNode {
+    return new CheckedNode(this, scope, targets, owners);
+  }
+
+  protected override recordedPart(planned: PlannedSubgraph): Subgraph {
+    return checkedSubgraph(planned, this.#counter);
+  }
+}
+
+/** A run that has been, with what it was given and what it made. */
+interface Ran {
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  readonly failure: unknown;
+  readonly donated: number;
+}
+
+/** The run of the reference that a node's backward is compared with. */
+interface NodeCheck {
+  readonly scenario: Scenario;
+  readonly expected: RunProgramNode;
+}
+
+/** The node of a checked run: its backwards are repeated by the reference's node. */
+class CheckedNode extends RunProgramNode {
+  check: NodeCheck | null = null;
+  readonly #checked: CheckedSubgraph;
+
+  constructor(subgraph: CheckedSubgraph, scope: Scope, targets: readonly Target[], owners: number) {
+    super(subgraph, scope, targets, owners);
+    this.#checked = subgraph;
+  }
+
+  override apply(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    retainGraph: boolean,
+    wanted: readonly boolean[],
+    takeSum: TakeSum,
+    passInner: PassOutput | null,
+  ): (Tensor | null)[] {
+    const { check } = this;
+    // Gradients of values in the middle of forward come by the numbers of one plan alone.
+    const isOfOutputs = gradOutputs.length <= this.backward.gradOutputs.length && !this.isTapped;
+    // Gradients that are missing are holes of the list.
+    const given = Array.from(gradOutputs, (gradient) => (gradient ? 1 : 0)).join('');
+    const kind = `${given} ${retainGraph} ${gradEnabled()}`;
+    if (!isOfOutputs || !this.#checked.takeBackward(kind, check !== null) || !check) {
+      return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner);
+    }
+    const call = runApart(() => new BackwardCall(gradOutputs, wanted, passInner !== null));
+    const gradients = super.apply(
+      gradOutputs,
+      retainGraph,
+      wanted,
+      (target) => {
+        const sum = takeSum(target);
+        runApart(() => call.noteSum(target, sum));
+        return sum;
+      },
+      passInner &&
+        ((index, gradient) => {
+          const passed = passInner(index, gradient);
+          runApart(() => call.notePassed(index, passed));
+          return passed;
+        }),
+    );
+    const actual = runApart(() => outcomeOf(shownByBackward(gradients)));
+    try {
+      this.#checked.checkBackward(check, call, actual);
+    } catch (error) {
+      for (const gradient of gradients) gradient?.dispose();
+      throw error;
+    }
+    return gradients;
+  }
+
+  protected override releaseSaved(): void {
+    super.releaseSaved();
+    this.check?.expected.release();
+    this.check?.scenario.dispose();
+    this.check = null;
+  }
+}
+
+/** The subgraph with its runs checked; as it is where its source is not known, or no values are computed. */
+export function checkedSubgraph(planned: PlannedSubgraph, counter: CheckCounter): Subgraph {
+  const source = sourceOf(planned);
+  const kind = planned.values[0]?.device.kind;
+  if (!source || counter.wanted === 0 || kind !== 'cpu') return new Subgraph(planned);
+  return new CheckedSubgraph(planned, source, counter);
+}
+
+function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
+  return new Subgraph(compile(program, wanted, referenceOptions, []).planned);
+}
+
+/** Writes what the reference has left in the inputs into the user's tensors. */
+function restore(inputs: readonly Tensor[], { values }: Outcome): void {
+  inputs.forEach((input, i) => {
+    const value = values[i];
+    if (!value || !input.holder) return;
+    const images = new Images([value.tensor]);
+    images.writeTo([input]);
+    images.dispose();
+  });
+}
+
+function isOutOfMemory({ error }: Outcome): boolean {
+  return error instanceof OutOfMemoryError;
+}
+
+/** Returns what tells the path that was taken since. */
+function noteDecisions(): () => string {
+  const outer = decided.current;
+  const notes = outer ?? new Decisions();
+  const before = notes.list.length;
+  decided.current = notes;
+  return () => {
+    decided.current = outer;
+    // Loops of two iterations and more are one path.
+    return notes.list
+      .slice(before)
+      .map((decision) => Math.min(decision, 2))
+      .join('');
+  };
+}

@@ -1,0 +1,108 @@
+import type { UserPosition } from '../../runtime/errors/position.ts';
+import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
+import { userName } from '../../runtime/ops/define-op.ts';
+import type { ProgramOp } from '../../runtime/program/program.ts';
+import type { Slot } from '../../runtime/run-program/scope.ts';
+import { type Watcher, withWatcher } from '../../runtime/run-program/watcher.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { optionsWith, repeat, variantOf } from './culprit.ts';
+import { Images } from './images.ts';
+import { disposeOutcome, firstDifference } from './outcome.ts';
+import type { Reading } from './reading.ts';
+import type { BackwardCall, Scenario } from './scenario.ts';
+import type { CompiledFrom } from './sources.ts';
+
+/** The op that computes a value, and the line that asked for it. */
+export interface FoundValue {
+  readonly op: string;
+  readonly at: UserPosition | undefined;
+}
+
+interface Seen extends FoundValue {
+  readonly tensor: Tensor;
+}
+
+/** Most bytes of values that are kept to compare them. */
+const mostBytes = 512 * 2 ** 20;
+
+/** Keeps a copy of every value of a run, by its number and the control ops around it. */
+class Recorder implements Watcher {
+  readonly values = new Map<string, Seen>();
+  #bytes = 0;
+  readonly #path: string[] = [];
+  /** How often a value was computed: once in each iteration of a loop. */
+  readonly #times = new Map<string, number>();
+
+  begin({ outputs }: ProgramOp): void {
+    this.#path.push(String(outputs[0]));
+  }
+
+  end(): void {
+    this.#path.pop();
+  }
+
+  value({ op, at }: ProgramOp, id: number, meta: TensorMeta, { holder, offset }: Slot): void {
+    const place = [...this.#path, id].join('/');
+    const time = this.#times.get(place) ?? 0;
+    this.#times.set(place, time + 1);
+    // Tapes, lists and tensors of data-dependent size have no memory of their own.
+    if (!holder || holder instanceof DynamicTensor || holder.bytes === 0) return;
+    this.#bytes += holder.bytes;
+    if (this.#bytes > mostBytes) return;
+    const { dtype, shape, strides, device } = meta;
+    const shown = new Tensor({ dtype, shape, strides, offset, device }, holder.retain());
+    const images = new Images([shown]);
+    shown.dispose();
+    const tensor = images.make()[0]!;
+    images.dispose();
+    this.values.set(`${place}#${time}`, { op: userName(op), at, tensor });
+  }
+
+  dispose(): void {
+    for (const { tensor } of this.values.values()) tensor.dispose();
+  }
+}
+
+/**
+ * The first value, in the order of the plan without the culprit, that differs once it is switched on. `index`:
+ * place of the culprit among the suspects. Null: no value that both plans compute differs.
+ */
+export function* firstValueThatDiffers(
+  source: CompiledFrom,
+  index: number,
+  scenario: Scenario,
+  call: BackwardCall | null,
+): Reading<FoundValue | null> {
+  const [before, after] = [index, index + 1].map((count) => record(source, count, scenario, call));
+  try {
+    for (const [place, { op, at, tensor }] of before!.values) {
+      const other = after!.values.get(place)?.tensor;
+      if (!other || !isComparable(tensor, other)) continue;
+      const [a, b] = yield [tensor, other];
+      if (firstDifference(tensor.dtype, a!, b!) >= 0) return { op, at };
+    }
+    return null;
+  } finally {
+    before!.dispose();
+    after!.dispose();
+  }
+}
+
+function isComparable(a: Tensor, b: Tensor): boolean {
+  return a.dtype === b.dtype && a.shape.join() === b.shape.join();
+}
+
+function record(
+  source: CompiledFrom,
+  count: number,
+  scenario: Scenario,
+  call: BackwardCall | null,
+): Recorder {
+  const recorder = new Recorder();
+  withWatcher(recorder, () => {
+    const { donate } = optionsWith(source, count).memory;
+    disposeOutcome(repeat(variantOf(source, count), scenario, call, donate));
+  });
+  return recorder;
+}

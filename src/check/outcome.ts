@@ -1,0 +1,169 @@
+import type { DType, TypedArray } from '../../runtime/tensor/dtype.ts';
+import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { formatSpec } from '../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { Images } from './images.ts';
+import type { Reading } from './reading.ts';
+
+/** What a run shows: results, inputs after it, or gradients, in memory of their own; or what it threw. */
+export interface Outcome {
+  readonly values: readonly (ShownValue | null)[];
+  readonly error: unknown;
+}
+
+export interface ShownValue {
+  /** `output 0`, `input 2 after the run`, `gradient of input 1`. */
+  readonly name: string;
+  readonly tensor: Tensor;
+  readonly requiresGrad: boolean;
+  /** Number of the first value that shows the same memory. */
+  readonly shares: number;
+}
+
+export interface NamedTensor {
+  readonly name: string;
+  readonly tensor: Tensor | null;
+  readonly requiresGrad: boolean;
+}
+
+/** Copies what a run shows, so that later writes don't change it. */
+export function outcomeOf(named: readonly NamedTensor[], error: unknown = null): Outcome {
+  const images = new Images(named.map(({ tensor }) => tensor));
+  const copies = images.make();
+  images.dispose();
+  const holders = named.map(({ tensor }) => tensor?.holder ?? null);
+  return {
+    error,
+    values: named.map(({ name, tensor, requiresGrad }, i) => {
+      const copied = copies[i];
+      if (!tensor || !copied) return null;
+      return { name, tensor: copied, requiresGrad, shares: holders.indexOf(tensor.holder) };
+    }),
+  };
+}
+
+export function disposeOutcome({ values }: Outcome): void {
+  for (const value of values) value?.tensor.dispose();
+}
+
+export interface Difference {
+  /** What differs: `output 0, f32[2,3]`. */
+  readonly of: string;
+  readonly given: string;
+  readonly expected: string;
+}
+
+/** How far elements may lie apart, in units in the last place of float32; 0: the same bits. */
+export type Ulps = number;
+
+/** The kernels of a GPU may round otherwise in a fused or reordered program. */
+function ulpsOn({ values }: Outcome): Ulps {
+  return values.some((value) => value?.tensor.device.kind === 'gpu') ? 4096 : 0;
+}
+
+/** The first difference between what the compiled program shows and what the reference shows. */
+export function* compare(actual: Outcome, expected: Outcome): Reading<Difference | null> {
+  const errors = compareErrors(actual.error, expected.error);
+  if (errors || expected.error !== null) return errors;
+  const ulps = ulpsOn(expected);
+  for (let i = 0; i < expected.values.length; i++) {
+    const [a, b] = [actual.values[i] ?? null, expected.values[i] ?? null];
+    const other = compareForms(a, b);
+    if (other || !a || !b) {
+      if (other) return other;
+      continue;
+    }
+    const [mine, theirs] = yield [a.tensor, b.tensor];
+    const found = compareElements(b, mine!, theirs!, ulps);
+    if (found) return found;
+  }
+  return null;
+}
+
+function compareErrors(actual: unknown, expected: unknown): Difference | null {
+  const [given, wanted] = [nameOfError(actual), nameOfError(expected)];
+  return given === wanted ? null : { of: 'the run', given, expected: wanted };
+}
+
+function nameOfError(error: unknown): string {
+  if (error === null) return 'no exception';
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.split('\n')[0]!;
+}
+
+function compareForms(a: ShownValue | null, b: ShownValue | null): Difference | null {
+  if (!a || !b) {
+    if (a === b) return null;
+    const [given, expected] = [a, b].map((value) => (value ? 'a tensor' : 'none'));
+    return { of: (a ?? b)!.name, given: given!, expected: expected! };
+  }
+  const of = `${b.name}, ${formatSpec(b.tensor)}`;
+  const [layout, wanted] = [layoutOf(a.tensor), layoutOf(b.tensor)];
+  if (layout !== wanted) return { of, given: layout, expected: wanted };
+  if (a.requiresGrad !== b.requiresGrad) {
+    return { of, given: `requiresGrad ${a.requiresGrad}`, expected: `${b.requiresGrad}` };
+  }
+  if (a.shares !== b.shares) {
+    return { of, given: `memory of value ${a.shares}`, expected: `memory of value ${b.shares}` };
+  }
+  return null;
+}
+
+function compareElements(
+  { name, tensor }: ShownValue,
+  mine: TypedArray,
+  theirs: TypedArray,
+  ulps: Ulps,
+): Difference | null {
+  const at = firstDifference(tensor.dtype, mine, theirs, ulps);
+  if (at < 0) return null;
+  return {
+    of: `${name}, ${formatSpec(tensor)}, element ${indexText(at, tensor.shape)}`,
+    given: String(mine[at]),
+    expected: String(theirs[at]),
+  };
+}
+
+/** Strides of dimensions of one element, and of empty tensors, mean nothing. */
+function layoutOf({ dtype, shape, strides }: Tensor): string {
+  const isEmpty = shape.includes(0);
+  const meaningful = strides.map((stride, dim) => (isEmpty || shape[dim] === 1 ? '-' : stride));
+  return `${dtype}[${shape.join()}] with strides [${meaningful.join()}]`;
+}
+
+function indexText(at: number, shape: readonly number[]): string {
+  const index: number[] = [];
+  let rest = at;
+  for (const size of [...shape].reverse()) {
+    index.unshift(rest % size);
+    rest = Math.floor(rest / size);
+  }
+  return `[${index.join()}]`;
+}
+
+/** Index of the first element that differs, -1 if none does. All NaNs are alike; zeros have signs. */
+export function firstDifference(
+  dtype: DType,
+  a: TypedArray,
+  b: TypedArray,
+  ulps: Ulps = 0,
+): number {
+  if (!dtypes[dtype].floating) return a.findIndex((element, i) => element !== b[i]);
+  if (dtype === 'float16' || dtype === 'bfloat16') {
+    const infinity = dtype === 'float16' ? 0x7c00 : 0x7f80;
+    const isNaN16 = (bits: number) => (bits & 0x7fff) > infinity;
+    return a.findIndex((bits, i) => bits !== b[i] && !(isNaN16(bits) && isNaN16(b[i]!)));
+  }
+  return a.findIndex((x, i) => {
+    const y = b[i]!;
+    if (Object.is(x, y)) return false;
+    return ulps === 0 || !isNear(x, y, ulps);
+  });
+}
+
+/** float32's spacing at the larger of the two, and at 1 for small ones: sums of a GPU cancel otherwise. */
+function isNear(x: number, y: number, ulps: Ulps): boolean {
+  if (x === y) return true;
+  const scale = Math.max(1, Math.abs(x), Math.abs(y));
+  return Math.abs(x - y) <= ulps * 2 ** -23 * scale;
+}

@@ -1,0 +1,29 @@
+import type { TypedArray } from '../../runtime/tensor/dtype.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+
+/**
+ * Work that reads tensors: it yields those that it wants to read, and goes on with their elements in
+ * row-major order. So the same comparison runs at once where a device can be read at once, and
+ * asynchronously on a GPU.
+ */
+export type Reading<T> = Generator<readonly (Tensor | null)[], T, readonly (TypedArray | null)[]>;
+
+/** Throws DeviceError where the device can't be read synchronously. */
+export function readNow<T>(work: Reading<T>): T {
+  let step = work.next();
+  while (!step.done) {
+    step = work.next(
+      step.value.map((tensor) => tensor?.device.downloadSync(tensor, tensor) ?? null),
+    );
+  }
+  return step.value;
+}
+
+export async function readLater<T>(work: Reading<T>): Promise<T> {
+  let step = work.next();
+  while (!step.done) {
+    const all = step.value.map((tensor) => tensor?.device.download(tensor, tensor) ?? null);
+    step = work.next(await Promise.all(all));
+  }
+  return step.value;
+}

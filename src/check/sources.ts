@@ -1,0 +1,32 @@
+import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import type { Program } from '../../runtime/program/program.ts';
+import type { CompileOptions } from '../compilation.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+
+/** What a planned subgraph was compiled from, so that it can be compiled in other ways. */
+export interface CompiledFrom {
+  readonly program: Program;
+  readonly wanted: {
+    readonly needsGrad: readonly boolean[];
+    readonly differentiable: readonly boolean[];
+  };
+  readonly options: CompileOptions;
+  readonly donated: readonly number[];
+  readonly compile: (
+    program: Program,
+    wanted: CompiledFrom['wanted'],
+    options: CompileOptions,
+    donated: readonly number[],
+  ) => SubgraphStages;
+}
+
+const known = new WeakMap<PlannedSubgraph, CompiledFrom>();
+
+export function rememberSource(stages: SubgraphStages, source: CompiledFrom): SubgraphStages {
+  known.set(stages.planned, source);
+  return stages;
+}
+
+export function sourceOf(planned: PlannedSubgraph): CompiledFrom | undefined {
+  return known.get(planned);
+}

@@ -1,0 +1,213 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { heap } from '../../runtime/device/cpu/heap.ts';
+import type { ProgramOp } from '../../runtime/program/program.ts';
+import type { Pass, Staged } from '../../src/5-optimize/pass.ts';
+import { type PassName, passes } from '../../src/5-optimize/passes.ts';
+import {
+  CheckError,
+  crossEntropy,
+  memory,
+  nn,
+  noGrad,
+  optim,
+  randn,
+  relu,
+  seed,
+  type Tensor,
+  tensor,
+  toStatic,
+} from '../../src/index.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Lets a pass do something wrong beside its work. */
+function breakPass(name: PassName, change: (op: ProgramOp) => ProgramOp): void {
+  const pass: Pass = passes.find((each) => each.name === name)!;
+  const { run } = pass;
+  vi.spyOn(pass, 'run').mockImplementation((given, context): Staged => {
+    const done = run(given, context);
+    return { ...done, program: { ...done.program, ops: done.program.ops.map(change) } };
+  });
+}
+
+function caught(body: () => unknown): CheckError {
+  try {
+    body();
+  } catch (error) {
+    expect(error).toBeInstanceOf(CheckError);
+    return error as CheckError;
+  }
+  throw new Error('nothing was thrown');
+}
+
+function trainer(options: { check: number }) {
+  seed(1);
+  const layers = [new nn.Linear(64, 64), new nn.Linear(64, 10)] as const;
+  const optimizer = new optim.Adam([...layers[0].parameters(), ...layers[1].parameters()]);
+  return toStatic((x: Tensor, labels: Tensor) => {
+    optimizer.zeroGrad();
+    const loss = crossEntropy(layers[1].forward(relu(layers[0].forward(x))), labels);
+    loss.backward();
+    optimizer.step();
+    return loss;
+  }, options);
+}
+
+const labels = () => tensor(Int32Array.from({ length: 128 }, (_, i) => i % 10));
+
+describe('check mode', () => {
+  it('repeats the first runs of a step by its traced program, and counts them', () => {
+    const x = randn([128, 64]);
+    const checked = trainer({ check: 2 });
+    const plain = trainer({ check: 0 });
+    const losses = [checked, plain].map((step) =>
+      Array.from({ length: 5 }, () => step(x, labels()).itemSync()),
+    );
+    expect(losses[0]).toEqual(losses[1]);
+    expect(checked.stats().checks.runs).toBeGreaterThanOrEqual(2);
+    expect(plain.stats().checks.runs).toBe(0);
+  });
+
+  it('checks backwards that begin outside: whole, partial and with the graph retained', () => {
+    seed(1);
+    const layer = new nn.Linear(16, 4);
+    const f = toStatic(
+      (x: Tensor) => {
+        const y = relu(layer.forward(x));
+        return [y.sum(), y.mul(y).mean()] as const;
+      },
+      { check: 1 },
+    );
+    const backwards = [
+      ([a, b]: readonly Tensor[]) => a!.add(b!).backward(),
+      ([a, b]: readonly Tensor[]) => a!.add(b!).backward(),
+      ([a]: readonly Tensor[]) => a!.backward(),
+      ([a]: readonly Tensor[]) => a!.backward(),
+      ([, b]: readonly Tensor[]) => {
+        b!.backward(undefined, { retainGraph: true });
+        b!.backward();
+      },
+      ([, b]: readonly Tensor[]) => {
+        b!.backward(undefined, { retainGraph: true });
+        b!.backward();
+      },
+    ];
+    for (const backward of backwards) backward(f(randn([8, 16])));
+    // Of each kind one: whole, the first output, the second retained, the second.
+    expect(f.stats().checks.backwards).toBe(4);
+  });
+
+  it('leaves the bytes that the plan predicts, and nothing behind', () => {
+    const step = trainer({ check: 3 });
+    const x = randn([128, 64]);
+    const y = labels();
+    const bytes: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      step(x, y).dispose();
+      bytes.push(memory.stats().allocated);
+      const [part] = step.programs().slice(-1);
+      const { planned, peakBytes } = part!.record;
+      expect(peakBytes).toBe(planned!.forward.predicted.peakBytes);
+    }
+    expect(new Set(bytes.slice(2)).size).toBe(1);
+  });
+
+  it('names the pass that makes a difference, the first value that differs, and the line', () => {
+    breakPass('labelGradient', (op) =>
+      op.op.name === 'mulScalar' ? { ...op, attrs: { ...op.attrs, value: 3 } } : op,
+    );
+    const f = toStatic((x: Tensor) => x.mul(2).exp().sum(), { check: 1 });
+    const error = caught(() => f(randn([4])));
+    expect(error.culprit).toBe('labelGradient');
+    expect(error.value?.op).toBe('mul');
+    expect(error.at?.file).toMatch(/check-mode\.test\.ts$/);
+    expect(error.message).toContain("the pass 'labelGradient' makes the difference");
+    expect(error.message).toContain('passes: { labelGradient: false }');
+  });
+
+  it('names the pass that makes a difference in a backward alone', () => {
+    breakPass('shareParts', (op) =>
+      op.op.name === 'reluGrad' ? { ...op, inputs: [op.inputs[0]!, op.inputs[0]!] } : op,
+    );
+    const f = toStatic((x: Tensor) => relu(x).sum(), { check: 1 });
+    const x = randn([16]).requiresGrad_();
+    const y = f(x);
+    expect(caught(() => y.backward()).culprit).toBe('shareParts');
+  });
+
+  it('leaves writes as the reference made them', () => {
+    breakPass('labelGradient', (op) =>
+      op.op.name === 'addScalar_' || op.op.name === 'addScalar'
+        ? { ...op, attrs: { ...op.attrs, value: 100 } }
+        : op,
+    );
+    const state = tensor([1, 2, 3]);
+    const f = toStatic(
+      (x: Tensor) => {
+        noGrad(() => state.add_(1));
+        return x.add(state);
+      },
+      { check: 1 },
+    );
+    caught(() => f(tensor([1, 1, 1])));
+    expect([...state.dataSync()]).toEqual([2, 3, 4]);
+  });
+
+  it('poisons freed memory', () => {
+    toStatic((x: Tensor) => x, { check: 1 })(tensor(1));
+    const freed = randn([8]);
+    const { ptr } = freed.holder!;
+    freed.dispose();
+    expect([...heap.u8.subarray(ptr, ptr + 32)].every((byte) => byte === 0xff)).toBe(true);
+  });
+
+  it('checks each path of a branch and of a loop', () => {
+    const f = toStatic(
+      (x: Tensor) => {
+        let y = x;
+        if (x.sum().itemSync() > 0) y = y.mul(2);
+        while (y.sum().itemSync() < -10) y = y.mul(0.5);
+        return y;
+      },
+      { check: 1, fullGraph: true },
+    );
+    for (const value of [1, 2, 3]) f(tensor([value, value]));
+    expect(f.stats().checks.runs).toBe(1);
+    f(tensor([-1, -1]));
+    f(tensor([-1, -2]));
+    expect(f.stats().checks.runs).toBe(2);
+    f(tensor([-100, -100]));
+    expect(f.stats().checks.runs).toBe(3);
+  });
+
+  it('writes lines of the console once', () => {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    const f = toStatic(
+      (x: Tensor) => {
+        console.log('sum', x.sum().itemSync());
+        return x.mul(2);
+      },
+      { check: 2, fullGraph: true },
+    );
+    f(tensor([1, 2]));
+    expect(log.mock.calls).toEqual([['sum', 3]]);
+  });
+
+  it('agrees where a check of the user fails', () => {
+    const f = toStatic(
+      (x: Tensor) => {
+        if (x.sum().itemSync() < 0) throw new RangeError('negative');
+        return x.mul(2);
+      },
+      { check: 2, fullGraph: true },
+    );
+    expect([...f(tensor([1])).dataSync()]).toEqual([2]);
+    expect(() => f(tensor([-1]))).toThrow('negative');
+  });
+
+  it('is refused for what is no number of runs', () => {
+    expect(() => toStatic((x: Tensor) => x, { check: -1 })).toThrow(/not a number of runs/);
+  });
+});
