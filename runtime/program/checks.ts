@@ -2,7 +2,7 @@
 
 import type { OpRecord } from '../ops/define-op.ts';
 import type { Plan, Step } from './plan.ts';
-import type { ProgramOp } from './program.ts';
+import type { Program, ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';
 
 /**
@@ -39,9 +39,10 @@ export function mayBeGivenUp(steps: readonly Step[]): boolean {
 }
 
 function refuses({ op, regions = [] }: ProgramOp): boolean {
-  if (op.mayRefuse || isCheck(op)) return true;
-  return regions.some(({ program }) => program.ops.some(refuses));
+  return op.mayRefuse || isCheck(op) || regions.some(({ program }) => hasRefusal(program));
 }
+
+const hasRefusal = oncePerProgram(({ ops }) => ops.some(refuses));
 
 /** A call is refused as a check fails, for shapes that it doesn't take. */
 function isCheck({ name }: OpRecord): boolean {
@@ -50,9 +51,23 @@ function isCheck({ name }: OpRecord): boolean {
 
 /** Of a loop, a check at the start of a turn comes after the writes of the one before. */
 function insideOf({ op, regions = [] }: ProgramOp): boolean {
-  return op.name === 'while' || regions.some(({ program }) => isGivenUpLate(program.ops));
+  return op.name === 'while' || regions.some(({ program }) => isLate(program));
 }
 
+const isLate = oncePerProgram(({ ops }) => isGivenUpLate(ops));
+
 function hasLine({ op, regions = [] }: ProgramOp): boolean {
-  return op.name === 'print' || regions.some(({ program }) => program.ops.some(hasLine));
+  return op.name === 'print' || regions.some(({ program }) => printsLines(program));
+}
+
+const printsLines = oncePerProgram(({ ops }) => ops.some(hasLine));
+
+/** Nested regions may be shared: a fact is computed once per region, not once per path to it. */
+function oncePerProgram(fact: (program: Program) => boolean): (program: Program) => boolean {
+  const known = new WeakMap<Program, boolean>();
+  return (program) => {
+    const found = known.get(program) ?? fact(program);
+    known.set(program, found);
+    return found;
+  };
 }

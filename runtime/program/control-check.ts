@@ -8,7 +8,38 @@ import {
 import { sameShape, sizeOf } from '../tensor/shape.ts';
 import type { PlannedSubgraph, Step } from './plan.ts';
 import type { ProgramOp, ValueId } from './program.ts';
-import type { Fail } from './verify-failure.ts';
+import { expectSpec, type Fail } from './verify-failure.ts';
+
+/** What a graph does with its values; computed once for all of its operators of control. */
+interface Uses {
+  /** Results of the graph, and operands of any op, but for the record that an op which undoes another reads. */
+  readonly read: ReadonlySet<ValueId>;
+  /** By the last result: the step of forward. */
+  readonly madeBy: ReadonlyMap<ValueId, Step>;
+}
+
+const known = new WeakMap<PlannedSubgraph, Uses>();
+
+function usesOf(graph: PlannedSubgraph): Uses {
+  const found = known.get(graph);
+  if (found) return found;
+  const { forward, backward } = graph;
+  const read = new Set(forward.outputs);
+  for (const plan of [forward, ...(backward ? [backward.plan, backward.retainingPlan] : [])]) {
+    for (const { op } of plan.steps) {
+      const first = op.op.name.endsWith('Backward') ? 1 : 0;
+      for (let i = first; i < op.inputs.length; i++) read.add(op.inputs[i]!);
+    }
+  }
+  const madeBy = new Map<ValueId, Step>();
+  for (const step of forward.steps) {
+    const last = step.op.outputs.at(-1);
+    if (last !== undefined) madeBy.set(last, step);
+  }
+  const uses = { read, madeBy };
+  known.set(graph, uses);
+  return uses;
+}
 
 /** One operator of control, and what may be expected of its operands, results and the programs inside it. */
 export class ControlCheck {
@@ -43,16 +74,7 @@ export class ControlCheck {
 
   /** A record is read by the operator that undoes this one, and by nobody else. */
   #expectTapeUse(tape: ValueId): void {
-    const { forward, backward } = this.graph;
-    const steps = [forward, ...(backward ? [backward.plan, backward.retainingPlan] : [])].flatMap(
-      (plan) => plan.steps,
-    );
-    const isMisused = steps.some(({ op }) => {
-      const at = op.inputs.indexOf(tape);
-      return at > 0 || (at === 0 && !op.op.name.endsWith('Backward'));
-    });
-    if (isMisused || forward.outputs.includes(tape))
-      this.fail(`%${tape} read as a value`, 'no use');
+    if (usesOf(this.graph).read.has(tape)) this.fail(`%${tape} read as a value`, 'no use');
   }
 
   regions(count: number): readonly PlannedSubgraph[] {
@@ -81,6 +103,7 @@ export class ControlCheck {
   }
 
   expectSame(what: string, given: readonly TensorMeta[], expected: readonly TensorSpec[]): void {
+    for (const spec of expected) expectSpec(spec, this.fail);
     const print = (metas: readonly TensorSpec[]) => metas.map(formatSpec).join(', ') || 'none';
     const isSame =
       given.length === expected.length && given.every((meta, i) => sameSpec(meta, expected[i]!));
@@ -103,10 +126,8 @@ export class ControlCheck {
 
   /** The step whose record it is. */
   undone(name: string, tape: ValueId | undefined): Step {
-    const found = this.graph.forward.steps.find(
-      ({ op }) => op.op.name === name && op.outputs.at(-1) === tape,
-    );
-    return found ?? this.fail(`%${tape}`, `the record of a ${name}`);
+    const found = tape === undefined ? undefined : usesOf(this.graph).madeBy.get(tape);
+    return found?.op.op.name === name ? found : this.fail(`%${tape}`, `the record of a ${name}`);
   }
 
   /** Those that come and those that leave are like the results and operands of the op that is undone. */

@@ -1,12 +1,14 @@
+import { DataError } from '../errors/errors.ts';
 import { alignedBytes } from '../memory/allocator.ts';
 import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
 import { extentOf, sameShape, sizeOf } from '../tensor/shape.ts';
+import { PlacedSpans } from './placed-spans.ts';
 import type { Plan, PlannedSubgraph, Step } from './plan.ts';
 import type { ValueId } from './program.ts';
 import { verifyControl } from './verify-control.ts';
-import { type Fail, failureAt } from './verify-failure.ts';
+import { expectSpec, type Fail, failureAt } from './verify-failure.ts';
 
 /** Memory that a run of the plan would use: who has a share in it, and where it lies in the arena. */
 interface Storage {
@@ -33,7 +35,7 @@ export class FollowedPlan {
   readonly #alive = new Alive();
   /** Written, here or before: none is written again. */
   readonly #defined = new Set<ValueId>();
-  readonly #placed = new Set<Storage>();
+  readonly #placed = new PlacedSpans();
   #fail: Fail;
 
   constructor(planned: PlannedSubgraph, where: string) {
@@ -57,7 +59,7 @@ export class FollowedPlan {
     this.#verifyArena(plan);
     plan.steps.forEach((step, i) => {
       this.#fail = failureAt(`${this.#where}, step ${i} (${step.op.op.name})`);
-      this.#step(step, plan);
+      this.#attempt(() => this.#step(step, plan));
     });
     this.#fail = failureAt(`${this.#where}, its end`);
     for (const id of plan.outputs) {
@@ -139,9 +141,7 @@ export class FollowedPlan {
       this.#fail,
     );
     const { kernel } = op;
-    const inferred = this.#attempt(() =>
-      kernel.kind === 'view' ? [kernel.view(metas, attrs)] : op.infer(metas, attrs),
-    );
+    const inferred = kernel.kind === 'view' ? [kernel.view(metas, attrs)] : op.infer(metas, attrs);
     if (op.inPlace) {
       const target = metas[0];
       if (!target || outputs.length > 0) this.#fail('results of a write in place', 'none');
@@ -152,8 +152,7 @@ export class FollowedPlan {
     }
     inferred.forEach((spec, i) => {
       const meta = this.#meta(outputs[i]!);
-      // An operator may hand on what an attribute says, whatever that is.
-      if (!Array.isArray(spec.shape)) this.#fail('a shape that is none', 'a list of sizes');
+      expectSpec(spec, this.#fail);
       if (!sameSpec(spec, meta)) this.#fail(`result ${formatSpec(meta)}`, formatSpec(spec));
       const view = kernel.kind === 'view' ? (spec as TensorMeta) : null;
       const fits = view
@@ -163,11 +162,12 @@ export class FollowedPlan {
     });
   }
 
-  /** Operators that were given nonsense may fail in any way. */
+  /** Operators that were given nonsense may fail in any way: by a stack overflow, too. */
   #attempt<T>(body: () => T): T {
     try {
       return body();
     } catch (error) {
+      if (error instanceof DataError) throw error;
       const given = error instanceof Error ? error.message.split('\n')[0]! : String(error);
       return this.#fail(
         `operands that it refuses: ${given}`,
@@ -206,19 +206,16 @@ export class FollowedPlan {
     const bytes = alignedBytes(this.#bytes(id));
     const span = place === null ? null : { from: place, to: place + bytes };
     const storage: Storage = { owners: 0, place: span };
-    if (span) this.#verifyPlace(span, plan);
-    if (span) this.#placed.add(storage);
+    if (span) this.#occupy(span, plan);
     this.#enter(id, storage, 0, elements);
   }
 
-  #verifyPlace({ from, to }: NonNullable<Storage['place']>, { arenaBytes }: Plan): void {
+  #occupy({ from, to }: NonNullable<Storage['place']>, { arenaBytes }: Plan): void {
     if (to > arenaBytes || from !== alignedBytes(from)) {
       this.#fail(`bytes ${from} to ${to} of an arena of ${arenaBytes}`, 'a place in it');
     }
-    for (const { place } of this.#placed) {
-      if (place && from < place.to && place.from < to) {
-        this.#fail(`bytes ${from} to ${to} of the arena`, 'bytes that no other value lies in');
-      }
+    if (!this.#placed.add(from, to)) {
+      this.#fail(`bytes ${from} to ${to} of the arena`, 'bytes that no other value lies in');
     }
   }
 
@@ -226,7 +223,10 @@ export class FollowedPlan {
     const living = this.#alive.get(id);
     if (!living) this.#fail(`%${id} freed, which is not there`, 'a value that is alive');
     this.#alive.delete(id);
-    if (--living.storage.owners === 0) this.#placed.delete(living.storage);
+    const { storage } = living;
+    if (--storage.owners === 0 && storage.place) {
+      this.#placed.delete(storage.place.from, storage.place.to);
+    }
   }
 }
 

@@ -18,12 +18,20 @@ export function scalarTableOf(ops: Iterable<ProgramOp>): ScalarTable | undefined
 
 /** The same for everything that a subgraph runs, branches and loop bodies included. */
 export function scalarTableIn(planned: PlannedSubgraph): ScalarTable | undefined {
-  return scalarTableOf(opsOf(planned));
+  return scalarTableOf(opsOf(planned, new Set()));
 }
 
-function opsOf({ forward, backward }: PlannedSubgraph): ProgramOp[] {
-  const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
-  return steps.flatMap(({ op, regions = [] }) => [op, ...regions.flatMap(opsOf)]);
+/** Every op once: of a region that several ops share, the first use has them. */
+function* opsOf(planned: PlannedSubgraph, seen: Set<PlannedSubgraph>): Generator<ProgramOp> {
+  if (seen.has(planned)) return;
+  seen.add(planned);
+  const { forward, backward } = planned;
+  for (const steps of [forward.steps, backward?.plan.steps ?? []]) {
+    for (const { op, regions = [] } of steps) {
+      yield op;
+      for (const region of regions) yield* opsOf(region, seen);
+    }
+  }
 }
 
 /** The scalar inputs that a run was given, out of the `values` that were computed from them. */

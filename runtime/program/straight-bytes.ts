@@ -46,8 +46,9 @@ class StraightRun {
   }
 
   follow({ inputs, unusedInputs, steps, outputs, freesAtEnd }: Plan) {
+    const unused = new Set(unusedInputs);
     for (const id of inputs) {
-      if (!unusedInputs.includes(id)) this.#pieces.set(id, { bytes: 0, owners: 2 });
+      if (!unused.has(id)) this.#pieces.set(id, { bytes: 0, owners: 2 });
     }
     for (const step of steps) this.#step(step);
     const held = new Set(outputs.map((id) => this.#pieces.get(id)!));

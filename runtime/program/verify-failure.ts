@@ -1,4 +1,6 @@
 import { DataError } from '../errors/errors.ts';
+import { dtypes } from '../tensor/dtype.ts';
+import type { TensorSpec } from '../tensor/meta.ts';
 
 /** Refuses what somebody else made: what was found, and what a program that runs has. */
 export type Fail = (given: string, expected: string) => never;
@@ -12,4 +14,11 @@ export function failureAt(where: string): Fail {
       remedy: 'save it again, or get another copy of the file',
     });
   };
+}
+
+/** An operator's results may repeat what an attribute says, whatever that is. */
+export function expectSpec({ dtype, shape }: TensorSpec, fail: Fail): void {
+  if (!Object.hasOwn(dtypes, dtype)) fail(`a result of dtype ${String(dtype)}`, 'a dtype');
+  const isShape = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size));
+  if (!isShape) fail('a result with a shape that is none', 'a list of sizes');
 }

@@ -1,7 +1,7 @@
 import { formatSpec, isContiguousMeta, sameSpec } from '../tensor/meta.ts';
 import { FollowedPlan } from './follow-plan.ts';
 import type { PlannedSubgraph } from './plan.ts';
-import type { ValueId } from './program.ts';
+import type { ProgramOp, ValueId } from './program.ts';
 import { failureAt } from './verify-failure.ts';
 
 /**
@@ -52,12 +52,12 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   for (const each of [plan, retainingPlan]) {
     const adders = new Map(
       each.steps.flatMap(({ op, regions }) =>
-        op.op.name === 'add' || regions ? op.outputs.map((id) => [id, op]) : [],
+        op.op.name === 'add' || regions ? operandsByOutput(op) : [],
       ),
     );
     sums.forEach((ids, i) => {
       const isSum = (id: ValueId, at: number) =>
-        adders.has(id) && (at === 0 || adders.get(id)!.inputs.includes(ids[at - 1]!));
+        adders.has(id) && (at === 0 || adders.get(id)!.has(ids[at - 1]!));
       if (ids.length === 0 || (ids.at(-1) === gradInputs[i] && ids.every(isSum))) return;
       fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
     });
@@ -73,4 +73,9 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     if (gone !== undefined)
       fail(`%${gone} freed by the plan that retains it`, 'a value that is kept');
   }
+}
+
+function operandsByOutput({ inputs, outputs }: ProgramOp): (readonly [ValueId, Set<ValueId>])[] {
+  const operands = new Set(inputs);
+  return outputs.map((id) => [id, operands] as const);
 }

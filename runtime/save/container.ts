@@ -1,6 +1,7 @@
-import { DataError } from '../errors/errors.ts';
+import { ArgumentError, DataError } from '../errors/errors.ts';
 import { crc32 } from './crc32.ts';
 import { badFile, Field } from './field.ts';
+import { isNestedDeeper } from './nesting.ts';
 
 /**
  * The file:
@@ -8,7 +9,8 @@ import { badFile, Field } from './field.ts';
  *   file   = magic version checksum headerBytes header data
  *   magic  = the 8 letters "tostatic"
  *   version, checksum: 32 bits each; headerBytes: 64 bits; all little-endian
- *   header = JSON in UTF-8, padded with blanks so that data begins at a multiple of 64 bytes
+ *   header = JSON in UTF-8, nested at most 1,000 deep, padded with blanks so that data begins at a multiple
+ *            of 64 bytes
  *   data   = the bytes of tensors, each at a multiple of 64 bytes
  *
  * The checksum (CRC-32) is that of everything behind it.
@@ -17,6 +19,8 @@ const magic = 'tostatic';
 export const version = 2;
 const fixedBytes = 24;
 const alignment = 64;
+/** Readers of the header recurse: at most so deep. */
+const maxNesting = 1000;
 
 const aligned = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
 
@@ -33,8 +37,10 @@ export class DataWriter {
     return offset;
   }
 
+  /** Throws ArgumentError for a header that no reader would take. */
   file(header: unknown): Uint8Array {
     const text = new TextEncoder().encode(JSON.stringify(header));
+    if (isNestedDeeper(text, maxNesting)) throw tooDeep();
     const begin = aligned(fixedBytes + text.length);
     const last = this.#parts.at(-1);
     const file = new Uint8Array(begin + (last ? last.offset + last.bytes.length : 0));
@@ -91,7 +97,19 @@ export function parseFile(bytes: Uint8Array): ParsedFile {
   };
 }
 
+function tooDeep(): ArgumentError {
+  return new ArgumentError({
+    what: 'save: the value or program is nested too deeply',
+    given: `more than ${maxNesting} levels`,
+    expected: `at most ${maxNesting} levels in a file`,
+    remedy: 'save its parts in files of their own, or compute with fewer nested expressions',
+  });
+}
+
 function parseHeader(bytes: Uint8Array): unknown {
+  if (isNestedDeeper(bytes, maxNesting)) {
+    throw badFile('the header', `more than ${maxNesting} nested levels`, 'no more');
+  }
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {

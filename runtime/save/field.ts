@@ -1,14 +1,23 @@
 import { DataError } from '../errors/errors.ts';
 
 /** A file that isn't what it should be: where in it, what stands there, what should. */
-export function badFile(where: string, given: string, expected: string): DataError {
+export function badFile(
+  where: string,
+  given: string,
+  expected: string,
+  cause?: unknown,
+): DataError {
   return new DataError({
     what: `load: the file is damaged or not one of tostatic's, at ${where}`,
     given,
     expected,
     remedy: 'save it again, or get another copy of the file',
+    cause,
   });
 }
+
+/** Arguments of one function of numbers: more than people write, and fewer than one call can take. */
+export const maxScalarArguments = 1000;
 
 /**
  * A part of a parsed header with its path. Whatever is read through it has been looked at: what is missing,
@@ -48,8 +57,10 @@ export class Field {
     return this.value === null;
   }
 
-  items(): Field[] {
+  /** Of a list of at most so many. */
+  items(max = Number.POSITIVE_INFINITY): Field[] {
     if (!Array.isArray(this.value)) this.fail('a list');
+    if (this.value.length > max) this.fail(`a list of at most ${max}`);
     return this.value.map((item, i) => new Field(item, `${this.path}[${i}]`));
   }
 
@@ -97,8 +108,26 @@ export class Field {
   }
 }
 
+/** The first 60 characters of the value as JSON; the rest of it is not visited. */
 function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value);
+  const text = firstOf(value, 0);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+const shownItems = 30;
+const shownLevels = 4;
+
+function firstOf(value: unknown, level: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 2 * shownItems));
+  if (typeof value !== 'object' || value === null) return String(JSON.stringify(value));
+  const isList = Array.isArray(value);
+  const keys = Object.keys(value);
+  const rest = keys.length > shownItems ? ['…'] : [];
+  const items = keys.slice(0, level < shownLevels ? shownItems : 0).map((key) => {
+    const item = firstOf(Reflect.get(value, key), level + 1);
+    return isList ? item : `${JSON.stringify(key)}:${item}`;
+  });
+  const inside = level < shownLevels || keys.length === 0 ? [...items, ...rest].join() : '…';
+  return isList ? `[${inside}]` : `{${inside}}`;
 }

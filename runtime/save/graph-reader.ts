@@ -15,15 +15,22 @@ import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.
 import type { ProgramOp, Region, ValueId } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { contiguousStrides } from '../tensor/shape.ts';
-import type { Field } from './field.ts';
+import { type Field, maxScalarArguments } from './field.ts';
 import { readNumber, readPrimitive } from './primitive.ts';
 import { dtypeNames, maxRank } from './tensors.ts';
 
 const safe = Number.MAX_SAFE_INTEGER;
 
+/** Binding and running nested regions recurse: at most so deep. The tracer nests 64 decisions. */
+const maxRegionLevels = 200;
+
 /** A graph of a file, and its scalar inputs. */
 export interface ReadGraph {
   readonly planned: PlannedSubgraph;
+  /** The graph as the region of an op; ops that share the graph share its region. */
+  readonly region: Region;
+  /** 1 and those of the deepest region inside. */
+  readonly levels: number;
   /** How many numbers of the host a run takes. */
   readonly scalarInputs: number;
 }
@@ -43,6 +50,7 @@ class GraphReader {
   readonly #values: readonly TensorMeta[];
   readonly #scalars: ScalarTable | null;
   readonly #earlier: readonly ReadGraph[];
+  #levels = 1;
 
   constructor(field: Field, device: Device, earlier: readonly ReadGraph[]) {
     this.#field = field;
@@ -59,8 +67,9 @@ class GraphReader {
     const backward = this.#field.has('backward')
       ? this.#backward(this.#field.get('backward'))
       : null;
-    const inputs = this.#scalars?.nodes.filter(({ kind }) => kind === 'input').length ?? 0;
-    return { planned: { values: this.#values, forward, backward }, scalarInputs: inputs };
+    const scalarInputs = this.#scalars?.nodes.filter(({ kind }) => kind === 'input').length ?? 0;
+    const planned = { values: this.#values, forward, backward };
+    return { planned, region: regionOf(planned), levels: this.#levels, scalarInputs };
   }
 
   #backward(field: Field): BackwardPart {
@@ -117,10 +126,15 @@ class GraphReader {
       if (list.isMissing) return outputs.map(() => null);
       return list.tuple(outputs.length).map((item) => (item.isNull ? null : read(item)));
     };
-    const regions = field
+    const inside = field
       .get('regions')
       .optionalItems()
-      .map((index) => this.#earlier[index.int(0, this.#earlier.length - 1)]!.planned);
+      .map((index) => this.#earlier[index.int(0, this.#earlier.length - 1)]!);
+    for (const { levels } of inside) this.#levels = Math.max(this.#levels, levels + 1);
+    if (this.#levels > maxRegionLevels) {
+      field.get('regions').fail(`regions nested at most ${maxRegionLevels} deep`);
+    }
+    const regions = inside.map(({ planned }) => planned);
     const op: ProgramOp = {
       op: readOp(field.get('op')),
       inputs: this.#ids(field.get('inputs')),
@@ -129,7 +143,7 @@ class GraphReader {
       // What was made without gradients is not told apart in a file, but for aliases.
       recordsGrad: true,
       at: readPosition(field.get('at')),
-      ...(regions.length > 0 && { regions: regions.map(regionOf) }),
+      ...(inside.length > 0 && { regions: inside.map(({ region }) => region) }),
     };
     return {
       op,
@@ -210,7 +224,7 @@ function readPosition(field: Field): UserPosition | undefined {
   return { file: file.string(), line: line.int(0, safe), column: column.int(0, safe) };
 }
 
-/** For printing: the program that a planned region runs. */
+/** The program that a planned region runs. */
 function regionOf({ values, forward }: PlannedSubgraph): Region {
   const { inputs, outputs, steps } = forward;
   return { program: { values, inputs, outputs, ops: steps.map(({ op }) => op) }, joint: null };
@@ -227,7 +241,7 @@ function readScalars(field: Field): ScalarTable {
     const fn = item.get('fn').oneOf([...scalarFunctions.keys()]);
     const args = item
       .get('args')
-      .items()
+      .items(maxScalarArguments)
       .map((arg) => arg.int(0, id - 1) as ScalarId);
     return [{ kind: 'apply', fn, args }, value];
   });

@@ -1,7 +1,8 @@
 import { currentDevice, deviceNamed } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
-import { ArgumentError } from '../errors/errors.ts';
+import { ArgumentError, type DataError, TostaticError } from '../errors/errors.ts';
 import { parseFile } from './container.ts';
+import { badFile } from './field.ts';
 import { readBytes } from './files.ts';
 import type { LoadedProgram } from './loaded-program.ts';
 import { readProgram } from './program-format.ts';
@@ -35,10 +36,16 @@ export async function load(
       : readValue(header.get('value'), tensors);
   } catch (error) {
     tensors.disposeAll();
-    throw error;
+    throw error instanceof TostaticError ? error : notReadable(error);
   } finally {
     tensors.close();
   }
+}
+
+/** For what no check has named; the file is still the only thing that can be wrong. */
+function notReadable(cause: unknown): DataError {
+  const given = cause instanceof Error ? cause.message : String(cause);
+  return badFile('its contents', given, 'what save() writes', cause);
 }
 
 /** The same for a file that must hold a program. Throws ArgumentError when it holds something else. */

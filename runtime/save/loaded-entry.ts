@@ -1,7 +1,7 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { markSpent } from '../autograd/spent-node.ts';
 import type { Device } from '../device/device.ts';
-import { ArgumentError, TostaticError } from '../errors/errors.ts';
+import { ArgumentError, DataError, DeviceError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';
 import type { PlannedSubgraph, PredictedMemory } from '../program/plan.ts';
 import { skipNumbers } from '../random/seed.ts';
@@ -13,6 +13,7 @@ import { keep } from '../tensor/lifetime.ts';
 import { formatSpec, isContiguousMeta, sameSpec } from '../tensor/meta.ts';
 import { sameShape } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { entryNeeds } from './entry-needs.ts';
 import { badFile } from './field.ts';
 import { type CallValues, type Place, type PlaceReader, placeReader, printPlace } from './place.ts';
 import { compileItems, compileMakes, define, type RunResults, recipeReader } from './recipe.ts';
@@ -50,7 +51,7 @@ export class LoadedEntry {
     this.#device = device;
     this.#subgraph = planned && bound(planned);
     this.#holdsLines = planned !== null && holdsLines(planned.forward.steps);
-    this.#checks = saved.guards.map(compileGuard);
+    this.#checks = [...entryNeeds(saved), ...saved.guards.map(compileGuard)];
     this.#inputs = saved.inputs.map(({ place }) => placeReader(place));
     this.#numbers = saved.numbers.map(placeReader);
     this.#makes = compileMakes(saved.makes);
@@ -127,25 +128,44 @@ export class LoadedEntry {
     }
     if (randomNumbers > 0) skipNumbers(randomNumbers);
     const results: RunResults = { ...values, outputs, made: [], held: new Set() };
-    this.#makes(results);
-    // Everything is read before anything changes.
-    const changes = this.#effects.map((read) => read(results));
-    const result = this.#result(results);
+    const { result, changes } = this.#read(results);
     for (const change of changes) change();
     for (const index of reads) outputs[index]!.dispose();
     for (const index of optional) if (!results.held.has(index)) outputs[index]!.dispose();
     return result;
   }
+
+  /** Everything is read before anything changes; where that fails, the outputs are freed. */
+  #read(results: RunResults): { readonly result: unknown; readonly changes: readonly Change[] } {
+    try {
+      this.#makes(results);
+      const changes = this.#effects.map((read) => read(results));
+      return { result: this.#result(results), changes };
+    } catch (error) {
+      for (const output of results.outputs) output.dispose();
+      throw error;
+    }
+  }
 }
+
+/** By graph: entries may share one. */
+const subgraphs = new WeakMap<PlannedSubgraph, Subgraph>();
 
 /** Kernels look at attributes when they are bound: what they can't take is found before anything runs. */
 function bound(planned: PlannedSubgraph): Subgraph {
+  const known = subgraphs.get(planned);
+  if (known) return known;
   const { values, backward } = planned;
   try {
-    if (backward) new Executable(backward.plan, values);
-    return new Subgraph(planned);
+    if (backward) {
+      new Executable(backward.plan, values);
+      new Executable(backward.retainingPlan, values);
+    }
+    const subgraph = new Subgraph(planned);
+    subgraphs.set(planned, subgraph);
+    return subgraph;
   } catch (error) {
-    if (error instanceof TostaticError) throw error;
+    if (error instanceof DataError || error instanceof DeviceError) throw error;
     const given = error instanceof Error ? error.message : String(error);
     throw badFile('a program', `a kernel that fails: ${given}`, 'attributes that its kernels take');
   }
@@ -185,9 +205,10 @@ function compileEffect(effect: SavedEffect): (results: RunResults) => Change {
       const read = recipeReader(effect.count);
       return (results) => {
         const count = read(results);
-        return () => {
-          if (typeof count === 'number') skipNumbers(count);
-        };
+        if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) {
+          throw badFile('a count of random numbers', String(count), 'a whole number from 0 on');
+        }
+        return () => skipNumbers(count);
       };
     }
     case 'dispose': {
@@ -225,6 +246,7 @@ function compileEffect(effect: SavedEffect): (results: RunResults) => Change {
         return (results) => {
           const value = read(results);
           if (value instanceof Tensor) keep(value);
+          results.state.expectSettable(place.index, value);
           return () => results.state.set(place.index, value);
         };
       }

@@ -43,7 +43,7 @@ export interface LoadedProgram {
    * before it was saved.
    */
   predicted(): PredictedMemory | null;
-  /** Gives the state's memory back; the program can't run afterwards. */
+  /** Frees the state and its gradients; the program can't run afterwards. */
   dispose(): void;
 }
 
@@ -99,7 +99,10 @@ export function loadedProgram(parts: ProgramParts): LoadedProgram {
       entries.flatMap(({ planned }) => (planned ? [printProgram(programOf(planned))] : [])),
     predicted: () => ran?.predicted ?? null,
     dispose: () => {
-      for (const tensor of Object.values(state.tensors())) tensor.dispose();
+      for (const tensor of Object.values(state.tensors())) {
+        tensor.grad?.dispose();
+        tensor.dispose();
+      }
     },
   });
   partsOf.set(program, parts);

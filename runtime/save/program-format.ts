@@ -51,7 +51,13 @@ export function readProgram(field: Field, tensors: TensorReader, device: Device)
     verifySubgraph(planned, `graph ${i}`);
   });
   const stateFields = field.get('state').items();
-  const state = stateFields.map((entry) => readState(entry, stateFields, tensors));
+  const names = new Set<string>();
+  const state = stateFields.map((entry) => {
+    const name = entry.get('name').string();
+    if (names.has(name)) entry.get('name').fail('a name of its own');
+    names.add(name);
+    return readState(name, entry, stateFields, tensors);
+  });
   const entries = field
     .get('entries')
     .items()
@@ -78,8 +84,12 @@ function plannedOf({ graph }: SavedEntry, graphs: readonly ReadGraph[]): LoadedE
   return graph === null ? null : graphs[graph]!.planned;
 }
 
-function readState(field: Field, all: readonly Field[], tensors: TensorReader): StateEntry {
-  const name = field.get('name').string();
+function readState(
+  name: string,
+  field: Field,
+  all: readonly Field[],
+  tensors: TensorReader,
+): StateEntry {
   if (field.has('tensor')) {
     return { name, value: tensors.read(field.get('tensor')) };
   }

@@ -1,5 +1,6 @@
 import { invariant } from '../errors/invariant.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { badFile } from './field.ts';
 import type { Primitive } from './primitive.ts';
 
 /** One value from outside of the arguments: its own, or the gradient of a tensor of the state. */
@@ -22,10 +23,16 @@ export class ProgramState {
     return 'value' in entry ? this.#values[index] : this.#tensor(entry.gradientOf).grad;
   }
 
+  /** Throws DataError for a gradient that is none. */
+  expectSettable(index: number, value: unknown): void {
+    if ('value' in this.#entries[index]! || value == null || value instanceof Tensor) return;
+    throw badFile(`a gradient, ${this.nameOf(index)}`, typeof value, 'a tensor or null');
+  }
+
   set(index: number, value: unknown): void {
     const entry = this.#entries[index]!;
     if ('value' in entry) this.#values[index] = value;
-    else this.#tensor(entry.gradientOf).grad = value as Tensor | null;
+    else this.#tensor(entry.gradientOf).grad = (value as Tensor | null | undefined) ?? null;
   }
 
   #tensor(index: number): Tensor {

@@ -2,7 +2,7 @@ import { scalarFunctions } from '../ops/scalar-functions.ts';
 import { mapText, type TextPart, textWith } from '../program/number-text.ts';
 import { takeItems } from '../run-program/list-items.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { Field } from './field.ts';
+import { type Field, maxScalarArguments } from './field.ts';
 import { type CallValues, encodePlace, type Place, placeReader, readPlace } from './place.ts';
 import { encodePrimitive, type Primitive, readNumber, readPrimitive } from './primitive.ts';
 import {
@@ -64,25 +64,21 @@ export interface RunResults extends CallValues {
   readonly held: Set<number>;
 }
 
-/** Expressions inside one another: more than people write. */
-const maxDepth = 200;
-
 export function encodeNumber(number: SavedNumber): unknown {
   if (number.kind === 'constant') return { constant: encodePrimitive(number.value) };
   if (number.kind === 'place') return { place: encodePlace(number.place) };
   return { fn: number.fn, args: number.args.map(encodeNumber) };
 }
 
-export function readSavedNumber(field: Field, states: number, depth = 0): SavedNumber {
-  if (depth > maxDepth) field.fail(`expressions at most ${maxDepth} deep`);
+export function readSavedNumber(field: Field, states: number): SavedNumber {
   if (field.has('constant')) return { kind: 'constant', value: readNumber(field.get('constant')) };
   if (field.has('place')) return { kind: 'place', place: readPlace(field.get('place'), states) };
   const fn = field.get('fn').string();
   if (!scalarFunctions.has(fn)) field.get('fn').fail('the name of a function of numbers');
   const args = field
     .get('args')
-    .items()
-    .map((arg) => readSavedNumber(arg, states, depth + 1));
+    .items(maxScalarArguments)
+    .map((arg) => readSavedNumber(arg, states));
   return { kind: 'apply', fn, args };
 }
 
@@ -116,15 +112,14 @@ export function encodeRecipe(recipe: SavedRecipe): unknown {
   }
 }
 
-export function readRecipe(field: Field, limits: Limits, depth = 0): SavedRecipe {
+export function readRecipe(field: Field, limits: Limits): SavedRecipe {
   const { states, outputs, makes } = limits;
-  if (depth > maxDepth) field.fail(`choices at most ${maxDepth} deep`);
   if (field.has('options')) {
     const options = field.get('options').items();
     return {
       kind: 'choice',
-      which: readRecipe(field.get('which'), limits, depth + 1),
-      options: options.map((option) => readRecipe(option, limits, depth + 1)),
+      which: readRecipe(field.get('which'), limits),
+      options: options.map((option) => readRecipe(option, limits)),
     };
   }
   if (field.has('constant')) {
@@ -235,9 +230,9 @@ function compileFill(make: SavedMake): (made: unknown, results: RunResults) => v
     case 'list': {
       const { output, of } = make;
       return (made, { outputs }) => {
-        const items = takeItems(outputs[output]!);
-        const values = of === 'tensor' ? items : items.map((item) => readItem(item, of));
-        (made as unknown[]).push(...values);
+        for (const item of takeItems(outputs[output]!)) {
+          (made as unknown[]).push(of === 'tensor' ? item : readItem(item, of));
+        }
       };
     }
     case 'set': {

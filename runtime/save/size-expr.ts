@@ -1,5 +1,5 @@
 import { scalarFunctions } from '../ops/scalar-functions.ts';
-import { Field } from './field.ts';
+import { Field, maxScalarArguments } from './field.ts';
 import { encodePrimitive, readNumber } from './primitive.ts';
 
 /** A number as a function of the sizes of a call, as it stands in a file. */
@@ -12,9 +12,6 @@ export type SizeExpr =
 interface SizeCall extends ReadonlyArray<string | SizeExpr> {
   readonly 0: string;
 }
-
-/** Expressions inside one another: more than people write. */
-const maxDepth = 100;
 
 export function evaluateSize(expr: SizeExpr, sizes: readonly number[]): number {
   if (typeof expr === 'number') return expr;
@@ -39,25 +36,23 @@ function encodeExpr(expr: SizeExpr): unknown {
 
 /** The document with numbers instead of holes. Throws DataError for what is no expression. */
 export function withSizes(document: Field, sizes: readonly number[]): Field {
-  return new Field(filled(document, sizes, 0), document.path);
+  return new Field(filled(document, sizes), document.path);
 }
 
-function filled(field: Field, sizes: readonly number[], depth: number): unknown {
-  if (depth > maxDepth) field.fail(`data at most ${maxDepth} deep`);
+function filled(field: Field, sizes: readonly number[]): unknown {
   const { value } = field;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return field.items().map((item) => filled(item, sizes, depth + 1));
-  if (field.has(hole)) return encodePrimitive(evaluate(field.get(hole), sizes, 0));
-  const entries = field.entries().map(([key, item]) => [key, filled(item, sizes, depth + 1)]);
+  if (Array.isArray(value)) return field.items().map((item) => filled(item, sizes));
+  if (field.has(hole)) return encodePrimitive(evaluate(field.get(hole), sizes));
+  const entries = field.entries().map(([key, item]) => [key, filled(item, sizes)]);
   return Object.fromEntries(entries);
 }
 
-function evaluate(field: Field, sizes: readonly number[], depth: number): number {
-  if (depth > maxDepth) field.fail(`expressions at most ${maxDepth} deep`);
+function evaluate(field: Field, sizes: readonly number[]): number {
   if (field.has('size')) return sizes[field.get('size').int(0, sizes.length - 1)]!;
   if (!Array.isArray(field.value)) return readNumber(field);
-  const [name, ...args] = field.items();
+  const [name, ...args] = field.items(maxScalarArguments);
   const fn = name && scalarFunctions.get(name.string());
   if (!fn) return field.fail('a function of numbers');
-  return Number(fn(...args.map((arg) => evaluate(arg, sizes, depth + 1))));
+  return Number(fn(...args.map((arg) => evaluate(arg, sizes))));
 }

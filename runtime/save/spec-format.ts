@@ -23,16 +23,13 @@ export function encodeSpec(spec: InputSpec): unknown {
   };
 }
 
-const maxDepth = 100;
-
-export function readSpec(field: Field, depth = 0): InputSpec {
-  if (depth > maxDepth) field.fail(`a specification at most ${maxDepth} deep`);
+export function readSpec(field: Field): InputSpec {
   if (field.isNull) return null;
   if (field.has('list')) {
     return field
       .get('list')
       .items()
-      .map((item) => readSpec(item, depth + 1));
+      .map((item) => readSpec(item));
   }
   if (field.has('object')) {
     const entries = field
@@ -40,11 +37,11 @@ export function readSpec(field: Field, depth = 0): InputSpec {
       .items()
       .map((entry) => {
         const [key, item] = entry.tuple(2) as [Field, Field];
-        return [key.string(), readSpec(item, depth + 1)] as const;
+        return [key.string(), readSpec(item)] as const;
       });
     return Object.fromEntries(entries);
   }
-  if (field.has('optional')) return new OptionalSpec(readSpec(field.get('optional'), depth + 1));
+  if (field.has('optional')) return new OptionalSpec(readSpec(field.get('optional')));
   const tensor = field.get('tensor');
   const [shape, dtype] = [tensor.get('shape'), tensor.get('dtype')];
   const [name, device] = [tensor.get('name'), tensor.get('device')];

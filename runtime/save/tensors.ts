@@ -39,21 +39,23 @@ export interface SavedTensors {
 
 /** The tensors of a file that is being written, each once; reading waits for the device. */
 export class TensorWriter {
-  readonly #tensors: Tensor[] = [];
+  readonly #numbers = new Map<Tensor, number>();
 
   /** The number under which the tensor is in the file. */
   add(tensor: Tensor): number {
     tensor.holderFor('save');
-    const known = this.#tensors.indexOf(tensor);
-    return known >= 0 ? known : this.#tensors.push(tensor) - 1;
+    const number = this.#numbers.get(tensor) ?? this.#numbers.size;
+    this.#numbers.set(tensor, number);
+    return number;
   }
 
   async write(data: DataWriter): Promise<SavedTensors> {
     const storages: SavedStorage[] = [];
-    const shared = sharedHolders(this.#tensors);
+    const added = [...this.#numbers.keys()];
+    const shared = sharedHolders(added);
     const known = new Map<Holder, number>();
     const tensors: SavedTensor[] = [];
-    for (const tensor of this.#tensors) {
+    for (const tensor of added) {
       const { holder, shape, strides, offset, requiresGrad } = tensor;
       const whole = holder && shared.has(holder) ? wholeOf(tensor) : null;
       let storage = whole ? known.get(holder!) : undefined;
@@ -167,6 +169,9 @@ function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTenso
   const dims = field.get('shape').items();
   if (dims.length > maxRank) field.fail(`at most ${maxRank} dimensions`);
   const shape = dims.map((dim) => dim.int(0, Number.MAX_SAFE_INTEGER));
+  // A product of sizes that is no exact number any more could pass for a smaller one.
+  const count = shape.reduce((product, size) => product * Math.max(size, 1), 8);
+  if (!Number.isSafeInteger(count)) field.get('shape').fail('a shape that can be counted');
   const strides = field
     .get('strides')
     .tuple(shape.length)

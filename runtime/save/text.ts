@@ -18,9 +18,6 @@ export interface SavedScalar {
   readonly type: 'number' | 'boolean';
 }
 
-/** Calls inside one another: more than people write. */
-const maxDepth = 50;
-
 export function encodeScalar({ index, type }: SavedScalar): Readonly<Record<string, unknown>> {
   return { scalar: index, type };
 }
@@ -49,15 +46,14 @@ export function encodeText(parts: readonly TextPart<SavedScalar>[]): unknown[] {
   });
 }
 
-export function readText(field: Field, outputs: number, depth = 0): TextPart<SavedScalar>[] {
-  if (depth > maxDepth) field.fail(`calls at most ${maxDepth} deep`);
+export function readText(field: Field, outputs: number): TextPart<SavedScalar>[] {
   return field.items().map((part) => {
     if (part.has('known')) return part.get('known').string();
     if (part.has('call')) {
       const method = part.get('call').string();
       const args = part.get('args').items().map(readPrimitive);
       if (!isTextCall(method, args)) return part.get('call').fail('a method of text');
-      const of = readText(part.get('of'), outputs, depth + 1);
+      const of = readText(part.get('of'), outputs);
       return { method, of, args: args as (string | number)[] };
     }
     const method = part.get('method').string();

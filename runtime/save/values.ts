@@ -50,9 +50,8 @@ function notSavable(path: string, given: string): ArgumentError {
   });
 }
 
-export function readValue(field: Field, tensors: TensorReader, depth = 0): unknown {
-  if (depth > maxDepth) field.fail(`data at most ${maxDepth} deep`);
-  const read = (item: Field) => readValue(item, tensors, depth + 1);
+export function readValue(field: Field, tensors: TensorReader): unknown {
+  const read = (item: Field) => readValue(item, tensors);
   const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2) as [Field, Field]);
   if (field.has('tensor')) return tensors.read(field.get('tensor'));
   if (field.has('list')) return field.get('list').items().map(read);

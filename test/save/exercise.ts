@@ -1,6 +1,6 @@
 /** Runs a function or a loaded program and writes down everything that can be seen of it, bit by bit. */
 
-import { seed, Tensor } from '../../runtime/index.ts';
+import { seed, Tensor, tensor } from '../../runtime/index.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: any function under test.
 export type Fn = (...args: any[]) => unknown;
@@ -71,4 +71,20 @@ export function bits(value: unknown): unknown {
     return Object.is(value, -0) ? '-0' : String(value);
   }
   return value === undefined ? 'undefined' : value;
+}
+
+/** Arguments of the number and kinds that no function under test takes. */
+export function callsOfWrongKinds(): Calls {
+  const x = () => tensor([1, 2, 0.5]);
+  return [
+    [],
+    [null, null],
+    [5, 'x'],
+    [x(), x()],
+    [x(), 7n],
+    [x(), { n: '3', list: 5, old: 1 }],
+    [x(), { n: 3, list: {}, old: 1 }],
+    [x(), { n: 3n, list: [1], old: 2 }],
+    [[x()], new Map([['n', x()]])],
+  ];
 }

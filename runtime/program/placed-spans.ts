@@ -1,0 +1,33 @@
+/** Bytes that values lie in at one time, in order: whether a further span overlaps one is a binary search. */
+export class PlacedSpans {
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+
+  /** False, and nothing is added, where the span overlaps another one. */
+  add(from: number, to: number): boolean {
+    if (from === to) return true;
+    const at = this.#firstEndingAfter(from);
+    const next = this.#starts[at];
+    if (next !== undefined && next < to) return false;
+    this.#starts.splice(at, 0, from);
+    this.#ends.splice(at, 0, to);
+    return true;
+  }
+
+  delete(from: number, to: number): void {
+    if (from === to) return;
+    const at = this.#firstEndingAfter(from);
+    this.#starts.splice(at, 1);
+    this.#ends.splice(at, 1);
+  }
+
+  #firstEndingAfter(byte: number): number {
+    let [low, high] = [0, this.#ends.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#ends[middle]! <= byte) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,98 @@
+import { Tensor } from '../tensor/tensor.ts';
+import { type Place, placeReader, printPlace } from './place.ts';
+import type { SavedMake, SavedNumber, SavedRecipe } from './recipe.ts';
+import type { SavedEffect, SavedEntry } from './saved-entry.ts';
+import { describe, type GuardCheck } from './saved-guard.ts';
+
+/** What an entry does with the value at a place, so that the value must be of a kind. */
+type Need = 'number' | 'object' | 'object but no array' | 'array' | 'tensor';
+
+const holds: { readonly [N in Need]: (value: unknown) => boolean } = {
+  number: (value) => typeof value === 'number' || typeof value === 'boolean',
+  object: (value) => typeof value === 'object' && value !== null,
+  'object but no array': (value) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value),
+  array: Array.isArray,
+  tensor: (value) => value instanceof Tensor,
+};
+
+/**
+ * Checks that effects find objects to change and arithmetic finds numbers. The guards of a program that `save`
+ * has written imply them; those of another file need not.
+ */
+export function entryNeeds(entry: SavedEntry): GuardCheck[] {
+  const needs = new Map<string, GuardCheck>();
+  const need = (kind: Need, place: Place) => {
+    needs.set(JSON.stringify([kind, place]), checkOf(kind, place));
+  };
+  const number = (of: SavedNumber): void => {
+    if (of.kind === 'place') need('number', of.place);
+    else if (of.kind === 'apply') of.args.forEach(number);
+  };
+  const recipe = (of: SavedRecipe | null): void => {
+    if (of?.kind === 'number') number(of.number);
+    else if (of?.kind === 'choice') [of.which, ...of.options].forEach(recipe);
+  };
+  for (const guard of entry.guards) if (guard.kind === 'number') number(guard.number);
+  for (const make of entry.makes) recipesOf(make).forEach(recipe);
+  for (const effect of entry.effects) {
+    needOfTarget(effect, need);
+    if (effect.kind === 'set') recipe(effect.value);
+    else if (effect.kind === 'fill') effect.items.forEach(recipe);
+    else if (effect.kind === 'draw') recipe(effect.count);
+  }
+  recipe(entry.result);
+  return [...needs.values()];
+}
+
+function checkOf(kind: Need, place: Place): GuardCheck {
+  const [read, isOne] = [placeReader(place), holds[kind]];
+  return (values) => {
+    const found = read(values);
+    if (isOne(found)) return undefined;
+    const given = `${printPlace(place, values.state)} is ${describe(found)}`;
+    return { kind: 'other', given, expected: `${/^[aeo]/.test(kind) ? 'an' : 'a'} ${kind}` };
+  };
+}
+
+function recipesOf(make: SavedMake): readonly (SavedRecipe | null)[] {
+  switch (make.kind) {
+    case 'array':
+    case 'set':
+      return make.items;
+    case 'object':
+      return make.entries.map(([, item]) => item);
+    case 'map':
+      return make.entries.flat();
+    case 'list':
+      return [];
+  }
+}
+
+function needOfTarget(effect: SavedEffect, need: (kind: Need, place: Place) => void): void {
+  switch (effect.kind) {
+    case 'disposeOutput':
+    case 'draw':
+      return;
+    case 'dispose':
+      need('tensor', effect.place);
+      return;
+    case 'fill':
+      need('array', effect.place);
+      return;
+    case 'set':
+    case 'delete': {
+      const { place } = effect;
+      if (place.kind !== 'argument') return;
+      // An array's length takes some numbers only.
+      const isLength = effect.kind === 'set' && place.path.at(-1) === 'length';
+      const kind = isLength && !isLengthOf(effect.value) ? 'object but no array' : 'object';
+      need(kind, { ...place, path: place.path.slice(0, -1) });
+    }
+  }
+}
+
+function isLengthOf(recipe: SavedRecipe): boolean {
+  if (recipe.kind !== 'constant' || typeof recipe.value !== 'number') return false;
+  return recipe.value >>> 0 === recipe.value;
+}
