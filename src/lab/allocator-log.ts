@@ -1,6 +1,7 @@
 /** Analysis of allocator logs: our own, and any whose lines hold `Alloc N bytes` and `Free N bytes`. */
 
 import { DataError } from '../../runtime/errors/errors.ts';
+import { LineSplitter } from './line-splitter.ts';
 
 export interface LogWindow {
   /** The window begins after the first line that contains this; with the log when left out. */
@@ -44,24 +45,23 @@ export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): Log
   return analysis.summary();
 }
 
-/** The same of a text that arrives in pieces, which may end anywhere in a line. */
+/**
+ * The same of a text that arrives in pieces, which may end anywhere in a line. Throws DataError also for a line of
+ * more than 1,048,576 characters: no log has one, and it would have to be kept whole.
+ */
 export async function analyzeLogText(
   pieces: AsyncIterable<string>,
   window: LogWindow = {},
 ): Promise<LogSummary> {
   const analysis = new LogAnalysis(window);
-  let rest = '';
+  const lines = new LineSplitter();
   for await (const piece of pieces) {
-    const text = rest + piece;
-    let start = 0;
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-      const line = text.slice(start, text.charAt(end - 1) === '\r' ? end - 1 : end);
-      start = end + 1;
+    for (const line of lines.split(piece)) {
       if (analysis.add(line) === 'after') return analysis.summary();
     }
-    rest = text.slice(start);
   }
-  if (rest !== '') analysis.add(rest);
+  const last = lines.end();
+  if (last !== null) analysis.add(last);
   return analysis.summary();
 }
 

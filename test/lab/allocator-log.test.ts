@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   crossEntropy,
+  DataError,
   memory,
   nn,
   randn,
@@ -14,6 +15,7 @@ import {
   toStatic,
 } from '../../src/index.ts';
 import { analyzeLog, analyzeLogText } from '../../src/lab/allocator-log.ts';
+import { maxLineLength } from '../../src/lab/line-splitter.ts';
 
 const megabytes = 3.375 * 2 ** 20;
 
@@ -94,6 +96,38 @@ describe('lab/allocator-log', () => {
       }
       expect(await analyzeLogText(pieces())).toEqual(whole);
     }
+  });
+
+  async function* repeated(text: string, count: number) {
+    for (let i = 0; i < count; i++) yield text;
+  }
+
+  it('reads a line of many pieces in time that grows as the line does', async () => {
+    const begin = performance.now();
+    const count = maxLineLength / 16;
+    expect(await analyzeLogText(repeated('no event in here', count))).toMatchObject({
+      allocations: 0,
+      malformed: 0,
+    });
+    // Joined anew with each piece, the 65,536 pieces are 34 billion characters.
+    expect(performance.now() - begin).toBeLessThan(3000);
+  });
+
+  it('names a line that is longer than any of a log, and reads no further', async () => {
+    let read = 0;
+    async function* endless() {
+      yield `${original[1]}\n`;
+      for (; ; read++) yield 'x'.repeat(2 ** 16);
+    }
+    const failure = analyzeLogText(endless());
+    await expect(failure).rejects.toThrow(DataError);
+    await expect(failure).rejects.toThrow(/line 2 with more than 1,048,576 characters/);
+    expect(read).toBeLessThanOrEqual(17);
+    // Before the window, too, and in one piece.
+    const long = `${'x'.repeat(maxLineLength + 1)}\nfrom\n`;
+    await expect(analyzeLogText(repeated(long, 1), { from: 'from' })).rejects.toThrow(
+      /line 1 with/,
+    );
   });
 
   it('keeps no more of a long log than what is alive', async () => {
