@@ -8,7 +8,7 @@ import { homeObjectInClass } from './home-object.ts';
 import { liveScope, privateAccess } from './live-scope.ts';
 import { privateKind } from './private-kind.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
-import { findFunction, knownScript, loadScript, type Script } from './script.ts';
+import { findFunction, knownScript, loadScript, type Script, sourceOf } from './script.ts';
 import { rememberEvaluator, scriptEvaluator } from './script-evaluator.ts';
 
 export interface BoundTarget {
@@ -75,7 +75,7 @@ export function captureLive(
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),
-    source: script.text,
+    source: sourceOf(script, facts),
     scope: evaluate ? liveScope(evaluate, script, facts, hidden) : givenScope({}),
     freeNames: [...facts.free.keys()],
     ...(evaluate && facts.kind === 'arrow' && facts.usesThis && { thisValue: thisOf(evaluate) }),

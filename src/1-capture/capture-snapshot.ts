@@ -2,7 +2,7 @@ import { isNeverReassigned } from './binding.ts';
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';
 import type { DebuggerSession, RemoteProperty } from './debugger-session.ts';
 import { givenScope } from './given-scope.ts';
-import type { FoundFunction } from './script.ts';
+import { type FoundFunction, sourceOf } from './script.ts';
 
 /**
  * The route through `[[Scopes]]`, the engine's list of the variables around a function: needs no call and no
@@ -34,7 +34,7 @@ export function captureSnapshot(
     node: facts.node,
     kind: facts.kind,
     ...(facts.classNode && { classNode: facts.classNode }),
-    source: script.text,
+    source: sourceOf(script, facts),
     scope: { ...scope, isConstant, place: () => undefined },
     freeNames: [...facts.free.keys()],
     ...(facts.kind === 'constructor' && { homeObject: fn.prototype as object }),

@@ -1,6 +1,4 @@
-/** Path of the folder that holds `runtime/` and `src/`. */
-const here = import.meta.url; // apart from `new URL`, which bundlers take for the name of an asset
-const root = decodeURIComponent(new URL('../../', here).pathname);
+import { ownPartOfFile, publishedScheme } from '../../runtime/errors/own-code.ts';
 
 /**
  * Whether an import names a module of this package. These assign none of the functions that they export, so
@@ -9,6 +7,7 @@ const root = decodeURIComponent(new URL('../../', here).pathname);
 export function isOwnModule(from: string, importer: string): boolean {
   if (from === 'tostatic' || from.startsWith('tostatic/')) return true;
   if (!from.startsWith('.')) return false;
-  const path = decodeURIComponent(new URL(from, `file://${importer}`).pathname);
-  return path.startsWith(`${root}src/`) || path.startsWith(`${root}runtime/`);
+  // What is relative to a published module is beside it.
+  if (importer.startsWith(publishedScheme)) return true;
+  return ownPartOfFile(new URL(from, `file://${importer}`).href) !== null;
 }

@@ -1,4 +1,6 @@
 import type { Program } from 'acorn';
+import { ownPartAt, ownPartOfFile, publishedScheme } from '../../runtime/errors/own-code.ts';
+import type { SourceText } from '../bytecode/code.ts';
 import { parse } from '../syntax/parse.ts';
 import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
 import type { Binding, FunctionFacts } from './binding.ts';
@@ -16,8 +18,9 @@ export interface Script {
   /** Its top-level names may belong to somebody else: evaluated text has no file of its own. */
   readonly evaluated: boolean;
   readonly isModule: boolean;
-  /** Its statements, where the engine told of it. */
+  /** Its statements and its URL, where the engine told of it. */
   readonly body?: Program['body'];
+  readonly url?: string;
 }
 
 /** What the engine knows of a function, with its place in a script. */
@@ -43,10 +46,28 @@ export function loadScript(session: DebuggerSession, info: ScriptInfo): Script |
   const ast = parseScript(scriptSource, isModule);
   if ('refused' in ast) return ast;
   const facts = analyzeScript(ast);
-  const script: Script = { text, facts, evaluated: info.url === '', isModule, body: ast.body };
+  const { body } = ast;
+  const script: Script = { text, facts, evaluated: info.url === '', isModule, body, url: info.url };
   scripts.set(scriptId, new WeakRef(script));
   forgotten.register(script, scriptId);
   return script;
+}
+
+/**
+ * The text as the source of one function. In published files of tostatic, which users bundle with their own,
+ * it is the place that tells whose function it is, and the file's name says so.
+ */
+export function sourceOf({ text, url }: Script, { node }: FunctionFacts): SourceText {
+  if (url === undefined) return text;
+  const { line, column } = text.lineAndColumnAt(node.start);
+  const part = ownPartAt({ file: url, line: line + 1, column: column + 1 });
+  if (part === null || ownPartOfFile(text.file)) return text;
+  return {
+    file: `${publishedScheme}${part === 'runner' ? 'src' : 'runtime'}/`,
+    text: text.text,
+    position: (offset) => text.position(offset),
+    line: (file, at) => text.line(file, at),
+  };
 }
 
 export function parseScript(text: string, isModule: boolean): Program | CaptureRefusal {

@@ -1,20 +1,28 @@
-const here = import.meta.url; // apart from `new URL`, which bundlers take for the name of an asset
-/** Path of the folder that holds `runtime/` and `src/`. */
-const root = decodeURIComponent(new URL('../../', here).pathname);
+import { ownPartOfFile, publishedScheme, sourceFolder } from '../../runtime/errors/own-code.ts';
 
 /** Files of this package itself. */
 export function isFrameworkFile(file: string): boolean {
-  return file.startsWith(`${root}runtime/`) || file.startsWith(`${root}src/`);
+  return ownPartOfFile(file) !== null;
 }
 
-const inlined = ['nn', 'optim', 'control-flow'];
+const prefixes = [publishedScheme, ...(sourceFolder === null ? [] : [sourceFolder])];
+const inlined = ['nn', 'optim', 'control-flow'].flatMap(pathsOf);
+const controlFlow = pathsOf('control-flow');
+
+/** How files of a folder of the runtime begin, as sources and as published. */
+function pathsOf(folder: string): string[] {
+  return prefixes.map((prefix) => `${prefix}runtime/${folder}/`);
+}
 
 /** `cond`, `whileLoop` and their like, whose decisions always belong to the program. */
 export function isControlFlowFile(file: string): boolean {
-  return file.startsWith(`${root}runtime/control-flow/`);
+  return controlFlow.some((path) => file.startsWith(path));
 }
 
-/** Modules, optimizers and control flow are ordinary code and are inlined; the rest of the package is not looked into. */
+/**
+ * Modules, optimizers and control flow are ordinary code and are inlined; the rest of the package is not
+ * looked into. The build instruments the same folders (`build/own-probes.ts`).
+ */
 export function isInlinedFrameworkFile(file: string): boolean {
-  return inlined.some((folder) => file.startsWith(`${root}runtime/${folder}/`));
+  return inlined.some((path) => file.startsWith(path));
 }

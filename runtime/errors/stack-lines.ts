@@ -1,0 +1,49 @@
+/** The lines of `error.stack`, which every engine writes in a format of its own. */
+
+/** A place in the code that the engine runs, as a stack names it. */
+export interface CodePlace {
+  /** A URL, or the path of a file. */
+  readonly file: string;
+  /** 1-based. */
+  readonly line: number;
+  /** 1-based. */
+  readonly column: number;
+}
+
+/** V8: `    at name (place)`, where the name may be missing, with or without parentheses. */
+const v8Line = /^\s*at (?:(?:.*? )?\((.*)\)|(?:async )?(.*))$/;
+/** Firefox and Safari: `name@place`; the name may be empty. */
+const geckoLine = /^[^@]*@(.*)$/;
+const place = /^((?:[a-z][a-z0-9+.-]*:|\/|\\\\).*):(\d+):(\d+)$/i;
+
+/** True for a line of V8's format, which has the error's message above such lines. */
+export const isV8Line = (text: string): boolean => /^\s+at /.test(text);
+
+/**
+ * The place of a frame. Undefined for lines without one: messages, native and evaluated code,
+ * WebAssembly, and the modules of Node.
+ */
+export function placeInStackLine(text: string): CodePlace | undefined {
+  const v8 = v8Line.exec(text);
+  const location = v8 ? (v8[1] ?? v8[2]!) : geckoLine.exec(text)?.[1];
+  const found = location === undefined ? null : place.exec(location);
+  if (!found) return undefined;
+  const [, file, line, column] = found;
+  if (/^(?:node|wasm):/.test(file!) || isEvaluated(file!)) return undefined;
+  return { file: file!, line: Number(line), column: Number(column) };
+}
+
+/** `page.js line 3 > eval` in Firefox, `eval at f (page.js:3:1), <anonymous>` in V8. */
+const isEvaluated = (file: string): boolean => /^eval at /.test(file) || / line \d+ > /.test(file);
+
+/**
+ * The place whose code the frame runs, for telling whose it is: of evaluated code the place that
+ * evaluated it.
+ */
+export function ownerInStackLine(text: string): CodePlace | undefined {
+  const v8 = /\(eval at .*?\(([^()]+)\)/.exec(text);
+  if (v8) return placeInStackLine(`    at ${v8[1]}`);
+  const gecko = /^[^@]*@(.*?) line (\d+) > /.exec(text);
+  if (gecko) return { file: gecko[1]!, line: Number(gecko[2]), column: 1 };
+  return placeInStackLine(text);
+}
