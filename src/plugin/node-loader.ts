@@ -21,7 +21,23 @@ const { registerHooks } = nodeModule as SynchronousHooks;
 
 if (registerHooks) {
   registerHooks({ load: (url, context, next) => loadInstrumented(url, next(url, context)) });
-} else {
+} else registerInThread();
+
+/** Without leave to start a thread, modules run as they are; what can't be captured then says so. */
+function registerInThread(): void {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  nodeModule.register(new URL(`./node-hooks.${extension}`, import.meta.url));
+  try {
+    nodeModule.register(new URL(`./node-hooks.${extension}`, import.meta.url));
+  } catch (error) {
+    const { code, permission } = error as {
+      readonly code?: unknown;
+      readonly permission?: unknown;
+    };
+    if (code !== 'ERR_ACCESS_DENIED' || permission !== 'WorkerThreads') throw error;
+    process.emitWarning(
+      `no module is instrumented: Node ${process.versions.node} runs loaders in a thread, which ` +
+        'its permission model forbids. Add --allow-worker, use Node 22.15 or later, or bundle with the build plugin.',
+      { type: 'tostatic', code: 'TOSTATIC_NO_THREAD' },
+    );
+  }
 }
