@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codeForScript, escapeHtml, jsonForScript } from './html.ts';
@@ -62,7 +62,10 @@ interface LineData {
 
 const require = createRequire(import.meta.url);
 
+/** The build puts it beside the page's own files; from the sources it is an installed package. */
 function chartLibrary(name: string): string {
+  const published = new URL(`./page/${name}`, import.meta.url);
+  if (existsSync(published)) return readFileSync(published, 'utf8');
   return readFileSync(join(dirname(require.resolve('uplot/package.json')), 'dist', name), 'utf8');
 }
 

@@ -25,8 +25,8 @@ export interface PluginOptions {
 
 const moduleFile = /\.[cm]?[jt]sx?$/;
 
-// Instrumenting the compiler itself would only slow it down.
-const own = ['../../src', '../../runtime'].map((folder) =>
+// Published files have their probes already, where they need them; the compiler itself never does.
+const own = ['../../src', '../../runtime', '../../chunks', '../../dist'].map((folder) =>
   slashes(fileURLToPath(new URL(`${folder}/`, import.meta.url))),
 );
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postedByPage } from '../chromium-page.ts';
+import { postedByPage } from '../browser-page.ts';
 import { skipGpu } from './open-gpu.ts';
 
 const flags = [
@@ -39,7 +39,7 @@ describe.skipIf(skipGpu)('gpu/browser', () => {
   afterAll(() => rmSync(outDir, { recursive: true, force: true }));
 
   it('computes in a page over WebGPU, bundled and minified', async () => {
-    expect(JSON.parse(await postedByPage(outDir, flags))).toEqual({
+    expect(JSON.parse(await postedByPage(outDir, { flags }))).toEqual({
       product: [42, 96, 96, 231],
       changed: [1, 12, 13, 4, 15, 16],
     });

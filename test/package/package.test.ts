@@ -1,13 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts are source text
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { installed } from './installed.ts';
 
-const root = join(import.meta.dirname, '../..');
-// Inside node_modules, so that what is built finds its dependencies as an installed package does.
-const home = join(root, 'node_modules/.tostatic-package-test');
-const built = join(home, 'dist');
+let home: string;
+const command = 'node_modules/tostatic/dist/src/cli/main.js';
 
 function node(args: readonly string[]): string {
   return execFileSync(process.execPath, args, { cwd: home, encoding: 'utf8' });
@@ -21,18 +20,14 @@ function runModule(name: string, text: string): string {
 }
 
 describe('package', () => {
-  beforeAll(() => {
-    mkdirSync(home, { recursive: true });
-    const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    const project = join(root, 'tsconfig.build.json');
-    execFileSync(process.execPath, [compiler, '-p', project, '--outDir', built]);
-  });
-  afterAll(() => rmSync(home, { recursive: true, force: true }));
+  beforeAll(async () => {
+    home = (await installed()).project;
+  }, 240_000);
 
   it('captures functions of plain modules from the built package', () => {
     const printed = runModule(
       'user.mjs',
-      `import { randn, seed, toStatic } from './dist/src/index.js';
+      `import { randn, seed, toStatic } from 'tostatic';
       const factor = 3;
       const f = toStatic((x) => { const y = x.mul(factor); return y.add(1).sum(); });
       seed(1);
@@ -48,7 +43,7 @@ describe('package', () => {
   it('the runtime alone computes and loads no compiler', () => {
     const printed = runModule(
       'runtime-only.mjs',
-      `import { ones, memory } from './dist/runtime/index.js';
+      `import { ones, memory } from 'tostatic/runtime';
       const x = ones([2, 2]).requiresGrad_();
       x.mul(3).sum().backward();
       console.log([...x.grad.dataSync()].join(), memory.stats('cpu').allocated > 0);`,
@@ -59,17 +54,16 @@ describe('package', () => {
   it('the command works from the built package', () => {
     writeFileSync(
       join(home, 'double.mjs'),
-      `import { ones } from './dist/src/index.js';
+      `import { ones } from 'tostatic';
       export const double = (x) => x.mul(2);
       export const inputs = () => [ones([2])];`,
     );
-    const printed = node([join(built, 'src/cli/main.js'), 'trace', 'double.mjs', '-d', 'program']);
+    const printed = node([command, 'trace', 'double.mjs', '-d', 'program']);
     expect(printed).toContain('%1: f32[2] = mulScalar %0 value=2');
     expect(printed).toContain('# double.mjs:2:');
   });
 
   it('scripts run through their bytecode from the built package', () => {
-    node([join(built, 'src/cli/run/write-realm-runtime.js')]);
     writeFileSync(
       join(home, 'good.js'),
       'class A { #x = 1; *m() { yield this.#x; } }\nif ([...new A().m()][0] !== 1) throw 1;',
@@ -77,8 +71,8 @@ describe('package', () => {
     writeFileSync(join(home, 'bad.js'), 'var x = 1;\nthrow new TypeError(`x is ${x}`);');
     writeFileSync(join(home, 'endless.js'), 'for (;;);');
     writeFileSync(join(home, 'refused.js'), 'var x = 2; if (eval("x") !== 2) throw 1;');
-    const command = [join(built, 'src/cli/main.js'), 'run', '--timeout', '4000'];
-    const result = spawnSync(process.execPath, [...command, 'good.js', 'bad.js'], {
+    const args = [command, 'run', '--timeout', '4000', 'good.js', 'bad.js'];
+    const result = spawnSync(process.execPath, args, {
       cwd: home,
       encoding: 'utf8',
       input: 'endless.js\nrefused.js\n',
@@ -99,7 +93,7 @@ describe('package', () => {
   it('an error names the place in the user file', () => {
     const printed = runModule(
       'mistake.mjs',
-      `import { ones } from './dist/src/index.js';
+      `import { ones } from 'tostatic';
       try { ones([2, 3]).matmul(ones([4, 5])); } catch (error) { console.log(error.message); }`,
     );
     expect(printed).toMatch(/at: +.*mistake\.mjs:2:\d+/);

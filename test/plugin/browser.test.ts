@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { build } from 'vite';
 import { afterAll, describe, expect, test } from 'vitest';
 import { tostatic } from '../../src/plugin/index.ts';
-import { postedByPage } from '../chromium-page.ts';
+import { postedByPage } from '../browser-page.ts';
 
 const root = join(import.meta.dirname, 'fixtures');
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-page-'));
@@ -30,7 +30,7 @@ describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')('in a page', () => {
           },
         },
       });
-      const report = JSON.parse(await postedByPage(outDir, ['--disable-gpu'])) as object;
+      const report = JSON.parse(await postedByPage(outDir, { flags: ['--disable-gpu'] })) as object;
       expect(report).toMatchObject({
         equal: [true, true],
         gradient: [4, 4],

@@ -207,7 +207,7 @@ describe('Vite’s development server', () => {
     });
     try {
       const served = await server.transformRequest('/model.ts');
-      expect(served?.code).toMatch(/^import\{probe as __tostatic\}from"[^"]*\/probe\.ts";/);
+      expect(served?.code).toMatch(/^import\{probe as __tostatic\}from"[^"]*\/probe\.[jt]s";/);
       const module = (await server.ssrLoadModule('/model.ts')) as { report(): object };
       withoutInspector();
       expect(module.report()).toMatchObject({

@@ -1,29 +1,31 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import * as nodeModule from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { installed } from '../package/installed.ts';
 
-const root = join(import.meta.dirname, '../..');
-// Inside node_modules, so that what is built finds its dependencies as an installed package does.
-const home = join(root, 'node_modules/.tostatic-plugin-test');
-const built = join(home, 'dist');
-const loader = pathToFileURL(join(built, 'src/plugin/node-loader.js')).href;
-const api = pathToFileURL(join(built, 'src/index.js')).href;
-const user = mkdtempSync(join(tmpdir(), 'tostatic-loader-'));
+let user: string;
+const loader = 'tostatic/plugin/node';
+// A compiler for the tests of this repository: users install their own.
+const tsx = pathToFileURL(join(import.meta.dirname, '../../node_modules/tsx/dist/loader.mjs')).href;
+
+beforeAll(async () => {
+  user = (await installed()).project;
+}, 240_000);
 
 function run(file: string, text: string, flags: readonly string[]): string {
   const path = join(user, file);
   writeFileSync(path, text);
   return execFileSync(process.execPath, ['--no-warnings', ...flags, path], {
     encoding: 'utf8',
-    cwd: root,
+    cwd: user,
   });
 }
 
 const program = (types: string) => `
-import { randn, relu, toStatic } from ${JSON.stringify(api)};
+import { randn, relu, toStatic } from 'tostatic';
 ${types}
 let scale = 2;
 export const step = (x) => {
@@ -43,48 +45,60 @@ console.log(JSON.stringify({ equal, fallbacks, at, line, marked: String(step).in
 `;
 
 describe('node --import tostatic/plugin/node', () => {
-  beforeAll(() => {
-    mkdirSync(home, { recursive: true });
-    const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    const project = join(root, 'tsconfig.build.json');
-    spawnSync(process.execPath, [compiler, '-p', project, '--outDir', built]);
-    expect(existsSync(join(built, 'src/plugin/node-hooks.js'))).toBe(true);
-  }, 120_000);
-  afterAll(() => {
-    rmSync(home, { recursive: true, force: true });
-    rmSync(user, { recursive: true, force: true });
-  });
+  // Named so until Node 22.
+  const stable = process.allowedNodeEnvironmentFlags.has('--permission');
+  const permitted = [stable ? '--permission' : '--experimental-permission', '--allow-fs-read=*'];
+  const inThread = !('registerHooks' in nodeModule);
 
   test('captures where the inspector is not permitted', () => {
-    // Named so until Node 22.
-    const stable = process.allowedNodeEnvironmentFlags.has('--permission');
-    const permission = stable ? '--permission' : '--experimental-permission';
-    const flags = [permission, '--allow-fs-read=*', '--allow-worker'];
+    const flags = inThread ? [...permitted, '--allow-worker'] : permitted;
     const report = JSON.parse(
-      run('user.mjs', program(''), [...flags, '--enable-source-maps', '--import', loader]),
+      run('loaded-user.mjs', program(''), [...flags, '--enable-source-maps', '--import', loader]),
     );
     expect(report).toEqual({
       equal: [true, true],
       fallbacks: [],
-      at: { file: join(user, 'user.mjs'), line: 7, column: 7 },
+      at: { file: join(user, 'loaded-user.mjs'), line: 7, column: 7 },
       line: '17:12',
       marked: true,
     });
   });
 
+  test.runIf(inThread)('says what it needs where threads are not permitted', () => {
+    const path = join(user, 'no-thread.mjs');
+    const text = `
+      import { ones, toStatic } from 'tostatic';
+      const f = toStatic((x) => x.mul(2).sum());
+      console.log(f(ones([2])).itemSync(), f.stats().graphs);`;
+    writeFileSync(path, text);
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [...permitted, '--import', loader, path],
+      { cwd: user, encoding: 'utf8' },
+    );
+    expect(stderr).toMatch(
+      /\[TOSTATIC_NO_THREAD\] tostatic: no module is instrumented: .*--allow-worker/,
+    );
+    expect(stdout).toBe('4 1\n');
+    expect(status).toBe(0);
+  });
+
   test('after a loader that compiles TypeScript', () => {
     const text = program('interface Gone {\n  x: number;\n}\n').replace('(x) =>', '(x: any) =>');
-    const report = JSON.parse(run('user.mts', text, ['--import', 'tsx', '--import', loader]));
+    const report = JSON.parse(run('loaded-user.mts', text, ['--import', tsx, '--import', loader]));
     expect(report).toMatchObject({
       equal: [true, true],
       fallbacks: [],
-      at: { file: join(user, 'user.mts'), line: 10, column: 7 },
+      at: { file: join(user, 'loaded-user.mts'), line: 10, column: 7 },
       marked: true,
     });
   });
 
   test('leaves CommonJS and what is in node_modules alone', () => {
-    const printed = run('user.cjs', 'console.log(String(() => module))', ['--import', loader]);
+    const printed = run('loaded-user.cjs', 'console.log(String(() => module))', [
+      '--import',
+      loader,
+    ]);
     expect(printed).toBe('() => module\n');
   });
 });

@@ -1,0 +1,39 @@
+/**
+ * Builds the published package, `npm run build`: TypeScript becomes JavaScript, functions that captures look into
+ * get their probes, and everything is bundled into a few files, with declarations and licences beside them.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundle } from './bundle.ts';
+import { writeDeclarations } from './declarations.ts';
+import { writeLicenses } from './licenses.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = join(root, 'dist');
+const compiled = join(dist, '.compiled');
+
+function node(...args: readonly string[]): void {
+  execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
+}
+
+rmSync(dist, { recursive: true, force: true });
+node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', compiled);
+const bundled = await bundle(root, compiled, dist);
+writeDeclarations(compiled, dist);
+
+// What the command reads at run time.
+node(join(compiled, 'src/cli/run/write-realm-runtime.js'));
+const realm = 'src/cli/run/realm-runtime.txt';
+cpSync(join(compiled, realm), join(dist, realm));
+const page = join(dist, 'src/lab/page');
+cpSync(join(root, 'src/lab/page'), page, { recursive: true });
+const charts = join(root, 'node_modules/uplot/dist');
+const chartFiles = ['uPlot.iife.min.js', 'uPlot.min.css'];
+for (const name of chartFiles) cpSync(join(charts, name), join(page, name));
+
+const shipped = chartFiles.map((name) => join(charts, name));
+writeLicenses([...bundled, ...shipped], join(dist, 'licenses.txt'));
+rmSync(compiled, { recursive: true });

@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type BrowserName, postedByPage } from '../browser-page.ts';
+import { bundled } from './bundled.ts';
+import type { Mistakes } from './fixtures/mistakes.ts';
+import type { Training } from './fixtures/training.ts';
+
+interface Report {
+  readonly trainings: Readonly<Record<'mlp' | 'mlpEager' | 'convNet' | 'convNetEager', Training>>;
+  readonly mistakes: Mistakes;
+}
+
+let folder: string;
+let inNode: Report;
+
+// Named so until Node 22.
+const permission = process.allowedNodeEnvironmentFlags.has('--permission')
+  ? '--permission'
+  : '--experimental-permission';
+
+function reportOfNode(flags: readonly string[]): Report {
+  const args = ['--no-warnings', ...flags, join(folder, 'node.js')];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Report;
+}
+
+beforeAll(async () => {
+  ({ folder } = await bundled());
+  inNode = reportOfNode([]);
+}, 240_000);
+
+const strictPolicy = "script-src 'self' 'wasm-unsafe-eval'";
+
+function expectWholeSteps({ mlp, convNet }: Report['trainings']): void {
+  for (const training of [mlp, convNet]) {
+    expect(training).toMatchObject({ breaks: [], fallbacks: 0, eagerKernels: 0 });
+    expect(training.graphs).toBe(training.traces);
+    expect(training.graphs).toBeGreaterThan(0);
+  }
+}
+
+const fixture = (name: string): string[] =>
+  readFileSync(join(import.meta.dirname, 'fixtures', name), 'utf8').split('\n');
+
+/** `mistakes.ts:19:12` of the place where a text begins in the user's file. */
+function placeOf(line: string, text: string, columns: boolean): string {
+  const lines = fixture('mistakes.ts');
+  const index = lines.findIndex((each) => each.includes(line));
+  return `src/mistakes.ts:${index + 1}:${columns ? lines[index]!.indexOf(text) + 1 : ''}`;
+}
+
+function expectUserPlaces(found: Mistakes, columns: boolean): void {
+  const at = (line: string, text: string) => placeOf(line, text, columns);
+  expect(found.eager).toContain(`at:       ${at('the mistake', 'matmul')}`);
+  expect(found.captured).toContain(`at:       ${placeOf('the mistake', 'x.matmul', true)}`);
+  expect(found.breaks).toEqual([placeOf('the break', 'Date.now() < 0', true)]);
+  expect(found.explained).toContain('if (Date.now() < 0) return x;');
+  const decision = placeOf('the decision', 'x.sum', true);
+  expect(found.refused).toContain(`at:       ${decision}`);
+  expect(found.refused).toContain('if (x.sum().itemSync() > 0) return x.mul(2);');
+  expect(found.refusedStack).toContain(decision);
+  expect(found.refusedStack).toMatch(/\(\d+ frames? of tostatic\)/);
+}
+
+describe('a bundle of the packed package', () => {
+  test('trains with one graph per step in Node', () => {
+    expectWholeSteps(inNode.trainings);
+    const { mlp, mlpEager, convNet, convNetEager } = inNode.trainings;
+    expect(mlp.losses).toEqual(mlpEager.losses);
+    expect(mlp.weights).toBe(mlpEager.weights);
+    expect(convNet.losses).toEqual(convNetEager.losses);
+    expect(convNet.weights).toBe(convNetEager.weights);
+  });
+
+  test('computes the same where Node permits no inspector and no eval', () => {
+    const flags = [permission, '--allow-fs-read=*', '--disallow-code-generation-from-strings'];
+    const report = reportOfNode(flags);
+    expectWholeSteps(report.trainings);
+    expect(report.trainings).toEqual(inNode.trainings);
+  });
+
+  const policies = { 'a page': undefined, 'a page with a strict policy': strictPolicy };
+  for (const browser of ['chromium', 'firefox'] satisfies BrowserName[]) {
+    describe.skipIf(process.env['TOSTATIC_SKIP_GPU'] === '1')(browser, () => {
+      for (const [name, policy] of Object.entries(policies)) {
+        test(`trains with one graph per step in ${name}`, { timeout: 120_000 }, async () => {
+          const page = { browser, ...(policy !== undefined && { policy }) };
+          const report = JSON.parse(await postedByPage(folder, page)) as Report;
+          expectWholeSteps(report.trainings);
+          if (browser === 'chromium') expect(report.trainings).toEqual(inNode.trainings);
+          for (const kind of ['mlp', 'mlpEager', 'convNet', 'convNetEager'] as const) {
+            const { losses } = report.trainings[kind];
+            const expected = inNode.trainings[kind].losses;
+            expect(losses).toHaveLength(expected.length);
+            losses.forEach((loss, i) => {
+              expect(Math.abs(loss - expected[i]!)).toBeLessThan(1e-6);
+            });
+          }
+          // Of a call, engines name different columns.
+          expectUserPlaces(report.mistakes, browser === 'chromium');
+        });
+      }
+    });
+  }
+});
