@@ -48,6 +48,7 @@ const expandLikeOp = defineOp({
 const sumToOp = defineOp({
   name: 'sumTo',
   operands: { x: 'data', like: 'shape' },
+  dtypes: { x: 'number', like: 'ignored' },
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
   kernel: { kind: 'named', name: 'sumTo' },
   layout: 'any',

@@ -25,6 +25,7 @@ import { squeeze, unsqueeze } from './movement.ts';
 const convTranspose2dOp: OpRecord = defineOp({
   name: 'convTranspose2d',
   operands: { x: 'data', w: 'data' },
+  dtypes: { x: 'floating' },
   infer: ([x, w], { size, groups }) => ({
     dtype: x!.dtype,
     shape: [x!.shape[0]!, w!.shape[1]! * (groups as number), ...(size as Pair)],

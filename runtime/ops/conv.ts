@@ -59,6 +59,7 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
 const conv2dInputGradOp: OpRecord = defineOp({
   name: 'conv2dInputGrad',
   operands: { dy: 'data', w: 'data', x: 'shape' },
+  dtypes: { dy: 'floating', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'conv2dInputGrad' },
   vjp: {
@@ -72,6 +73,7 @@ const conv2dInputGradOp: OpRecord = defineOp({
 export const conv2dWeightGradOp: OpRecord = defineOp({
   name: 'conv2dWeightGrad',
   operands: { dy: 'data', x: 'data', w: 'shape' },
+  dtypes: { dy: 'floating', w: 'ignored' },
   infer: ([dy, , w]) => ({ dtype: dy!.dtype, shape: w!.shape }),
   kernel: { kind: 'named', name: 'conv2dWeightGrad' },
   vjp: {
@@ -89,6 +91,7 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
 defineOp({
   name: 'addConv2dWeightGrad_',
   operands: { dw: 'data', dy: 'data', x: 'data', w: 'shape' },
+  dtypes: { dw: 'floating', w: 'ignored' },
   infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
   kernel: { kind: 'named', name: 'addConv2dWeightGrad' },
   inPlace: true,
@@ -97,6 +100,7 @@ defineOp({
 export const conv2dOp: OpRecord = defineOp({
   name: 'conv2d',
   operands: { x: 'data', w: 'data' },
+  dtypes: { x: 'floating' },
   infer: inferConv2d,
   kernel: { kind: 'named', name: 'conv2d' },
   // Each element of the result is a sum over one filter.

@@ -4,6 +4,7 @@ import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Expr } from './expr.ts';
 import type { KernelName } from './kernel-names.ts';
+import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
 import type { SymbolicNumber } from './symbolic-number.ts';
 
 /** A symbolic number is known only when the program runs. */
@@ -24,7 +25,10 @@ export type Kernel =
       readonly kind: 'view';
       readonly view: (inputs: readonly TensorMeta[], attrs: Attrs) => TensorMeta;
     }
-  /** A kernel that each device writes by hand, found in its table by name. */
+  /**
+   * A kernel that each device writes by hand, found in its table by name. It reads every operand in the
+   * dtype that the operand's rule promises (see operand-dtypes.ts) and converts none.
+   */
   | { readonly kind: 'named'; readonly name: KernelName }
   /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
   | { readonly kind: 'onCpu'; readonly op: OpRecord }
@@ -120,6 +124,8 @@ export type Work = (
 interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly name: string;
   readonly operands: O;
+  /** Rules of a named kernel's operands; operands without one share one dtype. */
+  readonly dtypes?: { readonly [N in keyof O]?: DTypeRule };
   readonly variadic?: boolean;
   readonly infer: (
     inputs: readonly TensorMeta[],
@@ -151,12 +157,14 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
 ): OpRecord {
   const { name, operands, infer, kernel } = definition;
   invariant(!table.has(name), `op ${name} is defined twice`);
+  const names = Object.keys(operands);
   const record: OpRecord = {
     name,
     operands: Object.entries(operands).map(([operand, use]) => ({ name: operand, use })),
     variadic: definition.variadic ?? false,
     infer: (inputs, attrs) => {
       const specs = infer(inputs, attrs);
+      if (kernel.kind === 'named') expectOperandDTypes(name, inputs, names, definition.dtypes);
       return Array.isArray(specs) ? (specs as readonly TensorSpec[]) : [specs as TensorSpec];
     },
     kernel,

@@ -15,6 +15,7 @@ import { fullLike } from './ranges.ts';
 const gatherOp: OpRecord = defineOp({
   name: 'gather',
   operands: { x: 'data', index: 'data' },
+  dtypes: { index: 'int32' },
   infer: ([x, index]) => ({ dtype: x!.dtype, shape: index!.shape }),
   kernel: { kind: 'named', name: 'gather' },
   mayRefuse: true,
@@ -29,6 +30,7 @@ const gatherOp: OpRecord = defineOp({
 const gatherGradOp: OpRecord = defineOp({
   name: 'gatherGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
+  dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'gatherGrad' },
   layout: 'any',
@@ -47,6 +49,7 @@ const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!
 const scatterOp: OpRecord = defineOp({
   name: 'scatter',
   operands: { x: 'data', index: 'data', source: 'data' },
+  dtypes: { index: 'int32' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'scatter' },
   mayRefuse: true,
@@ -65,6 +68,7 @@ const scatterOp: OpRecord = defineOp({
 const scatterAddOp: OpRecord = defineOp({
   name: 'scatterAdd',
   operands: { x: 'data', index: 'data', source: 'data' },
+  dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'scatterAdd' },
   mayRefuse: true,

@@ -28,6 +28,7 @@ export function indexedShape(x: TensorMeta, index: TensorMeta, dim: number): Sha
 const indexOp: OpRecord = defineOp({
   name: 'index',
   operands: { x: 'data', index: 'data' },
+  dtypes: { index: 'int32' },
   infer: ([x, index], { dim }) => ({
     dtype: x!.dtype,
     shape: indexedShape(x!, index!, dim as number),
@@ -44,6 +45,7 @@ const indexOp: OpRecord = defineOp({
 const indexGradOp: OpRecord = defineOp({
   name: 'indexGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
+  dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'indexGrad' },
   vjp: {
@@ -54,6 +56,7 @@ const indexGradOp: OpRecord = defineOp({
 const indexPutOp: OpRecord = defineOp({
   name: 'indexPut',
   operands: { x: 'data', index: 'data', source: 'data' },
+  dtypes: { index: 'int32' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'indexPut' },
   mayRefuse: true,
@@ -72,6 +75,7 @@ const indexPutOp: OpRecord = defineOp({
 const indexAddOp: OpRecord = defineOp({
   name: 'indexAdd',
   operands: { x: 'data', index: 'data', source: 'data' },
+  dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'indexAdd' },
   mayRefuse: true,

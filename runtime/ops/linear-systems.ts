@@ -43,6 +43,7 @@ export function inverse(x: Tensor): Tensor {
 const solveOp: OpRecord = defineOp({
   name: 'solve',
   operands: { a: 'data', b: 'data' },
+  dtypes: { a: 'floating' },
   infer: inferSystem('solve'),
   kernel: { kind: 'named', name: 'solve' },
   mayRefuse: true,
@@ -57,6 +58,7 @@ const solveOp: OpRecord = defineOp({
 const solveTriangularOp: OpRecord = defineOp({
   name: 'solveTriangular',
   operands: { a: 'data', b: 'data' },
+  dtypes: { a: 'floating' },
   infer: inferSystem('solveTriangular'),
   kernel: { kind: 'named', name: 'solveTriangular' },
   mayRefuse: true,

@@ -35,6 +35,7 @@ function alongLast(
   const gradOp = defineOp({
     name: `${name}Grad`,
     operands: { dy: 'data', out: 'data' },
+    dtypes: { dy: 'floating' },
     infer: inferSame,
     kernel: { kind: 'named', name: `${name}Grad` },
     overwrites: ['dy', 'out'],
@@ -87,6 +88,7 @@ export const softmin = (x: Tensor, dim = -1): Tensor => tidy(() => softmax(neg(x
 const nllLossGradOp = defineOp({
   name: 'nllLossGrad',
   operands: { dy: 'data', target: 'data', logProbs: 'shape' },
+  dtypes: { dy: 'floating', target: 'int32', logProbs: 'ignored' },
   infer: ([dy, , logProbs]) => ({ dtype: dy!.dtype, shape: logProbs!.shape }),
   kernel: { kind: 'named', name: 'nllLossGrad' },
   // Linear in dy, with the loss's own weights.
@@ -96,6 +98,7 @@ const nllLossGradOp = defineOp({
 const nllLossOp = defineOp({
   name: 'nllLoss',
   operands: { logProbs: 'data', target: 'data' },
+  dtypes: { logProbs: 'floating', target: 'int32' },
   infer: ([logProbs, target]) => {
     expectFloat('nllLoss', logProbs!);
     if (target!.dtype !== 'int32') {
@@ -130,6 +133,7 @@ const nllLossOp = defineOp({
 defineOp({
   name: 'nllLossShare',
   operands: { dy: 'data', target: 'data' },
+  dtypes: { dy: 'floating', target: 'int32' },
   infer: ([dy]) => ({ dtype: dy!.dtype, shape: [] }),
   kernel: { kind: 'named', name: 'nllLossShare' },
 });
@@ -141,6 +145,7 @@ defineOp({
 defineOp({
   name: 'crossEntropyGrad',
   operands: { share: 'data', target: 'data', out: 'data' },
+  dtypes: { share: 'floating', target: 'int32' },
   infer: ([, , out]) => ({ dtype: out!.dtype, shape: out!.shape }),
   kernel: { kind: 'named', name: 'crossEntropyGrad' },
   overwrites: ['out'],

@@ -34,6 +34,7 @@ function check(a: TensorMeta, b: TensorMeta): void {
 const matmulOp: OpRecord = defineOp({
   name: 'matmul',
   operands: { a: 'data', b: 'data' },
+  dtypes: { a: 'number' },
   infer: ([a, b]) => {
     check(a!, b!);
     return { dtype: a!.dtype, shape: [...a!.shape.slice(0, -1), b!.shape.at(-1)!] };
@@ -61,6 +62,7 @@ const matmulOp: OpRecord = defineOp({
 defineOp({
   name: 'addMatmul_',
   operands: { x: 'data', a: 'data', b: 'data' },
+  dtypes: { x: 'float32', a: 'float32', b: 'float32' },
   infer: ([x, a, b]) => {
     check(a!, b!);
     return { dtype: x!.dtype, shape: x!.shape };

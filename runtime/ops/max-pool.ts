@@ -15,6 +15,7 @@ type Pair = readonly [number, number];
 const maxPool2dGradOp = defineOp({
   name: 'maxPool2dGrad',
   operands: { dy: 'data', indices: 'data', x: 'shape' },
+  dtypes: { dy: 'floating', indices: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'maxPool2dGrad' },
   // Indices count within one plane.

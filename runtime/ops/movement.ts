@@ -203,6 +203,7 @@ const narrowOp = defineOp({
 const narrowGradOp = defineOp({
   name: 'narrowGrad',
   operands: { dy: 'data', x: 'shape' },
+  dtypes: { x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'narrowGrad' },
   vjp: {

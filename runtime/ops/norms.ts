@@ -3,7 +3,7 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec } from '../tensor/meta.ts';
+import { formatSpec, type TensorSpec } from '../tensor/meta.ts';
 import { formatShape, type Shape, sameShape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { add, mul, sub } from './arithmetic.ts';
@@ -15,7 +15,8 @@ import { padConstant } from './place.ts';
 import { pow } from './powers.ts';
 import { floating } from './promotion.ts';
 import { mean } from './reduce.ts';
-import { normalized, type Standardized, standardize } from './standardize.ts';
+import { roundedOnce } from './rounded-once.ts';
+import { expectNormDTypes, normalized, type Standardized, standardize } from './standardize.ts';
 import { unfold } from './windows.ts';
 
 interface Affine {
@@ -79,6 +80,12 @@ export function rmsNorm(
 ): Tensor {
   return overLast('rmsNorm', x, shape, [weight, null], eps ?? 2 ** -23, false);
 }
+
+/** The input as it is normalized: integers in float32. */
+const normalizedSpec = ({ dtype, shape }: Tensor): TensorSpec => ({
+  dtype: floating(dtype),
+  shape,
+});
 
 function expectChannels(name: string, x: Tensor): number {
   if (x.rank >= 2) return x.shape[1]!;
@@ -179,7 +186,14 @@ export function batchNorm(
   const { weight = null, bias = null, training = false, momentum = 0.1, eps = 1e-5 } = options;
   if (!training) {
     if (runningMean && runningVar) {
-      return tidy(() => byRunning(x, runningMean, runningVar, { weight, bias }, eps));
+      expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar, weight, bias });
+      return tidy(() =>
+        roundedOnce(
+          [x, runningMean, runningVar],
+          ([own, center, variance]) => byRunning(own!, center!, variance!, { weight, bias }, eps),
+          floating(x.dtype),
+        ),
+      );
     }
     throw new ArgumentError({
       what: 'batchNorm: nothing to normalize by',
@@ -188,6 +202,7 @@ export function batchNorm(
       remedy: 'pass training: true to normalize by the batch',
     });
   }
+  expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar });
   const channels = expectChannels('batchNorm', x);
   const count = channels === 0 ? 0 : x.size / channels;
   if (count === 1) {
@@ -221,6 +236,7 @@ export function instanceNorm(x: Tensor, options: InstanceNormOptions = {}): Tens
   const { runningMean = null, runningVar = null, useInputStats = true } = options;
   const { weight = null, bias = null, momentum = 0.1, eps = 1e-5 } = options;
   if (!useInputStats) return batchNorm(x, runningMean, runningVar, { weight, bias, eps });
+  expectNormDTypes('instanceNorm', normalizedSpec(x), { runningMean, runningVar });
   const channels = expectChannels('instanceNorm', x);
   return normalized(x, floating(x.dtype), (own) => {
     const result = standardize('instanceNorm', own, weight, bias, inGroups(own, channels, eps));

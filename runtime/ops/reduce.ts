@@ -64,6 +64,7 @@ export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs):
 const sumOp = defineOp({
   name: 'sum',
   operands: { x: 'data' },
+  dtypes: { x: 'number' },
   infer: inferReduced,
   kernel: { kind: 'named', name: 'sum' },
   layout: 'any',
@@ -78,6 +79,7 @@ const sumOp = defineOp({
 defineOp({
   name: 'addSum_',
   operands: { out: 'data', x: 'data' },
+  dtypes: { out: 'float32', x: 'float32' },
   infer: ([out]) => ({ dtype: out!.dtype, shape: out!.shape }),
   kernel: { kind: 'named', name: 'addSum' },
   inPlace: true,

@@ -31,6 +31,7 @@ const resampleOp: OpRecord = defineOp({
 const resampleGradOp: OpRecord = defineOp({
   name: 'resampleGrad',
   operands: { dy: 'data', x: 'shape' },
+  dtypes: { dy: 'floating', x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'resampleGrad' },
   vjp: { dy: saving({}, (_saved, g, attrs) => bind1(resampleOp, [g], attrs)) },

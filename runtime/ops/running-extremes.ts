@@ -52,6 +52,7 @@ export const cummin = running('cummin');
 const logcumsumexpGradOp: OpRecord = defineOp({
   name: 'logcumsumexpGrad',
   operands: { dy: 'data', x: 'data', out: 'data' },
+  dtypes: { dy: 'floating' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'logcumsumexpGrad' },
 });
@@ -59,6 +60,7 @@ const logcumsumexpGradOp: OpRecord = defineOp({
 const logcumsumexpOp: OpRecord = defineOp({
   name: 'logcumsumexp',
   operands: { x: 'data' },
+  dtypes: { x: 'floating' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'logcumsumexp' },
   vjp: {

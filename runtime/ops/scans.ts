@@ -16,6 +16,7 @@ import { inferReduced } from './reduce.ts';
 const cumsumOp: OpRecord = defineOp({
   name: 'cumsum',
   operands: { x: 'data' },
+  dtypes: { x: 'number' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'cumsum' },
   vjp: {
@@ -35,6 +36,7 @@ export const cumsumFromEnd = (x: Tensor, dim: number): Tensor => partialSums(x, 
 const cumprodOp: OpRecord = defineOp({
   name: 'cumprod',
   operands: { x: 'data' },
+  dtypes: { x: 'number' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'cumprod' },
   vjp: {
@@ -46,6 +48,7 @@ const cumprodOp: OpRecord = defineOp({
 const cumprodGradOp: OpRecord = defineOp({
   name: 'cumprodGrad',
   operands: { dy: 'data', x: 'data' },
+  dtypes: { dy: 'floating' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'cumprodGrad' },
   vjp: {
@@ -83,6 +86,7 @@ export const cumprod = (x: Tensor, dim: number): Tensor => scan(cumprodOp, x, di
 const prodOp = defineOp({
   name: 'prod',
   operands: { x: 'data' },
+  dtypes: { x: 'number' },
   infer: inferReduced,
   kernel: { kind: 'named', name: 'prod' },
   layout: 'any',

@@ -25,6 +25,7 @@ export interface ScatterOptions {
 const scatterReduceOp: OpRecord = defineOp({
   name: 'scatterReduce',
   operands: { x: 'data', index: 'data', source: 'data' },
+  dtypes: { x: 'number', index: 'int32' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'scatterReduce' },
   mayRefuse: true,

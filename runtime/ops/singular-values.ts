@@ -19,6 +19,7 @@ import { movedim } from './views.ts';
 const nuclearNormOp = defineOp({
   name: 'nuclearNorm',
   operands: { x: 'data' },
+  dtypes: { x: 'floating' },
   infer: ([x]) => [
     { dtype: x!.dtype, shape: x!.shape.slice(0, -2) },
     { dtype: x!.dtype, shape: x!.shape },

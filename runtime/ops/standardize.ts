@@ -4,20 +4,21 @@
  */
 
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { ShapeError } from '../errors/errors.ts';
+import { DTypeError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import { formatSpec, type TensorMeta, type TensorSpec } from '../tensor/meta.ts';
 import { formatShape, type Shape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { add, mul, sub } from './arithmetic.ts';
 import { bind, bind1 } from './bind.ts';
-import { casting } from './cast.ts';
+import { cast, casting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { rsqrt } from './functions.ts';
 import { contiguous, reshape, select } from './movement.ts';
 import { reciprocal } from './powers.ts';
 import { fullLike } from './ranges.ts';
 import { mean, sum } from './reduce.ts';
+import { roundedOnce, wide } from './rounded-once.ts';
 
 /** How a tensor falls into groups. */
 export interface Grouping {
@@ -38,15 +39,17 @@ const groupingOf = (attrs: Attrs): Grouping => attrs as unknown as Grouping;
 function inferStandardized([x]: readonly TensorMeta[], attrs: Attrs) {
   const { view, over } = groupingOf(attrs);
   const groups = sizeOf(view.filter((_, d) => !over.includes(d)));
+  // Statistics of halves stay in float32: backward and running values read them.
   return [
     { dtype: x!.dtype, shape: x!.shape },
-    { dtype: x!.dtype, shape: [groups, 2] },
+    { dtype: wide(x!.dtype), shape: [groups, 2] },
   ];
 }
 
 const gradOp: OpRecord = defineOp({
   name: 'standardizeGrad',
   operands: { dy: 'data', x: 'data', stats: 'data' },
+  dtypes: { dy: 'floating', stats: 'wide' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
   overwrites: ['dy', 'x'],
@@ -55,6 +58,7 @@ const gradOp: OpRecord = defineOp({
 const affineGradOp: OpRecord = defineOp({
   name: 'standardizeAffineGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
+  dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
   overwrites: ['dy', 'x'],
@@ -63,6 +67,7 @@ const affineGradOp: OpRecord = defineOp({
 const weightGradOp: OpRecord = defineOp({
   name: 'standardizeWeightGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
+  dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, , , weight]) => ({ dtype: weight!.dtype, shape: weight!.shape }),
   kernel: { kind: 'named', name: 'standardizeWeightGrad' },
 });
@@ -74,6 +79,13 @@ const weightGradOp: OpRecord = defineOp({
 defineOp({
   name: 'addStandardizeWeightGrad_',
   operands: { dw: 'data', dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
+  dtypes: {
+    dw: 'float32',
+    dy: 'float32',
+    x: 'float32',
+    stats: 'float32',
+    weight: 'ignored',
+  },
   infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
   kernel: { kind: 'named', name: 'addStandardizeWeightGrad' },
   inPlace: true,
@@ -82,6 +94,7 @@ defineOp({
 const standardizeOp = defineOp({
   name: 'standardize',
   operands: { x: 'data' },
+  dtypes: { x: 'floating' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
   vjp: {
@@ -96,6 +109,7 @@ const standardizeOp = defineOp({
 const affineOp = defineOp({
   name: 'standardizeAffine',
   operands: { x: 'data', weight: 'data', bias: 'data' },
+  dtypes: { x: 'floating', weight: 'wide', bias: 'wide' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
   vjp: {
@@ -109,12 +123,18 @@ const affineOp = defineOp({
       ({ x, out1, weight }, dy, attrs) => {
         if (!gradEnabled()) return bind1(weightGradOp, [dy, x, out1, weight as Tensor], attrs);
         const grouping = groupingOf(attrs);
-        return perWeight(mul(reshape(dy, grouping.view), plain(x, grouping).out), grouping);
+        return roundedOnce(
+          [dy, x],
+          ([g, own]) =>
+            perWeight(mul(reshape(g!, grouping.view), plain(own!, grouping).out), grouping),
+          weight.dtype,
+        );
       },
     ),
-    bias: saving({}, (_saved, dy, attrs) => {
+    bias: saving({ bias: 'shape' }, ({ bias }, dy, attrs) => {
       const grouping = groupingOf(attrs);
-      return perWeight(reshape(dy, grouping.view), grouping);
+      const own = cast(reshape(dy, grouping.view), bias.dtype);
+      return perWeight(own, grouping);
     }),
   },
 });
@@ -145,6 +165,14 @@ function recordedGradient(
   weight: Tensor | null,
   grouping: Grouping,
 ): Tensor {
+  return roundedOnce(
+    weight ? [dy, x, weight] : [dy, x],
+    ([g, own, by]) => gradientOfOps(g!, own!, by ?? null, grouping),
+    x.dtype,
+  );
+}
+
+function gradientOfOps(dy: Tensor, x: Tensor, weight: Tensor | null, grouping: Grouping): Tensor {
   const { out, scale } = plain(x, grouping);
   const given = reshape(dy, grouping.view);
   const own = weight ? mul(given, reshape(weight, grouping.weightShape)) : given;
@@ -169,10 +197,11 @@ export function standardize(
   grouping: Grouping,
 ): Standardized {
   for (const own of [weight, bias]) if (own) expectWeights(name, own, grouping);
+  expectNormDTypes(name, x, { weight, bias });
   const count = sizeOf(grouping.weightShape);
   // A missing one of the two: ones, or zeros.
   const filled = (own: Tensor | null, value: number) =>
-    own ? reshape(own, [count]) : fullLike(x, value, { shape: [count] });
+    own ? reshape(own, [count]) : fullLike(weight ?? bias ?? x, value, { shape: [count] });
   const affine = weight || bias ? [filled(weight, 1), filled(bias, 0)] : [];
   // There is no such kernel for GPUs.
   if (x.device.kind === 'gpu') return ofOps(x, affine, grouping);
@@ -207,6 +236,26 @@ function expectWeights(name: string, weight: Tensor, { weightShape }: Grouping):
     expected: `${count} elements, for ${formatShape(weightShape)}`,
     remedy: 'check the number of channels, or the normalized shape',
   });
+}
+
+/**
+ * Throws DTypeError unless weights and running values have the dtype of the normalized tensor, as in
+ * PyTorch; float32 goes with halves too.
+ */
+export function expectNormDTypes(
+  name: string,
+  x: TensorSpec,
+  others: Readonly<Record<string, Tensor | null>>,
+): void {
+  for (const [role, own] of Object.entries(others)) {
+    if (!own || own.dtype === x.dtype || own.dtype === wide(x.dtype)) continue;
+    throw new DTypeError({
+      what: `${name}: the ${role} has another dtype than the input`,
+      given: `input ${formatSpec(x)}, ${role} ${formatSpec(own)}`,
+      expected: `a ${role} in ${[...new Set([x.dtype, wide(x.dtype)])].join(' or ')}`,
+      remedy: `cast the module, module.to('${x.dtype}'), or the input, x.to('${own.dtype}')`,
+    });
+  }
 }
 
 /** `body` on the tensor in a floating-point dtype, with temporaries given back. */

@@ -47,6 +47,7 @@ const unfoldOp: OpRecord = defineOp({
 const unfoldGradOp: OpRecord = defineOp({
   name: 'unfoldGrad',
   operands: { dy: 'data', x: 'shape' },
+  dtypes: { dy: 'number', x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'unfoldGrad' },
   vjp: {

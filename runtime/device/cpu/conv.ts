@@ -245,8 +245,8 @@ export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
 };
 
 /** The same onto what other images gave. */
-export const addConv2dWeightGrad: KernelFactory = ([, ...inputs], outputs, attrs) => {
-  const run = weightGradOf(inputs, outputs, attrs);
+export const addConv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
+  const run = weightGradOf(inputs.slice(1), outputs, attrs);
   if (!run) return scalar.addConv2dWeightGrad(inputs, outputs, attrs);
   const launch = launchOf((grad, image, out) => run(grad, image, out, true));
   return ([, grad, image], out) => launch([grad!, image!], out);
