@@ -14,6 +14,7 @@ import {
   pointwise,
   refuseBool,
 } from './promotion.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { isNumber, negated, product } from './symbolic-number.ts';
 
 const x = E.input(0);
@@ -145,13 +146,17 @@ const scaled = (b: number, alpha: number): number => (alpha === 1 ? b : product(
 /** a + alpha · b */
 export function add(a: Tensor, b: Operand, alpha = 1): Tensor {
   if (isNumber(b)) return bindNumber(addScalarOp, a, scaled(b, alpha));
-  return alpha === 1 ? bindPromoted(addOp, a, b) : tidy(() => add(a, mul(b, alpha)));
+  if (alpha === 1) return bindPromoted(addOp, a, b);
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => add(x, y, alpha));
+  return tidy(() => add(a, mul(b, alpha)));
 }
 
 /** a − alpha · b */
 export function sub(a: Tensor, b: Operand, alpha = 1): Tensor {
   if (isNumber(b)) return bindNumber(addScalarOp, a, negated(scaled(b, alpha)));
-  return alpha === 1 ? bindPromoted(subOp, a, b) : tidy(() => sub(a, mul(b, alpha)));
+  if (alpha === 1) return bindPromoted(subOp, a, b);
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => sub(x, y, alpha));
+  return tidy(() => sub(a, mul(b, alpha)));
 }
 
 export function mul(a: Tensor, b: Operand): Tensor {

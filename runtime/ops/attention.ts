@@ -2,16 +2,19 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { dtypes } from '../tensor/dtype.ts';
+import { dtypes, promote } from '../tensor/dtype.ts';
+import { isHalf } from '../tensor/half.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { cast } from './cast.ts';
 import { dropout } from './dropout.ts';
 import { softmax } from './loss.ts';
 import { matmul } from './matmul.ts';
 import { transpose } from './movement.ts';
 import { add, logicalNot, maskedFill, mul } from './pointwise.ts';
 import { fullLike } from './ranges.ts';
+import { anyHalf, wide } from './rounded-once.ts';
 import { triu } from './triangles.ts';
 
 export interface AttentionOptions {
@@ -57,6 +60,7 @@ export function scaledDotProductAttention(
       remedy: 'make the mask causal itself: ones([L, S]).tril()',
     });
   }
+  if (anyHalf(query, key, value)) return tidy(() => ofHalves([query, key, value], options));
   return tidy(() => {
     const factor = scale ?? 1 / Math.sqrt(query.shape.at(-1)!);
     const scores = mul(matmul(query, transpose(key, -1, -2)), factor);
@@ -64,6 +68,27 @@ export function scaledDotProductAttention(
     const output = matmul(weights, value);
     return options.returnWeights ? ([output, weights] as [Tensor, Tensor]) : output;
   });
+}
+
+/** Scores, weights and output in float32; what is returned is rounded. */
+function ofHalves(
+  given: readonly [query: Tensor, key: Tensor, value: Tensor],
+  options: AttentionOptions & { readonly returnWeights?: boolean },
+): Tensor | [Tensor, Tensor] {
+  const dtype = given.map((x) => x.dtype).reduce(promote);
+  const [query, key, value] = given.map((x) => cast(x, wide(x.dtype))) as [Tensor, Tensor, Tensor];
+  const mask =
+    options.attnMask && isHalf(options.attnMask.dtype)
+      ? cast(options.attnMask, 'float32')
+      : (options.attnMask ?? null);
+  const all = { ...options, attnMask: mask };
+  if (!options.returnWeights)
+    return cast(
+      scaledDotProductAttention(query, key, value, { ...all, returnWeights: false }),
+      dtype,
+    );
+  const found = scaledDotProductAttention(query, key, value, { ...all, returnWeights: true });
+  return [cast(found[0], dtype), cast(found[1], dtype)];
 }
 
 function masked(scores: Tensor, mask: Tensor | null, isCausal: boolean): Tensor {

@@ -77,6 +77,12 @@ function allOf(dtype: DType, tensors: readonly Tensor[]): boolean {
   return true;
 }
 
+/** `body` on truth values counted as int32; what it leaves counts as true where it is not 0. */
+export function counting(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
+  if (x.dtype !== 'bool') return body(x);
+  return tidy(() => cast(body(cast(x, 'int32')), 'bool'));
+}
+
 /** The tensor itself when it has the dtype already. */
 export function cast(a: Tensor, dtype: DType): Tensor {
   return a.dtype === dtype ? a : bind1(casts[dtype], [a]);

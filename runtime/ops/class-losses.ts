@@ -14,6 +14,7 @@ import { reshape, unsqueeze } from './movement.ts';
 import { add, div, dropWhere, eq, maskedFill, mul, ne, neg, sub } from './pointwise.ts';
 import { mean, sum } from './reduce.ts';
 import { expectReduction, type LossOptions, reduced } from './reduction-options.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { movedim } from './views.ts';
 
 export interface NllOptions extends LossOptions {
@@ -96,6 +97,13 @@ export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = 
   const simple = reduction === 'mean' && !weight && ignoreIndex === ignoredByKernel;
   if (simple && logProbs.rank === 2 && target.rank === 1) return meanOfLabels(logProbs, target);
   expectWeight('nllLoss', logProbs, weight);
+  if (anyHalf(logProbs, weight)) {
+    return roundedOnce(
+      [logProbs, weight],
+      (own, w) => nllLoss(own, target, { ...options, weight: w }),
+      logProbs.dtype,
+    );
+  }
   return tidy(() => {
     const flat = flattened('nllLoss', logProbs, target);
     if (simple && target.size > 0) return meanOfLabels(flat.rows, flat.labels);
@@ -125,6 +133,13 @@ export function crossEntropy(
     });
   }
   expectWeight('crossEntropy', scores, weight);
+  if (anyHalf(scores, target, weight)) {
+    return roundedOnce(
+      [scores, target, weight],
+      (a, b, w) => crossEntropy(a, b, { ...options, weight: w }),
+      scores.dtype,
+    );
+  }
   const ofProbabilities = dtypes[target.dtype].floating && sameShape(scores.shape, target.shape);
   return tidy(() => {
     const logProbs = logSoftmax(scores, scores.rank === 1 ? 0 : 1);
@@ -176,6 +191,7 @@ function smoothed(
 
 /** (x − target)² */
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => mseLoss(a, b, options));
   return tidy(() => {
     const difference = sub(x, target);
     const losses = mul(difference, difference);

@@ -25,6 +25,7 @@ import {
   pointwise,
 } from './promotion.ts';
 import { fullLike } from './ranges.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
@@ -85,16 +86,19 @@ export const clampMax = (a: Tensor, max: Operand): Tensor => clamp(a, null, max)
 
 /** a + weight · (b − a) */
 export function lerp(a: Tensor, b: Tensor, weight: Operand): Tensor {
+  if (anyHalf(a, b, weight)) return roundedOnce([a, b, weight], (x, y, w) => lerp(x, y, w));
   return tidy(() => add(a, mul(sub(b, a), weight)));
 }
 
 /** a + value · b · c */
 export function addcmul(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
+  if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
   return tidy(() => add(a, scaled(mul(b, c), value)));
 }
 
 /** a + value · b / c */
 export function addcdiv(a: Tensor, b: Tensor, c: Tensor, value = 1): Tensor {
+  if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
   return tidy(() => add(a, scaled(div(b, c), value)));
 }
 

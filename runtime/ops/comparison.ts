@@ -1,6 +1,7 @@
 import { promote } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { broadcastShapes } from '../tensor/shape.ts';
+import { expectHeld } from '../tensor/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { sumTo } from './broadcast.ts';
@@ -19,6 +20,7 @@ import {
   type Operand,
   pointwise,
 } from './promotion.ts';
+import { fullLike } from './ranges.ts';
 import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
@@ -122,23 +124,41 @@ const maskedFillOp = defineOp({
   },
 });
 
-/** `value` where `mask` is true, `a` elsewhere. A number that an integer tensor can't hold makes it float32. */
+/**
+ * `value` where `mask` is true, `a` elsewhere, in the dtype of `a`: integers drop the fraction of a number.
+ * Throws DTypeError for a number that the dtype does not hold.
+ */
 export function maskedFill(a: Tensor, mask: Tensor, value: Operand): Tensor {
-  if (!isNumber(value)) return where(mask, value, a);
   expectTensor(maskedFillOp, mask);
-  return casting([mask], 'bool', ([test]) =>
-    casting([a], joinedBy(a.dtype, value), ([x]) => bind1(maskedFillOp, [x!, test!], { value })),
-  );
+  if (!isNumber(value)) {
+    expectTensor(maskedFillOp, value);
+    return casting([value], a.dtype, ([own]) => where(mask, own!, a));
+  }
+  expectHeld(value, a.dtype, 'maskedFill');
+  const held = a.dtype === 'bool' ? Number(+value !== 0) : value;
+  return casting([mask], 'bool', ([test]) => bind1(maskedFillOp, [a, test!], { value: held }));
 }
 
-/** Elements of `a` where `test` is true, of `b` elsewhere; all broadcast. One of the two may be a number. */
+/** The same, in the dtype that the number gives the tensor. */
+const filledWhere = (a: Tensor, mask: Tensor, value: number): Tensor =>
+  casting([a], joinedBy(a.dtype, value), ([own]) => maskedFill(own!, mask, value));
+
+/** Two numbers: int32 if both are whole, else float32. */
+function chosenNumber(test: Tensor, a: number, b: number): Tensor {
+  expectTensor(whereOp, test);
+  const dtype = joinedBy(joinedBy('bool', a), b);
+  return tidy(() => maskedFill(fullLike(test, b, { dtype }), test, a));
+}
+
+/** Elements of `a` where `test` is true, of `b` elsewhere; all broadcast, and may be numbers. */
 export function where(test: Tensor, a: Operand, b: Operand): Tensor;
 /** Where `test` is not 0: one int32 vector per dimension. Reads the data. */
 export function where(test: Tensor): Tensor[];
 export function where(test: Tensor, a?: Operand, b?: Operand): Tensor | Tensor[] {
   if (a === undefined || b === undefined) return nonzeroColumns('where', test);
-  if (isNumber(b)) return tidy(() => maskedFill(a as Tensor, logicalNot(test), b));
-  if (isNumber(a)) return maskedFill(b, test, a);
+  if (isNumber(a) && isNumber(b)) return chosenNumber(test, a, b);
+  if (isNumber(b)) return tidy(() => filledWhere(a as Tensor, logicalNot(test), b));
+  if (isNumber(a)) return filledWhere(b, test, a);
   expectTensor(whereOp, a);
   expectTensor(whereOp, b);
   return casting([test], 'bool', ([mask]) =>

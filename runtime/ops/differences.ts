@@ -11,6 +11,7 @@ import { div } from './division.ts';
 import { cat } from './joining.ts';
 import { clone, narrow, reshape } from './movement.ts';
 import { sum } from './reduce.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { cumsum } from './scans.ts';
 
 export interface DiffOptions {
@@ -30,8 +31,13 @@ export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Ten
       remedy: 'reshape the tensor to [1]',
     });
   }
+  const { prepend = null, append = null } = options;
+  if (n > 1 && anyHalf(x, prepend, append)) {
+    return roundedOnce([x, prepend, append], (own, before, after) =>
+      diff(own, n, dim, { prepend: before, append: after }),
+    );
+  }
   return tidy(() => {
-    const { prepend = null, append = null } = options;
     if (n === 0) return clone(x);
     const ends = [prepend, x, append].filter((own) => own !== null);
     let result = ends.length > 1 ? cat(ends, at) : x;
@@ -76,7 +82,9 @@ export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
       remedy: 'leave dimensions out with the option dim',
     });
   }
-  return dims.map((own, i) => tidy(() => slopes(x, own, steps[i]!, edgeOrder)));
+  return dims.map((own, i) =>
+    roundedOnce([x, steps[i]!], (values, step) => slopes(values, own, step, edgeOrder), x.dtype),
+  );
 }
 
 /** Distances between neighbours: a number, or a tensor that broadcasts along `dim`. */
@@ -145,6 +153,10 @@ function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: Trapezoi
 
 /** The area under samples along a dimension. */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
+  if (anyHalf(y, options.x ?? null))
+    return roundedOnce([y, options.x ?? null], (values, places) =>
+      trapezoid(values, { ...options, x: places }),
+    );
   return tidy(() => {
     const { at, own } = areas('trapezoid', y, options);
     return sum(own, at - y.rank);
@@ -153,6 +165,10 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
 
 /** The areas up to each sample but the first. */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
+  if (anyHalf(y, options.x ?? null))
+    return roundedOnce([y, options.x ?? null], (values, places) =>
+      cumulativeTrapezoid(values, { ...options, x: places }),
+    );
   return tidy(() => {
     const { at, own } = areas('cumulativeTrapezoid', y, options);
     return cumsum(own, at - y.rank);

@@ -7,6 +7,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { unsqueeze } from './movement.ts';
 import { add, clampMin, div, mul, sub } from './pointwise.ts';
 import { type Dims, sum } from './reduce.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { norm } from './statistics.ts';
 import { expandTogether } from './views.ts';
 
@@ -21,12 +22,14 @@ export interface NormalizeOptions {
 
 /** Divided by the p-norm along `dim`. */
 export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
+  if (anyHalf(x)) return roundedOnce([x], (own) => normalize(own, options));
   const { p = 2, dim = 1, eps = 1e-12 } = options;
   return tidy(() => div(x, clampMin(norm(x, p, dim, { keepDim: true }), eps)));
 }
 
 /** The cosine of the angle between vectors along `dim`; both broadcast. */
 export function cosineSimilarity(a: Tensor, b: Tensor, dim = 1, eps = 1e-8): Tensor {
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cosineSimilarity(x, y, dim, eps));
   return tidy(() => {
     const [x, y] = expandTogether('cosineSimilarity', a, b);
     return sum(mul(normalize(x, { dim, eps }), normalize(y, { dim, eps })), dim);
@@ -46,6 +49,8 @@ export function pairwiseDistance(
   b: Tensor,
   { p = 2, eps = 1e-6, keepDim = false }: PairwiseDistanceOptions = {},
 ): Tensor {
+  if (anyHalf(a, b))
+    return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, { p, eps, keepDim }));
   return tidy(() => norm(add(sub(a, b), eps), p, -1, { keepDim }));
 }
 
@@ -59,6 +64,7 @@ export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
       remedy: 'check the last dimension',
     });
   }
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cdist(x, y, p));
   return tidy(() => {
     const gaps = sub(unsqueeze(a, -2), unsqueeze(b, -3));
     // Of vectors without entries every norm is 0.

@@ -19,6 +19,7 @@ import {
   type Operand,
   pointwise,
 } from './promotion.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
@@ -69,6 +70,7 @@ const roundToInteger = rounding('round');
 /** Halves go to the even neighbour, as in PyTorch; `decimals` digits after the point stay. */
 export function round(a: Tensor, decimals = 0): Tensor {
   if (decimals === 0) return roundToInteger(a);
+  if (anyHalf(a)) return roundedOnce([a], (own) => round(own, decimals));
   const scale = 10 ** decimals;
   return tidy(() => div(roundToInteger(mul(a, scale)), scale));
 }

@@ -10,6 +10,7 @@ import { matmul } from './matmul.ts';
 import { permute, reshape } from './movement.ts';
 import { mul } from './pointwise.ts';
 import { sum } from './reduce.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { diagonal } from './views.ts';
 
 /** A letter, or '…0', '…1', … for the dimensions of an ellipsis, counted from the last. */
@@ -185,6 +186,10 @@ export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   const texts = inputs.split(',');
   if (more.length > 0 || texts.length !== tensors.length) {
     throw refuse(equation, `${tensors.length} tensor(s)`);
+  }
+  // Two terms are one product, of which halves are rounded once anyway.
+  if (tensors.length > 2 && anyHalf(...tensors)) {
+    return roundedOnce(tensors, (...own) => einsum(equation, own));
   }
   return tidy(() => {
     const terms = texts.map((text, i) => termOf(equation, text, tensors[i]!));

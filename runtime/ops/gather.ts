@@ -6,7 +6,7 @@ import { normalizeDim } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
-import { casting } from './cast.ts';
+import { casting, counting } from './cast.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
 import { narrow, reshape } from './movement.ts';
@@ -116,10 +116,12 @@ function scattered(
       typeof source === 'number'
         ? expand(fullLike(x, source, { shape: [] }), places.shape)
         : partOf(op.name, atLeast1d(source), places);
-    return casting([given], x.dtype, ([values]) => {
-      const out = bind1(op, [target, places, values!], { dim: at });
-      return x.rank === 0 ? reshape(out, []) : out;
-    });
+    const into = (own: Tensor): Tensor =>
+      casting([given], own.dtype, ([values]) => {
+        const out = bind1(op, [own, places, values!], { dim: at });
+        return x.rank === 0 ? reshape(out, []) : out;
+      });
+    return op === scatterAddOp ? counting(target, into) : into(target);
   });
 }
 
@@ -139,7 +141,7 @@ export function scatter(x: Tensor, dim: number, index: Tensor, source: Tensor | 
   return scattered(scatterOp, x, dim, index, source);
 }
 
-/** The same, added to what is there. */
+/** The same, added to what is there; of truth values, whether any is true. */
 export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   return scattered(scatterAddOp, x, dim, index, source);
 }

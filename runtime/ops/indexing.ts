@@ -10,7 +10,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { mul } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
-import { casting } from './cast.ts';
+import { casting, counting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
 import { reshape } from './movement.ts';
@@ -92,7 +92,7 @@ export function indexed(x: Tensor, index: Tensor, attrs: Attrs): Tensor {
   return bind1(indexOp, [x, index], attrs);
 }
 
-/** A copy of `x` with those elements replaced, or added to. */
+/** A copy of `x` with those elements replaced, or added to (of truth values: whether any is true). */
 export function indexReplaced(
   x: Tensor,
   index: Tensor,
@@ -100,9 +100,11 @@ export function indexReplaced(
   accumulate: boolean,
   attrs: Attrs,
 ): Tensor {
-  return casting([source], x.dtype, ([values]) =>
-    bind1(accumulate ? indexAddOp : indexPutOp, [x, index, values!], attrs),
-  );
+  const into = (own: Tensor): Tensor =>
+    casting([source], own.dtype, ([values]) =>
+      bind1(accumulate ? indexAddOp : indexPutOp, [own, index, values!], attrs),
+    );
+  return accumulate ? counting(x, into) : into(x);
 }
 
 function entryIndex(op: string, index: Tensor): Tensor {

@@ -15,6 +15,7 @@ import { pow, sqrt } from './powers.ts';
 import { mean, sum } from './reduce.ts';
 import { type LossOptions, reduced } from './reduction-options.ts';
 import { aboveMargin } from './regression-losses.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { logSigmoid } from './smooth-activations.ts';
 
 export interface MarginOptions extends LossOptions {
@@ -23,6 +24,7 @@ export interface MarginOptions extends LossOptions {
 
 /** ln(1 + e^(−target · x)), target ±1. */
 export function softMarginLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => softMarginLoss(a, b, options));
   return tidy(() => reduced('softMarginLoss', neg(logSigmoid(mul(x, target))), options));
 }
 
@@ -33,6 +35,10 @@ export function marginRankingLoss(
   target: Tensor,
   { margin = 0, ...options }: MarginOptions = {},
 ): Tensor {
+  if (anyHalf(a, b, target))
+    return roundedOnce([a, b, target], (x, y, t) =>
+      marginRankingLoss(x, y, t, { margin, ...options }),
+    );
   return tidy(() => {
     const losses = aboveMargin(mul(target, sub(a, b)), margin);
     return reduced('marginRankingLoss', losses, options);
@@ -45,6 +51,8 @@ export function hingeEmbeddingLoss(
   target: Tensor,
   { margin = 1, ...options }: MarginOptions = {},
 ): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) => hingeEmbeddingLoss(a, b, { margin, ...options }));
   return tidy(() => {
     const apart = keepWhere(aboveMargin(x, margin), ne(target, 1));
     const together = keepWhere(x, ne(target, -1));
@@ -59,6 +67,10 @@ export function cosineEmbeddingLoss(
   target: Tensor,
   { margin = 0, ...options }: MarginOptions = {},
 ): Tensor {
+  if (anyHalf(a, b, target))
+    return roundedOnce([a, b, target], (x, y, t) =>
+      cosineEmbeddingLoss(x, y, t, { margin, ...options }),
+    );
   return tidy(() => {
     const product = (x: Tensor, y: Tensor) => sum(mul(x, y), -1);
     const lengths = mul(add(product(a, a), 1e-12), add(product(b, b), 1e-12));
@@ -83,6 +95,10 @@ export function tripletMarginLoss(
   negative: Tensor,
   { margin = 1, p = 2, eps = 1e-6, swap = false, ...options }: TripletOptions = {},
 ): Tensor {
+  if (anyHalf(anchor, positive, negative))
+    return roundedOnce([anchor, positive, negative], (a, b, c) =>
+      tripletMarginLoss(a, b, c, { margin, p, eps, swap, ...options }),
+    );
   return tidy(() => {
     const distance = (x: Tensor, y: Tensor) => pairwiseDistance(x, y, { p, eps });
     const near = distance(anchor, positive);
@@ -105,6 +121,10 @@ export function multiMarginLoss(
   target: Tensor,
   { p = 1, margin = 1, weight = null, ...options }: MultiMarginOptions = {},
 ): Tensor {
+  if (anyHalf(x, weight))
+    return roundedOnce([x, weight], (own, w) =>
+      multiMarginLoss(own, target, { p, margin, weight: w, ...options }),
+    );
   return tidy(() => {
     const rows = x.rank < 2 ? reshape(x, [1, x.size]) : x;
     const labels = reshape(target, [rows.shape[0]!]);
@@ -130,6 +150,10 @@ export function multilabelSoftMarginLoss(
   target: Tensor,
   { weight = null, ...options }: WeightOptions = {},
 ): Tensor {
+  if (anyHalf(x, target, weight))
+    return roundedOnce([x, target, weight], (a, b, w) =>
+      multilabelSoftMarginLoss(a, b, { weight: w, ...options }),
+    );
   return tidy(() => {
     const absent = mul(add(neg(target), 1), logSigmoid(neg(x)));
     const losses = neg(add(mul(target, logSigmoid(x)), absent));

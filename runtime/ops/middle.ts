@@ -15,7 +15,9 @@ import { gather } from './gather.ts';
 import { isnan, logicalAnd, logicalNot, logicalOr } from './logic.ts';
 import { reshape, select, squeeze, unsqueeze } from './movement.ts';
 import { sort } from './order.ts';
+import { floating } from './promotion.ts';
 import { expectEntries, sum, unreduce } from './reduce.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { any } from './statistics.ts';
 
 type Chosen = [values: Tensor, indices: Tensor];
@@ -87,9 +89,11 @@ export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): T
       remedy: 'percent are divided by 100',
     });
   }
+  if (anyHalf(x)) return roundedOnce([x], (own) => quantile(own, q, dim, keepDim));
   return tidy(() => {
     const flat = dim === undefined || x.rank === 0;
-    const own = flat ? reshape(x, [x.size]) : x;
+    const values = cast(x, floating(x.dtype));
+    const own = flat ? reshape(values, [x.size]) : values;
     const at = flat ? 0 : normalizeDim(dim, x.rank, 'quantile');
     if (own.shape[at] === 0) expectEntries('quantile', own, [at]);
     const ordered = sort(own, at)[0];

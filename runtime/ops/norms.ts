@@ -190,7 +190,7 @@ export function batchNorm(
       return tidy(() =>
         roundedOnce(
           [x, runningMean, runningVar],
-          ([own, center, variance]) => byRunning(own!, center!, variance!, { weight, bias }, eps),
+          (own, center, variance) => byRunning(own, center, variance, { weight, bias }, eps),
           floating(x.dtype),
         ),
       );

@@ -17,6 +17,7 @@ import { isnan, logicalAnd, logicalNot, logicalOr } from './logic.ts';
 import { pow } from './powers.ts';
 import { floating, inferBinary, inferBool, type Operand, pointwise } from './promotion.ts';
 import { fullLike } from './ranges.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { all } from './statistics.ts';
 import { isNumber } from './symbolic-number.ts';
 
@@ -197,15 +198,18 @@ export const signbit = (a: Tensor): Tensor =>
 
 /** What `sub` answers with its operands exchanged: other − alpha · a. */
 export function rsub(a: Tensor, other: Operand, alpha = 1): Tensor {
+  if (alpha !== 1 && anyHalf(a, other)) {
+    return roundedOnce([a, other], (x, y) => rsub(x, y, alpha));
+  }
   return tidy(() => {
     const scaled = alpha === 1 ? a : mul(a, alpha);
     return isNumber(other) ? add(neg(scaled), other) : sub(other, scaled);
   });
 }
 
-/** `pow` in floating point, whatever the operands. */
+/** `pow` in float64, whatever the operands. */
 export function floatPower(base: Operand, exponent: Operand): Tensor {
-  const real = (own: Operand) => (isNumber(own) ? own : cast(own, floating(own.dtype)));
+  const real = (own: Operand) => (isNumber(own) ? own : cast(own, 'float64'));
   return tidy(() => {
     const result = pow(real(base), real(exponent));
     return result === base ? add(result, 0) : result;
@@ -224,6 +228,8 @@ export interface ClosenessOptions {
 /** Where |a − b| ≤ atol + rtol · |b|; infinities are close to themselves alone. */
 export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
   const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => isclose(x, y, options), 'bool');
+  if (a.dtype === 'bool' && b.dtype === 'bool') return eq(a, b);
   return noGrad(() =>
     tidy(() => {
       const gap = abs(sub(a, b));

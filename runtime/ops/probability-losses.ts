@@ -19,6 +19,7 @@ import { exp, log, log1p } from './functions.ts';
 import { floating, inferBinary, pointwise } from './promotion.ts';
 import { sum } from './reduce.ts';
 import { type LossOptions, type Reduction, reduced } from './reduction-options.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { logSigmoid } from './smooth-activations.ts';
 
 const x = E.input(0);
@@ -81,6 +82,10 @@ export function binaryCrossEntropy(
   target: Tensor,
   { weight = null, ...options }: BinaryOptions = {},
 ): Tensor {
+  if (anyHalf(x, target, weight))
+    return roundedOnce([x, target, weight], (a, b, w) =>
+      binaryCrossEntropy(a, b, { weight: w, ...options }),
+    );
   return tidy(() => {
     const losses = floats(binaryCrossEntropyOp, x, target);
     return reduced('binaryCrossEntropy', weight ? mul(losses, weight) : losses, options);
@@ -98,6 +103,10 @@ export function binaryCrossEntropyWithLogits(
   target: Tensor,
   { weight = null, posWeight = null, ...options }: LogitOptions = {},
 ): Tensor {
+  if (anyHalf(x, target, weight, posWeight))
+    return roundedOnce([x, target, weight, posWeight], (a, b, w, p) =>
+      binaryCrossEntropyWithLogits(a, b, { weight: w, posWeight: p, ...options }),
+    );
   return tidy(() => {
     const losses = posWeight
       ? weighedLogits(x, target, posWeight)
@@ -125,6 +134,8 @@ export function klDiv(
   target: Tensor,
   { reduction = 'mean', logTarget = false }: KlDivOptions = {},
 ): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) => klDiv(a, b, { reduction, logTarget }));
   if (reduction === 'batchmean' && (x.rank === 0 || x.shape[0] === 0)) {
     throw new ArgumentError({
       what: 'klDiv: no batch to take the mean over',

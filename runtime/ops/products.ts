@@ -11,6 +11,7 @@ import { matmul } from './matmul.ts';
 import { narrow, permute, reshape, unsqueeze } from './movement.ts';
 import { add, mul, sub } from './pointwise.ts';
 import { sum } from './reduce.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { expandTogether } from './views.ts';
 
 function expectRanks(name: string, tensors: readonly Tensor[], ranks: readonly number[]): void {
@@ -129,13 +130,15 @@ export interface AddProductOptions {
 
 const plus =
   (product: (a: Tensor, b: Tensor) => Tensor) =>
-  (x: Tensor, a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: AddProductOptions = {}): Tensor =>
-    tidy(() => {
-      const own = product(a, b);
+  (x: Tensor, a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: AddProductOptions = {}): Tensor => {
+    const combined = (addend: Tensor, left: Tensor, right: Tensor): Tensor => {
+      const own = product(left, right);
       const scaled = alpha === 1 ? own : mul(own, alpha);
       if (beta === 0) return scaled;
-      return add(scaled, beta === 1 ? x : mul(x, beta));
-    });
+      return add(scaled, beta === 1 ? addend : mul(addend, beta));
+    };
+    return anyHalf(x, a, b) ? roundedOnce([x, a, b], combined) : tidy(() => combined(x, a, b));
+  };
 
 /** beta · x + alpha · a·b for matrices. */
 export const addmm = plus(mm);
@@ -150,6 +153,9 @@ export const addr = plus(outer);
 
 /** out[…,o] = Σ a[…,i] · weight[o,i,j] · b[…,j], plus bias[o]. */
 export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
+  if (anyHalf(a, b, weight, bias)) {
+    return roundedOnce([a, b, weight, bias], bilinear);
+  }
   return tidy(() => {
     const product = einsum('...i,oij,...j->...o', [a, weight, b]);
     return bias ? add(product, bias) : product;
@@ -158,6 +164,7 @@ export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | nu
 
 /** The product of vectors in space: of dimension `dim`, or the first one of size 3. Both broadcast. */
 export function cross(a: Tensor, b: Tensor, dim: number | null = null): Tensor {
+  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cross(x, y, dim));
   return tidy(() => {
     const [x, y] = expandTogether('cross', a, b);
     const at = dim === null ? x.shape.indexOf(3) : normalizeDim(dim, x.rank, 'cross');

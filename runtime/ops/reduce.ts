@@ -8,6 +8,7 @@ import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
 import { type Attrs, defineOp, saving } from './define-op.ts';
 import { div } from './division.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 
 export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
   if (keepDim) return shape.map((dim, i) => (dims.includes(i) ? 1 : dim));
@@ -115,6 +116,7 @@ export function sum(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor
 }
 
 export function mean(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+  if (anyHalf(x)) return roundedOnce([x], (own) => mean(own, dims, options));
   if (!dtypes[x.dtype].floating) {
     throw new DTypeError({
       what: 'mean: not a floating-point tensor',

@@ -20,6 +20,7 @@ import { clone, unsqueeze } from './movement.ts';
 import { clamp_ } from './pointwise-in-place.ts';
 import { floating, inferBinary, pointwise } from './promotion.ts';
 import { type LossOptions, reduced } from './reduction-options.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 
 function floats(op: OpRecord, x: Tensor, y: Tensor, attrs = {}): Tensor {
   expectTensor(op, y);
@@ -31,6 +32,7 @@ const gap = E.sub(E.input(0), E.input(1));
 
 /** |x − target| */
 export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => l1Loss(a, b, options));
   return tidy(() => reduced('l1Loss', abs(sub(x, target)), options));
 }
 
@@ -65,6 +67,8 @@ export function smoothL1Loss(
   target: Tensor,
   { beta = 1, ...options }: LossOptions & { readonly beta?: number } = {},
 ): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) => smoothL1Loss(a, b, { beta, ...options }));
   if (beta === 0) return l1Loss(x, target, options);
   return tidy(() => reduced('smoothL1Loss', floats(smoothL1Op, x, target, { beta }), options));
 }
@@ -75,6 +79,8 @@ export function huberLoss(
   target: Tensor,
   { delta = 1, ...options }: LossOptions & { readonly delta?: number } = {},
 ): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) => huberLoss(a, b, { delta, ...options }));
   return tidy(() => {
     const losses = mul(floats(smoothL1Op, x, target, { beta: delta }), delta);
     return reduced('huberLoss', losses, options);
@@ -96,6 +102,10 @@ export function poissonNllLoss(
   target: Tensor,
   { logInput = true, full = false, eps = 1e-8, ...options }: PoissonNllOptions = {},
 ): Tensor {
+  if (anyHalf(x, target))
+    return roundedOnce([x, target], (a, b) =>
+      poissonNllLoss(a, b, { logInput, full, eps, ...options }),
+    );
   return tidy(() => {
     const losses = logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(x, eps))));
     return reduced('poissonNllLoss', full ? add(losses, stirling(target)) : losses, options);
@@ -121,6 +131,10 @@ export function gaussianNllLoss(
   variance: Tensor,
   { full = false, eps = 1e-6, ...options }: GaussianNllOptions = {},
 ): Tensor {
+  if (anyHalf(x, target, variance))
+    return roundedOnce([x, target, variance], (a, b, c) =>
+      gaussianNllLoss(a, b, c, { full, eps, ...options }),
+    );
   return tidy(() => {
     const own = clone(fittingVariance(x, variance));
     // Small variances are raised, but their gradient is that of what they were, as in PyTorch.

@@ -11,6 +11,7 @@ import { casting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { clone, permute, reshape } from './movement.ts';
 import { floating, inferFloat } from './promotion.ts';
+import { roundedOnce } from './rounded-once.ts';
 import { pooledSize, type WindowSizes, windowSizes } from './window-sizes.ts';
 
 const resampleOp: OpRecord = defineOp({
@@ -149,7 +150,9 @@ function expectSizes(name: string, x: Tensor, sizes: readonly number[], count: n
 }
 
 function inFloat(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
-  return tidy(() => casting([x], floating(x.dtype), ([own]) => body(own!)));
+  return tidy(() =>
+    casting([x], floating(x.dtype), ([own]) => roundedOnce([own!], (wide) => body(wide))),
+  );
 }
 
 // Average pooling

@@ -12,18 +12,35 @@ import { cast } from './cast.ts';
 /** The dtype that an op computes in: float32 for halves. */
 export const wide = (dtype: DType): DType => (isHalf(dtype) ? 'float32' : dtype);
 
-const hasHalf = (tensors: readonly Tensor[]): boolean => {
-  for (let i = 0; i < tensors.length; i++) if (isHalf(tensors[i]!.dtype)) return true;
+/** Whether an operand, of those that are tensors, is stored as a half. */
+export function anyHalf(...operands: readonly (Tensor | number | null)[]): boolean {
+  for (let i = 0; i < operands.length; i++) {
+    const operand = operands[i];
+    if (typeof operand === 'object' && operand !== null && isHalf(operand.dtype)) return true;
+  }
   return false;
-};
+}
 
-/** Calls `body` with halves in float32; its result is rounded to `dtype`, by default the promoted one. */
-export function roundedOnce(
-  tensors: readonly Tensor[],
-  body: (operands: readonly Tensor[]) => Tensor,
+const widened = <T extends Tensor | number | null>(operand: T): T =>
+  (anyHalf(operand) ? cast(operand as Tensor, 'float32') : operand) as T;
+
+const isFloating = (operand: Tensor | number | null): operand is Tensor =>
+  typeof operand === 'object' && operand !== null;
+
+/**
+ * Calls `body` with the halves among the operands in float32. Its result is rounded to the dtype that the
+ * operands promote to, or to `dtype`.
+ */
+export function roundedOnce<const T extends readonly (Tensor | number | null)[]>(
+  operands: T,
+  body: (...wide: T) => Tensor,
   dtype?: DType,
 ): Tensor {
-  if (!hasHalf(tensors)) return body(tensors);
-  const target = dtype ?? tensors.map((x) => x.dtype).reduce(promote);
-  return tidy(() => cast(body(tensors.map((x) => cast(x, wide(x.dtype)))), target));
+  const target =
+    dtype ??
+    operands
+      .filter(isFloating)
+      .map((x) => x.dtype)
+      .reduce(promote);
+  return tidy(() => cast(body(...(operands.map(widened) as unknown as T)), target));
 }

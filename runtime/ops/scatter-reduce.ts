@@ -1,13 +1,14 @@
 /** Values combined where their indices say: sums, products, means and extremes. */
 
-import { ArgumentError } from '../errors/errors.ts';
+import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
+import { formatSpec } from '../tensor/meta.ts';
 import { normalizeDim } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
-import { cast, casting } from './cast.ts';
+import { cast, casting, counting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { expectWithin, gather, partOf, scatter, scatterAdd } from './gather.ts';
 import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
@@ -148,14 +149,24 @@ export function scatterReduce(
     });
   }
   expectIndices('scatterReduce', index);
+  if (reduce === 'mean' && x.dtype === 'bool') {
+    throw new DTypeError({
+      what: 'scatterReduce: truth values have no mean',
+      given: formatSpec(x),
+      expected: 'numbers',
+      remedy: "cast the tensor, x.to('float32'), or use 'amax' for whether any is true",
+    });
+  }
   return tidy(() => {
     const [target, places] = [atLeast1d(x), atLeast1d(index)];
     expectWithin('scatterReduce', target, places, at);
     const given = partOf('scatterReduce', atLeast1d(source), places);
-    return casting([given], x.dtype, ([values]) => {
-      const out = combine(target, places, values!, at, includeSelf);
-      return x.rank === 0 ? reshape(out, []) : out;
-    });
+    return counting(target, (own) =>
+      casting([given], own.dtype, ([values]) => {
+        const out = combine(own, places, values!, at, includeSelf);
+        return x.rank === 0 ? reshape(out, []) : out;
+      }),
+    );
   });
 }
 

@@ -13,6 +13,7 @@ import { E, type Expr } from './expr.ts';
 import { F } from './expr-functions.ts';
 import { cos, exp, log, log1p, sin } from './functions.ts';
 import { bindFloat, inferFloat, pointwise } from './promotion.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 
 const x = E.input(0);
 const c = E.const;
@@ -206,6 +207,7 @@ export const sinc = (a: Tensor): Tensor => bindFloat(sincOp, a);
 
 /** ln(x / (1 − x)); with `eps`, x is kept between eps and 1 − eps. */
 export function logit(a: Tensor, eps: number | null = null): Tensor {
+  if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
   return tidy(() => {
     const own = eps === null ? a : clamp(a, eps, 1 - eps);
     return sub(log(own), log1p(neg(own)));

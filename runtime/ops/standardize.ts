@@ -125,8 +125,7 @@ const affineOp = defineOp({
         const grouping = groupingOf(attrs);
         return roundedOnce(
           [dy, x],
-          ([g, own]) =>
-            perWeight(mul(reshape(g!, grouping.view), plain(own!, grouping).out), grouping),
+          (g, own) => perWeight(mul(reshape(g, grouping.view), plain(own, grouping).out), grouping),
           weight.dtype,
         );
       },
@@ -165,11 +164,7 @@ function recordedGradient(
   weight: Tensor | null,
   grouping: Grouping,
 ): Tensor {
-  return roundedOnce(
-    weight ? [dy, x, weight] : [dy, x],
-    ([g, own, by]) => gradientOfOps(g!, own!, by ?? null, grouping),
-    x.dtype,
-  );
+  return roundedOnce([dy, x, weight], (g, own, by) => gradientOfOps(g, own, by, grouping), x.dtype);
 }
 
 function gradientOfOps(dy: Tensor, x: Tensor, weight: Tensor | null, grouping: Grouping): Tensor {

@@ -15,6 +15,7 @@ import { reshape } from './movement.ts';
 import { pow, sqrt } from './powers.ts';
 import { floating } from './promotion.ts';
 import { type Dims, mean, type ReduceOptions, sum } from './reduce.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { nuclearNorm } from './singular-values.ts';
 
 export interface VarianceOptions extends ReduceOptions {
@@ -24,6 +25,7 @@ export interface VarianceOptions extends ReduceOptions {
 
 /** The mean squared distance from the mean, over all dimensions or `dims`. */
 export function variance(x: Tensor, dims?: Dims, options: VarianceOptions = {}): Tensor {
+  if (anyHalf(x)) return roundedOnce([x], (own) => variance(own, dims, options));
   const { correction = 1, ...rest } = options;
   return tidy(() => {
     const distance = sub(x, mean(x, dims, { keepDim: true }));
@@ -35,6 +37,7 @@ export function variance(x: Tensor, dims?: Dims, options: VarianceOptions = {}):
 
 /** The root of the variance. */
 export function std(x: Tensor, dims?: Dims, options: VarianceOptions = {}): Tensor {
+  if (anyHalf(x)) return roundedOnce([x], (own) => std(own, dims, options));
   return tidy(() => rootOfSum(variance(x, dims, options)));
 }
 
@@ -58,6 +61,7 @@ export function norm(
   dims?: Dims,
   options: ReduceOptions = {},
 ): Tensor {
+  if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
   if (p === 'nuc') return nuclearNorm(x, dims, options);
   return tidy(() => {
     const own = cast(x, floating(x.dtype));
@@ -81,6 +85,7 @@ function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions):
 
 /** The norm of a difference; both broadcast. */
 export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
+  if (anyHalf(x, other)) return roundedOnce([x, other], (a, b) => dist(a, b, p));
   return tidy(() => norm(sub(x, other), p));
 }
 
@@ -92,6 +97,7 @@ function rootOfSum(squares: Tensor): Tensor {
 
 /** ln Σ eˣ, without overflow. */
 export function logsumexp(x: Tensor, dims: Dims, options: ReduceOptions = {}): Tensor {
+  if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
   return tidy(() => {
     // The largest cancels, so it counts as a constant; an infinite one must not meet itself.
     const own = cast(x, floating(x.dtype));
@@ -115,6 +121,7 @@ export function nansum(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Ten
 
 /** The mean of what is not NaN. */
 export function nanmean(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+  if (anyHalf(x)) return roundedOnce([x], (own) => nanmean(own, dims, options));
   return tidy(() => div(nansum(x, dims, options), sum(logicalNot(isnan(x)), dims, options)));
 }
 

@@ -19,6 +19,7 @@ import { F } from './expr-functions.ts';
 import { exp } from './functions.ts';
 import { narrow, reshape } from './movement.ts';
 import { bindFloat, floating, inferBinary, inferFloat, inferSame, pointwise } from './promotion.ts';
+import { anyHalf, roundedOnce } from './rounded-once.ts';
 
 const x = E.input(0);
 const c = E.const;
@@ -80,7 +81,10 @@ function shrunk(op: OpRecord, a: Tensor, lambd: number): Tensor {
 }
 
 /** x − tanh x */
-export const tanhshrink = (a: Tensor): Tensor => tidy(() => sub(a, tanh(a)));
+export function tanhshrink(a: Tensor): Tensor {
+  if (anyHalf(a)) return roundedOnce([a], tanhshrink);
+  return tidy(() => sub(a, tanh(a)));
+}
 
 const alpha = E.attr('alpha');
 const celuGradOp: OpRecord = defineOp({
@@ -158,5 +162,6 @@ export function glu(a: Tensor, dim = -1): Tensor {
       remedy: 'choose another dimension, or pad() this one',
     });
   }
+  if (anyHalf(a)) return roundedOnce([a], (own) => glu(own, dim));
   return tidy(() => mul(narrow(a, at, 0, size / 2), sigmoid(narrow(a, at, size / 2, size / 2))));
 }

@@ -62,7 +62,7 @@ describe.each(all)('%s with another dtype', (left) => {
       expect(x.floorDivide(2).dtype).toBe(whole);
       expect(x.add(2.5).dtype).toBe(fraction);
       expect(x.mul(2.5).dtype).toBe(fraction);
-      expect(x.maskedFill(tensor([true]), 2).dtype).toBe(whole);
+      expect(x.maskedFill(tensor([true]), 2).dtype).toBe(left);
       expect(x.eq(2).dtype).toBe('bool');
       expect(x.div(2).dtype).toBe(dtypes[left].floating ? left : 'float32');
       expect(x.exp().dtype).toBe(dtypes[left].floating ? left : 'float32');
