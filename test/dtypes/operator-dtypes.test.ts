@@ -69,7 +69,10 @@ function call(
   const outputs = result instanceof Tensor ? [result] : result;
   for (const output of outputs) {
     if (output.dtype !== 'bool') continue;
-    expect(output.dataSync().every((byte) => byte <= 1), 'a bool is 0 or 1').toBe(true);
+    expect(
+      output.dataSync().every((byte) => byte <= 1),
+      'a bool is 0 or 1',
+    ).toBe(true);
   }
   const roots = outputs.filter((output) => output.requiresGrad);
   const gradients =
