@@ -52,6 +52,7 @@ const sumToOp = defineOp({
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
   kernel: { kind: 'named', name: 'sumTo' },
   layout: 'any',
+  followsStrides: true,
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => expandLike(dy, x)) },
 });
 

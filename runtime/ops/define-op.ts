@@ -94,6 +94,11 @@ export interface OpRecord {
   readonly kernel: Kernel;
   /** `contiguous`: strided data operands are copied before the kernel. */
   readonly layout: 'any' | 'contiguous';
+  /**
+   * Adds or multiplies elements along memory: in another order, with other last bits, where its operand has
+   * other strides. Whoever rewrites a program gives such an op operands of the strides that they had.
+   */
+  readonly followsStrides?: boolean;
   /** Writes its result over operand 0. */
   readonly inPlace: boolean;
   /**
@@ -133,6 +138,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   ) => TensorSpec | readonly TensorSpec[];
   readonly kernel: Kernel;
   readonly layout?: 'any' | 'contiguous';
+  readonly followsStrides?: boolean;
   readonly inPlace?: boolean;
   readonly overwrites?: readonly (keyof O & string)[];
   readonly vjp?: { readonly [N in keyof O]?: Gradient<(keyof O & string) | OutputName> };
@@ -169,6 +175,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     },
     kernel,
     layout: definition.layout ?? (kernel.kind === 'pointwise' ? 'any' : 'contiguous'),
+    followsStrides: definition.followsStrides ?? false,
     inPlace: definition.inPlace ?? false,
     overwrites: definition.overwrites ?? [],
     vjp: definition.vjp as OpRecord['vjp'],

@@ -69,6 +69,7 @@ const sumOp = defineOp({
   infer: inferReduced,
   kernel: { kind: 'named', name: 'sum' },
   layout: 'any',
+  followsStrides: true,
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy, attrs) => unreduce(dy, x, attrs)) },
 });
 

@@ -90,6 +90,7 @@ const prodOp = defineOp({
   infer: inferReduced,
   kernel: { kind: 'named', name: 'prod' },
   layout: 'any',
+  followsStrides: true,
   vjp: {
     // The product is the last of the partial products.
     x: saving({ x: 'value' }, ({ x }, dy, { dims, keepDim }) => {

@@ -1,4 +1,4 @@
-import type { TensorMeta } from '../tensor/meta.ts';
+import { sameStrides, type TensorMeta } from '../tensor/meta.ts';
 import { sameShape, sizeOf } from '../tensor/shape.ts';
 import type { Program, ProgramOp, ValueTable } from './program.ts';
 
@@ -35,6 +35,5 @@ function viewMeta(values: ValueTable, { op, inputs, attrs }: ProgramOp): TensorM
 function isSamePlace(a: TensorMeta, b: TensorMeta): boolean {
   if (a.dtype !== b.dtype || !sameShape(a.shape, b.shape)) return false;
   if (sizeOf(a.shape) === 0) return true;
-  if (a.offset !== b.offset) return false;
-  return a.shape.every((size, dim) => size === 1 || a.strides[dim] === b.strides[dim]);
+  return a.offset === b.offset && sameStrides(a, b);
 }

@@ -28,6 +28,11 @@ export function isContiguousMeta(meta: TensorMeta): boolean {
   return isContiguous(meta.shape, meta.strides);
 }
 
+/** Whether tensors of one shape are walked in the same steps: strides of dimensions of size 1 mean nothing. */
+export function sameStrides(a: TensorMeta, b: TensorMeta): boolean {
+  return a.shape.every((size, dim) => size === 1 || a.strides[dim] === b.strides[dim]);
+}
+
 /** `f32[2,4]` */
 export function formatSpec(spec: TensorSpec): string {
   return `${dtypes[spec.dtype].short}${formatShape(spec.shape)}`;

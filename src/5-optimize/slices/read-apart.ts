@@ -104,10 +104,11 @@ function withoutWholes(program: Program): Program {
     const [view] = op.outputs;
     const part = op.op.name === 'narrow' && isFixed(op.inputs[0]!) ? partAt(facts, op) : undefined;
     if (part === undefined || facts.isWritten(part)) return op;
-    const { dtype } = program.values[view!]!;
-    if (program.values[part]!.dtype !== dtype || !isContiguousMeta(program.values[part]!))
-      return op;
-    const { shape } = program.values[view!]!;
+    // With other strides its readers might walk it in another order.
+    const [own, shown] = [program.values[part]!, program.values[view!]!];
+    const isLike = own.dtype === shown.dtype && isContiguousMeta(own) && isContiguousMeta(shown);
+    if (!isLike) return op;
+    const { shape } = shown;
     return { ...op, op: opNamed('reshape'), inputs: [part], attrs: { shape } };
   });
   return withDerivedViews({ ...program, ops: eliminateDeadCode(ops, program.outputs) });

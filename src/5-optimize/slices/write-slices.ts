@@ -1,7 +1,8 @@
 import { sumBlock } from '../../../runtime/ops/blocks.ts';
 import { type Attrs, type OpRecord, operandUse, opNamed } from '../../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { contiguousMeta, type TensorMeta } from '../../../runtime/tensor/meta.ts';
+import { withDerivedViews } from '../../../runtime/program/view-metas.ts';
+import { contiguousMeta, sameStrides, type TensorMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape, sizeOf, viewStrides } from '../../../runtime/tensor/shape.ts';
 import type { SliceRegion, Stage } from './region.ts';
 import { cutShape, type Way } from './rules.ts';
@@ -65,7 +66,22 @@ class SliceWriter {
     this.#copyAll('after');
     this.#source = ops.at(-1)!;
     const results = outputs.map((id) => this.#whole(id));
-    return { ...this.#program, values: this.#values, ops: this.#ops, outputs: results };
+    const { inputs } = this.#program;
+    const written = { values: this.#values, inputs, ops: this.#ops, outputs: results };
+    const sliced = withDerivedViews(written);
+    this.#checkStrides(sliced);
+    return sliced;
+  }
+
+  /** What was strided is put together without gaps: only for ops whose bits don't depend on that. */
+  #checkStrides({ values, ops }: Program): void {
+    const made = new Map(ops.map((op) => [op.outputs[0], op]));
+    this.#program.ops.forEach(({ op, inputs, outputs }, index) => {
+      if (!op.followsStrides || this.#region.stages[index] !== 'after') return;
+      const before = this.#program.values[inputs[0]!]!;
+      const after = values[made.get(outputs[0])!.inputs[0]!]!;
+      if (!sameStrides(before, after)) throw new NoSuchView();
+    });
   }
 
   #copyAll(stage: 'before' | 'after'): void {
