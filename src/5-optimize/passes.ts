@@ -18,9 +18,9 @@ import { chooseSlices } from './slices/choose-slices.ts';
 export const passes = [
   {
     name: 'copyInputs',
-    stages: ['traced'],
+    stages: ['joint', 'step'],
     enabled: ({ memory }) => !memory.stridedInputs,
-    run: onProgram(copyStridedInputs),
+    run: copyStridedInputs,
   },
   {
     name: 'joinCalls',

@@ -25,7 +25,7 @@ export interface MemorySwitches {
   readonly unusedInputs: boolean;
   /** A contiguous copy of a strided input dies at its last use. Off: it stays until backward has run. */
   readonly inputCopies: boolean;
-  /** Strided inputs are read as they are. Off: contiguous copies of them, made first. */
+  /** Strided inputs are read as they are. Off: copies of them, made first. */
   readonly stridedInputs: boolean;
   /** Outputs that backward doesn't read leave the scope. Off: they stay until backward has run. */
   readonly unusedOutputs: boolean;
