@@ -3,6 +3,7 @@
 export * from '../runtime/index.ts';
 export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
 export type { ToStaticOptions } from './captured-function.ts';
+export { type AppliedCounts, appliedTo } from './explain/applied.ts';
 export { FullGraphError } from './full-graph/full-graph-error.ts';
 export { refcounted } from './lab/eager-refcount.ts';
 export {

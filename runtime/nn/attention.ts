@@ -88,7 +88,8 @@ export class MultiheadAttention extends Module {
     this.vProjWeight = same ? null : weight(embedDim, vdim);
     this.inProjBias = bias ? parameter(zeros([3 * embedDim])) : null;
     this.outProj = new Linear(embedDim, embedDim, { bias });
-    if (this.outProj.bias) this.outProj.bias.detach().fill_(0);
+    const { bias: outBias } = this.outProj;
+    if (outBias) tidy(() => void outBias.detach().fill_(0));
     const extra = () => parameter(xavierNormal_(zeros([1, 1, embedDim])));
     this.biasK = options.addBiasKv ? extra() : null;
     this.biasV = options.addBiasKv ? extra() : null;

@@ -49,7 +49,7 @@ export class Embedding extends Module {
   ): Embedding {
     const [entries, size] = rows.shape as [number, number];
     const module = new Embedding(entries, size, options);
-    module.weight.detach().copy_(rows);
+    tidy(() => void module.weight.detach().copy_(rows));
     module.weight.requiresGrad_(!(options.freeze ?? true));
     return module;
   }

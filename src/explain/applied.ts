@@ -1,0 +1,58 @@
+import type { Plan, PlannedSubgraph } from '../../runtime/program/plan.ts';
+import type { Program } from '../../runtime/program/program.ts';
+import type { PassName } from '../5-optimize/passes.ts';
+import type { CompiledPart } from '../programs/compiled-part.ts';
+
+/** How often each optimisation of memory was applied to a subgraph, forward and backward, by its switch. */
+export interface AppliedCounts {
+  /** Ops that run at another place than in program order. */
+  readonly order: number;
+  /** Results in the memory of an operand. */
+  readonly reuse: number;
+  /** Values at planned places in one block. */
+  readonly arena: number;
+  /** Inputs that died with the last call. */
+  readonly donate: number;
+  /** Passes that changed what backward keeps. */
+  readonly chooseSaved: number;
+  /** Chains of ops that run part by part. */
+  readonly slices: number;
+  /** Ops that run twice, within a budget. */
+  readonly recompute: number;
+}
+
+const passesOfChooseSaved = [
+  'pooledRelu',
+  'labelGradient',
+  'joinedGradients',
+  'shareCopies',
+  'shareParts',
+  'rematerialize',
+] as const satisfies readonly PassName[];
+
+/** Counts for one part of a captured function, as `programs()` returns them; null where it has no tensor op. */
+export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | null {
+  if (!stages) return null;
+  const { forward, backward, passes, recompute } = stages;
+  const ordered = plansOf(stages.planned);
+  const programs = [forward, ...(backward ? [backward] : [])];
+  const steps = plansOf(record.planned ?? stages.planned).flatMap((plan) => plan.steps);
+  const applied = (name: PassName) => passes[name]?.applied ?? 0;
+  return {
+    order: ordered.reduce((sum, plan, i) => sum + movedOps(programs[i]!, plan), 0),
+    reuse: steps.flatMap(({ reuses }) => reuses).filter((id) => id !== null).length,
+    arena: steps.flatMap(({ places = [] }) => places).filter((place) => place !== null).length,
+    donate: record.donated.length,
+    chooseSaved: passesOfChooseSaved.reduce((sum, name) => sum + applied(name), 0),
+    slices: applied('slices'),
+    recompute: recompute?.ops ?? 0,
+  };
+}
+
+function plansOf({ forward, backward }: PlannedSubgraph): Plan[] {
+  return [forward, ...(backward ? [backward.plan] : [])];
+}
+
+function movedOps({ ops }: Program, { steps }: Plan): number {
+  return steps.filter(({ op }, i) => op !== ops[i]).length;
+}
