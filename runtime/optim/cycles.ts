@@ -4,9 +4,9 @@ import { ArgumentError } from '../errors/errors.ts';
 import type { Optimizer } from './optimizer.ts';
 import {
   cosine,
+  cyclesMomentum,
   LRScheduler,
   type MomentumCycle,
-  momentumOf,
   positiveInteger,
   setMomentum,
 } from './scheduler.ts';
@@ -36,12 +36,13 @@ export class OneCycleLR extends LRScheduler {
       annealStrategy: 'cos',
       divFactor: 25,
       finalDivFactor: 1e4,
-      cycleMomentum: momentumOf(optimizer.groups[0]!) !== null,
       baseMomentum: 0.85,
       maxMomentum: 0.95,
       ...options,
+      cycleMomentum: cyclesMomentum('OneCycleLR', optimizer, options.cycleMomentum),
     };
     this.apply();
+    optimizer.prepareState();
   }
 
   override step(): void {
@@ -108,14 +109,15 @@ export class CyclicLR extends LRScheduler {
       stepSizeDown: stepSizeUp,
       mode: 'triangular',
       gamma: 1,
-      cycleMomentum: momentumOf(optimizer.groups[0]!) !== null,
       baseMomentum: 0.8,
       maxMomentum: 0.9,
       ...options,
+      cycleMomentum: cyclesMomentum('CyclicLR', optimizer, options.cycleMomentum),
       stepSizeUp,
     };
     positiveInteger('stepSizeDown', this.options.stepSizeDown);
     this.apply();
+    optimizer.prepareState();
   }
 
   protected override apply(): void {

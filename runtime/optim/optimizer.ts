@@ -103,9 +103,16 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     return this.missed.map((missed) => this.stepsTaken - missed);
   }
 
+  /**
+   * Makes the state that the groups' options ask for by now. `step` calls it first; a schedule that changes
+   * such options calls it so that a captured step need not.
+   */
+  prepareState(): void {}
+
   /** One update of every parameter that has a gradient. */
   step(): void {
     noGrad(() => {
+      this.prepareState();
       this.stepsTaken++;
       let index = 0;
       for (const group of this.groups) {

@@ -1,10 +1,10 @@
 import { add_, addcdiv_, addcmul_, mul_ } from '../ops/in-place.ts';
 import { mul, sqrt, sub } from '../ops/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { type MomentumGroup, MomentumOptimizer } from './momentum.ts';
 import {
   fraction,
   nonNegative,
-  Optimizer,
   type ParameterGroup,
   type Parameters,
   type Rates,
@@ -12,10 +12,9 @@ import {
 } from './optimizer.ts';
 import { penalized } from './penalty.ts';
 
-interface RMSpropGroup {
+interface RMSpropGroup extends MomentumGroup {
   alpha: number;
   eps: number;
-  momentum: number;
 }
 
 export interface RMSpropOptions extends Partial<Rates> {
@@ -29,12 +28,10 @@ export interface RMSpropOptions extends Partial<Rates> {
 }
 
 /** Hinton's RMSprop: gradients divided by a moving root of their mean square. lr 0.01 when left out. */
-export class RMSprop extends Optimizer<RMSpropGroup, undefined> {
+export class RMSprop extends MomentumOptimizer<RMSpropGroup, undefined> {
   readonly squares: readonly Tensor[];
   /** Empty unless centered. */
   readonly averages: readonly Tensor[];
-  /** Empty without momentum. */
-  readonly velocities: readonly Tensor[];
 
   constructor(parameters: Parameters<RMSpropGroup>, options: RMSpropOptions = {}) {
     super(parameters, {
@@ -47,8 +44,6 @@ export class RMSprop extends Optimizer<RMSpropGroup, undefined> {
     });
     this.squares = this.newState('squares');
     this.averages = options.centered ? this.newState('averages') : [];
-    const moves = this.groups.some(({ momentum }) => momentum > 0);
-    this.velocities = moves ? this.newState('velocities') : [];
   }
 
   protected override check(group: ParameterGroup<RMSpropGroup>): void {
@@ -67,11 +62,11 @@ export class RMSprop extends Optimizer<RMSpropGroup, undefined> {
     addcmul_(square, slope, slope, 1 - group.alpha);
     const denominator = sqrt(this.variance(square, slope, group.alpha, index));
     add_(denominator, group.eps);
-    const velocity = group.momentum > 0 ? this.velocities[index] : undefined;
-    if (!velocity) {
+    if (!(group.momentum > 0)) {
       addcdiv_(target, slope, denominator, -group.lr);
       return;
     }
+    const velocity = this.velocities[index]!;
     mul_(velocity, group.momentum);
     addcdiv_(velocity, slope, denominator);
     add_(target, velocity, -group.lr);

@@ -95,8 +95,26 @@ export interface MomentumCycle {
 /** A group's momentum, or its first beta; null when it has none. */
 export function momentumOf(group: object): number | null {
   if ('betas' in group) return (group.betas as readonly [number, number])[0];
-  if ('momentum' in group && (group.momentum as number) > 0) return group.momentum as number;
-  return null;
+  return 'momentum' in group ? (group.momentum as number) : null;
+}
+
+/**
+ * Whether a schedule moves the momentum: as asked for, or wherever there is one (0 too: it starts then, as
+ * in PyTorch). Throws ArgumentError if it is asked for and the optimizer has none.
+ */
+export function cyclesMomentum(
+  name: string,
+  optimizer: Optimizer,
+  asked: boolean | undefined,
+): boolean {
+  const has = optimizer.groups.every((group) => momentumOf(group) !== null);
+  if (!asked || has) return asked ?? has;
+  throw new ArgumentError({
+    what: `${name}: the optimizer has no momentum`,
+    given: `cycleMomentum: true for ${optimizer.constructor.name}`,
+    expected: 'an optimizer with momentum or betas',
+    remedy: 'leave cycleMomentum out',
+  });
 }
 
 export function setMomentum(group: object, value: number): void {

@@ -1,10 +1,9 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { add_, mul_ } from '../ops/in-place.ts';
 import { add, mul } from '../ops/pointwise.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { type MomentumGroup, MomentumOptimizer } from './momentum.ts';
 import {
   nonNegative,
-  Optimizer,
   type ParameterGroup,
   type Parameters,
   type Rates,
@@ -12,15 +11,14 @@ import {
 } from './optimizer.ts';
 import { penalized } from './penalty.ts';
 
-interface SGDGroup {
-  momentum: number;
+interface SGDGroup extends MomentumGroup {
   dampening: number;
   nesterov: boolean;
 }
 
 export interface SGDOptions extends Partial<Rates> {
   readonly lr: number;
-  /** 0 when left out: no state is kept. */
+  /** 0 when left out: no state is kept until a group's momentum is set. */
   readonly momentum?: number;
   /** Takes this part of the gradient out of the momentum, but at the first step. */
   readonly dampening?: number;
@@ -29,10 +27,7 @@ export interface SGDOptions extends Partial<Rates> {
 }
 
 /** Gradient descent: v ← momentum·v + g, p ← p − lr·v, as in PyTorch (the rate is outside of v). */
-export class SGD extends Optimizer<SGDGroup, boolean> {
-  /** One per parameter; empty without momentum. */
-  readonly velocities: readonly Tensor[];
-
+export class SGD extends MomentumOptimizer<SGDGroup, number> {
   constructor(parameters: Parameters<SGDGroup>, options: SGDOptions) {
     super(parameters, {
       lr: options.lr,
@@ -42,8 +37,6 @@ export class SGD extends Optimizer<SGDGroup, boolean> {
       dampening: options.dampening ?? 0,
       nesterov: options.nesterov ?? false,
     });
-    const moves = this.groups.some(({ momentum }) => momentum > 0);
-    this.velocities = moves ? this.newState('velocities') : [];
   }
 
   protected override check(group: ParameterGroup<SGDGroup>): void {
@@ -59,20 +52,21 @@ export class SGD extends Optimizer<SGDGroup, boolean> {
     });
   }
 
-  /** Whether dampening acts. The count is asked for only where it matters. */
-  protected override factors({ dampening }: ParameterGroup<SGDGroup>, count: number): boolean {
-    return dampening !== 0 && count > 1;
+  /** Steps taken where dampening asks for them, else 0. */
+  protected override factors({ dampening }: ParameterGroup<SGDGroup>, count: number): number {
+    return dampening === 0 ? 0 : count;
   }
 
-  protected override update({ target, grad, group, index }: Update<SGDGroup>, damped: boolean) {
+  protected override update({ target, grad, group, index }: Update<SGDGroup>, count: number) {
     const slope = penalized(grad, target, group);
-    const velocity = group.momentum > 0 ? this.velocities[index] : undefined;
-    if (!velocity) {
+    if (!(group.momentum > 0)) {
       add_(target, slope, -group.lr);
       return;
     }
+    const velocity = this.velocities[index]!;
+    const isDamped = group.dampening !== 0 && !this.isFirst(index, count);
     mul_(velocity, group.momentum);
-    add_(velocity, slope, damped ? 1 - group.dampening : 1);
+    add_(velocity, slope, isDamped ? 1 - group.dampening : 1);
     const direction = group.nesterov ? add(slope, mul(velocity, group.momentum)) : velocity;
     add_(target, direction, -group.lr);
   }

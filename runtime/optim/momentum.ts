@@ -1,0 +1,43 @@
+/** Optimizers whose groups have a momentum, which may start at any step, as in PyTorch. */
+
+import type { Tensor } from '../tensor/tensor.ts';
+import { Optimizer, type Parameters, type Rates } from './optimizer.ts';
+import type { OptimizerState } from './optimizer-state.ts';
+
+export interface MomentumGroup {
+  /** 0: no velocity is kept. Schedules and users may set it between steps. */
+  momentum: number;
+}
+
+/** Makes the velocities when a group has a momentum: at construction, or before the step that needs them. */
+export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Optimizer<H, F> {
+  /** One per parameter; empty until a group has a momentum. */
+  velocities: readonly Tensor[] = [];
+  /** Per parameter, the steps that it had taken when the velocities were made. */
+  protected before: readonly number[] = [];
+
+  constructor(parameters: Parameters<H>, options: Rates & H) {
+    super(parameters, options);
+    this.prepareState();
+  }
+
+  override prepareState(): void {
+    if (this.velocities.length > 0 || !this.groups.some(({ momentum }) => momentum > 0)) return;
+    this.before = this.counts;
+    this.velocities = this.newState('velocities');
+  }
+
+  /** Whether this is the first step of a parameter, of `count` steps, with momentum. */
+  protected isFirst(index: number, count: number): boolean {
+    return count - this.before[index]! <= 1;
+  }
+
+  /** Momentum that started before the state was saved goes on. */
+  override loadStateDict(state: OptimizerState): void {
+    if ('velocities' in state.state && this.velocities.length === 0) {
+      this.before = this.parameters.map(() => 0);
+      this.velocities = this.newState('velocities');
+    }
+    super.loadStateDict(state);
+  }
+}
