@@ -1,7 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { type Parameter, parameter } from './parameter.ts';
+import { isParameter, type Parameter, parameter } from './parameter.ts';
 
 /** A module from one tensor to one tensor. */
 export interface Layer extends Module {
@@ -196,7 +196,7 @@ export class ParameterDict extends Module {
 }
 
 function asParameter(tensor: Tensor): Parameter {
-  return tensor.requiresGrad && tensor.isLeaf ? tensor : parameter(tensor);
+  return isParameter(tensor) ? tensor : parameter(tensor);
 }
 
 function notCallable(name: string): ArgumentError {

@@ -12,7 +12,7 @@ import {
 import { type LoadOptions, type LoadResult, loadInto, type StateDict } from './module-state.ts';
 import { moduleText } from './module-text.ts';
 import { isModule, namedModules, namedTensors, replaceTensors, stateOf } from './module-walk.ts';
-import { isBuffer, type Parameter, sameRole } from './parameter.ts';
+import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts';
 
 /**
  * Part of a model: `forward` and the tensors and modules that it uses, which are found by walking the
@@ -73,11 +73,9 @@ export abstract class Module {
     yield* namedModules(this);
   }
 
-  /** Leaves that require a gradient, each once, with their names: `layers.0.weight`. */
+  /** What the module learns, frozen parameters too, each once, by name: `layers.0.weight`. */
   *namedParameters(): Generator<[name: string, parameter: Parameter]> {
-    for (const [name, tensor] of namedTensors(this)) {
-      if (tensor.requiresGrad && tensor.isLeaf) yield [name, tensor];
-    }
+    for (const [name, tensor] of namedTensors(this)) if (isParameter(tensor)) yield [name, tensor];
   }
 
   parameters(): Parameter[] {
@@ -147,9 +145,7 @@ export abstract class Module {
 
   /** Freezes every parameter below, or lets gradients reach it again. */
   requiresGrad_(requiresGrad = true): this {
-    for (const [, tensor] of stateOf(this)) {
-      if (!isBuffer(tensor)) tensor.requiresGrad_(requiresGrad);
-    }
+    for (const tensor of this.parameters()) tensor.requiresGrad_(requiresGrad);
     return this;
   }
 

@@ -5,7 +5,7 @@ import { keep } from '../tensor/lifetime.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** A leaf that requires a gradient. */
+/** A tensor that a module learns. It stays one when it is frozen by `requiresGrad_(false)`. */
 export type Parameter = Tensor;
 
 /** What a tensor is to the module that holds it; a cache is nothing. */
@@ -30,14 +30,22 @@ export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
   return keep(tensor);
 }
 
+/** Also a leaf of a module that requires a gradient: it becomes a parameter when it is first found. */
+export function isParameter(tensor: Tensor): boolean {
+  const role = roles.get(tensor);
+  if (role !== undefined) return role === 'parameter';
+  if (!tensor.requiresGrad || !tensor.isLeaf) return false;
+  roles.set(tensor, 'parameter');
+  return true;
+}
+
 export function isBuffer(tensor: Tensor): boolean {
   return roles.get(tensor)?.endsWith('buffer') ?? false;
 }
 
 /** Parameters, frozen ones too, and buffers but temporary ones. */
 export function isState(tensor: Tensor): boolean {
-  const role = roles.get(tensor);
-  return role ? role !== 'temporary buffer' : tensor.requiresGrad && tensor.isLeaf;
+  return isParameter(tensor) || roles.get(tensor) === 'buffer';
 }
 
 /** The copy of a tensor on another device takes over what it is. */

@@ -95,9 +95,9 @@ describe('modules that arrange', () => {
     expect(names).toEqual(['', '0', '1', '1.0']);
     expect(Array.from(model.namedChildren(), ([name]) => name)).toEqual(['0', '1']);
     model.requiresGrad_(false);
-    expect(model.parameters()).toEqual([]);
+    expect(model.parameters().map((own) => own.requiresGrad)).toEqual([false, false]);
     model.requiresGrad_();
-    expect(model.parameters().length).toBe(2);
+    expect(model.parameters().map((own) => own.requiresGrad)).toEqual([true, true]);
     expect(model.to('int32').parameters()[0]!.dtype).toBe('float32');
   });
 });
