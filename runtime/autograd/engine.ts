@@ -1,4 +1,5 @@
 import { AutogradError } from '../errors/errors.ts';
+import { withoutMoves } from '../ops/guarded-op.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, noGrad } from './grad-mode.ts';
@@ -45,7 +46,7 @@ interface Inbox {
  */
 export function runBackward(roots: readonly Root[], options: RunOptions): void {
   const mode = options.createGraph ? enableGrad : noGrad;
-  mode(() => new BackwardPass(options).run(roots));
+  mode(() => withoutMoves(() => new BackwardPass(options).run(roots)));
 }
 
 class BackwardPass {

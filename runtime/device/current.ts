@@ -11,13 +11,13 @@ let unguarded: Device | null = null;
 /** Where tensors are made from the start, when TOSTATIC_DEVICE names it. */
 const wanted = globalThis.process?.env?.TOSTATIC_DEVICE;
 
-/** Where there is no GPU, no op has operands that `deviceGuard` would have to move. */
-let gpuIsKnown = false;
+/** Of the devices that `init` makes known: without one, captured code is the same under every `deviceGuard`. */
+let hasMore = false;
 
 /** Makes a device known by name; the first one, or the one that TOSTATIC_DEVICE names, becomes current. */
 export function registerDevice(device: Device): void {
   devices.set(device.name, device);
-  gpuIsKnown ||= device.kind === 'gpu';
+  hasMore ||= device.name !== 'cpu' && device.name !== 'meta';
   if (device.name === wanted) current = device;
   else current ??= device;
 }
@@ -29,12 +29,17 @@ export function currentDevice(): Device {
 
 /** The device that computes ops, whatever the device of their operands; null: each where its operands are. */
 export function guardingDevice(): Device | null {
-  return gpuIsKnown ? guarding : null;
+  return guarding;
 }
 
-/** Whether `init('gpu')` has made a GPU known. */
-export function hasGpu(): boolean {
-  return gpuIsKnown;
+/** Whether `init` has made a device known beside `cpu` and `meta`. */
+export function hasMoreDevices(): boolean {
+  return hasMore;
+}
+
+/** Inside `body`, ops are performed as under `deviceGuard(device, …)`; undefined leaves it as it is. */
+export function withGuard<T>(device: Device | null | undefined, body: () => T): T {
+  return device === undefined ? body() : deviceGuard(device, body);
 }
 
 /** A device by its name; `gpu:0` is the GPU that `init` opened. Throws DeviceError for any other. */
@@ -55,10 +60,11 @@ export function setDevice(device: Device | string): void {
 }
 
 /**
- * Inside `body`, tensors are made on `device` and ops are computed there: of ops whose operands are elsewhere,
- * the operands are copied (results that the CPU computes from a GPU's tensors go back to the GPU, whose memory
- * can't be read at once). Null: as if outside of any guard, tensors are made on the default device and each op
- * runs where its operands are. Throws DeviceError for anything that is no device.
+ * Inside `body`, tensors are made on `device` and ops are computed there: operands that are elsewhere are
+ * copied, and gradients flow through the copies. Data that can't be read at once stays where it is: of a GPU's
+ * tensors the CPU computes an op and its result goes back to the GPU, and what meets tensors of `meta` goes to `meta`. Null:
+ * as if outside of any guard, tensors are made on the default device and each op runs where its operands are.
+ * Throws DeviceError for anything that is no device.
  */
 export function deviceGuard<T>(device: Device | string | null, body: () => T): T {
   const outer = { current, guarding, unguarded };

@@ -10,8 +10,9 @@ export interface InitOptions {
 }
 
 /**
- * Makes a device ready and answers it. `cpu` and `meta` always are; `gpu` loads gpu.js and asks for an
- * adapter. Throws DeviceError when there is none.
+ * Makes a device ready and returns it. `cpu` and `meta` always are; `gpu` loads gpu.js and asks for an adapter;
+ * `cpu:1` is a second device that the CPU computes, with memory statistics of its own. Throws DeviceError when
+ * there is no adapter.
  */
 export async function init(name: string, options: InitOptions = {}): Promise<Device> {
   if (name === 'gpu') {
@@ -20,10 +21,14 @@ export async function init(name: string, options: InitOptions = {}): Promise<Dev
     return initGpu(options);
   }
   if (name === 'cpu' || name === 'meta') return deviceNamed(name);
+  if (name === 'cpu:1') {
+    const { secondCpu } = await import('./cpu/second-cpu.ts');
+    return secondCpu();
+  }
   throw new ArgumentError({
     what: 'init: no such device',
     given: `'${name}'`,
-    expected: "'cpu', 'gpu' or 'meta'",
+    expected: "'cpu', 'cpu:1', 'gpu' or 'meta'",
     remedy: "use 'cpu', or 'gpu' on a machine that has one",
   });
 }

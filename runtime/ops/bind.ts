@@ -43,7 +43,7 @@ const noAttrs: Attrs = {};
  */
 export function bind(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs = noAttrs): Tensor[] {
   const guarding = guardingDevice();
-  if (guarding !== null && guarding.kind !== 'meta') {
+  if (guarding !== null) {
     const guarded = guardedOp(op, inputs, guarding);
     if (guarded) return performGuarded(guarded, attrs);
   }
@@ -59,7 +59,7 @@ function performGuarded({ op, inputs, moved }: GuardedOp, attrs: Attrs): Tensor[
 }
 
 function perform(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor[] {
-  const device = inputs.length > 0 ? commonDevice(op, inputs) : currentDevice();
+  const device = op.target ?? (inputs.length > 0 ? commonDevice(op, inputs) : currentDevice());
   if (op.inPlace) return [bindInPlace(op, inputs, attrs, device)];
   const outputs = interceptor
     ? interceptor.execute(op, inputs, attrs, device)

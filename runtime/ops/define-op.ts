@@ -1,3 +1,4 @@
+import type { Device } from '../device/device.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
@@ -32,6 +33,8 @@ export type Kernel =
   | { readonly kind: 'named'; readonly name: KernelName }
   /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
   | { readonly kind: 'onCpu'; readonly op: OpRecord }
+  /** Copies operand 0 to the op's `target`: read from the operand's device, then written to the other. */
+  | { readonly kind: 'transfer' }
   /** No kernel: run_program runs the programs inside the op. */
   | { readonly kind: 'control'; readonly form: ControlForm };
 
@@ -115,6 +118,8 @@ export interface OpRecord {
   readonly effect?: boolean;
   /** Its kernel throws for some values of its operands, whether or not somebody reads its results. */
   readonly mayRefuse?: boolean;
+  /** Of a transfer: where its result is. Results of all other ops are where their operands are. */
+  readonly target?: Device;
   /** Arithmetic operations, roughly. When left out: one per element that is read or written. */
   readonly work?: Work;
 }

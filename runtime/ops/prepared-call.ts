@@ -17,6 +17,7 @@ export interface PreparedCall {
 }
 
 interface KnownCall extends PreparedCall {
+  readonly device: Device;
   readonly inputs: readonly Operand[];
   readonly attrs: Attrs;
 }
@@ -60,11 +61,12 @@ export function preparedCall(
   const { list, varying } = calls;
   for (let i = 0; i < list.length; i++) {
     const call = list[i]!;
-    if (sameOperands(call.inputs, inputs) && sameAttrs(call.attrs, attrs, varying)) return call;
+    const fits = call.device === device && sameOperands(call.inputs, inputs);
+    if (fits && sameAttrs(call.attrs, attrs, varying)) return call;
   }
   const operands = operandsOf(inputs);
   const prepared = prepare(op, inputs, attrs, device);
-  const call = { ...prepared, varies: varying.size > 0, inputs: operands, attrs };
+  const call = { ...prepared, varies: varying.size > 0, device, inputs: operands, attrs };
   if (list.length < mostKnown) list.push(call);
   else {
     list[calls.next] = call;
@@ -75,7 +77,7 @@ export function preparedCall(
 
 /** Whether a bound kernel may be used again. A GPU has a memory of its kernels, and gives some of them up. */
 export const isKept = (inputs: readonly TensorMeta[], device: Device): boolean =>
-  device.kind === 'cpu' && inputs.length > 0;
+  device.kind === 'cpu' && inputs.length > 0 && inputs[0]!.device === device;
 
 export const operandsOf = (inputs: readonly TensorMeta[]): Operand[] =>
   inputs.map(({ dtype, shape, strides }) => ({ dtype, shape, strides }));

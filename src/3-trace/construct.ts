@@ -88,6 +88,7 @@ export function enterConstructor(
     registers: new Array<Variable | undefined>(closure.code.registerCount),
     returnTo,
     gradMode: t.top.gradMode,
+    guard: t.top.guard,
     pc: 0,
     last: null,
   });

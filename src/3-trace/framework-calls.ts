@@ -5,13 +5,7 @@ import { checkpoint } from '../../runtime/autograd/checkpoint.ts';
 import { rulesOf } from '../../runtime/autograd/custom-function.ts';
 import { grad } from '../../runtime/autograd/grad.ts';
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
-import {
-  currentDevice,
-  deviceGuard,
-  deviceNamed,
-  guardingDevice,
-  hasGpu,
-} from '../../runtime/device/current.ts';
+import { deviceGuard, deviceNamed, guardingDevice } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { span } from '../../runtime/profiler/profiler.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
@@ -46,26 +40,38 @@ const scoped = new Map<unknown, boolean | null>([
   [tidy, null],
 ]);
 
-/** `deviceGuard(device, body)` where that device is the current one, or `profiler.span(name, body)`: the body alone. */
-export function guardedBody(t: Tracer, fn: Callable, args: readonly Variable[]): Variable | null {
-  const called: unknown = fn;
-  // A stretch of a program is no stretch of time: its ops run in the order of the plan.
-  if (called === span) return args[1] ?? null;
-  if (called !== deviceGuard) return null;
-  const [place, body] = args;
-  const device = place && deviceOf(t, place);
-  const isAround = device === currentDevice() && (!hasGpu() || device === guardingDevice());
-  if (!body || !isAround) {
-    throw new GraphBreak('framework-call', 'deviceGuard() of another device');
-  }
-  t.guardDevice();
-  return body;
+/** What a function that calls another one calls, and the guard in which it does (undefined: that around it). */
+interface GuardedBody {
+  readonly body: Variable;
+  readonly guard: Device | null | undefined;
 }
 
-function deviceOf(t: Tracer, place: Variable): Device | undefined {
+/** `deviceGuard(device, body)`, or `profiler.span(name, body)`: the body, to be followed under the guard. */
+export function guardedBody(
+  t: Tracer,
+  fn: Callable,
+  args: readonly Variable[],
+): GuardedBody | null {
+  const called: unknown = fn;
+  const [place, body] = args;
+  // A stretch of a program is no stretch of time: its ops run in the order of the plan.
+  if (called === span) return body ? { body, guard: undefined } : null;
+  if (called !== deviceGuard) return null;
+  const guard = place && deviceOf(t, place);
+  if (!body || guard === undefined) {
+    throw new GraphBreak('framework-call', 'deviceGuard() of a device that is not known');
+  }
+  return { body, guard };
+}
+
+/** Null: as outside of any guard, which the tracer knows where the call is outside of them. */
+function deviceOf(t: Tracer, place: Variable): Device | null | undefined {
   if (place.kind === 'constant') {
     const name = constantOf(t, place);
-    return typeof name === 'string' ? deviceNamed(name) : undefined;
+    if (typeof name === 'string') return deviceNamed(name);
+    if (name !== null || guardingDevice() !== null) return undefined;
+    t.guard('op device', { kind: 'opDevice', device: null });
+    return null;
   }
   if (place.kind !== 'object') return undefined;
   const { source, value } = place;

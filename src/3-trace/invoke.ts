@@ -1,5 +1,6 @@
 /** Calls: the tensor API is appended, user functions are inlined, everything else runs natively. */
 
+import type { Device } from '../../runtime/device/device.ts';
 import type { Closure } from '../bytecode/frame.ts';
 import type { Reg } from '../bytecode/instructions.ts';
 import { usesSuper } from '../bytecode/uses-super.ts';
@@ -42,6 +43,8 @@ export interface Call {
   readonly args: readonly Variable[];
   /** The gradient mode of the callee; null: the caller's. */
   readonly gradMode: boolean | null;
+  /** The device of the `deviceGuard` that calls, or null; undefined: the caller's. */
+  readonly guard?: Device | null | undefined;
   /** The caller's register for the result. */
   readonly returnTo: Reg | undefined;
 }
@@ -66,7 +69,10 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
     return invoke(t, body, { ...call, receiver: undefinedVariable, args: [], gradMode });
   }
   const guarded = guardedBody(t, callee.value, call.args);
-  if (guarded) return invoke(t, guarded, { ...call, receiver: undefinedVariable, args: [] });
+  if (guarded) {
+    const { body: inside, guard = call.guard } = guarded;
+    return invoke(t, inside, { ...call, receiver: undefinedVariable, args: [], guard });
+  }
   const receiver = settled(call.receiver);
   return callKnown(t, callee, { ...call, receiver }) ?? inlineFunction(t, callee, call);
 }
@@ -259,7 +265,7 @@ function inlineMadeClosure(
 /** Pushes the callee; the caller goes on after its call, with the result in `returnTo`. */
 function enterCall(
   t: Tracer,
-  { gradMode, returnTo }: Call,
+  { gradMode, guard = t.top.guard, returnTo }: Call,
   callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args'>,
 ): undefined {
   const { code } = callee.closure;
@@ -276,7 +282,16 @@ function enterCall(
   }
   const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);
   const mode = gradMode ?? t.top.gradMode;
-  t.push({ ...callee, entry: null, registers, returnTo, gradMode: mode, pc: 0, last: null });
+  t.push({
+    ...callee,
+    entry: null,
+    registers,
+    returnTo,
+    gradMode: mode,
+    guard,
+    pc: 0,
+    last: null,
+  });
   return undefined;
 }
 

@@ -178,6 +178,7 @@ export class Reconstruction {
             },
       pc,
       gradMode: frame.gradMode,
+      guard: frame.guard,
       registers: live.flatMap((reg) => {
         const variable = frame.registers[reg];
         return variable ? [[reg, this.recipe(variable)] as const] : [];

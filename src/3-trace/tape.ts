@@ -4,6 +4,8 @@
  */
 
 import { withGradMode } from '../../runtime/autograd/grad-mode.ts';
+import { withGuard } from '../../runtime/device/current.ts';
+import type { Device } from '../../runtime/device/device.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
@@ -36,6 +38,7 @@ export interface TapeCall {
   readonly perform: Perform;
   readonly result: unknown;
   readonly gradMode: boolean | undefined;
+  readonly guard: Device | null | undefined;
   readonly at: UserPosition | undefined;
 }
 
@@ -81,11 +84,11 @@ export function play(tape: readonly TapeCall[], replay: Replay): void {
     number,
   };
   const used = new Set(found.values());
-  for (const { operands, perform, result, gradMode, at } of tape) {
+  for (const { operands, perform, result, gradMode, guard, at } of tape) {
     const given = operands.map((operand) => resolve(operand, stand));
     builder.at = at;
     const now = withInterceptor(builder, () =>
-      withGradMode(gradMode, () => perform(given, builder, replay)),
+      withGuard(guard, () => withGradMode(gradMode, () => perform(given, builder, replay))),
     );
     match(result, now, found, used);
   }

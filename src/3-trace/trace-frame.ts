@@ -1,3 +1,4 @@
+import type { Device } from '../../runtime/device/device.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import type { Source } from '../guards/source.ts';
@@ -17,6 +18,8 @@ export interface TraceFrame {
   readonly newTarget?: Variable;
   /** Inside `noGrad` or `enableGrad`; undefined: what held at the entry. */
   readonly gradMode: boolean | undefined;
+  /** Inside `deviceGuard`: its device, or null; undefined: what held at the entry. */
+  readonly guard: Device | null | undefined;
   pc: Pc;
   /** The instruction before; null at the start. */
   last: Pc | null;
@@ -28,7 +31,7 @@ export function enteredFrame(
   entry: number,
   read: (source: Source, value: unknown) => Variable,
 ): TraceFrame {
-  const { closure, pc, registers, returnTo, gradMode } = frame;
+  const { closure, pc, registers, returnTo, gradMode, guard } = frame;
   const source = (reg: number): Source => ({ kind: 'register', frame: entry, reg: reg as Reg });
   return {
     closure,
@@ -46,6 +49,7 @@ export function enteredFrame(
     registers: pc === 0 ? new Array(registers.length) : registers.map((v, r) => read(source(r), v)),
     returnTo,
     gradMode,
+    guard,
     pc,
     last: null,
   };

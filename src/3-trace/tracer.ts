@@ -1,9 +1,15 @@
 import { gradEnabled, withGradMode } from '../../runtime/autograd/grad-mode.ts';
-import { currentDevice, guardingDevice, hasGpu } from '../../runtime/device/current.ts';
+import {
+  currentDevice,
+  guardingDevice,
+  hasMoreDevices,
+  withGuard,
+} from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { withInterceptor } from '../../runtime/ops/bind.ts';
+import { guardedOps } from '../../runtime/ops/guarded-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { withRandomSource } from '../../runtime/random/seed.ts';
@@ -106,7 +112,7 @@ export class Tracer {
     this.#inputs = new TensorInputs(this, root.builder, history);
     this.control = control;
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
-    if (hasGpu()) this.guard('op device', { kind: 'opDevice', device: guardingDevice() });
+    if (hasMoreDevices()) this.#guardOpDevice();
     for (const { closure } of entryFrames) this.sources.add(closure.code.source);
     this.frames = entryFrames.map((frame, index) =>
       enteredFrame(frame, index, (source, value) => this.read(source, value)),
@@ -250,37 +256,57 @@ export class Tracer {
 
   /** What was appended is done again in this way for other sizes. */
   record(operands: readonly unknown[], perform: Perform, result: unknown): void {
-    const { gradMode } = this.top;
+    const { gradMode, guard } = this.top;
     const { tape, builder } = this.#places.current;
-    tape.push({ operands, perform, result, gradMode, at: builder.at });
+    tape.push({ operands, perform, result, gradMode, guard, at: builder.at });
   }
 
   append<T>(body: () => T): T {
     const checkpoint = this.builder.checkpoint();
     this.builder.at = this.position();
+    const before = guardedOps();
     try {
       return withPositionProvider(
         () => this.builder.at,
         () =>
           withInterceptor(this.builder, () =>
-            withRandomSource(this.random, () => withGradMode(this.top.gradMode, body)),
+            withRandomSource(this.random, () => this.#inModes(body)),
           ),
       );
     } catch (error) {
       this.builder.rollback(checkpoint);
       throw error;
+    } finally {
+      if (guardedOps() > before && this.top.guard === undefined) this.#guardOpDevice();
     }
+  }
+
+  /** As `noGrad`, `enableGrad` and `deviceGuard` around the code that is followed want it. */
+  #inModes<T>(body: () => T): T {
+    const { guard, gradMode } = this.top;
+    return withGuard(guard, () => withGradMode(gradMode, body));
   }
 
   /** Where ops without inputs are made. */
   get device(): Device {
     this.guardDevice();
-    return currentDevice();
+    return this.currentDevice;
   }
 
-  /** Ops without inputs are made on the current device. */
+  /** The same where the program doesn't come to depend on it. */
+  get currentDevice(): Device {
+    return this.top.guard ?? currentDevice();
+  }
+
+  /** Ops without inputs are made on the current device: one of the function's own, or that of the call. */
   guardDevice(): void {
+    if (this.top.guard) return;
     this.guard('device', { kind: 'device', device: currentDevice() });
+  }
+
+  /** The guard around the call decides where ops are computed. */
+  #guardOpDevice(): void {
+    this.guard('op device', { kind: 'opDevice', device: guardingDevice() });
   }
 
   /** The line of a user's file that some frame's code is in. */

@@ -1,5 +1,7 @@
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import type { GradNode } from '../../runtime/autograd/node.ts';
+import { deviceGuard } from '../../runtime/device/current.ts';
+import type { Device } from '../../runtime/device/device.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { bind } from '../../runtime/ops/bind.ts';
@@ -28,6 +30,12 @@ export interface Replayed {
 /** All but the tape. */
 function resultsOf({ values }: Program, { outputs }: ProgramOp): TensorMeta[] {
   return outputs.slice(0, -1).map((id) => values[id]!);
+}
+
+/** Where the op was computed when it was traced, under whatever guard. */
+function deviceOf({ values }: Program, { inputs, outputs }: ProgramOp): Device | null {
+  const id = outputs[0] ?? inputs[0];
+  return id === undefined ? null : values[id]!.device;
 }
 
 function undoes(op: OpRecord): boolean {
@@ -71,7 +79,7 @@ export function replay(
         return appendCall(builder, call, inputs, resultsOf(forward, op), differentiateRegion);
       return regions
         ? appendControl(builder, op.op, inputs, regions, differentiateRegion)
-        : bind(op.op, inputs, attrs);
+        : deviceGuard(deviceOf(forward, op), () => bind(op.op, inputs, attrs));
     });
     if (op.op === aliasOp && op.attrs.leaf) outputs[0]!.requiresGrad_();
     if (op.op === aliasOp && op.attrs.leaf === 'outer') leaves.set(op.inputs[0]!, outputs[0]!);

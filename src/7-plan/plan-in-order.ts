@@ -123,12 +123,13 @@ export function donatedBytesOf(program: Program, { donated, keep }: PlanOptions)
 
 /**
  * Only where the run is all there is: memory that is kept for a backward would hold the whole block.
- * And only on devices whose memory is addressed by offsets.
+ * And only on one device, whose memory is addressed by offsets.
  */
 function hasArena({ values, ops }: Program, { keep, carried, memory }: PlanOptions): boolean {
   if (!memory.arena || !memory.freeAtLastUse || keep.length > 0 || carried) return false;
-  const [made] = ops.flatMap(({ outputs }) => outputs);
-  return made !== undefined && values[made]!.device.allocator.openRegion !== undefined;
+  const devices = new Set(ops.flatMap(({ outputs }) => outputs.map((id) => values[id]!.device)));
+  const [device] = devices;
+  return devices.size === 1 && device!.allocator.openRegion !== undefined;
 }
 
 function noArena(steps: readonly Step[]): Omit<ArenaPlan, 'alive'> {

@@ -44,6 +44,7 @@ function reusable(
     invariant(storage !== undefined, `%${id} is read but not in the scope`);
     return (
       storage.exclusive &&
+      meta.device === device &&
       storage.owners === 1 &&
       storage.bytes === bytes &&
       bytes > 0 &&

@@ -91,7 +91,7 @@ function compileSameTensor(index: number, perhaps: readonly Source[]): RecipeRea
 export function compileFrame(recipe: FrameRecipe): (values: RunValues) => Frame {
   const callOf = compileCall(recipe.call);
   const registers = recipe.registers.map(([reg, value]) => [reg, compileRecipe(value)] as const);
-  const { pc, returnTo, gradMode } = recipe;
+  const { pc, returnTo, gradMode, guard } = recipe;
   return (values) => {
     const call = callOf(values);
     const { registerCount } = call.closure.code;
@@ -100,6 +100,7 @@ export function compileFrame(recipe: FrameRecipe): (values: RunValues) => Frame 
       pc,
       registers: new Array<unknown>(registerCount).fill(undefined),
       gradMode,
+      guard,
       returnTo,
     };
     for (const [reg, read] of registers) frame.registers[reg] = read(values);

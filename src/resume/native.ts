@@ -1,6 +1,7 @@
 /** Going on as ordinary JavaScript: one instruction after a break, or all the rest. */
 
 import { withGradMode } from '../../runtime/autograd/grad-mode.ts';
+import { withGuard } from '../../runtime/device/current.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -32,7 +33,7 @@ export function stepNatively(
     () => positionOf(frames),
     () => {
       try {
-        withGradMode(frame.gradMode, () => step(frame));
+        inModesOf(frame, () => step(frame));
         if (call) settle(frames, call, owned);
       } catch (error) {
         if (!unwindTo(frames, top, error)) throw error;
@@ -89,7 +90,7 @@ export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): u
 function runToEnd(stack: Frame[]): unknown {
   for (;;) {
     const frame = stack[stack.length - 1]!;
-    const value = withGradMode(frame.gradMode, () => executeFrame(frame));
+    const value = inModesOf(frame, () => executeFrame(frame));
     if (Suspended.is(value)) return value;
     stack.pop();
     const caller = stack[stack.length - 1];
@@ -139,4 +140,9 @@ function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors)
   };
   release(call.before);
   for (const register of dyingBetween(code, call.pc, frame.pc)) release(frame.registers[register]);
+}
+
+/** As `noGrad`, `enableGrad` and `deviceGuard` around the frame want it. */
+function inModesOf<T>({ guard, gradMode }: Frame, body: () => T): T {
+  return withGuard(guard, () => withGradMode(gradMode, body));
 }

@@ -1,10 +1,15 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import type { Step } from '../../runtime/program/plan.ts';
+import type { ProgramOp } from '../../runtime/program/program.ts';
 
-/** What is compiled when a run brings its shapes needs the compiler, which a file has not. */
+/**
+ * What is compiled when a run brings its shapes needs the compiler, which a file has not; and a file's program runs
+ * on one device.
+ */
 export function expectKnownShapes(name: string, steps: readonly Step[]): void {
   for (const { op, regions = [] } of steps) {
+    if (op.op.target) throw severalDevices(name, op);
     if (op.call) {
       const place = op.at ? ` (${formatPosition(op.at)})` : '';
       throw new CaptureError({
@@ -18,4 +23,14 @@ export function expectKnownShapes(name: string, steps: readonly Step[]): void {
     }
     for (const { forward } of regions) expectKnownShapes(name, forward.steps);
   }
+}
+
+function severalDevices(name: string, { op, at }: ProgramOp): CaptureError {
+  return new CaptureError({
+    what: `save: ${name || 'the function'} can't be saved as it was captured`,
+    given: `a transfer to ${op.target!.name}${at ? ` (${formatPosition(at)})` : ''}`,
+    expected: 'a program that runs on one device: load() puts all of it where it is told',
+    remedy:
+      'save the parts on each device as functions of their own, and move tensors between them',
+  });
 }

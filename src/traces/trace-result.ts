@@ -1,3 +1,4 @@
+import type { Device } from '../../runtime/device/device.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
 import type { TextPart } from '../../runtime/program/number-text.ts';
@@ -147,6 +148,8 @@ export interface FrameRecipe {
   readonly pc: Pc;
   /** Inside `noGrad` or `enableGrad`: what holds in this frame; undefined: what holds outside. */
   readonly gradMode: boolean | undefined;
+  /** Inside `deviceGuard`: its device, or null; undefined: what holds outside. */
+  readonly guard: Device | null | undefined;
   /** The live registers. */
   readonly registers: readonly (readonly [Reg, Recipe])[];
   readonly returnTo: Reg | undefined;

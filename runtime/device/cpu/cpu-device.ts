@@ -10,6 +10,7 @@ import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
+import { transferLaunch } from '../transfer.ts';
 import { heap } from './heap.ts';
 import { indexOf, type KernelFactory } from './kernel.ts';
 import { cpuKernels } from './kernels.ts';
@@ -23,18 +24,27 @@ function kernelOf(
   name: KernelName,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
+  device: Device,
 ): KernelFactory {
   const kernel = cpuKernels[name];
-  return widens(name, inputs, outputs) ? inFloat32(op, kernel, cpu) : kernel;
+  return widens(name, inputs, outputs) ? inFloat32(op, kernel, device) : kernel;
 }
 
-/** Tensors in one WebAssembly memory; kernels run at once, on the calling thread. */
-class CpuDevice implements Device {
-  readonly name = 'cpu';
+/**
+ * Tensors in one WebAssembly memory; kernels run at once, on the calling thread. Devices of other names have
+ * tensors and statistics of their own in the same memory.
+ */
+export class CpuDevice implements Device {
+  readonly name: string;
   readonly kind = 'cpu';
-  readonly allocator = new BestFitAllocator('cpu', heap);
+  readonly allocator: BestFitAllocator;
   readonly sumsInBlocks = hasSimd;
   readonly overwritesOperands = true;
+
+  constructor(name: string) {
+    this.name = name;
+    this.allocator = new BestFitAllocator(name, heap);
+  }
 
   elementBytes(dtype: DType): number {
     return dtypes[dtype].bytes;
@@ -51,7 +61,9 @@ class CpuDevice implements Device {
       case 'pointwise':
         return pointwise(kernel.expr, inputs, outputs[0]!, attrs);
       case 'named':
-        return kernelOf(op, kernel.name, inputs, outputs)(inputs, outputs, attrs);
+        return kernelOf(op, kernel.name, inputs, outputs, this)(inputs, outputs, attrs);
+      case 'transfer':
+        return transferLaunch(inputs[0]!, outputs[0]!);
       case 'onCpu':
         return this.prepare(kernel.op, inputs, outputs, attrs);
       case 'view':
@@ -107,6 +119,6 @@ class CpuDevice implements Device {
   }
 }
 
-export const cpu: Device = new CpuDevice();
+export const cpu: Device = new CpuDevice('cpu');
 
 registerDevice(cpu);

@@ -11,6 +11,7 @@ import {
 } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
+import { transferLaunch } from '../transfer.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
 import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
@@ -83,6 +84,7 @@ export class GpuDevice implements Device {
     if (kernel.kind === 'named' && kernel.name === 'literal') {
       return this.#literal(outputs[0]!, attrs);
     }
+    if (kernel.kind === 'transfer') return transferLaunch(inputs[0]!, outputs[0]!);
     if (kernel.kind === 'onCpu') return this.#hostOp(kernel.op, inputs, outputs).bind(attrs);
     if (!hasKernel(op)) {
       const launch = this.#hostOp(op, inputs, outputs).bind(attrs);
@@ -102,6 +104,7 @@ export class GpuDevice implements Device {
     attrs: Attrs,
   ): number {
     const { kernel } = op;
+    if (kernel.kind === 'transfer') return 0;
     if (kernel.kind === 'named' && isHostKernel(kernel.name)) return 0;
     if (kernel.kind === 'onCpu') return this.#hostOp(kernel.op, inputs, outputs).scratchBytes();
     if (!hasKernel(op)) return this.#hostOp(op, inputs, outputs).scratchBytes();

@@ -1,10 +1,12 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
+import type { OpRecord } from '../../ops/define-op.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch } from '../device.ts';
+import { transferLaunch } from '../transfer.ts';
 
 /** Chunks are taken in this size, as on the CPU, so that reserved bytes are comparable. */
 const chunkBytes = 1 << 20;
@@ -51,8 +53,8 @@ export class MetaDevice implements Device {
     return dtypes[dtype].bytes;
   }
 
-  prepare(): Launch {
-    return () => {};
+  prepare(op: OpRecord, inputs: readonly TensorMeta[], outputs: readonly TensorMeta[]): Launch {
+    return op.kernel.kind === 'transfer' ? transferLaunch(inputs[0]!, outputs[0]!) : () => {};
   }
 
   scratchBytes(): number {

@@ -1,7 +1,6 @@
 /** Tensors made of numbers that the program computes: `tensor(n)`, `tensor([a, 1], { dtype })`, `full(shape, n)`. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { currentDevice } from '../../../runtime/device/current.ts';
 import { expand } from '../../../runtime/ops/broadcast.ts';
 import { cast } from '../../../runtime/ops/cast.ts';
 import { full } from '../../../runtime/ops/create.ts';
@@ -86,7 +85,7 @@ function dtypeOf(
 
 function element(t: Tracer, leaf: Variable, dtype: DType): Tensor {
   if (leaf.kind === 'scalar') {
-    if (leaf.tensor.device !== currentDevice()) {
+    if (leaf.tensor.device !== t.currentDevice) {
       throw new GraphBreak('unsupported-value', 'a number of the program on another device');
     }
     const { tensor: value } = leaf;

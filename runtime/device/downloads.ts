@@ -1,0 +1,33 @@
+import type { Holder } from '../memory/holder.ts';
+import type { TypedArray } from '../tensor/dtype.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import type { Operand } from './device.ts';
+
+/** Data that was read ahead, and of which version of the memory. */
+interface Download {
+  readonly data: TypedArray;
+  readonly version: number;
+  readonly offset: number;
+}
+
+const downloads = new WeakMap<Holder, Download>();
+
+/**
+ * Reads a tensor, so that a transfer right after can go on without waiting. Resolves at once where nothing has to be
+ * awaited.
+ */
+export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<void> {
+  const { holder, offset } = source;
+  if (!holder || meta.device.kind !== 'gpu') return;
+  const { version } = holder;
+  const data = await meta.device.download(meta, source);
+  downloads.set(holder, { data, version, offset });
+}
+
+/** What was read ahead of this operand, once; null where nothing was, or where it was written since. */
+export function downloaded({ holder, offset }: Operand): TypedArray | null {
+  const found = holder && downloads.get(holder);
+  if (!found) return null;
+  downloads.delete(holder);
+  return found.version === holder.version && found.offset === offset ? found.data : null;
+}
