@@ -101,6 +101,18 @@ describe('a bundle of the packed package', () => {
           expectUserPlaces(report.mistakes, browser === 'chromium');
         });
       }
+
+      test('names places of the bundle where it has no map', { timeout: 120_000 }, async () => {
+        const body = await postedByPage(folder, { browser, hidden: /\.map$/ });
+        const { mistakes } = JSON.parse(body) as Report;
+        // Captured code knows its places by itself.
+        expect(mistakes.captured).toContain(
+          `at:       ${placeOf('the mistake', 'x.matmul', true)}`,
+        );
+        const [, file, line, column] = /at: +(assets\/\S+\.js):(\d+):(\d+)\n/.exec(mistakes.eager)!;
+        const text = readFileSync(join(folder, file!), 'utf8').split('\n')[Number(line) - 1]!;
+        expect(text.slice(Number(column) - 3, Number(column) + 12)).toContain('matmul(');
+      });
     });
   }
 });
