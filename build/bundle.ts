@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Plugin, rolldown } from 'rolldown';
+import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { ownEdges, ownProbes, ownUrls } from './own-code.ts';
 
 /** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
@@ -38,12 +38,18 @@ const unused: Plugin = {
 export async function bundle(root: string, compiled: string, dist: string): Promise<string[]> {
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
   const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
-  const bundled = await rolldown({
-    input: Object.fromEntries(entries.map((entry) => [entry, join(compiled, `${entry}.js`)])),
+  const options = (names: readonly string[]): InputOptions => ({
+    input: Object.fromEntries(names.map((name) => [name, join(compiled, `${name}.js`)])),
     external: [/^node:/, 'esbuild', ...Object.keys(dependencies)],
     // For pages as well as for Node: what a dependency has for one of them alone stays out.
     platform: 'neutral',
+    // What the manifest says of the published files doesn't hold for those they are made from.
+    treeshake: { moduleSideEffects: true },
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'browser', 'default'] },
+  });
+  const runtime = await loadedWith(options(['runtime/index']));
+  const bundled = await rolldown({
+    ...options(entries),
     plugins: [unused, ownProbes(compiled), ownUrls(compiled), ownEdges(compiled)],
   });
   const { output } = await bundled.write({
@@ -51,9 +57,35 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
-    // Smaller and quicker to load, with all names as they are.
-    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+    codeSplitting: {
+      // In one file, in their own order: modules that register what others find.
+      groups: [
+        {
+          name: 'runtime',
+          test: (id) => runtime.has(id) && !id.endsWith('/1-capture/probe.js'),
+          includeDependenciesRecursively: false,
+        },
+      ],
+    },
+    // In lines: engines print the one that throws.
+    comments: false,
   });
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   return modules.filter((id) => !id.startsWith('\0'));
+}
+
+/** The modules that are loaded with an entry, and not later on. */
+async function loadedWith(options: InputOptions): Promise<ReadonlySet<string>> {
+  const bundled = await rolldown({ ...options, plugins: [unused] });
+  const { output } = await bundled.generate();
+  const chunks = output.filter((file) => file.type === 'chunk');
+  const loaded = new Set<string>();
+  const waiting = chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName);
+  for (let name = waiting.pop(); name; name = waiting.pop()) {
+    if (loaded.has(name)) continue;
+    loaded.add(name);
+    waiting.push(...(chunks.find(({ fileName }) => fileName === name)?.imports ?? []));
+  }
+  const modules = chunks.filter(({ fileName }) => loaded.has(fileName));
+  return new Set(modules.flatMap(({ moduleIds }) => moduleIds));
 }

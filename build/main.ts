@@ -4,7 +4,7 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle } from './bundle.ts';
@@ -33,6 +33,16 @@ cpSync(join(root, 'src/lab/page'), page, { recursive: true });
 const charts = join(root, 'node_modules/uplot/dist');
 const chartFiles = ['uPlot.iife.min.js', 'uPlot.min.css'];
 for (const name of chartFiles) cpSync(join(charts, name), join(page, name));
+
+// Programs to start from, as their readers would write them.
+const examples = join(root, 'examples');
+mkdirSync(join(dist, 'examples'));
+for (const name of readdirSync(examples).filter((file) => file.endsWith('.ts'))) {
+  const text = readFileSync(join(examples, name), 'utf8')
+    .replaceAll("'../src/index.ts'", "'tostatic'")
+    .replaceAll("'../runtime/index.ts'", "'tostatic/runtime'");
+  writeFileSync(join(dist, 'examples', name), text);
+}
 
 const shipped = chartFiles.map((name) => join(charts, name));
 writeLicenses([...bundled, ...shipped], join(dist, 'licenses.txt'));

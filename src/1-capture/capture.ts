@@ -7,6 +7,7 @@ import type { AnyFunction, CapturedFunction } from './captured-function.ts';
 import type { DebuggerSession } from './debugger-session.ts';
 import { readMarker } from './read-marker.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
+import type { CaptureOptions } from './route.ts';
 
 export {
   endCaptureSession,
@@ -27,11 +28,6 @@ export {
   isRefusal,
   printRefusal,
 } from './refusal.ts';
-
-export interface CaptureOptions {
-  /** Values of the outer variables, by name (`this` for an arrow's); then no inspector is needed. */
-  readonly scope?: Readonly<Record<string, unknown>> | undefined;
-}
 
 // Refusals are kept as well: a function that can't be captured is asked for at every call.
 const captures = new WeakMap<AnyFunction, CapturedFunction | CaptureRefusal>();

@@ -2,19 +2,12 @@ import type { AnonymousClassDeclaration, ClassDeclaration, ClassExpression } fro
 import type { SourceText } from '../bytecode/code.ts';
 import type { PrivateAccess, Scope } from '../bytecode/frame.ts';
 import type { FunctionNode } from '../syntax/function-node.ts';
+import type { AnyFunction, CaptureRoute } from './route.ts';
 
 export type { FunctionNode } from '../syntax/function-node.ts';
+export type { AnyFunction, CaptureRoute } from './route.ts';
 
 export type ClassNode = ClassDeclaration | AnonymousClassDeclaration | ClassExpression;
-
-/** biome-ignore lint/complexity/noBannedTypes: a capture takes whatever can be called. */
-export type AnyFunction = Function;
-
-/**
- * How the scope of a function was found: the `scope` option, the build plugin's marker, the inspector (live, or
- * the copy that the engine lists), or its printed text, when that uses nothing but globals.
- */
-export type CaptureRoute = 'option' | 'plugin' | 'inspector' | 'snapshot' | 'globals';
 
 /** A function as the compiler sees it: what it says, and the variables that surround it, live. */
 export interface CapturedFunction {

@@ -1,6 +1,6 @@
-import { type CaptureOptions, captureFunction } from './capture.ts';
-import type { AnyFunction, CaptureRoute } from './captured-function.ts';
+import { captureFunction } from './capture.ts';
 import { captureRefusals, isRefusal, remedyOf } from './refusal.ts';
+import type { AnyFunction, CaptureOptions, CaptureRoute } from './route.ts';
 
 /** The variables around a function, as `toStatic` sees them. */
 export interface FunctionScope {

@@ -1,6 +1,6 @@
 import { deflateRawSync } from 'node:zlib';
-import type { EncodedSourceMap } from '@jridgewell/remapping';
 import type { EmbeddedSource, ModuleText } from '../1-capture/probe.ts';
+import type { SourceMapData } from './source-map.ts';
 
 /**
  * What an instrumented module carries along: its text before the probes, and the map from there to
@@ -9,7 +9,7 @@ import type { EmbeddedSource, ModuleText } from '../1-capture/probe.ts';
 export function embeddedSource(
   code: string,
   file: string,
-  incoming: EncodedSourceMap | string | undefined,
+  incoming: SourceMapData | string | undefined,
   { withContent, commonJs }: { readonly withContent: boolean; readonly commonJs: boolean },
 ): EmbeddedSource {
   const plain = moduleText(code, file, incoming, withContent);
@@ -22,12 +22,12 @@ export function embeddedSource(
 function moduleText(
   code: string,
   file: string,
-  incoming: EncodedSourceMap | string | undefined,
+  incoming: SourceMapData | string | undefined,
   withContent: boolean,
 ): ModuleText {
   // A comment that names a map would be read as the map of this text.
   const plain = code.replace(/\n\/\/[#@] sourceMappingURL=\S*\s*$/, '\n');
-  const map = typeof incoming === 'string' ? (JSON.parse(incoming) as EncodedSourceMap) : incoming;
+  const map = typeof incoming === 'string' ? (JSON.parse(incoming) as SourceMapData) : incoming;
   if (!map?.mappings || isIdentity(map, code)) return { code: plain };
   const { mappings, names, sources, sourcesContent } = map;
   const [only] = sources;
@@ -38,5 +38,5 @@ function moduleText(
 }
 
 /** Bundlers give a map from a text to itself when nothing changed it. */
-const isIdentity = ({ sources, sourcesContent }: EncodedSourceMap, code: string): boolean =>
+const isIdentity = ({ sources, sourcesContent }: SourceMapData, code: string): boolean =>
   sources.length === 1 && sourcesContent?.[0] === code;

@@ -10,6 +10,7 @@ import { chain, compileForRolldown } from './rolldown-types.ts';
 import { transform } from './transform.ts';
 
 export type { PathPattern, PluginOptions } from './options.ts';
+export type { PrintableSourceMap, SourceMapData } from './source-map.ts';
 export { type Transformed, transform } from './transform.ts';
 
 /** What bundlers put into the context of a transform, beyond what unplugin promises. */

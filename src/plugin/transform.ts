@@ -1,4 +1,4 @@
-import remapping, { type EncodedSourceMap, type SourceMap } from '@jridgewell/remapping';
+import remapping, { type EncodedSourceMap } from '@jridgewell/remapping';
 import type { Comment, Program } from 'acorn';
 import MagicString from 'magic-string';
 import { analyzeScript } from '../1-capture/analyze-script.ts';
@@ -9,13 +9,14 @@ import { embeddedSource } from './embedded-source.ts';
 import { excludedRanges } from './excluded.ts';
 import { type PluginOptions, pathOf, shownFile } from './options.ts';
 import { canBeProbed, type ProbeText, probeText } from './probe-text.ts';
+import type { PrintableSourceMap, SourceMapData } from './source-map.ts';
 
 export interface Transformed {
   readonly code: string;
   /** To what the user wrote, when the incoming map was given. */
-  readonly map: SourceMap;
+  readonly map: PrintableSourceMap;
   /** Of this step alone, for bundlers that chain the maps of their plugins themselves. */
-  readonly step: SourceMap;
+  readonly step: PrintableSourceMap;
 }
 
 /**
@@ -28,7 +29,7 @@ export function transform(
   code: string,
   id: string,
   options: PluginOptions = {},
-  incoming?: EncodedSourceMap | string,
+  incoming?: SourceMapData | string,
 ): Transformed | undefined {
   if (code.includes(`.${markerProperty}`)) return undefined;
   const { ast, comments, commonJs } = parseModule(code);
@@ -59,8 +60,14 @@ export function transform(
 
   const made = text.generateMap({ source: path, includeContent: true, hires: 'boundary' });
   const step = remapping(made as EncodedSourceMap, () => null);
-  const map = incoming ? remapping([made as EncodedSourceMap, incoming], () => null) : step;
-  return { code: text.toString(), map, step };
+  const map = incoming
+    ? remapping([made as EncodedSourceMap, incoming as EncodedSourceMap | string], () => null)
+    : step;
+  return {
+    code: text.toString(),
+    map: map as PrintableSourceMap,
+    step: step as PrintableSourceMap,
+  };
 }
 
 function insertProbe(

@@ -1,12 +1,12 @@
 import {
   type CapturedFunction,
-  type CaptureOptions,
   type CaptureRefusal,
   captureFunction,
   isRefusal,
   printRefusal,
 } from '../../src/1-capture/capture.ts';
 import type { AnyFunction } from '../../src/1-capture/captured-function.ts';
+import type { CaptureOptions } from '../../src/1-capture/route.ts';
 
 export function captured(fn: AnyFunction, options?: CaptureOptions): CapturedFunction {
   const result = captureFunction(fn, options);
