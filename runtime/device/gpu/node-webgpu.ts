@@ -18,7 +18,7 @@ async function loadPackage(packageName: string): Promise<WebGpuPackage> {
     throw new DeviceError({
       what: 'gpu: this process has no WebGPU',
       given: `navigator.gpu is missing, and import('${packageName}') failed: ${messageOf(cause)}`,
-      expected: "a browser with WebGPU, or Node with the optional dependency 'webgpu'",
+      expected: "a browser with WebGPU, or Node with the package 'webgpu' beside tostatic",
       remedy: 'npm install webgpu@0.6.2 (on Linux it needs glibc 2.34 or later)',
       cause,
     });
