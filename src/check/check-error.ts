@@ -28,6 +28,7 @@ export function* checkError(
     remedy: found
       ? `until this is mended: toStatic(fn, { ${found.suspect.option} }); please report it with the function`
       : 'please report it with the function',
+    cause: expected.error ?? undefined,
     ...(value?.at && { at: value.at }),
     culprit: found?.suspect.name.split("'")[1] ?? found?.suspect.name ?? null,
     value,

@@ -14,7 +14,7 @@ import { Images } from './images.ts';
 import { compare, disposeOutcome, type Outcome, outcomeOf } from './outcome.ts';
 import { readNow } from './reading.ts';
 import { runApart } from './run-apart.ts';
-import { BackwardCall, nodeOf, Scenario, shownByBackward, shownByRun } from './scenario.ts';
+import { BackwardCall, nodeOf, Scenario, shownByBackward } from './scenario.ts';
 import { type CompiledFrom, sourceOf } from './sources.ts';
 
 /** Paths through control flow beyond this number are not told apart any more. */
@@ -65,7 +65,7 @@ export class CheckedSubgraph extends Subgraph {
     const path = noted();
     // Running out of memory depends on what else is in it.
     const isChecked = !(failure instanceof OutOfMemoryError) && this.#takeRun(path);
-    if (isChecked) this.#checkRun(scenario, { inputs, outputs, failure, donated });
+    if (isChecked) this.#checkRun(scenario, { inputs, outputs, failure });
     else scenario.dispose();
     if (failure !== null) throw failure;
     return outputs;
@@ -83,9 +83,9 @@ export class CheckedSubgraph extends Subgraph {
     return true;
   }
 
-  #checkRun(scenario: Scenario, { inputs, outputs, failure, donated }: Ran): void {
+  #checkRun(scenario: Scenario, { inputs, outputs, failure }: Ran): void {
     const error = runApart(() => {
-      const shown = failure === null ? shownByRun(inputs, outputs, donated) : [];
+      const shown = failure === null ? scenario.shown(inputs, outputs) : [];
       const actual = outcomeOf(shown, failure);
       const { outcome: expected, node } = scenario.run(this.#reference());
       const difference = isOutOfMemory(expected) ? null : readNow(compare(actual, expected));
@@ -162,7 +162,6 @@ interface Ran {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
   readonly failure: unknown;
-  readonly donated: number;
 }
 
 /** The run of the reference that a node's backward is compared with. */

@@ -1,5 +1,7 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import type { Holder } from '../../runtime/memory/holder.ts';
+import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
+import { Holder } from '../../runtime/memory/holder.ts';
+import { TensorList } from '../../runtime/memory/tensor-list.ts';
 import { bind1 } from '../../runtime/ops/bind.ts';
 import { copy } from '../../runtime/ops/copy.ts';
 import { copy_ } from '../../runtime/ops/in-place.ts';
@@ -8,10 +10,10 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 
 type Given = Tensor | null | undefined;
 
-/** One tensor of an image: its layout, and which memory of the image it shows. */
+/** One tensor of an image, with the copy of its memory; null for a handle without data. */
 interface Shown {
   readonly meta: TensorMeta;
-  readonly memory: number;
+  readonly copied: Holder | null;
 }
 
 /**
@@ -20,46 +22,92 @@ interface Shown {
  */
 export class Images {
   readonly #shown: readonly (Shown | null)[];
-  readonly #memories: readonly Tensor[];
+  readonly #memories: Copies;
 
   constructor(tensors: readonly Given[]) {
-    const holders: Holder[] = [];
+    this.#memories = new Copies();
     this.#shown = Array.from(tensors, (tensor) => {
-      if (!tensor?.holder) return null;
-      const known = holders.indexOf(tensor.holder);
-      const memory = known < 0 ? holders.push(tensor.holder) - 1 : known;
-      const { dtype, shape, strides, offset, device } = tensor;
-      return { meta: { dtype, shape, strides, offset, device }, memory };
+      if (!tensor) return null;
+      const { dtype, shape, strides, offset, device, holder } = tensor;
+      const meta = { dtype, shape, strides, offset, device };
+      return { meta, copied: holder && this.#memories.of(holder) };
     });
-    this.#memories = holders.map(copyOf);
   }
 
-  /** Tensors with this memory, which the caller owns; null where none was given. */
+  /**
+   * Tensors with this memory, which the caller owns; null where none was given. A handle without data, of which
+   * a plan reads the shape alone, gets poisoned memory: plans without that clean-up let it enter.
+   */
   make(): (Tensor | null)[] {
-    const made = this.#memories.map(({ holder }) => copyOf(holder!));
-    const tensors = this.#shown.map((shown) =>
-      shown ? new Tensor(shown.meta, made[shown.memory]!.holder!.retain()) : null,
-    );
-    for (const memory of made) memory.dispose();
+    const made = new Copies();
+    const tensors = this.#shown.map((shown) => {
+      if (!shown) return null;
+      const { meta, copied } = shown;
+      return new Tensor(meta, copied ? made.of(copied).retain() : poisonedFor(meta));
+    });
+    made.release();
     return tensors;
   }
 
   /** Writes the memory of the image into that of the tensors it was made of. */
   writeTo(tensors: readonly Given[]): void {
-    const done = new Set<number>();
     this.#shown.forEach((shown, i) => {
       const holder = tensors[i]?.holder;
-      if (!shown || !holder || done.has(shown.memory)) return;
-      done.add(shown.memory);
-      const whole = wholeOf(holder);
-      noGrad(() => copy_(whole, this.#memories[shown.memory]!));
-      whole.dispose();
+      if (!shown?.copied || !holder) return;
+      const [target, source] = [wholeOf(holder), wholeOf(shown.copied)];
+      noGrad(() => copy_(target, source));
+      target.dispose();
+      source.dispose();
     });
   }
 
   dispose(): void {
-    for (const memory of this.#memories) memory.dispose();
+    this.#memories.release();
   }
+}
+
+/** Copies of holders, each once, so that what shared memory shares it again. Owns the copies. */
+class Copies {
+  readonly #copies = new Map<Holder, Holder>();
+
+  of(holder: Holder): Holder {
+    const known = this.#copies.get(holder);
+    if (known) return known;
+    const made = this.#copy(holder);
+    this.#copies.set(holder, made);
+    return made;
+  }
+
+  release(): void {
+    for (const holder of this.#copies.values()) holder.release();
+    this.#copies.clear();
+  }
+
+  #copy(holder: Holder): Holder {
+    if (holder instanceof TensorList) {
+      const items = holder.items.map(
+        (item) => item && { holder: this.of(item.holder), offset: item.offset },
+      );
+      return new TensorList(holder.device, items);
+    }
+    if (holder instanceof DynamicTensor) {
+      const { holder: data, offset } = holder.data;
+      return new DynamicTensor(
+        holder.device,
+        { holder: this.of(data).retain(), offset },
+        holder.shape,
+      );
+    }
+    return copyOf(holder);
+  }
+}
+
+function poisonedFor({ dtype, shape, strides, offset, device }: TensorMeta): Holder {
+  const last = shape.reduce(
+    (sum, size, dim) => sum + Math.max(0, size - 1) * strides[dim]!,
+    offset,
+  );
+  return new Holder(device, (last + 1) * device.elementBytes(dtype));
 }
 
 /** All of a holder's memory as one tensor of the smallest elements that its device has. */
@@ -70,11 +118,11 @@ function wholeOf(holder: Holder): Tensor {
   return new Tensor({ dtype, shape: [size], strides: [1], offset: 0, device }, holder.retain());
 }
 
-function copyOf(holder: Holder): Tensor {
+function copyOf(holder: Holder): Holder {
   const whole = wholeOf(holder);
-  try {
-    return noGrad(() => bind1(copy, [whole]));
-  } finally {
-    whole.dispose();
-  }
+  const copied = noGrad(() => bind1(copy, [whole]));
+  const memory = copied.holder!.retain();
+  whole.dispose();
+  copied.dispose();
+  return memory;
 }

@@ -1,7 +1,10 @@
+import { DynamicTensor } from '../../runtime/memory/dynamic-tensor.ts';
+import { type ListItem, TensorList } from '../../runtime/memory/tensor-list.ts';
 import type { DType, TypedArray } from '../../runtime/tensor/dtype.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
-import { formatSpec } from '../../runtime/tensor/meta.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { contiguousMeta, formatSpec } from '../../runtime/tensor/meta.ts';
+import type { Shape } from '../../runtime/tensor/shape.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';
 import type { Reading } from './reading.ts';
 
@@ -27,11 +30,15 @@ export interface NamedTensor {
 }
 
 /** Copies what a run shows, so that later writes don't change it. */
-export function outcomeOf(named: readonly NamedTensor[], error: unknown = null): Outcome {
+export function outcomeOf(given: readonly NamedTensor[], error: unknown = null): Outcome {
+  const named = given.flatMap(plainTensors);
   const images = new Images(named.map(({ tensor }) => tensor));
   const copies = images.make();
   images.dispose();
   const holders = named.map(({ tensor }) => tensor?.holder ?? null);
+  // Handles on parts of lists were made for this copy alone.
+  const own = new Set(given.map(({ tensor }) => tensor));
+  for (const { tensor } of named) if (tensor && !own.has(tensor)) tensor.dispose();
   return {
     error,
     values: named.map(({ name, tensor, requiresGrad }, i) => {
@@ -40,6 +47,29 @@ export function outcomeOf(named: readonly NamedTensor[], error: unknown = null):
       return { name, tensor: copied, requiresGrad, shares: holders.indexOf(tensor.holder) };
     }),
   };
+}
+
+/** A list's elements, and a tensor of data-dependent size at its size; others as they are. */
+function plainTensors(named: NamedTensor): readonly NamedTensor[] {
+  const { name, tensor, requiresGrad } = named;
+  const holder = tensor?.holder;
+  if (holder instanceof TensorList) {
+    return holder.items.map((item, i) => ({
+      name: `${name}[${i}]`,
+      tensor: item && partOf(tensor!, tensor!.shape.slice(1), item),
+      requiresGrad,
+    }));
+  }
+  if (holder instanceof DynamicTensor) {
+    return [{ name, tensor: partOf(tensor!, holder.shape, holder.data), requiresGrad }];
+  }
+  return [named];
+}
+
+/** A handle on contiguous elements of a holder. */
+function partOf({ dtype, device }: Tensor, shape: Shape, { holder, offset }: ListItem): Tensor {
+  const meta = contiguousMeta({ dtype, shape }, device);
+  return new Tensor({ ...meta, offset }, holder.retain());
 }
 
 export function disposeOutcome({ values }: Outcome): void {

@@ -1,4 +1,4 @@
-import { gradEnabled, noGrad, withGradMode } from '../../runtime/autograd/grad-mode.ts';
+import { enableGrad, gradEnabled, noGrad, withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import type { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -14,11 +14,14 @@ export class Scenario {
   readonly #inputs: Images;
   readonly #numbers: readonly number[];
   readonly #gradEnabled = gradEnabled();
+  /** Per input: it can be seen after the run. One that is donated, or has no data, can't. */
+  readonly #isShown: readonly boolean[];
 
   constructor(inputs: readonly Tensor[], donated: number, numbers: readonly number[]) {
     this.#inputs = new Images(inputs);
     this.donated = donated;
     this.#numbers = [...numbers];
+    this.#isShown = inputs.map(({ holder }, i) => holder !== null && !isDonated(donated, i));
   }
 
   /**
@@ -34,7 +37,7 @@ export class Scenario {
       );
       const node = nodeOf(outputs);
       node?.retain();
-      return { outcome: outcomeOf(shownByRun(inputs, outputs, this.donated)), node };
+      return { outcome: outcomeOf(this.shown(inputs, outputs)), node };
     } catch (error) {
       return { outcome: outcomeOf([], error), node: null };
     } finally {
@@ -42,29 +45,25 @@ export class Scenario {
     }
   }
 
+  /** What a run shows outside: its outputs, and the inputs after it that it did not take over. */
+  shown(inputs: readonly Tensor[], outputs: readonly Tensor[]): NamedTensor[] {
+    return [
+      ...inputs.map((tensor, i) => ({
+        name: `input ${i} after the run`,
+        tensor: this.#isShown[i] ? tensor : null,
+        requiresGrad: false,
+      })),
+      ...outputs.map((tensor, i) => ({
+        name: `output ${i}`,
+        tensor,
+        requiresGrad: tensor.requiresGrad,
+      })),
+    ];
+  }
+
   dispose(): void {
     this.#inputs.dispose();
   }
-}
-
-/** What a run shows outside: its outputs, and the inputs after it that it did not take over. */
-export function shownByRun(
-  inputs: readonly Tensor[],
-  outputs: readonly Tensor[],
-  donated: number,
-): NamedTensor[] {
-  return [
-    ...inputs.map((tensor, i) => ({
-      name: `input ${i} after the run`,
-      tensor: isDonated(donated, i) || !tensor.holder ? null : tensor,
-      requiresGrad: false,
-    })),
-    ...outputs.map((tensor, i) => ({
-      name: `output ${i}`,
-      tensor,
-      requiresGrad: tensor.requiresGrad,
-    })),
-  ];
 }
 
 /** Bits of a number: inputs from 31 on are never donated. */
@@ -90,18 +89,26 @@ export class BackwardCall {
   readonly #sums = new Map<number, Images>();
   /** What hooks returned for gradients of inner outputs. */
   readonly #passed = new Map<number, Images>();
-  /** Whether somebody looks at gradients of inner outputs. */
+  /** Whether hooks look at gradients of inner outputs. */
   readonly #watches: boolean;
+  /** `createGraph`: the gradients are recorded, by rules that can be differentiated and may round otherwise. */
+  readonly #createGraph = gradEnabled();
+  /** Per given gradient: it has a history. */
+  readonly #recorded: readonly boolean[];
+  readonly #recordedSums = new Set<number>();
 
   constructor(given: readonly Gradient[], wanted: readonly boolean[], watches: boolean) {
     this.#given = new Images(given);
     this.#missing = Array.from(given, (gradient) => (gradient === undefined ? undefined : null));
+    this.#recorded = Array.from(given, (gradient) => gradient?.requiresGrad ?? false);
     this.#wanted = wanted;
     this.#watches = watches;
   }
 
   noteSum(target: number, sum: Tensor | null): void {
-    if (sum) this.#sums.set(target, new Images([sum]));
+    if (!sum) return;
+    this.#sums.set(target, new Images([sum]));
+    if (sum.requiresGrad) this.#recordedSums.add(target);
   }
 
   notePassed(index: number, gradient: Tensor): void {
@@ -110,15 +117,19 @@ export class BackwardCall {
 
   /** Repeats the call on another run's node, which keeps what it saved. */
   apply(node: RunProgramNode): Outcome {
-    const given = this.#given.make().map((gradient, i) => gradient ?? this.#missing[i]);
+    const given = this.#given.make().map((gradient, i) => {
+      if (gradient && this.#recorded[i]) gradient.requiresGrad_();
+      return gradient ?? this.#missing[i];
+    });
+    const mode = this.#createGraph ? enableGrad : noGrad;
     let gradients: readonly (Tensor | null)[] = [];
     try {
-      gradients = noGrad(() =>
+      gradients = mode(() =>
         node.apply(
           given,
           true,
           this.#wanted,
-          (target) => this.#sums.get(target)?.make()[0] ?? null,
+          (target) => this.#sumAt(target),
           this.#watches ? (index, gradient) => this.#passInner(index, gradient) : null,
         ),
       );
@@ -128,6 +139,12 @@ export class BackwardCall {
     } finally {
       for (const tensor of [...given, ...gradients]) tensor?.dispose();
     }
+  }
+
+  #sumAt(target: number): Tensor | null {
+    const sum = this.#sums.get(target)?.make()[0] ?? null;
+    if (sum && this.#recordedSums.has(target)) sum.requiresGrad_();
+    return sum;
   }
 
   #passInner(index: number, gradient: Tensor): Tensor {
