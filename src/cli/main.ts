@@ -3,6 +3,7 @@
 
 import { Command } from 'commander';
 import { TostaticError } from '../../runtime/errors/errors.ts';
+import { checkFile, checkMode } from './check/check-file.ts';
 import { compareFile } from './compare/compare-file.ts';
 import { explainFile } from './explain-file.ts';
 import { memoryLog } from './memory-log.ts';
@@ -24,6 +25,18 @@ program
     'comma-separated: source, bytecode, guards, program, joint, split, plan, passes, after:PASS',
   )
   .action(traceFile);
+
+program
+  .command('check')
+  .description('compares an exported function with eager execution in every mode, effects included')
+  .argument('<file>', 'a module that exports the function and `inputs()`, its arguments')
+  .option('-f, --function <name>', 'the export to capture, when there are several')
+  .option('-n, --calls <count>', 'how often it is called', '3')
+  .option('-m, --modes <names>', 'comma-separated beginnings of their names; all by default')
+  .option('-s, --seconds <count>', 'how long a difference may be cut down; 0: not at all', '60')
+  .action(checkFile);
+
+program.command('check-mode', { hidden: true }).argument('<request>').action(checkMode);
 
 program
   .command('explain')

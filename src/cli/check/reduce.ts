@@ -1,0 +1,154 @@
+import { type Node, parse } from 'acorn';
+import { generate } from 'astring';
+
+/** A part of a syntax tree: a node, or a list of them. */
+type Tree = Record<string, unknown>;
+
+interface Edit {
+  /** Characters that it takes away at most: larger ones are tried first. */
+  readonly size: number;
+  readonly apply: () => () => void;
+}
+
+/** Says whether a program still shows what is looked for. */
+export type StillShows = (text: string) => Promise<boolean>;
+
+/**
+ * Cuts a module down while it still shows a difference: statements and elements go, calls and operators become
+ * one of their operands, integers become smaller. Greedy delta debugging (Zeller and Hildebrandt, 2002) over the
+ * syntax tree. `names`: exports that stay. Ends when nothing more can go, or at the deadline.
+ */
+export async function reduce(
+  text: string,
+  names: readonly string[],
+  stillShows: StillShows,
+  deadline: number,
+): Promise<string> {
+  const program = parse(text, { ecmaVersion: 'latest', sourceType: 'module' });
+  let smallest = generate(program);
+  let progress = true;
+  while (progress && Date.now() < deadline) {
+    progress = false;
+    const edits = [...editsOf(program as unknown as Tree, names)].sort((a, b) => b.size - a.size);
+    for (const { apply } of edits) {
+      if (Date.now() >= deadline) break;
+      const undo = apply();
+      const candidate = generate(program);
+      if (candidate !== smallest && (await stillShows(candidate))) {
+        smallest = candidate;
+        progress = true;
+      } else {
+        undo();
+      }
+    }
+  }
+  return smallest;
+}
+
+function* editsOf(node: Tree, names: readonly string[]): Generator<Edit> {
+  for (const [key, child] of Object.entries(node)) {
+    if (Array.isArray(child)) {
+      for (const element of child as (Tree | null)[]) {
+        if (!element) continue;
+        if (isRemovable(node, key, element, names)) yield removal(child as Tree[], element);
+        yield* simplifications(element, (next) => replaceIn(child as Tree[], element, next));
+        yield* editsOf(element, names);
+      }
+    } else if (isNode(child)) {
+      yield* simplifications(child, (next) => replaceAt(node, key, child, next));
+      yield* editsOf(child, names);
+    }
+  }
+}
+
+function isNode(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && 'type' in value;
+}
+
+const removableLists = new Set(['body', 'elements', 'consequent', 'declarations', 'properties']);
+
+function isRemovable(parent: Tree, key: string, element: Tree, names: readonly string[]): boolean {
+  if (!removableLists.has(key) || parent.type === 'TemplateLiteral') return false;
+  const declared = element.declaration as Tree | undefined;
+  const id = (declared?.id ?? (declared?.declarations as Tree[] | undefined)?.[0]?.id) as
+    | Tree
+    | undefined;
+  return !(id && names.includes(id.name as string));
+}
+
+function removal(list: Tree[], element: Tree): Edit {
+  return {
+    size: sizeOf(element),
+    apply: () => {
+      const index = list.indexOf(element);
+      if (index < 0) return () => {};
+      list.splice(index, 1);
+      return () => list.splice(index, 0, element);
+    },
+  };
+}
+
+type Replace = (next: Tree) => () => void;
+
+function replaceIn(list: Tree[], element: Tree, next: Tree): () => void {
+  const index = list.indexOf(element);
+  if (index < 0) return () => {};
+  list[index] = next;
+  return () => {
+    list[index] = element;
+  };
+}
+
+function replaceAt(parent: Tree, key: string, child: Tree, next: Tree): () => void {
+  if (parent[key] !== child) return () => {};
+  parent[key] = next;
+  return () => {
+    parent[key] = child;
+  };
+}
+
+function* simplifications(node: Tree, replace: Replace): Generator<Edit> {
+  for (const next of simpler(node)) {
+    yield { size: Math.max(1, sizeOf(node) - sizeOf(next)), apply: () => replace(next) };
+  }
+}
+
+function simpler(node: Tree): Tree[] {
+  switch (node.type) {
+    case 'CallExpression': {
+      const callee = node.callee as Tree;
+      const receiver = callee.type === 'MemberExpression' ? [callee.object as Tree] : [];
+      return [...receiver, ...(node.arguments as Tree[])].filter(
+        ({ type }) => type !== 'SpreadElement' && type !== 'Super',
+      );
+    }
+    case 'BinaryExpression':
+    case 'LogicalExpression':
+      return [node.left as Tree, node.right as Tree].filter(
+        ({ type }) => type !== 'PrivateIdentifier',
+      );
+    case 'ConditionalExpression':
+      return [node.consequent as Tree, node.alternate as Tree];
+    case 'IfStatement':
+      return [node.consequent as Tree, ...(node.alternate ? [node.alternate as Tree] : [])];
+    case 'AwaitExpression':
+    case 'UnaryExpression':
+      return [node.argument as Tree];
+    case 'Literal':
+      return smallerNumbers(node);
+    default:
+      return [];
+  }
+}
+
+function smallerNumbers({ value, start, end }: Tree): Tree[] {
+  if (!Number.isInteger(value) || (value as number) < 2) return [];
+  const given = value as number;
+  const sizes = [...new Set([1, 2, given >> 1, given - 1])].filter((n) => n > 0 && n < given);
+  return sizes.map((n) => ({ type: 'Literal', value: n, raw: String(n), start, end }));
+}
+
+function sizeOf(node: Tree): number {
+  const { start, end } = node as unknown as Node;
+  return end - start;
+}

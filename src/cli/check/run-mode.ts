@@ -1,0 +1,103 @@
+import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
+import { randomState, seed } from '../../../runtime/random/seed.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isRefused } from '../../3-trace/code-of.ts';
+import type { Code } from '../../bytecode/code.ts';
+import { Captured } from '../../captured-function.ts';
+import { codeOf } from '../../code-cache.ts';
+import { importFile, loadFunction } from '../load-function.ts';
+import type { Mode } from './modes.ts';
+import { type Observed, observe } from './observe.ts';
+
+/** What a process is asked to run. */
+export interface ModeRequest {
+  readonly file: string;
+  readonly function: string | undefined;
+  readonly mode: Mode;
+  readonly calls: number;
+}
+
+export interface ModeReport {
+  readonly observed: Observed;
+  /** Runs and backwards that check mode compared. */
+  readonly checked: number;
+  /** The message of a CheckError that ended it, or of an error that says the mode does not apply. */
+  readonly failed: { readonly name: string; readonly message: string } | null;
+  /** The module's text as the engine runs it. */
+  readonly text: string | null;
+}
+
+/**
+ * Runs an exported function some times, eagerly or captured with checks on, and observes everything that it can
+ * change: results with their gradients, exceptions, arguments, exports, variables around it, the place in the
+ * stream of random numbers.
+ */
+export async function runMode(request: ModeRequest): Promise<ModeReport> {
+  const { file, mode, calls } = request;
+  seed(0);
+  const { fn, inputs } = await loadFunction(file, request.function);
+  const found = codeOf(fn, {});
+  const code = isRefused(found) ? null : found.closure;
+  const captured = mode.options && new Captured(fn, { ...mode.options, check: calls });
+  const run = (args: readonly unknown[]): unknown =>
+    captured ? captured.call(undefined, args) : Reflect.apply(fn, undefined, args);
+  const rounds: Record<string, unknown>[] = [];
+  let failed: ModeReport['failed'] = null;
+  for (let i = 0; i < calls && !failed; i++) {
+    const args = inputs();
+    try {
+      const result: unknown = await run(args);
+      for (const tensor of tensorsIn(result)) differentiate(tensor);
+      rounds.push({ arguments: args, result });
+    } catch (error) {
+      if (isVerdict(error)) failed = { name: error.name, message: error.message };
+      rounds.push({ arguments: args, thrown: error });
+    }
+  }
+  const outer = code ? variablesOf(code.code, (name) => code.scope.get(name)) : {};
+  const exported = { ...(await importFile(file)) };
+  const roots = { calls: rounds, variables: outer, exports: exported, random: randomState() };
+  const { runs, backwards } = captured?.stats().checks ?? { runs: 0, backwards: 0 };
+  return {
+    observed: observe(roots),
+    checked: runs + backwards,
+    failed,
+    text: code ? code.code.source.text : null,
+  };
+}
+
+/** Errors that say something of the capture, not of the function. */
+function isVerdict(error: unknown): error is Error {
+  return (
+    error instanceof Error &&
+    ['CheckError', 'CaptureError', 'FullGraphError', 'InvariantError'].includes(error.name)
+  );
+}
+
+/** Gradients are part of what is compared. */
+function differentiate(tensor: Tensor): void {
+  if (!gradEnabled() || !tensor.requiresGrad || !tensor.gradEdge) return;
+  tensor.sum().backward(undefined, { retainGraph: true });
+}
+
+function* tensorsIn(value: unknown, met = new Set<unknown>()): Generator<Tensor> {
+  if (typeof value !== 'object' || value === null || met.has(value)) return;
+  met.add(value);
+  if (value instanceof Tensor) yield value;
+  else for (const element of Object.values(value)) yield* tensorsIn(element, met);
+}
+
+/** The variables around a function that it, or a function in it, names. */
+function variablesOf(code: Code, read: (name: string) => unknown): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const instruction of code.instructions) {
+    if (instruction.op !== 'loadFree' && instruction.op !== 'storeFree') continue;
+    if (instruction.name in globalThis) continue;
+    try {
+      values[instruction.name] = read(instruction.name);
+    } catch {
+      // Not initialised yet, or no such variable: there is nothing to see.
+    }
+  }
+  return values;
+}

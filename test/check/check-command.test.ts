@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { reduce } from '../../src/cli/check/reduce.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+function check(file: string, ...options: string[]): Promise<{ code: number; out: string }> {
+  const args = ['--import', 'tsx', join(root, 'src/cli/main.ts'), 'check', file, ...options];
+  return new Promise((done) => {
+    execFile(process.execPath, args, { cwd: root, encoding: 'utf8' }, (error, out, errors) => {
+      done({ code: error ? Number(error.code) : 0, out: out + errors });
+    });
+  });
+}
+
+function moduleWith(text: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'check-')), 'program.mjs');
+  writeFileSync(file, `import { randn } from '${join(root, 'src/index.ts')}';\n${text}`);
+  return file;
+}
+
+describe('tostatic check', () => {
+  it('compares a function in every mode, with its effects', { timeout: 240_000 }, async () => {
+    const file = moduleWith(`
+      export const log = [];
+      export function f(x) {
+        log.push(log.length);
+        return x.transpose(0, 1).mul(2).relu().sum();
+      }
+      export const inputs = () => [randn([3, 4]).requiresGrad_()];
+    `);
+    const { code, out } = await check(file, '--modes', "default,fullGraph,memory: 'cleaned'");
+    expect(out.match(/as eagerly; \d+ runs/g)).toHaveLength(3);
+    expect(code).toBe(0);
+  });
+
+  it('cuts a difference down to a small module', { timeout: 240_000 }, async () => {
+    // Each mode runs in a process of its own: what a process tells of itself differs.
+    const file = moduleWith(`
+      export function f(x) {
+        const y = x.mul(2).add(1);
+        const z = y.relu();
+        return [z.sum(), process.pid];
+      }
+      export const inputs = () => [randn([32, 64])];
+    `);
+    const { code, out } = await check(file, '--modes', 'default', '--seconds', '20');
+    expect(code).toBe(1);
+    expect(out).toContain('DIFFERENT at calls[0].result[1]');
+    const smaller = join(file, '../program.check.mjs');
+    expect(out).toContain(`${smaller} still shows it`);
+    expect(existsSync(smaller)).toBe(true);
+    const text = readFileSync(smaller, 'utf8');
+    expect(text).toContain('process.pid');
+    expect(text.length).toBeLessThan(readFileSync(file, 'utf8').length);
+  });
+});
+
+describe('a module that is cut down', () => {
+  it('keeps what the difference needs, in the smallest sizes', async () => {
+    const text = `
+      const unused = 1;
+      export function f(x) {
+        const y = x.add(1);
+        if (y.rank > 1) y.neg();
+        return y.mul(2).broken(16).sum();
+      }
+      export const inputs = () => [randn([32, 64])];
+    `;
+    const smallest = await reduce(
+      text,
+      ['f', 'inputs'],
+      async (candidate) => /\.broken\(/.test(candidate) && candidate.includes('function f('),
+      Date.now() + 10_000,
+    );
+    expect(smallest).not.toContain('unused');
+    expect(smallest).not.toContain('neg');
+    expect(smallest).toContain('broken(');
+    expect(smallest).not.toContain('64');
+  });
+});
