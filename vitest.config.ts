@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -8,6 +9,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Capturing uses V8's debugger, which is per thread: processes keep test files apart.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: availableParallelism(),
+    // Programs are compared with their traced programs; TOSTATIC_CHECK=0 switches it off.
+    env: { TOSTATIC_CHECK: process.env.TOSTATIC_CHECK ?? '1' },
   },
 });

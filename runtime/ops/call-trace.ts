@@ -45,6 +45,17 @@ let current: CallTrace | null = null;
 /** The trace of the function that runs; null almost always. */
 export const currentCallTrace = (): CallTrace | null => current;
 
+/** Ops of `body` are not those of the function that runs. */
+export function withoutCallTrace<T>(body: () => T): T {
+  const outer = current;
+  current = null;
+  try {
+    return body();
+  } finally {
+    current = outer;
+  }
+}
+
 /**
  * The ops of a function that runs by itself, in order: recorded once, then each op that is called is looked for
  * among those that followed the last one. What matches (the op, its attributes, the dtypes, shapes

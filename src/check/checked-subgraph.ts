@@ -53,7 +53,8 @@ export class CheckedSubgraph extends Subgraph {
   override run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = []): Tensor[] {
     const mayCheck = this.#owesBackward || this.#hasControl || this.#isDue('');
     if (!mayCheck) return super.run(inputs, donated, numbers);
-    const scenario = runApart(() => new Scenario(inputs, donated, numbers));
+    const scenario = whereMemoryIs(() => new Scenario(inputs, donated, numbers));
+    if (!scenario) return super.run(inputs, donated, numbers);
     const noted = noteDecisions();
     let outputs: Tensor[] = [];
     let failure: unknown = null;
@@ -196,7 +197,8 @@ class CheckedNode extends RunProgramNode {
     if (!isOfOutputs || !this.#checked.takeBackward(kind, check !== null) || !check) {
       return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner);
     }
-    const call = runApart(() => new BackwardCall(gradOutputs, wanted, passInner !== null));
+    const call = whereMemoryIs(() => new BackwardCall(gradOutputs, wanted, passInner !== null));
+    if (!call) return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner);
     const gradients = super.apply(
       gradOutputs,
       retainGraph,
@@ -241,6 +243,16 @@ export function checkedSubgraph(planned: PlannedSubgraph, counter: CheckCounter)
 
 function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
   return new Subgraph(compile(program, wanted, referenceOptions, []).planned);
+}
+
+/** What a check needs beside the run; null where there is no memory for it: the run goes unchecked. */
+function whereMemoryIs<T>(make: () => T): T | null {
+  try {
+    return runApart(make);
+  } catch (error) {
+    if (error instanceof OutOfMemoryError) return null;
+    throw error;
+  }
 }
 
 /** Writes what the reference has left in the inputs into the user's tensors. */

@@ -1,13 +1,15 @@
+import { deviceGuard } from '../../runtime/device/current.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { counting } from '../../runtime/memory/stats.ts';
+import { withoutCallTrace } from '../../runtime/ops/call-trace.ts';
 import { spans } from '../../runtime/profiler/spans.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import { droppingLines } from '../../runtime/run-program/control/lines.ts';
 import { traceStream } from '../../runtime/trace-log/stream.ts';
 
 /**
- * Runs `body` beside the user's program: its memory is counted apart, and it leaves no event, span, trace line,
- * console line, kernel count or decision.
+ * Runs `body` beside the user's program, outside any device guard: its memory is counted apart, and it leaves no
+ * event, span, trace line, console line, kernel count or decision.
  */
 export function runApart<T>(body: () => T): T {
   const { kernels, op, at, active } = events;
@@ -19,7 +21,7 @@ export function runApart<T>(body: () => T): T {
   events.active = false;
   decided.current = null;
   try {
-    return droppingLines(body);
+    return withoutCallTrace(() => deviceGuard(null, () => droppingLines(body)));
   } finally {
     counting.apart = before.apart;
     spans.active = before.spans;

@@ -62,6 +62,10 @@ export const errorClasses: Readonly<
     when: "A function that can not be captured under `fallback: 'error'`, or can not be saved.",
     remedy: 'Rewrite the part that is named, or allow the fallback.',
   },
+  CheckError: {
+    when: 'Check mode found a compiled program that differs from its traced program: a bug in tostatic.',
+    remedy: 'Switch off the pass or memory switch that the message names, and report it.',
+  },
   FullGraphError: {
     when: 'A function that is to be one program and is not: one of the reasons above.',
     remedy: 'That of the reason; its record is `error.record`.',

@@ -19,7 +19,7 @@ const chain = (x: Tensor, w: Tensor) => {
 describe('a run that fails', () => {
   it('in forward, at any allocation, leaves nothing behind, and the next run works', () => {
     const [x, w] = [data([n]), data([n], { salt: 1 }).requiresGrad_()];
-    const fn = toStatic(chain);
+    const fn = toStatic(chain, unchecked);
     const expected = fn(x, w);
     const value = expected.itemSync();
     expected.dispose();
@@ -45,7 +45,7 @@ describe('a run that fails', () => {
 
   it('in backward leaves no byte of what it had begun', () => {
     const [x, w] = [data([n]), data([n], { salt: 1 }).requiresGrad_()];
-    const fn = toStatic(chain);
+    const fn = toStatic(chain, unchecked);
     const before = bytesNow();
     let failures = 0;
     for (let nth = 0; nth < 20; nth++) {
@@ -71,7 +71,7 @@ describe('a run that fails', () => {
 
   it('in a backward that retains the graph can be repeated', () => {
     const [x, w] = [data([n]), data([n], { salt: 1 }).requiresGrad_()];
-    const fn = toStatic(chain);
+    const fn = toStatic(chain, unchecked);
     const loss = fn(x, w);
     loss.backward(null, { retainGraph: true });
     const expected = [...w.grad!.dataSync()];
@@ -97,7 +97,7 @@ describe('a run that fails', () => {
 
   it('in backward without retainGraph is not repeated on what is left', () => {
     const [x, w] = [data([n]), data([n], { salt: 1 }).requiresGrad_()];
-    const loss = toStatic(chain)(x, w);
+    const loss = toStatic(chain, unchecked)(x, w);
     // The seed is made first; the failure then is in the middle of the program.
     failAt(1);
     expect(() => loss.backward()).toThrow(OutOfMemoryError);
