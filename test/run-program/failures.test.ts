@@ -7,6 +7,9 @@ import { bytesNow, data } from './memory-counter.ts';
 
 const n = 64;
 
+/** Which allocation fails is counted: those of a check would come first. */
+const unchecked = { check: 0 };
+
 afterEach(() => {
   vi.restoreAllMocks();
 });
