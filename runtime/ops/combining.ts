@@ -4,7 +4,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { type DType, dtypes, promote } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { add, mul, sub } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
 import { expand, sumTo } from './broadcast.ts';
@@ -175,6 +175,6 @@ export function xlogy(a: Tensor, b: Operand): Tensor {
 
 /** A tensor filled with a number or a scalar tensor, with the shape, dtype and device of `a`. */
 export function fill(a: Tensor, value: Operand): Tensor {
-  if (isNumber(value)) return fullLike(a, value);
+  if (!(value instanceof Tensor)) return fullLike(a, value);
   return tidy(() => clone(expand(cast(value, a.dtype), a.shape)));
 }

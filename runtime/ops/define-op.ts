@@ -4,8 +4,10 @@ import { invariant } from '../errors/invariant.ts';
 import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Expr } from './expr.ts';
+import { nodesOf } from './expr-nodes.ts';
 import type { KernelName } from './kernel-names.ts';
 import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
+import { expectNumber } from './positional.ts';
 import type { SymbolicNumber } from './symbolic-number.ts';
 
 /** A symbolic number is known only when the program runs. */
@@ -174,6 +176,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     operands: Object.entries(operands).map(([operand, use]) => ({ name: operand, use })),
     variadic: definition.variadic ?? false,
     infer: (inputs, attrs) => {
+      expectPlainAttrs(record, attrs);
       const specs = infer(inputs, attrs);
       if (kernel.kind === 'named') expectOperandDTypes(name, inputs, names, definition.dtypes);
       return Array.isArray(specs) ? (specs as readonly TensorSpec[]) : [specs as TensorSpec];
@@ -190,6 +193,20 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
   };
   table.set(name, record);
   return record;
+}
+
+/** Throws ArgumentError for an attribute that no kernel can read: an object given for a number. */
+function expectPlainAttrs(op: OpRecord, attrs: Attrs): void {
+  for (const name in attrs) {
+    const value: unknown = attrs[name];
+    if (typeof value !== 'object' || Array.isArray(value)) continue;
+    expectNumber(userName(op), name, value);
+  }
+  if (op.kernel.kind !== 'pointwise') return;
+  for (const node of nodesOf(op.kernel.expr)) {
+    if (node.kind !== 'attr' || typeof attrs[node.name] === 'boolean') continue;
+    expectNumber(userName(op), node.name, attrs[node.name]);
+  }
 }
 
 /** The op as the user called it: ops on a tensor and a number have records of their own. */

@@ -8,6 +8,7 @@ import { casting } from './cast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
 import { E, type Expr } from './expr.ts';
 import { F } from './expr-functions.ts';
+import { expectWhole } from './positional.ts';
 import {
   bindFloat,
   counted,
@@ -70,6 +71,7 @@ const roundToInteger = rounding('round');
 /** Halves go to the even neighbour, as in PyTorch; `decimals` digits after the point stay. */
 export function round(a: Tensor, decimals = 0): Tensor {
   if (decimals === 0) return roundToInteger(a);
+  expectWhole('round', 'decimals', decimals);
   if (anyHalf(a)) return roundedOnce([a], (own) => round(own, decimals));
   const scale = 10 ** decimals;
   return tidy(() => div(roundToInteger(mul(a, scale)), scale));

@@ -12,6 +12,7 @@ import { type Attrs, defineOp, saving } from './define-op.ts';
 import { div } from './division.ts';
 import { gather } from './gather.ts';
 import { reshape, squeeze, unsqueeze } from './movement.ts';
+import { expectFlag } from './positional.ts';
 import {
   type Dims,
   expectEntries,
@@ -71,9 +72,10 @@ function place(name: 'argmax' | 'argmin') {
   });
   return (x: Tensor, dim: number | null = null, keepDim = false): Tensor =>
     tidy(() => {
+      expectFlag(name, 'keepDim', keepDim);
       // A scalar counts as one entry.
+      const at = dim === null ? 0 : normalizeDim(dim, x.rank, name);
       const flat = dim === null || x.rank === 0;
-      const at = flat ? 0 : normalizeDim(dim, x.rank, name);
       const found = bind1(op, [flat ? reshape(x, [x.size]) : x], { dim: at });
       if (!keepDim) return found;
       return flat
@@ -96,6 +98,7 @@ type Chosen = [values: Tensor, indices: Tensor];
 function alongDim(where: typeof argmax) {
   return (x: Tensor, dim: number, keepDim: boolean): Chosen => {
     const at = normalizeDim(dim, x.rank, 'max');
+    expectFlag('max', 'keepDim', keepDim);
     if (x.rank === 0) return [tidy(() => amax(x)), where(x)];
     const indices = where(x, at, true);
     const values = gather(x, at, indices);

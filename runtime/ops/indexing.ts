@@ -6,7 +6,7 @@
 import { tidy } from '../tensor/lifetime.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { normalizeDim, type Shape, sizeOf } from '../tensor/shape.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { mul } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
@@ -15,7 +15,6 @@ import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
 import { reshape } from './movement.ts';
 import { fullLike } from './ranges.ts';
-import { isNumber } from './symbolic-number.ts';
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
@@ -159,7 +158,7 @@ export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor |
   return tidy(() => {
     const at = normalizeDim(dim, x.rank, 'indexFill');
     const shape = indexedShape(atLeast1d(x), entryIndex('indexFill', index), at);
-    const source = isNumber(value) ? fullLike(x, value, { shape }) : expand(value, shape);
+    const source = value instanceof Tensor ? expand(value, shape) : fullLike(x, value, { shape });
     return indexCopy(x, dim, index, source);
   });
 }

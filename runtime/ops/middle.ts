@@ -15,6 +15,7 @@ import { gather } from './gather.ts';
 import { isnan, logicalAnd, logicalNot, logicalOr } from './logic.ts';
 import { reshape, select, squeeze, unsqueeze } from './movement.ts';
 import { sort } from './order.ts';
+import { expectFlag } from './positional.ts';
 import { floating } from './promotion.ts';
 import { expectEntries, sum, unreduce } from './reduce.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
@@ -43,6 +44,7 @@ function chosenBy(name: string, place: Place) {
   const along = (x: Tensor, dim: number, keepDim: boolean): Chosen =>
     tidy(() => {
       const at = normalizeDim(dim, x.rank, name);
+      expectFlag(name, 'keepDim', keepDim);
       const own = x.rank === 0 ? reshape(x, [1]) : x;
       expectEntries(name, own, [at]);
       const indices = noGrad(() => place(own, sort(own, at)[1], at));

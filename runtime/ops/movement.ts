@@ -70,6 +70,21 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
   return tidy(() => bind1(viewOp, [contiguous(x)], attrs));
 }
 
+/** `reshape` that never copies: throws ShapeError where the strides don't allow a view. */
+export function view(x: Tensor, shape: Shape): Tensor {
+  const resolved = resolveShape(x, shape);
+  if (viewStrides(x.shape, x.strides, resolved)) return bind1(viewOp, [x], { shape: resolved });
+  throw new ShapeError({
+    what: 'view: the memory has no such view',
+    given: `${formatSpec(x)} with strides ${formatShape(x.strides)} as ${formatShape(resolved)}`,
+    expected: 'dimensions that lie one after the other in memory',
+    remedy: 'use reshape(), which copies where it must',
+  });
+}
+
+/** A view in the shape of `other`. */
+export const viewAs = (x: Tensor, other: Tensor): Tensor => view(x, other.shape);
+
 function resolveShape(x: Tensor, shape: Shape): Shape {
   const unknown = shape.indexOf(-1);
   const known = sizeOf(shape.filter((_, i) => i !== unknown));

@@ -5,13 +5,14 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorSpec } from '../tensor/meta.ts';
 import { formatShape, type Shape, sameShape, sizeOf } from '../tensor/shape.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { add, mul, sub } from './arithmetic.ts';
 import { div } from './division.ts';
 import { rsqrt } from './functions.ts';
 import { add_, mul_ } from './in-place.ts';
 import { reshape } from './movement.ts';
 import { padConstant } from './place.ts';
+import { expectNumber } from './positional.ts';
 import { pow } from './powers.ts';
 import { floating } from './promotion.ts';
 import { mean } from './reduce.ts';
@@ -46,6 +47,7 @@ function overLast(
   centered: boolean,
 ): Tensor {
   const own = [shape].flat() as number[];
+  expectNumber(name, 'eps', eps);
   expectTrailing(name, x, own);
   const length = sizeOf(own);
   const rows = sizeOf(x.shape.slice(0, x.rank - own.length));
@@ -105,6 +107,7 @@ export function groupNorm(
   bias: Tensor | null = null,
   eps = 1e-5,
 ): Tensor {
+  expectNumber('groupNorm', 'eps', eps);
   const channels = expectChannels('groupNorm', x);
   if (!Number.isInteger(groups) || groups < 1 || channels % groups !== 0) {
     throw new ArgumentError({
@@ -232,7 +235,27 @@ export interface InstanceNormOptions extends Affine {
 }
 
 /** Mean 0 and variance 1 per channel and entry of the batch of [n, channels, …]. */
-export function instanceNorm(x: Tensor, options: InstanceNormOptions = {}): Tensor {
+export function instanceNorm(x: Tensor, options?: InstanceNormOptions | null): Tensor;
+/** The same with the running values by position, as `batchNorm` takes them. */
+export function instanceNorm(
+  x: Tensor,
+  runningMean: Tensor | null,
+  runningVar: Tensor | null,
+  options?: Omit<InstanceNormOptions, 'runningMean' | 'runningVar'> | null,
+): Tensor;
+export function instanceNorm(
+  x: Tensor,
+  first?: InstanceNormOptions | Tensor | null,
+  second: Tensor | null = null,
+  rest: InstanceNormOptions | null = null,
+): Tensor {
+  const byPosition = first instanceof Tensor || second !== null || rest !== null;
+  if (!byPosition) return perInstance(x, (first as InstanceNormOptions | null | undefined) ?? {});
+  const runningMean = first instanceof Tensor ? first : null;
+  return perInstance(x, { ...rest, runningMean, runningVar: second });
+}
+
+function perInstance(x: Tensor, options: InstanceNormOptions): Tensor {
   const { runningMean = null, runningVar = null, useInputStats = true } = options;
   const { weight = null, bias = null, momentum = 0.1, eps = 1e-5 } = options;
   if (!useInputStats) return batchNorm(x, runningMean, runningVar, { weight, bias, eps });

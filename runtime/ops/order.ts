@@ -9,6 +9,7 @@ import { bind } from './bind.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { gatherFrom } from './gather.ts';
 import { reshape, select, unsqueeze } from './movement.ts';
+import { expectFlag } from './positional.ts';
 
 function inferSorted([x]: readonly TensorMeta[], { dim, count }: Attrs) {
   const shape = x!.shape.map((size, d) => (d === dim ? (count as number) : size));
@@ -53,6 +54,7 @@ function ordered(
       remedy: 'check k and the dimension',
     });
   }
+  expectFlag(op.name, op === topkOp ? 'largest' : 'descending', descending);
   const attrs = { dim: at, descending, count: count ?? size };
   return tidy(() => {
     if (x.rank > 0) return bind(op, [x], attrs) as [Tensor, Tensor];
@@ -86,6 +88,7 @@ export function topk(x: Tensor, k: number, dim = -1, largest = true): [Tensor, T
 
 /** The k-th smallest value of a dimension, counted from 1, and where it is. */
 export function kthvalue(x: Tensor, k: number, dim = -1, keepDim = false): [Tensor, Tensor] {
+  expectFlag('kthvalue', 'keepDim', keepDim);
   const at = normalizeDim(dim, x.rank, 'kthvalue');
   return tidy(() => {
     const smallest = ordered(topkOp, x, at, false, k);

@@ -9,6 +9,7 @@ import { expand } from './broadcast.ts';
 import { cat } from './joining.ts';
 import { clone, narrow } from './movement.ts';
 import { padConstant } from './place.ts';
+import { expectNumber } from './positional.ts';
 import { flip } from './rearrange.ts';
 
 export type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular';
@@ -68,6 +69,7 @@ export function pad(
   mode: PadMode = 'constant',
   value = 0,
 ): Tensor {
+  expectNumber('pad', 'value', value);
   const paired = amounts.length % 2 === 0 && amounts.length / 2 <= x.rank;
   if (!paired || !amounts.every(Number.isInteger)) {
     refuse(x, amounts, `pairs of integers, at most one for each of ${x.rank} dimensions`);

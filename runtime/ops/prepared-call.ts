@@ -118,7 +118,10 @@ export function sameAttrs(left: Attrs, right: Attrs, varying: ReadonlySet<string
   if (left === right) return true;
   let count = 0;
   for (const name in left) {
-    if (!varying.has(name) && !sameValue(left[name]!, right[name])) return false;
+    // Anything but a number is looked at once more, and rejected.
+    if (varying.has(name)) {
+      if (typeof right[name] !== 'number') return false;
+    } else if (!sameValue(left[name]!, right[name])) return false;
     count++;
   }
   for (const _ in right) count--;

@@ -10,6 +10,7 @@ import { cat } from './joining.ts';
 import { matmul } from './matmul.ts';
 import { narrow, permute, reshape, unsqueeze } from './movement.ts';
 import { add, mul, sub } from './pointwise.ts';
+import { expectWhole } from './positional.ts';
 import { sum } from './reduce.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { expandTogether } from './views.ts';
@@ -73,6 +74,7 @@ export function tensordot(
   b: Tensor,
   dims: number | readonly [readonly number[], readonly number[]] = 2,
 ): Tensor {
+  if (!Array.isArray(dims)) expectWhole('tensordot', 'dims', dims);
   const count = typeof dims === 'number' ? dims : dims[0].length;
   const [ofA, ofB] =
     typeof dims === 'number'

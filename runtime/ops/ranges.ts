@@ -13,6 +13,7 @@ import { cast } from './cast.ts';
 import { full } from './create.ts';
 import { defineOp } from './define-op.ts';
 import { placed } from './place.ts';
+import { expectNumber } from './positional.ts';
 
 const arangeOp = defineOp({
   name: 'arange',
@@ -65,6 +66,8 @@ export function linspace(
   steps: number,
   options: RangeOptions = {},
 ): Tensor {
+  expectNumber('linspace', 'start', start);
+  expectNumber('linspace', 'end', end);
   if (!Number.isInteger(steps) || steps < 0) {
     throw new ArgumentError({
       what: 'linspace: not a number of steps',
@@ -104,6 +107,7 @@ export interface LikeOptions {
 
 /** Filled with a number: shape, dtype and device of `x`. */
 export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): Tensor {
+  expectNumber('fullLike', 'value', value);
   const { shape = x.shape, dtype = x.dtype } = options;
   return deviceGuard(x.device, () => full(shape, value, { dtype }));
 }

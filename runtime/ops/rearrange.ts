@@ -6,7 +6,7 @@ import { tensor } from '../tensor/create.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import { formatShape, normalizeDim, type Shape } from '../tensor/shape.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
 import { ShapeDependsOnData } from './data-dependent.ts';
@@ -14,6 +14,7 @@ import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { indexSelect } from './indexing.ts';
 import { cat } from './joining.ts';
 import { clone, narrow, reshape, transpose } from './movement.ts';
+import { expectWhole } from './positional.ts';
 
 const flipOp: OpRecord = defineOp({
   name: 'flip',
@@ -78,6 +79,7 @@ export function roll(
 
 /** A turn by 90° in the plane of two dimensions, `k` times, from the first towards the second. */
 export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]): Tensor {
+  expectWhole('rot90', 'k', k);
   const [a, b] = dims;
   const turns = ((k % 4) + 4) % 4;
   return tidy(() => {
@@ -126,7 +128,7 @@ export function tile(x: Tensor, counts: readonly number[]): Tensor {
  * them is read); of the flat tensor when `dim` is left out.
  */
 export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {
-  if (typeof repeats !== 'number') return repeatedByCounts(x, repeats, dim);
+  if (repeats instanceof Tensor) return repeatedByCounts(x, repeats, dim);
   expectCounts('repeatInterleave', [repeats]);
   return tidy(() => {
     const source = dim === undefined || x.rank === 0 ? reshape(x, [x.size]) : x;

@@ -92,8 +92,8 @@ export interface ReduceOptions {
   readonly keepDim?: boolean;
 }
 
-/** One dimension, several, or all when left out. */
-export type Dims = number | readonly number[] | undefined;
+/** One dimension, several, or all when left out or null. */
+export type Dims = number | readonly number[] | null | undefined;
 
 export function reduceAttrs(
   x: Tensor,
@@ -101,7 +101,7 @@ export function reduceAttrs(
   options: ReduceOptions,
   op: string,
 ): Attrs | null {
-  const list = dims === undefined ? x.shape.map((_, i) => i) : [dims].flat();
+  const list = dims === undefined || dims === null ? x.shape.map((_, i) => i) : [dims].flat();
   const normalized = [...new Set(list.map((dim) => normalizeDim(dim, x.rank, op)))];
   // A scalar has nothing to reduce.
   if (x.rank === 0) return null;

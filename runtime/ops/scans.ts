@@ -10,6 +10,7 @@ import { casting } from './cast.ts';
 import { defineOp, type OpRecord, opNamed, saving } from './define-op.ts';
 import { div } from './division.ts';
 import { reshape, unsqueeze } from './movement.ts';
+import { expectFlag } from './positional.ts';
 import { inferSame } from './promotion.ts';
 import { inferReduced } from './reduce.ts';
 
@@ -106,8 +107,9 @@ const prodOp = defineOp({
 
 /** The product of all elements, or along `dim`. int32 and bool multiply as int32. */
 export function prod(x: Tensor, dim: number | null = null, keepDim = false): Tensor {
+  expectFlag('prod', 'keepDim', keepDim);
+  const at = dim === null ? 0 : normalizeDim(dim, x.rank, 'prod');
   const flat = dim === null || x.rank === 0;
-  const at = flat ? 0 : normalizeDim(dim, x.rank, 'prod');
   return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([own]) =>
     tidy(() => {
       const rows = flat ? reshape(own!, [x.size]) : own!;

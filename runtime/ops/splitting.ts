@@ -7,6 +7,7 @@ import { Tensor } from '../tensor/tensor.ts';
 import { ShapeDependsOnData } from './data-dependent.ts';
 import { expectIndices } from './index-operands.ts';
 import { narrow, select } from './movement.ts';
+import { numbersIn } from './positional.ts';
 
 function parts(x: Tensor, dim: number, sizes: readonly number[]): Tensor[] {
   let start = 0;
@@ -32,10 +33,11 @@ export function split(x: Tensor, size: number | readonly number[], dim = 0): Ten
   const at = normalizeDim(dim, x.rank, 'split');
   const total = x.shape[at] ?? 1;
   if (typeof size !== 'number') {
-    if (size.reduce((a, b) => a + b, 0) === total) return parts(x, at, size);
+    const sizes = numbersIn('split', 'size', size);
+    if (sizes.reduce((a, b) => a + b, 0) === total) return parts(x, at, sizes);
     throw new ArgumentError({
       what: "split: the sizes don't add up to the dimension",
-      given: `${formatShape(size)} for dimension ${at} of ${formatSpec(x)}`,
+      given: `${formatShape(sizes)} for dimension ${at} of ${formatSpec(x)}`,
       expected: `sizes with the sum ${total}`,
       remedy: 'check the sizes and the dimension',
     });
@@ -81,7 +83,7 @@ export function tensorSplit(
     );
   }
   const place = (index: number) => Math.min(total, Math.max(0, index < 0 ? index + total : index));
-  const bounds = [0, ...pieces.map(place), total];
+  const bounds = [0, ...numbersIn('tensorSplit', 'indices', pieces).map(place), total];
   return bounds
     .slice(1)
     .map((end, i) => narrow(x, at, Math.min(bounds[i]!, end), Math.max(0, end - bounds[i]!)));

@@ -101,7 +101,8 @@ interface Windows {
   readonly count: Pair;
 }
 
-const pairOf = (value: number | Pair): Pair => (typeof value === 'number' ? [value, value] : value);
+const pairOf = (value: number | Pair): Pair =>
+  Array.isArray(value) ? (value as unknown as Pair) : [value as number, value as number];
 
 function windowsOver(
   name: string,

@@ -9,11 +9,19 @@ import * as indexing from '../ops/indexing.ts';
 import * as movement from '../ops/movement.ts';
 import * as order from '../ops/order.ts';
 import * as place from '../ops/place.ts';
+import { type Sizes, sizesOf } from '../ops/positional.ts';
 import * as rearrange from '../ops/rearrange.ts';
 import * as splitting from '../ops/splitting.ts';
 import * as triangles from '../ops/triangles.ts';
 import * as views from '../ops/views.ts';
 import * as windows from '../ops/windows.ts';
+import type { Shape } from './shape.ts';
+import type { Tensor } from './tensor.ts';
+
+/** A method whose sizes come in one array, or one by one as in PyTorch. */
+function sized(name: string, fn: (x: Tensor, sizes: Shape) => Tensor) {
+  return (x: Tensor, ...sizes: Sizes): Tensor => fn(x, sizesOf(name, sizes));
+}
 
 /** Properties that are ops of the tensor alone. */
 export const transposes = {
@@ -22,15 +30,17 @@ export const transposes = {
 } as const;
 
 export const arrangementMethods = {
-  expand: broadcast.expand,
+  expand: sized('expand', broadcast.expand),
   expandAs: views.expandAs,
   broadcastTo: views.broadcastTo,
-  reshape: movement.reshape,
+  reshape: sized('reshape', movement.reshape),
+  view: sized('view', movement.view),
+  viewAs: movement.viewAs,
   flatten: movement.flatten,
   unflatten: views.unflatten,
   squeeze: movement.squeeze,
   unsqueeze: movement.unsqueeze,
-  permute: movement.permute,
+  permute: sized('permute', movement.permute),
   transpose: movement.transpose,
   swapaxes: views.swapaxes,
   movedim: views.movedim,
@@ -46,10 +56,10 @@ export const arrangementMethods = {
   chunk: splitting.chunk,
   tensorSplit: splitting.tensorSplit,
   unbind: splitting.unbind,
-  repeat: rearrange.repeat,
-  tile: rearrange.tile,
+  repeat: sized('repeat', rearrange.repeat),
+  tile: sized('tile', rearrange.tile),
   repeatInterleave: rearrange.repeatInterleave,
-  flip: rearrange.flip,
+  flip: sized('flip', rearrange.flip),
   fliplr: rearrange.fliplr,
   flipud: rearrange.flipud,
   roll: rearrange.roll,

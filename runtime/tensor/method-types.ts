@@ -50,6 +50,8 @@ type Kept =
   | 'expandAs'
   | 'broadcastTo'
   | 'reshape'
+  | 'view'
+  | 'viewAs'
   | 'flatten'
   | 'unflatten'
   | 'squeeze'

@@ -1,0 +1,85 @@
+/** An object or a text where an operator takes a number or a flag by position is an error of its own. */
+
+import { describe, expect, it, vi } from 'vitest';
+import { TostaticError } from '../../runtime/errors/errors.ts';
+import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { adapters } from './adapters.ts';
+import { callAdapter } from './arguments.ts';
+import { opinfo } from './operators-doc.ts';
+import { isRecordedTensor, readSamples, type Sample, toTensor } from './samples.ts';
+
+/** A call of our function that an adapter made. */
+interface Call {
+  readonly name: string;
+  readonly fn: (...args: unknown[]) => unknown;
+  readonly args: readonly unknown[];
+}
+
+const { calls } = vi.hoisted(() => ({ calls: [] as Call[] }));
+
+vi.mock('../../runtime/index.ts', async (original) => {
+  const all = await original<Record<string, unknown>>();
+  const recorded = (name: string, value: unknown): unknown => {
+    if (typeof value !== 'function' || /^[A-Z]/.test(name)) return value;
+    const fn = value as (...args: unknown[]) => unknown;
+    return (...args: unknown[]) => {
+      calls.push({ name, fn, args });
+      return fn(...args);
+    };
+  };
+  return Object.fromEntries(Object.entries(all).map(([name, own]) => [name, recorded(name, own)]));
+});
+
+const samples = readSamples(opinfo).filter(({ op }) => adapters[op]);
+
+function built(value: unknown): unknown {
+  if (isRecordedTensor(value)) return toTensor({ ...value, grad: false }, 'float32');
+  if (Array.isArray(value)) return value.map(built);
+  if (value === 'Infinity' || value === '-Infinity' || value === 'NaN') return Number(value);
+  return value;
+}
+
+function callsOf({ op, input, args, kwargs }: Sample): Call[] {
+  calls.length = 0;
+  const keywords = Object.entries(kwargs).map(([name, own]) => [name, built(own)]);
+  callAdapter(adapters[op]!, [input, ...args].map(built), Object.fromEntries(keywords));
+  return calls.splice(0);
+}
+
+/** What a call does instead of throwing an error of the library; null if it throws one. */
+function failureOf({ fn, args }: Call): string | null {
+  try {
+    fn(...args);
+    return 'no error';
+  } catch (error) {
+    return error instanceof TostaticError ? null : String(error);
+  }
+}
+
+const misplaced: readonly unknown[] = [{ eps: 1 }, { dim: 0 }, 'two'];
+
+describe('arguments by position', () => {
+  it('are numbers and flags, or rejected', () => {
+    const failures = new Set<string>();
+    let tried = 0;
+    const attempt = (call: Call, at: number): void => {
+      for (const value of misplaced) {
+        tried++;
+        const failure = failureOf({ ...call, args: call.args.with(at, value) });
+        if (failure) failures.add(`${call.name}, argument ${at}: ${failure}`);
+      }
+    };
+    for (const sample of samples) {
+      tidy(() => {
+        for (const call of callsOf(sample)) {
+          call.args.forEach((arg, i) => {
+            if (typeof arg === 'number' || typeof arg === 'boolean') attempt(call, i);
+          });
+        }
+        return null;
+      });
+    }
+    expect([...failures]).toEqual([]);
+    expect(tried).toBeGreaterThan(1000);
+  });
+});
