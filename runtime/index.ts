@@ -1,10 +1,6 @@
 /** The runtime: tensors, autograd, modules and planned programs, without the compiler. */
 
-import './device/cpu/cpu-device.ts';
-import './device/meta/meta-device.ts';
-import './tensor/methods.ts';
-import './tensor/operators.ts';
-import './trace-log/from-environment.ts';
+import './setup.ts';
 
 export { type BackwardOptions, backward } from './autograd/backward.ts';
 export { checkpoint } from './autograd/checkpoint.ts';

@@ -1,5 +1,6 @@
 /** Node only: reads files. */
 
+import '../setup.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

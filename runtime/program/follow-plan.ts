@@ -1,7 +1,6 @@
 import { DataError } from '../errors/errors.ts';
 import { alignedBytes } from '../memory/allocator.ts';
 import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
-import { dtypes } from '../tensor/dtype.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
 import { extentOf, sameShape, sizeOf } from '../tensor/shape.ts';
 import { PlacedSpans } from './placed-spans.ts';
@@ -193,7 +192,8 @@ export class FollowedPlan {
     const place = places?.[i] ?? null;
     if (reuse !== null) {
       const taken = this.#alive.get(reuse);
-      const bytes = (taken?.after ?? 0) * dtypes[this.#meta(reuse).dtype].bytes;
+      const from = this.#meta(reuse);
+      const bytes = (taken?.after ?? 0) * from.device.elementBytes(from.dtype);
       const fits = op.inputs.includes(reuse) && frees.includes(reuse) && place === null;
       const { device } = this.#meta(id);
       const overwrites = mayOverwrite(op.op, op.inputs.indexOf(reuse), device);

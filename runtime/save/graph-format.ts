@@ -7,6 +7,11 @@ import type { TensorMeta } from '../tensor/meta.ts';
 import { contiguousStrides, sameShape } from '../tensor/shape.ts';
 import { encodePrimitive } from './primitive.ts';
 
+/** `meta` counts the memory of the CPU. */
+export const plannedFor = ['cpu', 'gpu'] as const;
+
+export type PlannedFor = (typeof plannedFor)[number];
+
 /**
  * Planned programs as JSON. A graph's regions come before it in the list, so that no graph can be inside
  * itself; a forward op and the op that undoes it name the same ones.
@@ -14,12 +19,19 @@ import { encodePrimitive } from './primitive.ts';
 export class GraphWriter {
   readonly graphs: unknown[] = [];
   readonly #known = new Map<PlannedSubgraph, number>();
+  #plannedFor: PlannedFor = 'cpu';
+
+  /** The kind of device that the graphs were planned for; that of one without values is the CPU's. */
+  get plannedFor(): PlannedFor {
+    return this.#plannedFor;
+  }
 
   /** The graph's number in the list. */
   add(planned: PlannedSubgraph): number {
     const known = this.#known.get(planned);
     if (known !== undefined) return known;
     const { values, forward, backward } = planned;
+    if (values.some(({ device }) => device.kind === 'gpu')) this.#plannedFor = 'gpu';
     const scalars = scalarTableIn(planned);
     const graph = {
       values: values.map(encodeMeta),

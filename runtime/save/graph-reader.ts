@@ -1,6 +1,12 @@
 import type { Device } from '../device/device.ts';
 import type { UserPosition } from '../errors/position.ts';
-import { type Attrs, type AttrValue, type OpRecord, opTable } from '../ops/define-op.ts';
+import {
+  type Attrs,
+  type AttrValue,
+  mayOverwrite,
+  type OpRecord,
+  opTable,
+} from '../ops/define-op.ts';
 import { scalarFunctions } from '../ops/scalar-functions.ts';
 import {
   type ScalarId,
@@ -24,6 +30,13 @@ const safe = Number.MAX_SAFE_INTEGER;
 /** Binding and running nested regions recurse: at most so deep. The tracer nests 64 decisions. */
 const maxRegionLevels = 200;
 
+/**
+ * How plans of a file are used: as they are, or without what holds for the kind of device alone that they were made
+ * for. The order of the ops and what leaves when hold everywhere; a result then takes over the memory of an operand only
+ * where the device's kernel allows it, and values have blocks of their own.
+ */
+export type PlanUse = 'as saved' | 'for any device';
+
 /** A graph of a file, and its scalar inputs. */
 export interface ReadGraph {
   readonly planned: PlannedSubgraph;
@@ -39,9 +52,11 @@ export interface ReadGraph {
  * Planned programs from JSON, on a device. Every name, number and reference is looked at; that they fit
  * together is what `verifySubgraph` holds.
  */
-export function readGraphs(field: Field, device: Device): ReadGraph[] {
+export function readGraphs(field: Field, device: Device, plan: PlanUse): ReadGraph[] {
   const graphs: ReadGraph[] = [];
-  for (const each of field.items()) graphs.push(new GraphReader(each, device, graphs).read());
+  for (const each of field.items()) {
+    graphs.push(new GraphReader(each, device, plan, graphs).read());
+  }
   return graphs;
 }
 
@@ -50,10 +65,14 @@ class GraphReader {
   readonly #values: readonly TensorMeta[];
   readonly #scalars: ScalarTable | null;
   readonly #earlier: readonly ReadGraph[];
+  readonly #device: Device;
+  readonly #isPortable: boolean;
   #levels = 1;
 
-  constructor(field: Field, device: Device, earlier: readonly ReadGraph[]) {
+  constructor(field: Field, device: Device, plan: PlanUse, earlier: readonly ReadGraph[]) {
     this.#field = field;
+    this.#device = device;
+    this.#isPortable = plan === 'for any device';
     this.#earlier = earlier;
     this.#values = field
       .get('values')
@@ -113,7 +132,7 @@ class GraphReader {
       outputs: this.#ids(field.get('outputs')),
       unusedInputs: this.#ids(field.get('unusedInputs')),
       freesAtEnd: this.#ids(field.get('freesAtEnd')),
-      arenaBytes: field.get('arenaBytes').int(0, safe),
+      arenaBytes: this.#isPortable ? 0 : field.get('arenaBytes').int(0, safe),
       reordered: field.get('reordered').boolean(),
       predicted: { peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes },
     };
@@ -147,14 +166,24 @@ class GraphReader {
     };
     return {
       op,
-      reuses: perOutput('reuses', (item) => this.#id(item)),
+      reuses: perOutput('reuses', (item) => this.#id(item)).map((reuse, i) =>
+        this.#isPortable && !this.#mayReuse(op, reuse, outputs[i]!) ? null : reuse,
+      ),
       frees: field
         .get('frees')
         .optionalItems()
         .map((id) => this.#id(id)),
-      places: perOutput('places', (item) => item.int(0, safe)),
+      places: this.#isPortable
+        ? outputs.map(() => null)
+        : perOutput('places', (item) => item.int(0, safe)),
       ...(regions.length > 0 && { regions }),
     };
+  }
+
+  #mayReuse({ op, inputs }: ProgramOp, reuse: ValueId | null, output: ValueId): boolean {
+    if (reuse === null || !mayOverwrite(op, inputs.indexOf(reuse), this.#device)) return false;
+    const bytes = (id: ValueId) => this.#device.elementBytes(this.#values[id]!.dtype);
+    return bytes(reuse) === bytes(output);
   }
 
   #attrs(field: Field): Attrs {
@@ -197,8 +226,11 @@ function readMeta(field: Field, device: Device): TensorMeta {
   // A product of sizes that is no exact number any more could pass for a smaller one.
   const elements = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(elements)) dims.fail('a shape that can be counted');
+  const name = dtype.oneOf(dtypeNames);
+  // Throws DTypeError for a device that has no such elements.
+  device.elementBytes(name);
   return {
-    dtype: dtype.oneOf(dtypeNames),
+    dtype: name,
     shape,
     strides: strides.isNull
       ? contiguousStrides(shape)

@@ -1,7 +1,7 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { markSpent } from '../autograd/spent-node.ts';
 import type { Device } from '../device/device.ts';
-import { ArgumentError, DataError, DeviceError } from '../errors/errors.ts';
+import { ArgumentError, DataError, DeviceError, OutOfMemoryError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';
 import type { PlannedSubgraph, PredictedMemory } from '../program/plan.ts';
 import { skipNumbers } from '../random/seed.ts';
@@ -165,7 +165,9 @@ function bound(planned: PlannedSubgraph): Subgraph {
     subgraphs.set(planned, subgraph);
     return subgraph;
   } catch (error) {
+    // What the device has no kernel or memory for is no fault of the file.
     if (error instanceof DataError || error instanceof DeviceError) throw error;
+    if (error instanceof OutOfMemoryError) throw error;
     const given = error instanceof Error ? error.message : String(error);
     throw badFile('a program', `a kernel that fails: ${given}`, 'attributes that its kernels take');
   }

@@ -1,10 +1,11 @@
 import type { Device } from '../device/device.ts';
 import type { InputSpec } from '../input-spec/spec.ts';
+import { straightBytes } from '../program/straight-bytes.ts';
 import { verifySubgraph } from '../program/verify-plan.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
-import type { GraphWriter } from './graph-format.ts';
-import { type ReadGraph, readGraphs } from './graph-reader.ts';
+import { type GraphWriter, plannedFor } from './graph-format.ts';
+import { type PlanUse, type ReadGraph, readGraphs } from './graph-reader.ts';
 import { LoadedEntry } from './loaded-entry.ts';
 import { type LoadedProgram, loadedProgram } from './loaded-program.ts';
 import { encodePrimitive, readPrimitive } from './primitive.ts';
@@ -29,6 +30,7 @@ export function encodeProgram(program: ProgramToSave, tensors: TensorWriter): un
   const { name, inputSpec, state, entries, everySize, graphs } = program;
   return {
     name,
+    plannedFor: graphs.plannedFor,
     inputSpec: inputSpec?.map(encodeSpec) ?? null,
     state: state.map((entry) => encodeState(entry, tensors)),
     graphs: graphs.graphs,
@@ -46,7 +48,8 @@ function encodeState(entry: StateEntry, tensors: TensorWriter): unknown {
 
 /** A program of a file on a device. Throws DataError for anything that could not run. */
 export function readProgram(field: Field, tensors: TensorReader, device: Device): LoadedProgram {
-  const graphs = readGraphs(field.get('graphs'), device);
+  const plan = planOn(field.get('plannedFor'), device);
+  const graphs = readGraphs(field.get('graphs'), device, plan);
   graphs.forEach(({ planned }, i) => {
     verifySubgraph(planned, `graph ${i}`);
   });
@@ -63,12 +66,15 @@ export function readProgram(field: Field, tensors: TensorReader, device: Device)
     .items()
     .map((entry) => {
       const saved = readEntry(entry, state.length, graphs);
-      return new LoadedEntry(saved, plannedOf(saved, graphs), device);
+      const planned = plannedOf(saved, graphs);
+      const predicted =
+        planned && (plan === 'as saved' ? planned.forward.predicted : straightBytes(planned));
+      return new LoadedEntry(saved, planned, device, predicted);
     });
   const everySize = field
     .get('everySize')
     .items()
-    .map((sizes) => new LoadedSizes(readSizes(sizes, state.length), state.length, device));
+    .map((sizes) => new LoadedSizes(readSizes(sizes, state.length), state.length, device, plan));
   const inputSpec = field.get('inputSpec');
   return loadedProgram({
     name: field.get('name').string(),
@@ -78,6 +84,12 @@ export function readProgram(field: Field, tensors: TensorReader, device: Device)
     everySize,
     device,
   });
+}
+
+/** Kernels of another kind of device need not write over the operands that the plan says, and sizes differ. */
+function planOn(saved: Field, { kind }: Device): PlanUse {
+  const from = saved.isMissing ? 'cpu' : saved.oneOf(plannedFor);
+  return (from === 'gpu') === (kind === 'gpu') ? 'as saved' : 'for any device';
 }
 
 function plannedOf({ graph }: SavedEntry, graphs: readonly ReadGraph[]): LoadedEntry['planned'] {

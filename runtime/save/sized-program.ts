@@ -4,7 +4,7 @@ import type { PlannedSubgraph } from '../program/plan.ts';
 import { straightBytes } from '../program/straight-bytes.ts';
 import { verifySubgraph } from '../program/verify-plan.ts';
 import { Field } from './field.ts';
-import { readGraphs } from './graph-reader.ts';
+import { type PlanUse, readGraphs } from './graph-reader.ts';
 import { LoadedEntry } from './loaded-entry.ts';
 import {
   type CallValues,
@@ -63,9 +63,15 @@ interface Filled {
 }
 
 /** Throws DataError for what could not run: it is looked at as everything of a file is. */
-function fill(document: unknown, sizes: readonly number[], states: number, device: Device): Filled {
+function fill(
+  document: unknown,
+  sizes: readonly number[],
+  states: number,
+  device: Device,
+  plan: PlanUse,
+): Filled {
   const filled = withSizes(new Field(document, `a program for sizes ${sizes.join(', ')}`), sizes);
-  const graphs = readGraphs(filled.get('graphs'), device);
+  const graphs = readGraphs(filled.get('graphs'), device, plan);
   graphs.forEach(({ planned }, i) => {
     verifySubgraph(planned, `graph ${i} for sizes ${sizes.join(', ')}`);
   });
@@ -76,7 +82,7 @@ function fill(document: unknown, sizes: readonly number[], states: number, devic
 /** Whether the document is a program at these sizes. */
 export function instantiates(document: unknown, sizes: readonly number[], device: Device): boolean {
   try {
-    fill(document, sizes, safe, device);
+    fill(document, sizes, safe, device, 'as saved');
     return true;
   } catch (error) {
     if (error instanceof DataError) return false;
@@ -92,17 +98,19 @@ export class LoadedSizes {
   readonly saved: SavedSizes;
   readonly #states: number;
   readonly #device: Device;
+  readonly #plan: PlanUse;
   readonly #readers: readonly ((values: CallValues) => unknown)[];
   /** In the order of last use; null: no program comes of the document. */
   readonly #entries = new Map<string, LoadedEntry | null>();
 
   /** Throws DataError where the document is no program at the sizes that it was made for. */
-  constructor(saved: SavedSizes, states: number, device: Device) {
+  constructor(saved: SavedSizes, states: number, device: Device, plan: PlanUse) {
     this.saved = saved;
     this.#states = states;
     this.#device = device;
+    this.#plan = plan;
     this.#readers = saved.places.map(placeReader);
-    fill(saved.document, saved.madeFor, states, device);
+    fill(saved.document, saved.madeFor, states, device, plan);
   }
 
   /** Undefined where a size is none, or outside of the bounds. */
@@ -122,7 +130,8 @@ export class LoadedSizes {
 
   #made(sizes: readonly number[]): LoadedEntry | null {
     try {
-      const { saved, planned } = fill(this.saved.document, sizes, this.#states, this.#device);
+      const { document } = this.saved;
+      const { saved, planned } = fill(document, sizes, this.#states, this.#device, this.#plan);
       const predicted = planned && straightBytes(planned);
       return new LoadedEntry(saved, planned, this.#device, predicted);
     } catch (error) {

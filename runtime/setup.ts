@@ -1,0 +1,7 @@
+/** What every published entry point with tensors needs at run time: devices, methods, traces that were asked for. */
+
+import './device/cpu/cpu-device.ts';
+import './device/meta/meta-device.ts';
+import './tensor/methods.ts';
+import './tensor/operators.ts';
+import './trace-log/from-environment.ts';
