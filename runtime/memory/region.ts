@@ -18,6 +18,10 @@ export class Region {
     this.bytes = bytes;
   }
 
+  get isEmpty(): boolean {
+    return this.#alive === 0;
+  }
+
   /** Address of a block at an offset, which must be free by the plan. Both are aligned. */
   alloc(offset: number, bytes: number): number {
     invariant(this.#isOpen && offset + bytes <= this.bytes, 'a block outside of its region');

@@ -7,14 +7,18 @@ import { writtenInputs, writtenOperands } from './writes.ts';
 
 /**
  * Numbers of the inputs that a run copies beforehand: those that it writes before the last op for which it may be
- * given up, or in that op.
+ * given up, or in that op. A control op takes memory that only its run knows, and may find none.
  */
 export function copiedInputs({ inputs, steps }: Pick<Plan, 'inputs' | 'steps'>): readonly number[] {
   const ops = steps.map(({ op }) => op);
-  const last = ops.findLastIndex(refuses);
+  const last = ops.findLastIndex((op) => refuses(op) || takesMemory(op));
   if (last < 0) return none;
-  const end = insideOf(ops[last]!) ? last + 1 : last;
-  return writtenInputs({ inputs, ops: ops.slice(0, end) });
+  const isInside = insideOf(ops[last]!) || takesMemory(ops[last]!);
+  return writtenInputs({ inputs, ops: ops.slice(0, isInside ? last + 1 : last) });
+}
+
+function takesMemory({ call, regions = [] }: ProgramOp): boolean {
+  return call !== undefined || regions.some(({ program }) => program.ops.length > 0);
 }
 
 const none: readonly number[] = [];

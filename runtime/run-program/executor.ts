@@ -1,7 +1,6 @@
-import type { Device, Launch } from '../device/device.ts';
+import type { Launch } from '../device/device.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
-import type { Region } from '../memory/region.ts';
 import { type Attrs, type AttrValue, userName } from '../ops/define-op.ts';
 import { isSymbolic } from '../ops/symbolic-number.ts';
 import { spans } from '../profiler/spans.ts';
@@ -13,6 +12,7 @@ import { sizeOf } from '../tensor/shape.ts';
 import { type Named, traceStream } from '../trace-log/stream.ts';
 import type { Action, BindPlan } from './action.ts';
 import { compileControl } from './control/compile-control.ts';
+import { lateMemory, RunMemory } from './late-memory.ts';
 import { unlessMissing } from './missing.ts';
 import type { Scope, Slot } from './scope.ts';
 import { watched } from './watcher.ts';
@@ -24,58 +24,67 @@ import { watched } from './watcher.ts';
 export class Executable {
   readonly #actions: readonly Action[];
   /** Of the run that is under way. */
-  readonly #arena: Arena = { region: null };
-  readonly #device: Device | undefined;
+  readonly #memory: RunMemory;
   readonly plan: Plan;
 
-  /** `gradients`: inputs that may be missing, as may what is computed from them. */
-  constructor(plan: Plan, values: ValueTable, gradients: readonly ValueId[] = []) {
+  /**
+   * `gradients`: inputs that may be missing, as may what is computed from them. `atomic`: a run that is out of
+   * memory has written nothing to its inputs, control ops aside.
+   */
+  constructor(
+    plan: Plan,
+    values: ValueTable,
+    gradients: readonly ValueId[] = [],
+    { atomic = false } = {},
+  ) {
     this.plan = plan;
     const ops = plan.steps.map(({ op }) => op);
     const mayMiss = valuesThatMayMiss(ops, gradients);
     const [output] = plan.steps.flatMap(({ op }) => op.outputs);
-    this.#device = output === undefined ? undefined : values[output]!.device;
-    this.#actions = plan.steps.map((step) => compileStep(step, values, this.#arena, mayMiss));
+    const device = output === undefined ? undefined : values[output]!.device;
+    const late = atomic && device?.allocator.openRegion ? lateMemory(plan, values) : null;
+    const memory = new RunMemory(device, plan.arenaBytes, late);
+    this.#memory = memory;
+    const actions = plan.steps.map((step, i) => {
+      return compileStep(step, values, { memory, blocks: late?.blockOf.get(i) }, mayMiss);
+    });
+    this.#actions = late ? actions.toSpliced(late.before, 0, () => memory.reserve()) : actions;
   }
 
   /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
   run({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): void {
     const { op, at } = events;
-    const region = this.#openArena();
-    this.#arena.region = region;
+    const memory = this.#memory;
     try {
+      memory.open();
       for (const action of this.#actions) action(slots, scalars);
     } finally {
       // After an exception it goes with the last value in it.
-      region?.close();
-      this.#arena.region = null;
+      memory.close();
       events.op = op;
       events.at = at;
     }
   }
-
-  #openArena(): Region | null {
-    const { arenaBytes } = this.plan;
-    return (arenaBytes > 0 && this.#device?.allocator.openRegion?.(arenaBytes)) || null;
-  }
 }
 
-/** Where the block is that the values of a run lie in. */
-interface Arena {
-  region: Region | null;
+/** Where the results of one step lie. */
+interface ResultMemory {
+  readonly memory: RunMemory;
+  /** Per output: the number of its reserved block, if it has one. */
+  readonly blocks: readonly (number | null)[] | undefined;
 }
 
 function compileStep(
   step: Step,
   values: ValueTable,
-  arena: Arena,
+  results: ResultMemory,
   mayMiss: ReadonlySet<ValueId>,
 ): Action {
   const { op, at } = step.op;
   const run = watched(
     step,
     values,
-    unlessMissing(step, values, mayMiss, compileOp(step, values, arena)),
+    unlessMissing(step, values, mayMiss, compileOp(step, values, results)),
   );
   const { frees } = step;
   const device = values[step.op.outputs[0] ?? step.op.inputs[0]!]?.device.name ?? 'host';
@@ -97,10 +106,10 @@ function compileStep(
 
 const bindPlan: BindPlan = (plan, values, gradients) => new Executable(plan, values, gradients);
 
-function compileOp(step: Step, values: ValueTable, arena: Arena): Action {
+function compileOp(step: Step, values: ValueTable, results: ResultMemory): Action {
   const { kernel } = step.op.op;
   if (kernel.kind === 'control') return compileControl(kernel.form, step, values, bindPlan);
-  return kernel.kind === 'view' ? compileView(step, values) : compileKernel(step, values, arena);
+  return kernel.kind === 'view' ? compileView(step, values) : compileKernel(step, values, results);
 }
 
 /** A view shares its operand's holder; only its place in it is its own. */
@@ -113,7 +122,11 @@ function compileView({ op }: Step, values: ValueTable): Action {
   };
 }
 
-function compileKernel({ op, reuses, places }: Step, values: ValueTable, arena: Arena): Action {
+function compileKernel(
+  { op, reuses, places }: Step,
+  values: ValueTable,
+  { memory, blocks }: ResultMemory,
+): Action {
   const metas = (ids: readonly number[]): TensorMeta[] => ids.map((id) => values[id]!);
   // A write in place puts its result where its first operand is.
   const written = op.op.inPlace ? op.inputs.slice(0, 1) : op.outputs;
@@ -123,8 +136,9 @@ function compileKernel({ op, reuses, places }: Step, values: ValueTable, arena: 
   const launch: Launch = device.prepare(op.op, metas(op.inputs), outputMetas, attrs);
   const now = update ? attrs : undefined;
   const place = op.outputs.map((id, i) => {
-    const [reuse, offset] = [reuses[i] ?? null, places?.[i] ?? null];
-    return reuse === null ? makeOutput(values[id]!, id, offset, arena) : takeOver(id, reuse);
+    const reuse = reuses[i] ?? null;
+    if (reuse !== null) return takeOver(id, reuse);
+    return makeOutput(values[id]!, id, memory, places?.[i] ?? null, blocks?.[i] ?? null);
   });
   // The operand lists are made once per step and filled per run: a launch keeps neither.
   const inputs = new Array<Slot>(op.inputs.length);
@@ -170,10 +184,16 @@ function takeOver(id: number, reuse: number): (slots: readonly Slot[]) => void {
 function makeOutput(
   { device, shape, dtype }: TensorMeta,
   id: number,
+  memory: RunMemory,
   place: number | null,
-  arena: Arena,
+  block: number | null,
 ): (slots: readonly Slot[]) => void {
   const bytes = sizeOf(shape) * device.elementBytes(dtype);
-  if (place === null) return (slots) => slots[id]!.put(new Holder(device, bytes), 0);
-  return (slots) => slots[id]!.put(new Holder(device, bytes, arena.region, place), 0);
+  if (place !== null) {
+    return (slots) => slots[id]!.put(new Holder(device, bytes, memory.arena, place), 0);
+  }
+  if (block !== null) {
+    return (slots) => slots[id]!.put(new Holder(device, bytes, memory.block(block), 0), 0);
+  }
+  return (slots) => slots[id]!.put(new Holder(device, bytes), 0);
 }

@@ -5,15 +5,23 @@ import { copy } from '../ops/copy.ts';
 import { copy_ } from '../ops/in-place.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Tensors as they were before a run: what is taken back when a check fails in its middle. */
+/** Tensors as they were before a run: what is taken back when it fails in its middle. */
 export class MemoryBefore {
-  readonly #kept: readonly { readonly tensor: Tensor; readonly before: Tensor }[];
+  readonly #kept: { readonly tensor: Tensor; readonly before: Tensor }[] = [];
   readonly #versions: ReadonlyMap<Holder, number>;
 
+  /** Throws OutOfMemoryError, and leaves nothing. */
   constructor(tensors: Iterable<Tensor>) {
     const all = [...new Set(tensors)];
     this.#versions = new Map(all.map(({ holder }) => [holder!, holder!.version]));
-    this.#kept = noGrad(() => all.map((tensor) => ({ tensor, before: bind1(copy, [tensor]) })));
+    try {
+      noGrad(() => {
+        for (const tensor of all) this.#kept.push({ tensor, before: bind1(copy, [tensor]) });
+      });
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
   }
 
   /** Nothing has been written. */

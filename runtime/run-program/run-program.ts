@@ -58,7 +58,7 @@ export class Subgraph {
       ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own))
       : null;
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
-    this.#forward = new Executable(planned.forward, planned.values);
+    this.#forward = new Executable(planned.forward, planned.values, [], { atomic: true });
     const [first] = planned.forward.steps;
     this.#span = { kind: 'program', name: 'run_program', device: 'host', at: first?.op.at };
     this.#apart = viewsApart(planned.forward);
@@ -74,8 +74,8 @@ export class Subgraph {
    * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all leave it.
    * `donated`, bit i for input number i, are handed over: their handles lose their memory. `numbers` are the
    * scalar inputs, from which symbolic attributes of both programs are computed once.
-   * After a check of the user's that fails, or a kernel that refuses its values, everything is as before; after
-   * another exception, but for writes in place that were made already.
+   * After a check of the user's that fails, a kernel that refuses its values, or too little memory, everything is
+   * as before.
    */
   run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = noNumbers): Tensor[] {
     if (!spans.active) return this.#runOrRestore(inputs, donated, numbers);

@@ -1,0 +1,129 @@
+/** A captured step that finds too little memory, at any place, leaves everything as it was. */
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { randomState } from '../../runtime/random/seed.ts';
+import { withCaptureSession } from '../../src/1-capture/capture.ts';
+import { Captured } from '../../src/captured-function.ts';
+import {
+  type MemoryChoice,
+  memory,
+  noGrad,
+  OutOfMemoryError,
+  randn,
+  type Tensor,
+  toStatic,
+} from '../../src/index.ts';
+import { failAt } from '../run-program/fail-at.ts';
+import { limitMemory } from '../run-program/limited-memory.ts';
+import { buildTraining, type Training, type TrainingCase } from './training-case.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const cases: readonly TrainingCase[] = [
+  { module: 'Linear', optimizer: 'SGD', seed: 900 },
+  { module: 'Conv2d', optimizer: 'AdamW', seed: 905 },
+  { module: 'BatchNorm2d', optimizer: 'Adagrad', seed: 908 },
+  { module: 'Dropout', optimizer: 'RMSprop', seed: 918 },
+  { module: 'GRU', optimizer: 'Adam', seed: 331 },
+  { module: 'TransformerEncoderLayer', optimizer: 'NAdam', seed: 933 },
+];
+
+const choices: readonly MemoryChoice[] = [{}, 'cleaned', { arena: false }];
+
+/** Everything that a step changes. */
+function stateOf({ modules, optimizer }: Training): string {
+  const data = (all: Iterable<Tensor>) => [...all].map((own) => [...own.dataSync()]);
+  const { state, counts, groups } = optimizer.stateDict();
+  return JSON.stringify([
+    modules.map((module) => data(Object.values(module.stateDict()))),
+    Object.values(state).map(data),
+    [counts, groups, randomState()],
+    optimizer.parameters.map(({ grad }) => grad && [...grad.dataSync()]),
+  ]);
+}
+
+const bytesNow = () => memory.stats('cpu').allocated;
+
+/** Returns how often a step failed under the limits, which it passes at last. */
+function failures(given: TrainingCase, choice: MemoryChoice, limit: (nth: number) => void): number {
+  const training = buildTraining(given);
+  const captured = new Captured(training.step as Captured['fn'], { memory: choice });
+  const run = (batch: Tensor[]) => captured.call(undefined, batch) as Tensor;
+  for (let i = 0; i < 2; i++) {
+    const batch = training.batch(i);
+    for (const each of [run(batch), ...batch]) each.dispose();
+  }
+  const batch = training.batch(2);
+  const [before, bytes] = [stateOf(training), bytesNow()];
+  let failed = 0;
+  for (let nth = 0; nth < 1000; nth++) {
+    limit(nth);
+    let loss: Tensor | undefined;
+    try {
+      loss = run(batch);
+    } catch (error) {
+      expect(error).toBeInstanceOf(OutOfMemoryError);
+      failed++;
+    }
+    vi.restoreAllMocks();
+    if (loss) {
+      loss.dispose();
+      break;
+    }
+    expect(stateOf(training), `after failure ${nth}`).toBe(before);
+    expect(bytesNow(), `after failure ${nth}`).toBe(bytes);
+  }
+  expect(stateOf(training)).not.toBe(before);
+  training.optimizer.zeroGrad();
+  for (const each of [...batch, ...training.modules, training.optimizer]) each.dispose();
+  return failed;
+}
+
+describe.each(cases)('training-steps/out of memory: $module, $optimizer', (given) => {
+  it('at any allocation', () => {
+    withCaptureSession(() => {
+      for (const choice of choices) expect(failures(given, choice, failAt)).toBeGreaterThan(0);
+    });
+  });
+
+  it('with any small memory', () => {
+    withCaptureSession(() => {
+      const limit = (nth: number) => limitMemory(256 * 1.3 ** nth);
+      for (const choice of choices) expect(failures(given, choice, limit)).toBeGreaterThan(5);
+    });
+  });
+});
+
+it('memory that a branch takes after a write', () => {
+  const [weight, x] = [randn([64]), randn([64])];
+  const step = toStatic(
+    (input: Tensor) => {
+      noGrad(() => void weight.mul_(0.5));
+      const y = input.sum().itemSync() > 100 ? input.mul(2).exp() : input.add(1).exp().mul(weight);
+      noGrad(() => void weight.add_(y));
+      return y;
+    },
+    { fullGraph: true },
+  );
+  step(x).dispose();
+  const [before, bytes] = [[...weight.dataSync()], bytesNow()];
+  let failed = 0;
+  for (let nth = 0; nth < 20; nth++) {
+    failAt(nth);
+    try {
+      step(x).dispose();
+      break;
+    } catch (error) {
+      expect(error).toBeInstanceOf(OutOfMemoryError);
+      failed++;
+    } finally {
+      vi.restoreAllMocks();
+    }
+    expect([...weight.dataSync()]).toEqual(before);
+    expect(bytesNow()).toBe(bytes);
+  }
+  expect(failed).toBeGreaterThan(2);
+  for (const each of [weight, x]) each.dispose();
+});
