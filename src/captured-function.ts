@@ -143,6 +143,11 @@ export class Captured {
     return { name, inputSpec, entries, sized, memory, promised, frames, bound: boundArgs.length };
   }
 
+  /** Resolves when all checks so far have compared what they read; rejects with CheckError. */
+  checked(): Promise<void> {
+    return this.#stats.checks.settled();
+  }
+
   stats(): CapturedStats {
     return this.#stats.snapshot();
   }

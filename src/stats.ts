@@ -1,5 +1,6 @@
 import type { UserPosition } from '../runtime/errors/position.ts';
 import type { CallTrace, CallTraceCounts } from '../runtime/ops/call-trace.ts';
+import { type CheckCounter, noChecks } from './check/check-counter.ts';
 import type { BreakReason, BreakRecord } from './traces/graph-break.ts';
 
 /** The function, or a part of it, runs as ordinary JavaScript. Nothing of this is silent. */
@@ -52,7 +53,7 @@ export class StatsCounter {
   sizes = 0;
   staticKernels = 0;
   eagerKernels = 0;
-  checks = { runs: 0, backwards: 0 };
+  checks: CheckCounter = noChecks;
   /** Of a function that is co-executed. */
   callTrace: CallTrace | undefined;
   readonly #breaks = new Map<string, BreakRecord>();

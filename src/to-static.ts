@@ -16,6 +16,8 @@ export type StaticFunction<F extends Callable> = F & {
   /** Breaks, guards, subgraphs and memory so far, as text. */
   explain(): string;
   stats(): CapturedStats;
+  /** Check mode on a GPU compares asynchronously: resolves when it is done, rejects with CheckError. */
+  checked(): Promise<void>;
   /** What is compiled: per part the trace, the programs and the plan. */
   programs(): readonly CompiledPart[];
 };
@@ -72,6 +74,7 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   return Object.assign(run, {
     explain: () => explain(captured.name, captured.stats(), captured.parts),
     stats: () => captured.stats(),
+    checked: () => captured.checked(),
     programs: () => captured.parts,
   });
 }

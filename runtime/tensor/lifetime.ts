@@ -106,6 +106,17 @@ export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
   return gradient;
 }
 
+/** Tensors made in `body` are those of no `tidy` around it. */
+export function outsideTidy<T>(body: () => T): T {
+  const outer = made;
+  made = null;
+  try {
+    return body();
+  } finally {
+    made = outer;
+  }
+}
+
 /**
  * Runs `body` and disposes every tensor made in it, but those in its result (also nested in arrays and
  * plain objects) and those given to `keep`, both with their gradients. After an exception everything made is disposed. `body` must

@@ -1,6 +1,6 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import type { PassOutput, TakeSum, Target } from '../../runtime/autograd/node.ts';
-import { OutOfMemoryError } from '../../runtime/errors/errors.ts';
+import { type CheckError, OutOfMemoryError } from '../../runtime/errors/errors.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { Decisions, decided } from '../../runtime/run-program/control/decisions.ts';
 import { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
@@ -12,7 +12,7 @@ import { checkError } from './check-error.ts';
 import { referenceOptions } from './culprit.ts';
 import { Images } from './images.ts';
 import { compare, disposeOutcome, type Outcome, outcomeOf } from './outcome.ts';
-import { readNow } from './reading.ts';
+import { type Reading, readNow } from './reading.ts';
 import { runApart } from './run-apart.ts';
 import { BackwardCall, nodeOf, Scenario, shownByBackward } from './scenario.ts';
 import { type CompiledFrom, sourceOf } from './sources.ts';
@@ -31,6 +31,8 @@ export class CheckedSubgraph extends Subgraph {
   readonly #counter: CheckCounter;
   readonly #reference: () => Subgraph;
   readonly #hasControl: boolean;
+  /** The device can't be read at once: a difference is thrown by a later call, or by `f.checked()`. */
+  readonly #isAsync: boolean;
   /** Checked runs, by path. */
   readonly #paths = new Map<string, number>();
   /** Checked backwards, by what brings a gradient. */
@@ -42,6 +44,7 @@ export class CheckedSubgraph extends Subgraph {
     super(planned);
     this.#source = source;
     this.#counter = counter;
+    this.#isAsync = planned.values.some(({ device }) => device.kind === 'gpu');
     this.#hasControl = planned.forward.steps.some(({ op }) => op.op.kernel.kind === 'control');
     let reference: Subgraph | undefined;
     this.#reference = () => {
@@ -51,6 +54,7 @@ export class CheckedSubgraph extends Subgraph {
   }
 
   override run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = []): Tensor[] {
+    this.#counter.throwFound();
     const mayCheck = this.#owesBackward || this.#hasControl || this.#isDue('');
     if (!mayCheck) return super.run(inputs, donated, numbers);
     const scenario = whereMemoryIs(() => new Scenario(inputs, donated, numbers));
@@ -89,29 +93,40 @@ export class CheckedSubgraph extends Subgraph {
       const shown = failure === null ? scenario.shown(inputs, outputs) : [];
       const actual = outcomeOf(shown, failure);
       const { outcome: expected, node } = scenario.run(this.#reference());
-      const difference = isOutOfMemory(expected) ? null : readNow(compare(actual, expected));
-      disposeOutcome(actual);
-      const found =
-        difference && readNow(checkError(this.#source, scenario, null, expected, difference));
-      if (found) {
-        restore(inputs, expected);
-        node?.release();
-        scenario.dispose();
-      } else {
-        const mine = nodeOf(outputs);
-        if (node && mine instanceof CheckedNode) mine.check = { scenario, expected: node };
-        else {
-          node?.release();
-          scenario.dispose();
-        }
-      }
-      disposeOutcome(expected);
-      return found;
+      const mine = nodeOf(outputs);
+      const isKept = node !== null && mine instanceof CheckedNode;
+      if (isKept) mine.check = { scenario, expected: node };
+      else node?.release();
+      const release = isKept ? scenario.retain() : () => {};
+      const work = this.#verdict(actual, expected, scenario, null, (found) => {
+        if (found && !this.#isAsync) restore(inputs, expected);
+        if (isKept) release();
+        else scenario.dispose();
+      });
+      return this.#isAsync ? this.#counter.checkLater(work) : readNow(work);
     });
     this.#counter.runs++;
     if (!error) return;
     for (const output of outputs) output.dispose();
     throw error;
+  }
+
+  /** Compares, and finds what makes a difference. Disposes the outcomes. */
+  *#verdict(
+    actual: Outcome,
+    expected: Outcome,
+    scenario: Scenario,
+    call: BackwardCall | null,
+    finish: (found: CheckError | null) => void,
+  ): Reading<CheckError | null> {
+    const difference = isOutOfMemory(expected) ? null : yield* compare(actual, expected);
+    const found = difference
+      ? yield* checkError(this.#source, scenario, call, expected, difference)
+      : null;
+    finish(found);
+    disposeOutcome(actual);
+    disposeOutcome(expected);
+    return found;
   }
 
   /** Whether a backward with these gradients is checked. */
@@ -133,13 +148,12 @@ export class CheckedSubgraph extends Subgraph {
   ): void {
     const error = runApart(() => {
       const expected = call.apply(node);
-      const difference = isOutOfMemory(expected) ? null : readNow(compare(actual, expected));
-      const found =
-        difference && readNow(checkError(this.#source, scenario, call, expected, difference));
-      disposeOutcome(actual);
-      disposeOutcome(expected);
-      call.dispose();
-      return found;
+      const release = scenario.retain();
+      const work = this.#verdict(actual, expected, scenario, call, () => {
+        call.dispose();
+        release();
+      });
+      return this.#isAsync ? this.#counter.checkLater(work) : readNow(work);
     });
     this.#counter.backwards++;
     if (error) throw error;
@@ -233,11 +247,11 @@ class CheckedNode extends RunProgramNode {
   }
 }
 
-/** The subgraph with its runs checked; as it is where its source is not known, or no values are computed. */
+/** The subgraph with its runs checked; as it is where its source is not known, or on `meta`, which computes no values. */
 export function checkedSubgraph(planned: PlannedSubgraph, counter: CheckCounter): Subgraph {
   const source = sourceOf(planned);
-  const kind = planned.values[0]?.device.kind;
-  if (!source || counter.wanted === 0 || kind !== 'cpu') return new Subgraph(planned);
+  const computesNothing = planned.values.some(({ device }) => device.kind === 'meta');
+  if (!source || counter.wanted === 0 || computesNothing) return new Subgraph(planned);
   return new CheckedSubgraph(planned, source, counter);
 }
 

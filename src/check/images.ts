@@ -113,7 +113,7 @@ function poisonedFor({ dtype, shape, strides, offset, device }: TensorMeta): Hol
 /** All of a holder's memory as one tensor of the smallest elements that its device has. */
 function wholeOf(holder: Holder): Tensor {
   const { device, bytes } = holder;
-  const dtype = device.elementBytes('uint8') === 1 ? 'uint8' : 'float32';
+  const dtype = device.kind === 'gpu' ? 'float32' : 'uint8';
   const size = Math.ceil(bytes / device.elementBytes(dtype));
   return new Tensor({ dtype, shape: [size], strides: [1], offset: 0, device }, holder.retain());
 }

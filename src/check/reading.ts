@@ -19,11 +19,16 @@ export function readNow<T>(work: Reading<T>): T {
   return step.value;
 }
 
-export async function readLater<T>(work: Reading<T>): Promise<T> {
-  let step = work.next();
+/** `around` surrounds each step of the work. */
+export async function readLater<T>(work: Reading<T>, around: <R>(step: () => R) => R): Promise<T> {
+  let step = around(() => work.next());
   while (!step.done) {
-    const all = step.value.map((tensor) => tensor?.device.download(tensor, tensor) ?? null);
-    step = work.next(await Promise.all(all));
+    const { value } = step;
+    const all = around(() =>
+      value.map((tensor) => tensor?.device.download(tensor, tensor) ?? null),
+    );
+    const elements = await Promise.all(all);
+    step = around(() => work.next(elements));
   }
   return step.value;
 }

@@ -5,10 +5,11 @@ import { withoutCallTrace } from '../../runtime/ops/call-trace.ts';
 import { spans } from '../../runtime/profiler/spans.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import { droppingLines } from '../../runtime/run-program/control/lines.ts';
+import { outsideTidy } from '../../runtime/tensor/lifetime.ts';
 import { traceStream } from '../../runtime/trace-log/stream.ts';
 
 /**
- * Runs `body` beside the user's program, outside any device guard: its memory is counted apart, and it leaves no
+ * Runs `body` beside the user's program, outside any device guard and `tidy`: its memory is counted apart, and it leaves no
  * event, span, trace line, console line, kernel count or decision.
  */
 export function runApart<T>(body: () => T): T {
@@ -21,7 +22,7 @@ export function runApart<T>(body: () => T): T {
   events.active = false;
   decided.current = null;
   try {
-    return withoutCallTrace(() => deviceGuard(null, () => droppingLines(body)));
+    return outsideTidy(() => withoutCallTrace(() => deviceGuard(null, () => droppingLines(body))));
   } finally {
     counting.apart = before.apart;
     spans.active = before.spans;

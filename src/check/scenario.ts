@@ -11,6 +11,7 @@ type Gradient = Tensor | null | undefined;
 export class Scenario {
   /** Numbers of the inputs that the run took over. */
   readonly donated: number;
+  #owners = 1;
   readonly #inputs: Images;
   readonly #numbers: readonly number[];
   readonly #gradEnabled = gradEnabled();
@@ -61,8 +62,15 @@ export class Scenario {
     ];
   }
 
+  /** One more owner: a comparison that is still to come. Returns what ends it. */
+  retain(): () => void {
+    this.#owners++;
+    return () => this.dispose();
+  }
+
+  /** The last owner frees the copies. */
   dispose(): void {
-    this.#inputs.dispose();
+    if (--this.#owners === 0) this.#inputs.dispose();
   }
 }
 
