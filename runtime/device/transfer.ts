@@ -12,7 +12,7 @@ export function transferLaunch(from: TensorMeta, to: TensorMeta): Launch {
   return ([source], [target]) => {
     if (traceStream.active) traceStream.transform('to', from, to);
     if (!isPlaced) return;
-    const data = downloaded(source!) ?? from.device.downloadSync(from, source!);
+    const data = downloaded(source!) ?? from.device.downloadSync(from, source!, 'to');
     to.device.upload(data, to, target!);
   };
 }

@@ -95,7 +95,7 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
 function readAll(name: string, x: Tensor): number[] {
   if (x.traced) throw new ShapeDependsOnData(name, x);
   x.holderFor(name);
-  return Array.from(x.device.downloadSync(x, x));
+  return Array.from(x.device.downloadSync(x, x, name));
 }
 
 /** How many elements fall into each of `bins` equal intervals from `min` to `max`; of the data's own range when both are equal. */

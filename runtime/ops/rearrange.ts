@@ -150,7 +150,7 @@ export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: numb
 function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): Tensor {
   if (repeats.traced) throw new ShapeDependsOnData('repeatInterleave', repeats);
   repeats.holderFor('repeatInterleave');
-  const given = Array.from(repeats.device.downloadSync(repeats, repeats));
+  const given = Array.from(repeats.device.downloadSync(repeats, repeats, 'repeatInterleave'));
   expectCounts('repeatInterleave', given);
   return tidy(() => {
     const source = dim === undefined || x.rank === 0 ? reshape(x, [x.size]) : x;

@@ -93,7 +93,7 @@ function readIndices(indices: Tensor): number | readonly number[] {
   expectIndices('tensorSplit', indices);
   if (indices.traced) throw new ShapeDependsOnData('tensorSplit', indices);
   indices.holderFor('tensorSplit');
-  const values = Array.from(indices.device.downloadSync(indices, indices));
+  const values = Array.from(indices.device.downloadSync(indices, indices, 'tensorSplit'));
   return indices.rank === 0 ? values[0]! : values;
 }
 

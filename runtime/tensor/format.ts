@@ -1,6 +1,7 @@
 /** Tensors as text, by the rules of PyTorch's printing: 4 digits, 80 columns, long ones shortened. */
 
 import { type DType, dtypes } from './dtype.ts';
+import { readSync } from './read.ts';
 import { contiguousStrides, type Shape } from './shape.ts';
 import { numbersOf } from './stored-numbers.ts';
 import type { Tensor } from './tensor.ts';
@@ -167,7 +168,7 @@ function formatted(tensor: Tensor, data: Numbers | null): string {
 /** Values where the device can read at once; otherwise `...` and what is known without them. */
 export function formatTensor(tensor: Tensor): string {
   if (!tensor.holder || tensor.device.kind !== 'cpu') return formatted(tensor, null);
-  return formatted(tensor, numbersOf(tensor.dataSync(), tensor.dtype));
+  return formatted(tensor, numbersOf(readSync(tensor, 'toString'), tensor.dtype));
 }
 
 /** With the values from a device that can only be read asynchronously. */

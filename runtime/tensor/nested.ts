@@ -2,7 +2,7 @@ import { ShapeError } from '../errors/errors.ts';
 import { select } from '../ops/movement.ts';
 import type { DType } from './dtype.ts';
 import { formatSpec } from './meta.ts';
-import { data, dataSync } from './read.ts';
+import { data, dataSync, readSync } from './read.ts';
 import { numbersOf } from './stored-numbers.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -25,7 +25,7 @@ export async function toArray(x: Tensor): Promise<Nested> {
 }
 
 export function toArraySync(x: Tensor): Nested {
-  return nested(numbersOf(dataSync(x), x.dtype), x);
+  return nested(numbersOf(readSync(x, 'toArraySync'), x.dtype), x);
 }
 
 /** Views of the entries of the first dimension; each is the caller's to dispose. */

@@ -10,7 +10,7 @@ export async function data(x: Tensor): Promise<TypedArray> {
 }
 
 export function dataSync(x: Tensor): TypedArray {
-  return x.device.downloadSync(x, withHolder(x, 'dataSync'));
+  return readSync(x, 'dataSync');
 }
 
 export async function item(x: Tensor): Promise<number> {
@@ -18,7 +18,12 @@ export async function item(x: Tensor): Promise<number> {
 }
 
 export function itemSync(x: Tensor): number {
-  return numbersOf(dataSync(single(x, 'itemSync')), x.dtype)[0]!;
+  return numbersOf(readSync(single(x, 'itemSync'), 'itemSync'), x.dtype)[0]!;
+}
+
+/** All elements at once, for the method or function named `use`, which errors name. */
+export function readSync(x: Tensor, use: string): TypedArray {
+  return x.device.downloadSync(x, withHolder(x, use), use);
 }
 
 function withHolder(x: Tensor, use: string): Tensor {

@@ -7,6 +7,7 @@ import {
   type FreeMemory,
 } from '../../memory/allocator.ts';
 import { MemoryCounter } from '../../memory/stats.ts';
+import { noMemory } from './gpu-errors.ts';
 import type { BufferHandle } from './gpujs.ts';
 
 /** One GPU buffer. Its address is ours alone: WebGPU shows none. */
@@ -15,6 +16,8 @@ export interface PoolBuffer extends BufferHandle {
   readonly bytes: number;
   /** Why its contents are worthless: the kernel that should have written them failed. */
   failure: Error | null;
+  /** Why there is no memory behind it, whatever is written to it: it has no next owner. */
+  missing: Error | null;
 }
 
 /** Where the pool gets buffers and gives them back. */
@@ -23,6 +26,8 @@ export interface BufferSource {
   createBuffer(bytes: number): BufferHandle;
   /** Called when work that was issued earlier may still use the buffer. */
   destroyBuffer(buffer: PoolBuffer): void;
+  /** WebGPU has said that it could not make the buffer. */
+  noteMissing?(buffer: PoolBuffer): void;
   /** The buffer begins another life, in the order of issue. */
   reuseBuffer(buffer: PoolBuffer): void;
 }
@@ -72,6 +77,10 @@ export class BufferPool implements Allocator {
     );
     this.#used.delete(ptr);
     this.counter.free(ptr, buffer.bytes);
+    if (buffer.missing) {
+      this.#giveUp(buffer);
+      return;
+    }
     const same = this.#idle.get(buffer.bytes) ?? [];
     same.push(buffer);
     // Last in the map: sizes that nobody frees any more become the first to go.
@@ -124,10 +133,42 @@ export class BufferPool implements Allocator {
       });
     }
     this.trim(Math.max(keptIdleBytes, this.counter.allocated));
-    const handle = this.#source.createBuffer(bytes);
+    const { buffer, argument, checked } = this.#createHandle(bytes);
     this.counter.reserve(bytes);
     const ptr = this.#nextPtr;
     this.#nextPtr += bytes;
-    return { ...handle, ptr, bytes, failure: null };
+    const made: PoolBuffer = { buffer, argument, ptr, bytes, failure: null, missing: null };
+    void checked?.then((error) => {
+      if (error) this.#noteMissing(made, error);
+    });
+    return made;
+  }
+
+  #createHandle(bytes: number): BufferHandle {
+    try {
+      return this.#source.createBuffer(bytes);
+    } catch (cause) {
+      throw noMemory(bytes, cause);
+    }
+  }
+
+  #noteMissing(buffer: PoolBuffer, cause: GPUError): void {
+    buffer.missing = noMemory(buffer.bytes, cause);
+    this.#source.noteMissing?.(buffer);
+    const same = this.#idle.get(buffer.bytes) ?? [];
+    const at = same.indexOf(buffer);
+    if (at >= 0) {
+      same.splice(at, 1);
+      if (same.length === 0) this.#idle.delete(buffer.bytes);
+      this.#idleBytes -= buffer.bytes;
+      this.#giveUp(buffer);
+    }
+    // What nobody uses may be what is missing for the next one.
+    this.trim();
+  }
+
+  #giveUp(buffer: PoolBuffer): void {
+    this.#source.destroyBuffer(buffer);
+    this.counter.reserve(-buffer.bytes);
   }
 }

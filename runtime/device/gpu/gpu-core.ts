@@ -3,7 +3,7 @@ import { events } from '../../memory/events.ts';
 import { copying, copyingAsync } from '../../profiler/copying.ts';
 import type { Operand } from '../device.ts';
 import { BufferPool, type PoolBuffer } from './buffer-pool.ts';
-import { buildError, closedError, runError } from './gpu-errors.ts';
+import { buildError, closedError, lostError, runError } from './gpu-errors.ts';
 import type { CompiledKernel, GpuJsBackend, KernelText } from './gpujs.ts';
 import { IssueQueue, type Task } from './issue-queue.ts';
 import { KernelCache } from './kernel-cache.ts';
@@ -61,6 +61,7 @@ export class GpuCore {
   /** What WebGPU reported on its own; told at the next read. */
   #reported: string | null = null;
   #closed = false;
+  #lost: GPUDeviceLostInfo | null = null;
 
   constructor(backend: GpuJsBackend, kernelCapacity: number) {
     this.#backend = backend;
@@ -68,6 +69,9 @@ export class GpuCore {
       maxBufferBytes: Math.min(backend.maxBufferBytes, maxElements * elementBytes),
       createBuffer: (bytes) => backend.createBuffer(bytes),
       destroyBuffer: ({ buffer }) => this.#queue.issueNow(() => buffer.destroy()),
+      noteMissing: () => {
+        this.#anyFailure = true;
+      },
       reuseBuffer: (buffer) => this.#forgetFailure(buffer),
     });
     this.kernels = new KernelCache(
@@ -77,14 +81,29 @@ export class GpuCore {
       (kernel) =>
         this.#queue.issue({ waitsFor: () => unbuilt(kernel), run: () => kernel.destroy() }),
     );
-    this.#nothing = { ...backend.createBuffer(64), ptr: 0, bytes: 64, failure: null };
+    this.#nothing = {
+      ...backend.createBuffer(64),
+      ptr: 0,
+      bytes: 64,
+      failure: null,
+      missing: null,
+    };
     backend.device.onuncapturederror = ({ error }) => {
       this.#reported ??= error.message;
     };
+    void backend.device.lost?.then((info) => {
+      this.#lost = info;
+    });
+  }
+
+  /** The driver has taken the device away: nothing can be done with it any more. */
+  get isLost(): boolean {
+    return this.#lost !== null;
   }
 
   place({ holder, offset }: Operand, op: string): Place {
     if (this.#closed) throw closedError(op);
+    if (this.#lost) throw lostError(op, this.#lost);
     if (!holder || holder.ptr === 0) return { buffer: this.#nothing, offset: 0 };
     return { buffer: this.pool.at(holder.ptr), offset };
   }
@@ -122,7 +141,7 @@ export class GpuCore {
   }
 
   #run({ op, kernel, inputs, output, scalars, whole }: KernelRun): void {
-    const spoiled = this.#anyFailure ? inputs.find((input) => input.failure)?.failure : null;
+    const spoiled = this.#anyFailure ? firstFailure(inputs, output) : null;
     const failure = kernel.failure ? buildError(op, kernel.failure) : spoiled;
     if (failure) {
       // WebGPU reports a failed build as well; once is enough.
@@ -183,7 +202,8 @@ export class GpuCore {
   #readAll({ op, reads }: HostRun): Promise<Float32Array[]> {
     return Promise.all(
       reads.map(({ buffer, offset, count }) => {
-        if (buffer.failure) throw buffer.failure;
+        const failure = failureOf(buffer);
+        if (failure) throw failure;
         const bytes = count * elementBytes;
         this.#emitCopy(this.name, 'host', bytes);
         const read = () => this.#map(buffer, offset, count, op);
@@ -204,8 +224,9 @@ export class GpuCore {
   /** Copies `count` elements between two buffers. */
   copy(from: Place, to: Place, count: number): void {
     this.#queue.issueNow(() => {
-      if (from.buffer.failure) {
-        this.#fail(to.buffer, from.buffer.failure);
+      const failure = failureOf(from.buffer);
+      if (failure) {
+        this.#fail(to.buffer, failure);
         return;
       }
       const encoder = this.#backend.device.createCommandEncoder();
@@ -242,7 +263,8 @@ export class GpuCore {
     const read = () =>
       new Promise<Float32Array>((resolve, reject) => {
         this.#queue.issueNow(() => {
-          if (buffer.failure) reject(buffer.failure);
+          const failure = failureOf(buffer);
+          if (failure) reject(failure);
           else this.#map(buffer, offset, count, op).then(resolve, reject);
         });
       });
@@ -262,16 +284,26 @@ export class GpuCore {
       encoder.copyBufferToBuffer(buffer.buffer, offset * elementBytes, staging, 0, bytes);
       device.queue.submit([encoder.finish()]);
       await staging.mapAsync(mapModeRead);
+      this.#expectThere(buffer);
       const values = new Float32Array(staging.getMappedRange().slice(0));
       staging.unmap();
       this.#tellReported(op);
       return values;
     } catch (cause) {
+      if (this.#lost) throw lostError(op, this.#lost);
+      this.#expectThere(buffer);
       this.#tellReported(op);
       throw cause instanceof DeviceError ? cause : runError(op, cause);
     } finally {
       staging.destroy();
     }
+  }
+
+  /** What WebGPU reports about work with a buffer that it could not make only repeats that. */
+  #expectThere({ missing }: PoolBuffer): void {
+    if (!missing) return;
+    this.#reported = null;
+    throw missing;
   }
 
   #tellReported(op: string): void {
@@ -304,4 +336,16 @@ export class GpuCore {
 
 function unbuilt(kernel: CompiledKernel): Promise<void> | null {
   return kernel.built || kernel.failure ? null : kernel.ready;
+}
+
+function failureOf({ missing, failure }: PoolBuffer): Error | null {
+  return missing ?? failure;
+}
+
+function firstFailure(inputs: readonly PoolBuffer[], output: PoolBuffer): Error | null {
+  for (const input of inputs) {
+    const failure = failureOf(input);
+    if (failure) return failure;
+  }
+  return output.missing;
 }

@@ -58,6 +58,11 @@ export class GpuDevice implements Device {
     return this.#missing.launches;
   }
 
+  /** Lost devices don't come back: `init('gpu')` opens another one. */
+  get isLost(): boolean {
+    return this.#core.isLost;
+  }
+
   get allocator(): BufferPool {
     return this.#core.pool;
   }
@@ -146,12 +151,12 @@ export class GpuDevice implements Device {
     return fromFloats(await this.#read(meta, source, size), meta.dtype);
   }
 
-  downloadSync(meta: TensorMeta, _source: Operand): TypedArray {
+  downloadSync(meta: TensorMeta, _source: Operand, use = 'dataSync'): TypedArray {
     throw new DeviceError({
-      what: 'dataSync: a GPU can only be read asynchronously',
+      what: `${use}: a GPU can only be read asynchronously`,
       given: `a ${formatSpec(meta)} tensor on ${this.name}`,
       expected: 'a tensor on the CPU device',
-      remedy: 'await t.data() or await t.item()',
+      remedy: awaitable[use] ?? `await a copy on the CPU first: (await x.toAsync('cpu')).${use}(…)`,
     });
   }
 
@@ -222,6 +227,15 @@ export class GpuDevice implements Device {
     };
   }
 }
+
+/** What does the same and can be awaited. */
+const awaitable: Readonly<Record<string, string>> = {
+  dataSync: 'await x.data(), or await x.item() for one element',
+  itemSync: 'await x.item()',
+  toArraySync: 'await x.toArray()',
+  toString: 'await x.toStringAsync()',
+  to: "await x.toAsync('cpu'); for gradients that cross devices: await loss.backwardAsync()",
+};
 
 function attrsOfKernel({ kernel }: OpRecord): readonly string[] | null {
   if (kernel.kind === 'pointwise') return attrsInSource(kernel.expr);

@@ -1,4 +1,4 @@
-import { DeviceError } from '../../errors/errors.ts';
+import { DeviceError, OutOfMemoryError } from '../../errors/errors.ts';
 import type { UserPosition } from '../../errors/position.ts';
 import { messageOf } from './node-webgpu.ts';
 
@@ -20,7 +20,8 @@ export function runError(op: string, cause: unknown): DeviceError {
     what: `${op}: the GPU failed`,
     given: messageOf(cause),
     expected: 'a device that is there and has memory left',
-    remedy: "use smaller tensors, call destroyGpu() and init('gpu') again, or stay on the CPU",
+    remedy:
+      "use smaller tensors, call await shutdown('gpu') and init('gpu') again, or stay on the CPU",
     cause,
   });
 }
@@ -29,8 +30,29 @@ export function runError(op: string, cause: unknown): DeviceError {
 export function closedError(op: string): DeviceError {
   return new DeviceError({
     what: `${op}: the GPU was given back`,
-    given: 'a device after destroyGpu()',
+    given: "a device after shutdown('gpu')",
     expected: 'a device in use',
     remedy: "call await init('gpu') and make the tensors anew",
+  });
+}
+
+/** The driver was reset, the GPU was taken away: nothing on the device is there any more. */
+export function lostError(op: string, { reason, message }: GPUDeviceLostInfo): DeviceError {
+  return new DeviceError({
+    what: `${op}: the GPU was lost`,
+    given: message || reason || 'a device that is gone',
+    expected: 'a device in use',
+    remedy: "call await init('gpu') again, which opens another device, and make the tensors anew",
+  });
+}
+
+export function noMemory(bytes: number, cause: unknown): OutOfMemoryError {
+  return new OutOfMemoryError({
+    what: 'gpu: out of memory',
+    given: `a buffer of ${bytes} bytes, which WebGPU could not make: ${messageOf(cause)}`,
+    expected: 'as much memory as is left on the GPU',
+    remedy:
+      'use a smaller batch, dispose of tensors or work inside tidy(), or move tensors to the CPU device',
+    cause,
   });
 }

@@ -27,6 +27,8 @@ export interface KernelText {
 export interface BufferHandle {
   readonly buffer: GPUBuffer;
   readonly argument: object;
+  /** Resolves to why WebGPU could not make the buffer, or to null; left out where it is known to be there. */
+  readonly checked?: Promise<GPUError | null>;
 }
 
 export interface CompiledKernel {
@@ -122,15 +124,29 @@ export class GpuJsBackend {
   }
 
   createBuffer(bytes: number): BufferHandle {
-    const buffer = this.device.createBuffer({
-      size: bytes,
-      usage: usage.storage | usage.copySource | usage.copyTarget,
-    });
+    // WebGPU answers a buffer in any case, and says later that it is none.
+    this.device.pushErrorScope('validation');
+    this.device.pushErrorScope('out-of-memory');
+    let made: GPUBuffer | undefined;
+    let checked: Promise<GPUError | null>;
+    try {
+      made = this.device.createBuffer({
+        size: bytes,
+        usage: usage.storage | usage.copySource | usage.copyTarget,
+      });
+    } finally {
+      // A lost device has no errors to tell.
+      const none = () => null;
+      const outOfMemory = this.device.popErrorScope().catch(none);
+      const invalid = this.device.popErrorScope().catch(none);
+      checked = outOfMemory.then(async (error) => error ?? (await invalid));
+    }
+    const buffer = made;
     Object.assign(buffer, { _refs: neverDestroyed });
     const context = this.#context;
     // `kernel` would read the buffer back; we do that ourselves.
     const settings = { buffer, output: [bytes / 4], componentCount: 1, context, kernel: null };
-    return { buffer, argument: new this.#gpujs.WebGPUBufferResult(settings) };
+    return { buffer, argument: new this.#gpujs.WebGPUBufferResult(settings), checked };
   }
 
   /** A buffer that the host can map, for one read. */

@@ -16,20 +16,30 @@ export interface GpuOptions {
 }
 
 let opened: Promise<GpuDevice> | null = null;
+/** gpu.js has one device at a time: the last one goes before the next one comes. */
+let closing: Promise<void> = Promise.resolve();
 
 /**
- * The GPU, ready for use and known by the name 'gpu'; the same one when called again. Throws
+ * The GPU, ready for use and known by the name 'gpu'; the same one when called again, unless that was lost. Throws
  * DeviceError where there is none.
  */
-export function initGpu(options: GpuOptions = {}): Promise<GpuDevice> {
-  opened ??= open(options).catch((error: unknown) => {
-    opened = null;
-    throw error;
-  });
+export async function initGpu(options: GpuOptions = {}): Promise<GpuDevice> {
+  const last = opened;
+  const known = await last?.catch(() => null);
+  // Another call may have opened a device meanwhile.
+  if (known?.isLost && opened === last) await destroyGpu();
+  if (!opened) {
+    const opening = open(options);
+    opened = opening;
+    opening.catch(() => {
+      if (opened === opening) opened = null;
+    });
+  }
   return opened;
 }
 
 async function open(options: GpuOptions): Promise<GpuDevice> {
+  await closing;
   // Here, so that nothing of gpu.js is loaded before somebody asks for a GPU.
   const [{ GpuJsBackend }, { GpuDevice }] = await Promise.all([
     import('./gpujs.ts'),
@@ -47,8 +57,13 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
 
 /** Gives the GPU back when reads under way have ended; its tensors are lost. */
 export async function destroyGpu(): Promise<void> {
-  const closing = opened;
+  const last = opened;
   opened = null;
-  const device = await closing?.catch(() => null);
-  await device?.close();
+  const close = async () => {
+    const device = await last?.catch(() => null);
+    await device?.close();
+  };
+  const closed = close();
+  closing = Promise.allSettled([closing, closed]).then(() => {});
+  await closed;
 }

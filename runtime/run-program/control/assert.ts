@@ -13,7 +13,7 @@ export function compileAssert({ op }: Step, values: ValueTable): Action {
   // Nothing is computed there: what is checked is taken to hold.
   if (meta.device.kind === 'meta') return () => {};
   return (slots) => {
-    if (meta.device.downloadSync(meta, slots[test!]!)[0]) return;
+    if (meta.device.downloadSync(meta, slots[test!]!, 'itemSync')[0]) return;
     throw new FailedCheck({
       what: 'a check inside a program has failed',
       given: 'a condition that is false',

@@ -23,7 +23,7 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   const tape = op.outputs[results.length]!;
   const moves = handedOver(step).slice(1);
   return (slots, scalars) => {
-    const holds = device.downloadSync(condition, slots[test!]!)[0];
+    const holds = device.downloadSync(condition, slots[test!]!, 'itemSync')[0];
     decided.current?.note(holds ? 0 : 1);
     const region = holds ? then! : otherwise!;
     const scope = region.take(scalars);

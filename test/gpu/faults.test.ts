@@ -1,0 +1,153 @@
+/** A GPU without memory left, one that goes away, and what its errors say to do. */
+
+import { afterEach, describe, expect, it } from 'vitest';
+import * as tostatic from '../../src/index.ts';
+import {
+  DeviceError,
+  deviceGuard,
+  init,
+  nn,
+  OutOfMemoryError,
+  ones,
+  setDevice,
+  shutdown,
+  type Tensor,
+  tensor,
+  tidy,
+} from '../../src/index.ts';
+import { gpuForTests, skipGpu } from './open-gpu.ts';
+
+/** The device below gpu.js, to take things away from it. */
+async function webGpuDevice(): Promise<GPUDevice> {
+  const loaded = (await import('gpu.js')) as unknown as {
+    default?: GpuJs;
+  } & GpuJs;
+  return (await (loaded.default ?? loaded).WebGPUContext.acquire()).device;
+}
+
+interface GpuJs {
+  readonly WebGPUContext: { acquire(): Promise<{ readonly device: GPUDevice }> };
+}
+
+/** Inside `body`, the next buffers of the size are none: larger than any device has memory for. */
+async function withoutMemory<T>(bytes: number, body: () => T | Promise<T>): Promise<T> {
+  const device = await webGpuDevice();
+  const { createBuffer } = device;
+  device.createBuffer = (descriptor) =>
+    createBuffer.call(
+      device,
+      descriptor.size === bytes ? { ...descriptor, size: 2 ** 52 } : descriptor,
+    );
+  try {
+    return await body();
+  } finally {
+    device.createBuffer = createBuffer;
+  }
+}
+
+describe.skipIf(skipGpu)('gpu/faults', () => {
+  const gpu = gpuForTests();
+  afterEach(() => setDevice('cpu'));
+  const values = (x: Tensor) => x.data().then((data) => [...data]);
+
+  describe('a buffer that WebGPU could not make', () => {
+    it('is an error of what was in it, and of nothing after it', async () => {
+      const device = gpu();
+      const elements = 12_000;
+      const bytes = 4 * elements;
+      device.emptyCache();
+      const { counter } = device.allocator;
+      const [allocated, reserved] = [counter.allocated, counter.reserved];
+      await withoutMemory(Math.ceil(bytes / 64) * 64, async () => {
+        const x = deviceGuard(device, () => ones([elements]));
+        const y = deviceGuard(device, () => x.mul(2).sum());
+        await expect(x.data()).rejects.toThrow(OutOfMemoryError);
+        await expect(y.data()).rejects.toThrow(/out of memory|the GPU failed/);
+        x.dispose();
+        y.dispose();
+      });
+      await device.synchronize();
+      await settled(device);
+      // The next tensors of the size have memory, and hold what is written.
+      for (let i = 0; i < 3; i++) {
+        const x = deviceGuard(device, () => ones([elements]).mul(3));
+        expect((await values(x)).slice(0, 2)).toEqual([3, 3]);
+        x.dispose();
+      }
+      device.emptyCache();
+      expect(counter.allocated).toBeLessThanOrEqual(allocated + 4 * bytes);
+      expect(counter.reserved).toBeLessThanOrEqual(reserved + 4 * bytes + 4096);
+    });
+
+    it('that is idle when WebGPU says so has no next owner', async () => {
+      const device = gpu();
+      const elements = 12_345;
+      await withoutMemory(Math.ceil((4 * elements) / 64) * 64, async () => {
+        tidy(() => void deviceGuard(device, () => ones([elements])));
+        await device.synchronize();
+      });
+      await settled(device);
+      const x = deviceGuard(device, () => ones([elements]));
+      expect((await values(x)).slice(0, 2)).toEqual([1, 1]);
+      x.dispose();
+    });
+  });
+
+  describe('reads at once', () => {
+    it.each<[string, (x: Tensor) => unknown, RegExp, (x: Tensor) => Promise<unknown>]>([
+      ['itemSync', (x) => x.sum().itemSync(), /await x\.item\(\)/, (x) => x.sum().item()],
+      ['dataSync', (x) => x.dataSync(), /await x\.data\(\)/, (x) => x.data()],
+      ['toArraySync', (x) => x.toArraySync(), /await x\.toArray\(\)/, (x) => x.toArray()],
+      [
+        'nonzero',
+        (x) => x.nonzero(),
+        /\(await x\.toAsync\('cpu'\)\)\.nonzero/,
+        async (x) => (await x.toAsync('cpu')).nonzero(),
+      ],
+      ['to', (x) => x.to('cpu'), /await x\.toAsync\('cpu'\)/, (x) => x.toAsync('cpu')],
+    ])('%s names what can be awaited, and that works', async (use, atOnce, remedy, awaited) => {
+      const x = deviceGuard(gpu(), () => tensor([1, 0, 3]));
+      expect(() => atOnce(x)).toThrow(DeviceError);
+      expect(() => atOnce(x)).toThrow(remedy);
+      expect(() => atOnce(x)).toThrow(new RegExp(`^${use}: `));
+      await expect(awaited(x)).resolves.toBeDefined();
+    });
+  });
+
+  it('remedies name functions that are exported', async () => {
+    const device = gpu();
+    const lost = deviceGuard(device, () => ones([4]));
+    await shutdown('gpu');
+    const message = await lost.data().then(String, (error: Error) => error.message);
+    const named = [...message.matchAll(/\b(init|shutdown|destroyGpu)\(/g)].map(([, name]) => name!);
+    expect(named.length).toBeGreaterThan(0);
+    for (const name of named) expect(Object.keys(tostatic)).toContain(name);
+    await init('gpu', { allowSoftware: true });
+  });
+
+  it('a device that is lost is not the next one that init returns', async () => {
+    const first = await init('gpu', { allowSoftware: true });
+    const before = deviceGuard(first, () => new nn.Linear(2, 2));
+    (await webGpuDevice()).destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const use = () => deviceGuard(first, () => before.weight.mul(2));
+    expect(use).toThrow(DeviceError);
+    expect(use).toThrow(/the GPU was lost[\s\S]*await init\('gpu'\) again/);
+    await expect(before.weight.data()).rejects.toThrow(/the GPU was lost/);
+    const [next, same] = await Promise.all([
+      init('gpu', { allowSoftware: true }),
+      init('gpu', { allowSoftware: true }),
+    ]);
+    expect(next).not.toBe(first);
+    expect(same).toBe(next);
+    const x = deviceGuard('gpu', () => tensor([1, 2]).mul(2));
+    expect(await values(x)).toEqual([2, 4]);
+    await shutdown('gpu');
+  });
+});
+
+/** WebGPU tells of errors some time after they happened. */
+async function settled(device: { synchronize(): Promise<void> }): Promise<void> {
+  for (let i = 0; i < 3; i++) await device.synchronize();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+}
