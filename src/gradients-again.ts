@@ -1,5 +1,6 @@
 import { AutogradError } from '../runtime/errors/errors.ts';
 import { operandUse } from '../runtime/ops/define-op.ts';
+import { presentView } from '../runtime/ops/symbolic-attrs.ts';
 import type {
   GradientPart,
   GradientProgram,
@@ -206,7 +207,8 @@ function standingAlone({ values: given, inputs, ops, outputs }: Program): Progra
   for (const id of inputs) values[id] = { ...values[id]!, offset: 0 };
   for (const { op, inputs: operands, outputs: results, attrs } of ops) {
     if (op.kernel.kind !== 'view') continue;
-    values[results[0]!] = op.kernel.view(
+    values[results[0]!] = presentView(
+      op,
       operands.map((id) => values[id]!),
       attrs,
     );

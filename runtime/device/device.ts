@@ -19,7 +19,7 @@ export interface Operand {
 /**
  * A kernel bound to dtypes, shapes and strides; called once per run. Issued synchronously on every
  * device; what a device computes later shows its errors at the next read. `now`: numbers that may differ
- * from those that it was bound with; only of attributes that `symbolicAttrs` names.
+ * from those that it was bound with; only of attributes that `launchAttrs` names.
  */
 export type Launch = (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => void;
 

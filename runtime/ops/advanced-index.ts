@@ -14,6 +14,7 @@ import { stack } from './joining.ts';
 import { permute, reshape, select, unsqueeze } from './movement.ts';
 import { where } from './pointwise.ts';
 import { fullLike } from './ranges.ts';
+import { isNumber } from './symbolic-number.ts';
 import { sliceOf } from './views.ts';
 
 /** A range of a dimension: `slice(start, end, step)`, or `{ start, end, step }`. */
@@ -72,7 +73,7 @@ function planOf(x: Tensor, items: readonly IndexItem[]): Plan {
   const tensors: { dim: number; index: Tensor }[] = [];
   for (const item of withoutEllipsis(x, items)) {
     if (item === null) base = unsqueeze(base, dim++);
-    else if (typeof item === 'number') base = select(base, dim, item);
+    else if (isNumber(item)) base = select(base, dim, item);
     else if (item instanceof Tensor) {
       const indices = isMask(item) ? maskIndices(base, dim, item) : [item];
       for (const index of indices) {
@@ -152,7 +153,7 @@ export interface IndexPutOptions {
 function replaced(plan: Plan, value: Tensor | number, accumulate: boolean): Tensor {
   const { base, index: places, dim } = joined(plan);
   const shape = indexedShape(base, places, dim);
-  const source = typeof value === 'number' ? fullLike(base, value, { shape: [] }) : value;
+  const source = isNumber(value) ? fullLike(base, value, { shape: [] }) : value;
   const values = sizeOf(shape) === 0 ? fullLike(base, 0, { shape }) : expand(source, shape);
   const result = indexReplaced(base, places, values, accumulate, { dim, wraps: true });
   if (base === plan.base) return result;
@@ -199,7 +200,7 @@ export function indexPut_(
 ): Tensor {
   tidy(() => {
     const [mask] = items;
-    if (items.length === 1 && isMask(mask!) && typeof value === 'number' && !accumulate) {
+    if (items.length === 1 && isMask(mask!) && isNumber(value) && !accumulate) {
       copy_(x, filledWhere(x, mask, value));
       return;
     }
@@ -207,7 +208,7 @@ export function indexPut_(
     const { base, tensors } = plan;
     if (tensors.length > 0) copy_(base, replaced(plan, value, accumulate));
     else if (accumulate) add_(base, value);
-    else if (typeof value === 'number') fill_(base, value);
+    else if (isNumber(value)) fill_(base, value);
     else copy_(base, value);
   });
   return x;

@@ -5,6 +5,7 @@ import { sumTo } from './broadcast.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { E } from './expr.ts';
 import { F } from './expr-functions.ts';
+import { negated, product } from './number-arithmetic.ts';
 import {
   bindNumber,
   bindPromoted,
@@ -15,7 +16,7 @@ import {
   refuseBool,
 } from './promotion.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
-import { isNumber, negated, product } from './symbolic-number.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);

@@ -10,7 +10,7 @@ import {
   sameAttrs,
   sameOperands,
 } from './prepared-call.ts';
-import { symbolicAttrs } from './symbolic-attrs.ts';
+import { launchAttrs } from './symbolic-attrs.ts';
 
 /** One op of a recorded run, with the ops that came after it in one run or another. */
 interface Step {
@@ -146,7 +146,7 @@ export class CallTrace {
       return;
     }
     this.#recorded++;
-    const varying = symbolicAttrs(op);
+    const varying = launchAttrs(op);
     const step = { op, device, inputs: operandsOf(inputs), attrs, varying, call, next: [] };
     ways.push(step);
     this.#next = step.next;

@@ -11,6 +11,7 @@ import { gather } from './gather.ts';
 import { indexSelect } from './indexing.ts';
 import { logSoftmax, meanOfLabels } from './loss.ts';
 import { reshape, unsqueeze } from './movement.ts';
+import { equals, isAtMost, minus, quotient } from './number-arithmetic.ts';
 import { add, div, dropWhere, eq, maskedFill, mul, ne, neg, sub } from './pointwise.ts';
 import { mean, sum } from './reduce.ts';
 import { expectReduction, type LossOptions, reduced } from './reduction-options.ts';
@@ -94,7 +95,7 @@ function expectWeight(name: string, scores: Tensor, weight: Tensor | null): void
 export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
   const { weight = null, ignoreIndex = ignoredByKernel, reduction = 'mean' } = options;
   expectReduction('nllLoss', reduction);
-  const simple = reduction === 'mean' && !weight && ignoreIndex === ignoredByKernel;
+  const simple = reduction === 'mean' && !weight && equals(ignoreIndex, ignoredByKernel);
   if (simple && logProbs.rank === 2 && target.rank === 1) return meanOfLabels(logProbs, target);
   expectWeight('nllLoss', logProbs, weight);
   if (anyHalf(logProbs, weight)) {
@@ -124,7 +125,7 @@ export function crossEntropy(
 ): Tensor {
   const { labelSmoothing = 0, weight = null } = options;
   expectReduction('crossEntropy', options.reduction ?? 'mean');
-  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
+  if (!(isAtMost(0, labelSmoothing) && isAtMost(labelSmoothing, 1))) {
     throw new ArgumentError({
       what: 'crossEntropy: not a share of the target',
       given: `labelSmoothing ${labelSmoothing}`,
@@ -144,7 +145,7 @@ export function crossEntropy(
   return tidy(() => {
     const logProbs = logSoftmax(scores, scores.rank === 1 ? 0 : 1);
     if (ofProbabilities) return ofDistributions(logProbs, target, options);
-    if (labelSmoothing === 0) return nllLoss(logProbs, target, options);
+    if (equals(labelSmoothing, 0)) return nllLoss(logProbs, target, options);
     return smoothed(logProbs, target, options);
   });
 }
@@ -157,8 +158,9 @@ function ofDistributions(
 ): Tensor {
   const classAt = logProbs.rank === 1 ? 0 : 1;
   const classes = logProbs.shape[classAt]!;
-  const own =
-    labelSmoothing === 0 ? target : add(mul(target, 1 - labelSmoothing), labelSmoothing / classes);
+  const own = equals(labelSmoothing, 0)
+    ? target
+    : add(mul(target, minus(1, labelSmoothing)), quotient(labelSmoothing, classes));
   const perClass = mul(logProbs, own);
   const scaled = weight ? mul(perClass, alongClasses(weight, logProbs.rank)) : perClass;
   const losses = neg(sum(scaled, classAt));
@@ -184,7 +186,10 @@ function smoothed(
   const all = neg(sum(weight ? mul(flat.rows, weight) : flat.rows, 1));
   const spread = dropWhere(all, eq(flat.labels, ignoreIndex));
   const classes = flat.rows.shape[1]!;
-  const mixed = add(mul(losses, 1 - labelSmoothing), mul(spread, labelSmoothing / classes));
+  const mixed = add(
+    mul(losses, minus(1, labelSmoothing)),
+    mul(spread, quotient(labelSmoothing, classes)),
+  );
   if (reduction === 'none') return reshape(mixed, target.shape);
   return reduction === 'sum' ? sum(mixed) : div(sum(mixed), sum(weights));
 }

@@ -124,6 +124,8 @@ export interface OpRecord {
   readonly target?: Device;
   /** Arithmetic operations, roughly. When left out: one per element that is read or written. */
   readonly work?: Work;
+  /** Attributes that decide neither shape nor dtype: a program may compute them in each run. */
+  readonly numbers?: readonly string[];
 }
 
 /** `inputs` and `outputs` as they are in a program. */
@@ -152,6 +154,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly flat?: boolean;
   readonly mayRefuse?: boolean;
   readonly work?: Work;
+  readonly numbers?: readonly string[];
 }
 
 const table = new Map<string, OpRecord>();
@@ -190,6 +193,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     flat: definition.flat ?? false,
     mayRefuse: definition.mayRefuse ?? false,
     ...(definition.work && { work: definition.work }),
+    numbers: definition.numbers ?? [],
   };
   table.set(name, record);
   return record;

@@ -10,9 +10,11 @@ import { ne } from './comparison.ts';
 import { div } from './division.ts';
 import { cat } from './joining.ts';
 import { clone, narrow, reshape } from './movement.ts';
+import { plus, quotient } from './number-arithmetic.ts';
 import { sum } from './reduce.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { cumsum } from './scans.ts';
+import { isNumber } from './symbolic-number.ts';
 
 export interface DiffOptions {
   /** Joined in front of, or behind, the tensor before anything is subtracted. */
@@ -72,7 +74,7 @@ export interface GradientOptions {
 export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
   const { spacing = 1, dim = x.shape.map((_, d) => d), edgeOrder = 1 } = options;
   const dims = [dim].flat().map((own) => normalizeDim(own as number, x.rank, 'gradient'));
-  const steps = typeof spacing === 'number' ? dims.map(() => spacing) : spacing;
+  const steps = isNumber(spacing) ? dims.map(() => spacing) : spacing;
   const tooShort = dims.some((own) => (x.shape[own] ?? 0) < edgeOrder + 1);
   if (steps.length !== dims.length || tooShort) {
     throw new ArgumentError({
@@ -100,7 +102,7 @@ function slopes(x: Tensor, dim: number, spacing: number | Tensor, edgeOrder: 1 |
         )
       : spacing;
   const gapAt = (start: number, length: number): Gaps =>
-    typeof gaps === 'number' ? gaps : narrow(gaps, dim, start, length);
+    isNumber(gaps) ? gaps : narrow(gaps, dim, start, length);
   const rises = diff(x, 1, dim);
   // Slopes of the pieces between neighbours.
   const pieces = div(rises, gaps);
@@ -120,7 +122,7 @@ function slopes(x: Tensor, dim: number, spacing: number | Tensor, edgeOrder: 1 |
 }
 
 const total = (a: Gaps, b: Gaps): Gaps =>
-  typeof a === 'number' ? (typeof b === 'number' ? a + b : add(b, a)) : add(a, b);
+  isNumber(a) ? (isNumber(b) ? plus(a, b) : add(b, a)) : add(a, b);
 
 /** The mean of two slopes by the distance to the other one. */
 function weighed(a: Tensor, weightA: Gaps, b: Tensor, weightB: Gaps): Tensor {
@@ -144,7 +146,7 @@ function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: Trapezoi
   const at = normalizeDim(dim, y.rank, name);
   const [later, earlier] = neighbours(y, at);
   const height = add(later, earlier);
-  if (!x) return { at, own: mul(height, dx / 2) };
+  if (!x) return { at, own: mul(height, quotient(dx, 2)) };
   // Places in one dimension belong to `dim`.
   const gaps = x.rank === 1 ? diff(x) : diff(x, 1, at - y.rank);
   const shape = y.shape.map((_, d) => (d === at ? gaps.size : 1));

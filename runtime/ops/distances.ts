@@ -5,6 +5,7 @@ import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { unsqueeze } from './movement.ts';
+import { isBelow } from './number-arithmetic.ts';
 import { add, clampMin, div, mul, sub } from './pointwise.ts';
 import { type Dims, sum } from './reduce.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
@@ -56,7 +57,7 @@ export function pairwiseDistance(
 
 /** The p-norm distance of every row of a […,n,k] to every row of b […,m,k]: […,n,m]. */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
-  if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1) || p < 0) {
+  if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1) || isBelow(p, 0)) {
     throw new ShapeError({
       what: "cdist: the rows don't fit",
       given: `${formatSpec(a)} and ${formatSpec(b)}, p ${p}`,

@@ -8,6 +8,7 @@ import { casting } from './cast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
 import { E, type Expr } from './expr.ts';
 import { F } from './expr-functions.ts';
+import { equals, power } from './number-arithmetic.ts';
 import { expectWhole } from './positional.ts';
 import {
   bindFloat,
@@ -70,10 +71,10 @@ const roundToInteger = rounding('round');
 
 /** Halves go to the even neighbour, as in PyTorch; `decimals` digits after the point stay. */
 export function round(a: Tensor, decimals = 0): Tensor {
-  if (decimals === 0) return roundToInteger(a);
+  if (equals(decimals, 0)) return roundToInteger(a);
   expectWhole('round', 'decimals', decimals);
   if (anyHalf(a)) return roundedOnce([a], (own) => round(own, decimals));
-  const scale = 10 ** decimals;
+  const scale = power(10, decimals);
   return tidy(() => div(roundToInteger(mul(a, scale)), scale));
 }
 
@@ -115,11 +116,11 @@ function division(name: string, { float, int, quotient }: Division) {
   });
   const [floats, ints] = [records('', float, true), records('Int', int, false)];
   return (a: Tensor, b: Operand): Tensor => {
-    if (typeof b !== 'number') expectTensor(floats.tensor, b);
-    const joined = typeof b === 'number' ? joinedBy(a.dtype, b) : promote(a.dtype, b.dtype);
+    if (!isNumber(b)) expectTensor(floats.tensor, b);
+    const joined = isNumber(b) ? joinedBy(a.dtype, b) : promote(a.dtype, b.dtype);
     const dtype = counted(joined);
     const ops = dtypes[dtype].floating ? floats : ints;
-    return typeof b === 'number'
+    return isNumber(b)
       ? casting([a], dtype, (operands) => bind1(ops.scalar, operands, { value: b }))
       : casting([a, b], dtype, (operands) => bind1(ops.tensor, operands));
   };

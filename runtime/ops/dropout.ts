@@ -7,10 +7,21 @@ import { formatSpec } from '../tensor/meta.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { rand } from './create.ts';
+import {
+  equals,
+  isAtMost,
+  isBelow,
+  minus,
+  negated,
+  plus,
+  product,
+  quotient,
+  root,
+} from './number-arithmetic.ts';
 import { add, lt, maskedFill, mul } from './pointwise.ts';
 
 function expectPart(name: string, p: number): void {
-  if (p >= 0 && p <= 1) return;
+  if (isAtMost(0, p) && isAtMost(p, 1)) return;
   throw new ArgumentError({
     what: `${name}: not a probability`,
     given: `p = ${p}`,
@@ -29,14 +40,14 @@ function chosen(x: Tensor, shape: Shape, p: number): Tensor {
 
 /** What is left is larger by 1/(1 − p): the mean stays. */
 function zeroed(x: Tensor, shape: Shape, p: number): Tensor {
-  if (p === 1) return mul(x, 0);
-  return tidy(() => maskedFill(mul(x, 1 / (1 - p)), chosen(x, shape, p), 0));
+  if (equals(p, 1)) return mul(x, 0);
+  return tidy(() => maskedFill(mul(x, quotient(1, minus(1, p))), chosen(x, shape, p), 0));
 }
 
 /** Zeroes each element with probability `p` while `training`; else `x` itself. */
 export function dropout(x: Tensor, p = 0.5, training = true): Tensor {
   expectPart('dropout', p);
-  return training && p > 0 ? zeroed(x, x.shape, p) : x;
+  return training && isBelow(0, p) ? zeroed(x, x.shape, p) : x;
 }
 
 /** Zeroes whole channels of [n, c, …]. */
@@ -51,7 +62,7 @@ export function featureDropout(x: Tensor, p = 0.5, training = true): Tensor {
     });
   }
   const channels = x.shape.map((size, dim) => (dim < 2 ? size : 1));
-  return training && p > 0 ? zeroed(x, channels, p) : x;
+  return training && isBelow(0, p) ? zeroed(x, channels, p) : x;
 }
 
 /** −scale · alpha of SELU: where its negative side ends. */
@@ -60,10 +71,14 @@ const lowest = -1.7580993408473766;
 /** Klambauer and others' dropout for SELU: sets elements to its lowest value; keeps mean and variance. */
 export function alphaDropout(x: Tensor, p = 0.5, training = true): Tensor {
   expectPart('alphaDropout', p);
-  if (!training || p === 0) return x;
-  if (p === 1) return mul(x, 0);
-  const scale = 1 / Math.sqrt((1 - p) * (1 + p * lowest * lowest));
+  if (!training || equals(p, 0)) return x;
+  if (equals(p, 1)) return mul(x, 0);
+  const spread = product(minus(1, p), plus(1, product(product(p, lowest), lowest)));
+  const scale = quotient(1, root(spread));
   return tidy(() =>
-    add(mul(maskedFill(x, chosen(x, x.shape, p), lowest), scale), -scale * p * lowest),
+    add(
+      mul(maskedFill(x, chosen(x, x.shape, p), lowest), scale),
+      product(product(negated(scale), p), lowest),
+    ),
   );
 }

@@ -11,6 +11,7 @@ import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
 import { narrow, reshape } from './movement.ts';
 import { fullLike } from './ranges.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const gatherOp: OpRecord = defineOp({
   name: 'gather',
@@ -112,10 +113,9 @@ function scattered(
   return tidy(() => {
     const [target, places] = [atLeast1d(x), atLeast1d(index)];
     expectWithin(op.name, target, places, at);
-    const given =
-      typeof source === 'number'
-        ? expand(fullLike(x, source, { shape: [] }), places.shape)
-        : partOf(op.name, atLeast1d(source), places);
+    const given = isNumber(source)
+      ? expand(fullLike(x, source, { shape: [] }), places.shape)
+      : partOf(op.name, atLeast1d(source), places);
     const into = (own: Tensor): Tensor =>
       casting([given], own.dtype, ([values]) => {
         const out = bind1(op, [own, places, values!], { dim: at });

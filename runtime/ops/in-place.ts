@@ -18,8 +18,9 @@ import {
   userName,
 } from './define-op.ts';
 import { E } from './expr.ts';
+import { isInteger, negated, product } from './number-arithmetic.ts';
 import { div, mul } from './pointwise.ts';
-import { isNumber, negated, product } from './symbolic-number.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -185,7 +186,7 @@ export function numberIntoTarget(op: OpRecord, target: Tensor, value: number): T
 
 function expectHolds(op: OpRecord, target: Tensor, value: number): void {
   const { dtype } = target;
-  if (dtypes[dtype].floating || (dtype !== 'bool' && Number.isInteger(+value))) return;
+  if (dtypes[dtype].floating || (dtype !== 'bool' && isInteger(value))) return;
   throw lossy(userName(op), formatSpec(target), String(value));
 }
 

@@ -8,4 +8,5 @@ export const literal = defineOp({
   operands: {},
   infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
   kernel: { kind: 'named', name: 'literal' },
+  numbers: ['values'],
 });

@@ -11,6 +11,7 @@ import { oneHot } from './embedding.ts';
 import { gather } from './gather.ts';
 import { indexSelect } from './indexing.ts';
 import { reshape, unsqueeze } from './movement.ts';
+import { equals, negated } from './number-arithmetic.ts';
 import { pow, sqrt } from './powers.ts';
 import { mean, sum } from './reduce.ts';
 import { type LossOptions, reduced } from './reduction-options.ts';
@@ -76,7 +77,7 @@ export function cosineEmbeddingLoss(
     const lengths = mul(add(product(a, a), 1e-12), add(product(b, b), 1e-12));
     const cosine = div(product(a, b), sqrt(lengths));
     const alike = keepWhere(add(neg(cosine), 1), eq(target, 1));
-    const different = keepWhere(clampMin(add(cosine, -margin), 0), eq(target, -1));
+    const different = keepWhere(clampMin(add(cosine, negated(margin)), 0), eq(target, -1));
     return reduced('cosineEmbeddingLoss', add(alike, different), options);
   });
 }
@@ -131,7 +132,7 @@ export function multiMarginLoss(
     const classes = rows.shape[1]!;
     const own = gather(rows, 1, unsqueeze(labels, 1));
     const beyond = clampMin(add(sub(rows, own), margin), 0);
-    const powered = p === 1 ? beyond : pow(beyond, p);
+    const powered = equals(p, 1) ? beyond : pow(beyond, p);
     const scaled = weight ? mul(powered, unsqueeze(indexSelect(weight, 0, labels), 1)) : powered;
     const others = dropWhere(scaled, ne(oneHot(labels, classes), 0));
     const losses = mul(sum(others, 1), 1 / classes);

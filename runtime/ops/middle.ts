@@ -14,6 +14,7 @@ import { argmax } from './extremes.ts';
 import { gather } from './gather.ts';
 import { isnan, logicalAnd, logicalNot, logicalOr } from './logic.ts';
 import { reshape, select, squeeze, unsqueeze } from './movement.ts';
+import { equals, isAtMost, minus, product, wholeAbove, wholeBelow } from './number-arithmetic.ts';
 import { sort } from './order.ts';
 import { expectFlag } from './positional.ts';
 import { floating } from './promotion.ts';
@@ -83,7 +84,7 @@ export const nanmedian = chosenBy('nanmedian', middleOfNumbers);
 
 /** The value below which a share `q` of a dimension lies, with linear interpolation; of the flat tensor without `dim`. */
 export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): Tensor {
-  if (!(q >= 0 && q <= 1)) {
+  if (!(isAtMost(0, q) && isAtMost(q, 1))) {
     throw new ArgumentError({
       what: 'quantile: not a share',
       given: String(q),
@@ -99,11 +100,11 @@ export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): T
     const at = flat ? 0 : normalizeDim(dim, x.rank, 'quantile');
     if (own.shape[at] === 0) expectEntries('quantile', own, [at]);
     const ordered = sort(own, at)[0];
-    const place = q * (own.shape[at]! - 1);
-    const low = select(ordered, at, Math.floor(place));
-    const high = select(ordered, at, Math.ceil(place));
-    const share = place - Math.floor(place);
-    const value = share === 0 ? low : add(low, mul(sub(high, low), share));
+    const place = product(q, own.shape[at]! - 1);
+    const low = select(ordered, at, wholeBelow(place));
+    const high = select(ordered, at, wholeAbove(place));
+    const share = minus(place, wholeBelow(place));
+    const value = equals(share, 0) ? low : add(low, mul(sub(high, low), share));
     const spoiled = maskedFill(mul(value, 1), any(isnan(own), at), Number.NaN);
     if (!keepDim) return spoiled;
     return flat

@@ -16,6 +16,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { copy } from './copy.ts';
 import { defineOp, saving } from './define-op.ts';
+import { isAtMost, isBelow, isInteger, plus, product } from './number-arithmetic.ts';
 
 function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offset = x.offset) {
   return { dtype: x.dtype, shape, strides, offset, device: x.device };
@@ -205,9 +206,10 @@ const narrowOp = defineOp({
         x!,
         x!.shape.map((size, i) => (i === dim ? (length as number) : size)),
         x!.strides,
-        x!.offset + (start as number) * x!.strides[dim as number]!,
+        plus(x!.offset, product(start as number, x!.strides[dim as number]!)),
       ),
   },
+  numbers: ['start'],
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy, { dim, start }) =>
       bind1(narrowGradOp, [dy, x as Tensor], { dim: dim!, start: start! }),
@@ -221,6 +223,7 @@ const narrowGradOp = defineOp({
   dtypes: { x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'narrowGrad' },
+  numbers: ['start'],
   vjp: {
     dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, start }) =>
       narrow(g, dim as number, start as number, dy.shape[dim as number]!),
@@ -232,7 +235,8 @@ const narrowGradOp = defineOp({
 export function narrow(x: Tensor, dim: number, start: number, length: number): Tensor {
   const at = normalizeDim(dim, x.rank, 'narrow');
   const size = x.shape[at] ?? 0;
-  if (!(Number.isInteger(start) && start >= 0 && length >= 0 && start + length <= size)) {
+  const isInside = isAtMost(0, start) && length >= 0 && isAtMost(start, size - length);
+  if (!(isInteger(start) && isInside)) {
     throw new ArgumentError({
       what: 'narrow: the range leaves the dimension',
       given: `start ${start}, length ${length} in dimension ${at} of ${formatSpec(x)}`,
@@ -247,8 +251,8 @@ export function narrow(x: Tensor, dim: number, start: number, length: number): T
 export function select(x: Tensor, dim: number, index: number): Tensor {
   const at = normalizeDim(dim, x.rank, 'select');
   const size = x.shape[at] ?? 0;
-  const from = index < 0 ? index + size : index;
-  if (!Number.isInteger(from) || from < 0 || from >= size) {
+  const from = isBelow(index, 0) ? plus(index, size) : index;
+  if (!isInteger(from) || isBelow(from, 0) || !isBelow(from, size)) {
     throw new ArgumentError({
       what: 'select: no such entry',
       given: `index ${index} in dimension ${at} of ${formatSpec(x)}`,

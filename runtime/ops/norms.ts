@@ -11,6 +11,7 @@ import { div } from './division.ts';
 import { rsqrt } from './functions.ts';
 import { add_, mul_ } from './in-place.ts';
 import { reshape } from './movement.ts';
+import { minus } from './number-arithmetic.ts';
 import { padConstant } from './place.ts';
 import { expectNumber } from './positional.ts';
 import { pow } from './powers.ts';
@@ -152,10 +153,10 @@ function follow(
   momentum: number,
 ): void {
   noGrad(() => {
-    if (runningMean) add_(mul_(runningMean, 1 - momentum), center, momentum);
+    if (runningMean) add_(mul_(runningMean, minus(1, momentum)), center, momentum);
     if (!runningVar) return;
     const unbiased = mul(variance, count / Math.max(count - 1, 1));
-    add_(mul_(runningVar, 1 - momentum), unbiased, momentum);
+    add_(mul_(runningVar, minus(1, momentum)), unbiased, momentum);
   });
 }
 

@@ -12,6 +12,7 @@ import { expand } from './broadcast.ts';
 import { full } from './create.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { contiguous } from './movement.ts';
+import { plus } from './number-arithmetic.ts';
 
 /** Where a view lies in a contiguous tensor: strides and first element, in elements. */
 export interface Region {
@@ -31,11 +32,12 @@ const asStridedOp = defineOp({
         dtype: x!.dtype,
         shape: shape as Shape,
         strides: strides as readonly number[],
-        offset: x!.offset + (offset as number),
+        offset: plus(x!.offset, offset as number),
         device: x!.device,
       };
     },
   },
+  numbers: ['offset'],
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy, attrs) => placed(dy, x.shape, regionOf(attrs), 0)),
   },
@@ -46,6 +48,7 @@ const placeOp = defineOp({
   operands: { x: 'data' },
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
   kernel: { kind: 'named', name: 'place' },
+  numbers: ['offset', 'value'],
   layout: 'any',
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy, { strides, offset }) =>
@@ -63,6 +66,7 @@ const placeIntoOp: OpRecord = defineOp({
   operands: { x: 'data', source: 'data' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'placeInto' },
+  numbers: ['offset'],
   layout: 'any',
   vjp: {
     x: saving({ source: 'shape' }, ({ source }, dy, attrs) =>

@@ -12,7 +12,8 @@ import { defineOp, type OpRecord, opNamed } from './define-op.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
 // The records that the table below names.
 import './pointwise.ts';
-import { isNumber, negated } from './symbolic-number.ts';
+import { negated } from './number-arithmetic.ts';
+import { isNumber } from './symbolic-number.ts';
 
 function inPlaceForm(name: string): OpRecord {
   const op = opNamed(name);
@@ -99,7 +100,7 @@ export function div_(target: Tensor, other: Tensor | number): Tensor {
 /** x = x^y */
 export function pow_(target: Tensor, exponent: Tensor | number): Tensor {
   expectFloatTarget('pow_', target);
-  return typeof exponent === 'number'
+  return isNumber(exponent)
     ? numberIntoTarget(powScalarInto, target, exponent)
     : intoTarget(powInto, target, exponent);
 }

@@ -2,6 +2,7 @@
 
 import { ArgumentError } from '../errors/errors.ts';
 import type { Shape } from '../tensor/shape.ts';
+import { isInteger } from './number-arithmetic.ts';
 import { isNumber } from './symbolic-number.ts';
 
 /** A value as errors show it: `{ eps }` for an object with this key. */
@@ -30,7 +31,7 @@ export function expectNumber(op: string, name: string, value: unknown): void {
 /** Throws ArgumentError for anything but a whole number. */
 export function expectWhole(op: string, name: string, value: unknown): void {
   expectNumber(op, name, value);
-  if (!Number.isInteger(Number(value))) throw misplaced(op, name, value, 'an integer');
+  if (!isInteger(value as number)) throw misplaced(op, name, value, 'an integer');
 }
 
 /** Throws ArgumentError for anything but true or false. */

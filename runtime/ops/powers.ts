@@ -14,6 +14,7 @@ import { div } from './division.ts';
 import { E } from './expr.ts';
 import { log } from './functions.ts';
 import { logicalAnd, logicalOr } from './logic.ts';
+import { equals, isBelow, logarithm, minus } from './number-arithmetic.ts';
 import {
   bindFloat,
   counted,
@@ -24,6 +25,7 @@ import {
   type Operand,
   pointwise,
 } from './promotion.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -38,8 +40,8 @@ const powScalarOp = defineOp({
     x: saving({ x: 'value' }, ({ x }, dy, { value }) => {
       const exponent = value as number;
       // x⁰ is constant; the formula would make 0·∞ of it where x is 0.
-      if (exponent === 0) return mul(dy, 0);
-      return mul(dy, mul(pow(x, exponent - 1), exponent));
+      if (equals(exponent, 0)) return mul(dy, 0);
+      return mul(dy, mul(pow(x, minus(exponent, 1)), exponent));
     }),
   },
 });
@@ -51,7 +53,7 @@ const powBaseOp = defineOp({
   kernel: pointwise(E.pow(value, x)),
   vjp: {
     x: saving({ out: 'value' }, ({ out }, dy, { value }) =>
-      value === 0 ? mul(dy, 0) : mul(mul(dy, out), Math.log(value as number)),
+      equals(value as number, 0) ? mul(dy, 0) : mul(mul(dy, out), logarithm(value as number)),
     ),
   },
 });
@@ -79,9 +81,9 @@ const powOp = defineOp({
  * negative number as the exponent of integers is refused, as in PyTorch.
  */
 export function pow(base: Operand, exponent: Operand): Tensor {
-  if (typeof exponent === 'number') return powNumber(base as Tensor, exponent);
+  if (isNumber(exponent)) return powNumber(base as Tensor, exponent);
   expectTensor(powOp, exponent);
-  if (typeof base === 'number') {
+  if (isNumber(base)) {
     const dtype = joinedBy(exponent.dtype, base);
     return casting([exponent], dtype, (operands) => bind1(powBaseOp, operands, { value: base }));
   }
@@ -91,7 +93,7 @@ export function pow(base: Operand, exponent: Operand): Tensor {
 
 function powNumber(base: Tensor, exponent: number): Tensor {
   const dtype = joinedBy(base.dtype, exponent);
-  if (exponent < 0 && !dtypes[dtype].floating) {
+  if (!dtypes[dtype].floating && isBelow(exponent, 0)) {
     throw new ArgumentError({
       what: 'pow: a negative power of integers',
       given: `${formatSpec(base)} to the power of ${exponent}`,

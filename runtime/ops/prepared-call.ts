@@ -3,7 +3,7 @@ import type { DType } from '../tensor/dtype.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { type Shape, sizeOf } from '../tensor/shape.ts';
 import type { Attrs, AttrValue, OpRecord } from './define-op.ts';
-import { symbolicAttrs } from './symbolic-attrs.ts';
+import { launchAttrs } from './symbolic-attrs.ts';
 
 /** An op's kernel bound to operands of some metas, and what it makes of them. */
 export interface PreparedCall {
@@ -55,7 +55,7 @@ export function preparedCall(
   if (!isKept(inputs, device)) return prepare(op, inputs, attrs, device);
   let calls = known.get(op);
   if (!calls) {
-    calls = { list: [], next: 0, varying: symbolicAttrs(op) };
+    calls = { list: [], next: 0, varying: launchAttrs(op) };
     known.set(op, calls);
   }
   const { list, varying } = calls;

@@ -9,6 +9,7 @@ import { einsum } from './einsum.ts';
 import { cat } from './joining.ts';
 import { matmul } from './matmul.ts';
 import { narrow, permute, reshape, unsqueeze } from './movement.ts';
+import { equals } from './number-arithmetic.ts';
 import { add, mul, sub } from './pointwise.ts';
 import { expectWhole } from './positional.ts';
 import { sum } from './reduce.ts';
@@ -136,7 +137,7 @@ const plus =
     const combined = (addend: Tensor, left: Tensor, right: Tensor): Tensor => {
       const own = product(left, right);
       const scaled = alpha === 1 ? own : mul(own, alpha);
-      if (beta === 0) return scaled;
+      if (equals(beta, 0)) return scaled;
       return add(scaled, beta === 1 ? addend : mul(addend, beta));
     };
     return anyHalf(x, a, b) ? roundedOnce([x, a, b], combined) : tidy(() => combined(x, a, b));

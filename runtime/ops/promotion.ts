@@ -7,6 +7,7 @@ import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
 import { type Attrs, expectTensor, type OpRecord } from './define-op.ts';
 import type { Expr } from './expr.ts';
+import { isInteger } from './number-arithmetic.ts';
 
 /**
  * The dtypes of pointwise ops, as in PyTorch: two tensors compute in the later of bool, int32, float32,
@@ -89,7 +90,7 @@ export function floating(dtype: DType): DType {
 /** A number joins an integer tensor as an integer when it is one. */
 export function joinedBy(dtype: DType, number: number): DType {
   if (dtypes[dtype].floating) return dtype;
-  return Number.isInteger(+number) ? counted(dtype) : 'float32';
+  return isInteger(number) ? counted(dtype) : 'float32';
 }
 
 /** Truth values become integers; every other dtype stays. */

@@ -12,6 +12,7 @@ import { expand } from './broadcast.ts';
 import { cast } from './cast.ts';
 import { full } from './create.ts';
 import { defineOp } from './define-op.ts';
+import { difference, equals, minus, quotient } from './number-arithmetic.ts';
 import { placed } from './place.ts';
 import { expectNumber } from './positional.ts';
 
@@ -20,6 +21,7 @@ const arangeOp = defineOp({
   operands: {},
   infer: (_inputs, { count, dtype }) => ({ dtype: dtype as DType, shape: [count as number] }),
   kernel: { kind: 'named', name: 'arange' },
+  numbers: ['start', 'step'],
 });
 
 export interface RangeOptions {
@@ -47,8 +49,8 @@ export function arange(
   options: RangeOptions = {},
 ): Tensor {
   const [from, to] = end === undefined || end === null ? [0, start] : [start, end];
-  const count = Math.ceil((to - from) / step);
-  if (step === 0 || !Number.isFinite(count) || count < 0) {
+  const count = Math.ceil(quotient(difference(to, from), step));
+  if (equals(step, 0) || !Number.isFinite(count) || count < 0) {
     throw new ArgumentError({
       what: 'arange: the steps never arrive',
       given: `from ${from} to ${to} by ${step}`,
@@ -76,7 +78,7 @@ export function linspace(
       remedy: 'pass how many numbers to make',
     });
   }
-  return range(steps, start, steps > 1 ? (end - start) / (steps - 1) : 0, options);
+  return range(steps, start, steps > 1 ? quotient(minus(end, start), steps - 1) : 0, options);
 }
 
 /** Ones on the main diagonal of an n×m matrix, zeros elsewhere. */

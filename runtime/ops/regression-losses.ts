@@ -17,6 +17,7 @@ import { div } from './division.ts';
 import { E } from './expr.ts';
 import { exp, log } from './functions.ts';
 import { clone, unsqueeze } from './movement.ts';
+import { equals } from './number-arithmetic.ts';
 import { clamp_ } from './pointwise-in-place.ts';
 import { floating, inferBinary, pointwise } from './promotion.ts';
 import { type LossOptions, reduced } from './reduction-options.ts';
@@ -69,7 +70,7 @@ export function smoothL1Loss(
 ): Tensor {
   if (anyHalf(x, target))
     return roundedOnce([x, target], (a, b) => smoothL1Loss(a, b, { beta, ...options }));
-  if (beta === 0) return l1Loss(x, target, options);
+  if (equals(beta, 0)) return l1Loss(x, target, options);
   return tidy(() => reduced('smoothL1Loss', floats(smoothL1Op, x, target, { beta }), options));
 }
 

@@ -12,6 +12,7 @@ import { div } from './division.ts';
 import { E, type Expr } from './expr.ts';
 import { F } from './expr-functions.ts';
 import { cos, exp, log, log1p, sin } from './functions.ts';
+import { equals, isBelow, isInteger, minus, plus } from './number-arithmetic.ts';
 import { bindFloat, inferFloat, pointwise } from './promotion.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
 
@@ -141,9 +142,10 @@ const polygammaOp: OpRecord = defineOp({
   operands: { x: 'data' },
   infer: inferFloat('polygamma'),
   kernel: { kind: 'named', name: 'polygamma' },
+  numbers: ['order'],
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy, { order }) =>
-      mul(dy, bind1(polygammaOp, [x], { order: (order as number) + 1 })),
+      mul(dy, bind1(polygammaOp, [x], { order: plus(order as number, 1) })),
     ),
   },
 });
@@ -171,8 +173,8 @@ export const digamma = (a: Tensor): Tensor => bindFloat(digammaOp, a);
 
 /** The derivative of digamma of order `order`, from 0 on. */
 export function polygamma(order: number, a: Tensor): Tensor {
-  if (order === 0) return digamma(a);
-  if (!Number.isInteger(order) || order < 0) {
+  if (equals(order, 0)) return digamma(a);
+  if (!isInteger(order) || isBelow(order, 0)) {
     throw new ArgumentError({
       what: 'polygamma: no such derivative',
       given: `order ${order}`,
@@ -209,7 +211,7 @@ export const sinc = (a: Tensor): Tensor => bindFloat(sincOp, a);
 export function logit(a: Tensor, eps: number | null = null): Tensor {
   if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
   return tidy(() => {
-    const own = eps === null ? a : clamp(a, eps, 1 - eps);
+    const own = eps === null ? a : clamp(a, eps, minus(1, eps));
     return sub(log(own), log1p(neg(own)));
   });
 }

@@ -15,6 +15,7 @@ import { cast, casting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { rsqrt } from './functions.ts';
 import { contiguous, reshape, select } from './movement.ts';
+import { negated } from './number-arithmetic.ts';
 import { reciprocal } from './powers.ts';
 import { fullLike } from './ranges.ts';
 import { mean, sum } from './reduce.ts';
@@ -52,6 +53,7 @@ const gradOp: OpRecord = defineOp({
   dtypes: { dy: 'floating', stats: 'wide' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
+  numbers: ['eps'],
   overwrites: ['dy', 'x'],
 });
 
@@ -61,6 +63,7 @@ const affineGradOp: OpRecord = defineOp({
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
+  numbers: ['eps'],
   overwrites: ['dy', 'x'],
 });
 
@@ -70,6 +73,7 @@ const weightGradOp: OpRecord = defineOp({
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, , , weight]) => ({ dtype: weight!.dtype, shape: weight!.shape }),
   kernel: { kind: 'named', name: 'standardizeWeightGrad' },
+  numbers: ['eps'],
 });
 
 /**
@@ -88,6 +92,7 @@ defineOp({
   },
   infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
   kernel: { kind: 'named', name: 'addStandardizeWeightGrad' },
+  numbers: ['eps'],
   inPlace: true,
 });
 
@@ -97,6 +102,7 @@ const standardizeOp = defineOp({
   dtypes: { x: 'floating' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
+  numbers: ['eps'],
   vjp: {
     x: saving({ x: 'value', out1: 'value' }, ({ x, out1 }, dy, attrs) =>
       gradEnabled()
@@ -112,6 +118,7 @@ const affineOp = defineOp({
   dtypes: { x: 'floating', weight: 'wide', bias: 'wide' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
+  numbers: ['eps'],
   vjp: {
     x: saving({ x: 'value', out1: 'value', weight: 'value' }, ({ x, out1, weight }, dy, attrs) =>
       gradEnabled()
@@ -207,7 +214,7 @@ export function standardize(
     attrsOf(grouping),
   );
   const scale = select(stats!, 1, 1);
-  const variance = add(reciprocal(mul(scale, scale)), -grouping.eps);
+  const variance = add(reciprocal(mul(scale, scale)), negated(grouping.eps));
   return { out: out!, mean: select(stats!, 1, 0), variance };
 }
 

@@ -12,6 +12,7 @@ import { amax, amin } from './extremes.ts';
 import { exp, log } from './functions.ts';
 import { isfinite, isnan, logicalNot } from './logic.ts';
 import { reshape } from './movement.ts';
+import { equals, isBelow, minus, quotient } from './number-arithmetic.ts';
 import { pow, sqrt } from './powers.ts';
 import { floating } from './promotion.ts';
 import { type Dims, mean, type ReduceOptions, sum } from './reduce.ts';
@@ -31,7 +32,7 @@ export function variance(x: Tensor, dims?: Dims, options: VarianceOptions = {}):
     const distance = sub(x, mean(x, dims, { keepDim: true }));
     const total = sum(mul(distance, distance), dims, rest);
     const count = x.size / Math.max(total.size, 1);
-    return div(total, Math.max(count - correction, 0));
+    return div(total, isBelow(correction, count) ? minus(count, correction) : 0);
   });
 }
 
@@ -65,22 +66,22 @@ export function norm(
   if (p === 'nuc') return nuclearNorm(x, dims, options);
   return tidy(() => {
     const own = cast(x, floating(x.dtype));
-    if (p === 2 || p === 'fro') return rootOfSum(sum(mul(own, own), dims, options));
-    if (p === Infinity) return amax(abs(own), dims, options);
-    if (p === -Infinity) return amin(abs(own), dims, options);
-    if (p === 0) return sum(cast(ne(own, 0), own.dtype), dims, options);
-    if (p === 1) return sum(abs(own), dims, options);
+    if (p === 'fro' || equals(p, 2)) return rootOfSum(sum(mul(own, own), dims, options));
+    if (equals(p, Infinity)) return amax(abs(own), dims, options);
+    if (equals(p, -Infinity)) return amin(abs(own), dims, options);
+    if (equals(p, 0)) return sum(cast(ne(own, 0), own.dtype), dims, options);
+    if (equals(p, 1)) return sum(abs(own), dims, options);
     return powerNorm(abs(own), p, dims, options);
   });
 }
 
 /** At 0 the powers have no slope, or an infinite one: it counts as 0. */
 function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions): Tensor {
-  if (p < 0) return pow(sum(pow(size, p), dims, options), 1 / p);
+  if (isBelow(p, 0)) return pow(sum(pow(size, p), dims, options), quotient(1, p));
   const zero = eq(size, 0);
   const total = sum(dropWhere(pow(maskedFill(size, zero, 1), p), zero), dims, options);
   const none = eq(total, 0);
-  return dropWhere(pow(maskedFill(total, none, 1), 1 / p), none);
+  return dropWhere(pow(maskedFill(total, none, 1), quotient(1, p)), none);
 }
 
 /** The norm of a difference; both broadcast. */

@@ -17,6 +17,19 @@ export type ScalarNode =
   | { readonly kind: 'constant'; readonly value: number }
   | { readonly kind: 'apply'; readonly fn: string; readonly args: readonly ScalarId[] };
 
+/** A comparison or test of a scalar table's numbers, and what it was when the program was traced. */
+export interface ScalarDecision {
+  readonly fn: string;
+  readonly args: readonly ScalarId[];
+  readonly value: boolean;
+}
+
+/** The numbers, and the comparisons of numbers, that a program depends on. */
+export interface ScalarDependencies {
+  readonly needed: readonly ScalarId[];
+  readonly decisions: readonly (readonly [key: string, decision: ScalarDecision])[];
+}
+
 /** The host's arithmetic of one program: a straight line, each step over earlier ones, each once. */
 export class ScalarTable {
   readonly nodes: ScalarNode[] = [];
@@ -24,6 +37,8 @@ export class ScalarTable {
   readonly values: number[] = [];
   /** Nodes whose value decided something: the program holds for these values only. */
   readonly needed = new Set<ScalarId>();
+  /** Comparisons and tests that decided something, by their keys: the program holds while they are the same. */
+  readonly decisions = new Map<string, ScalarDecision>();
   readonly #known = new Map<string, ScalarId>();
   #inputs = 0;
 
@@ -49,6 +64,36 @@ export class ScalarTable {
     const value = scalarFunctions.get(fn)!(...ids.map((id) => this.values[id]!));
     invariant(typeof value === 'number', `${fn} makes no number`);
     return this.#symbol(this.#add({ kind: 'apply', fn, args: ids }, value));
+  }
+
+  /** Whether a comparison or test holds for the numbers at present; the program depends on that alone. */
+  decide(fn: string, args: readonly (number | SymbolicNumber)[]): boolean {
+    const ids = args.map((arg) => (typeof arg === 'number' ? this.#constant(arg) : arg.id));
+    const value = scalarFunctions.get(fn)!(...ids.map((id) => this.values[id]!));
+    invariant(typeof value === 'boolean', `${fn} decides nothing`);
+    this.decisions.set(`${fn} ${ids.join()}`, { fn, args: ids, value });
+    return value;
+  }
+
+  /** What the program depends on by now, to forget what comes to it from here on. */
+  dependencies(): ScalarDependencies {
+    return { needed: [...this.needed], decisions: [...this.decisions] };
+  }
+
+  /** The program depends on this alone. */
+  dependOn({ needed, decisions }: ScalarDependencies): void {
+    this.needed.clear();
+    for (const id of needed) this.needed.add(id);
+    this.decisions.clear();
+    for (const [key, decision] of decisions) this.decisions.set(key, decision);
+  }
+
+  /** Whether the number `id` is computed from the number `from`, or is that number. */
+  isFrom(id: ScalarId, from: ScalarId): boolean {
+    const node = this.nodes[id]!;
+    return (
+      id === from || (node.kind === 'apply' && node.args.some((arg) => this.isFrom(arg, from)))
+    );
   }
 
   #constant(value: number): ScalarId {
@@ -112,20 +157,4 @@ export function isNumber(value: unknown): value is number {
 
 export function isSymbolic(value: unknown): value is SymbolicNumber {
   return value instanceof SymbolicNumber;
-}
-
-/** −x, also of a symbolic number. */
-export function negated(x: number): number {
-  return typeof x === 'number' ? -x : apply('negate', [x]);
-}
-
-/** x·y, also of symbolic numbers. */
-export function product(x: number, y: number): number {
-  return typeof x === 'number' && typeof y === 'number' ? x * y : apply('*', [x, y]);
-}
-
-function apply(fn: string, args: readonly (number | SymbolicNumber)[]): number {
-  const symbol = args.find(isSymbolic);
-  invariant(symbol, 'symbolic arithmetic on plain numbers');
-  return symbol.table.apply(fn, args) as unknown as number;
 }

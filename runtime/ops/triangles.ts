@@ -5,6 +5,7 @@ import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { reshape } from './movement.ts';
+import { plus } from './number-arithmetic.ts';
 import { ge, le, type Operand, where } from './pointwise.ts';
 import { arange, fullLike } from './ranges.ts';
 import { sum } from './reduce.ts';
@@ -24,7 +25,7 @@ function triangle(name: string, x: Tensor, offset: number, kept: Compare): Tenso
   const [rows, columns] = x.shape.slice(-2) as [number, number];
   return tidy(() => {
     const like = { dtype: 'int32', device: x.device } as const;
-    const row = reshape(arange(offset, offset + rows, 1, like), [rows, 1]);
+    const row = reshape(arange(offset, plus(offset, rows), 1, like), [rows, 1]);
     const column = arange(0, columns, 1, like);
     return where(kept(row, column), x, fullLike(x, 0, { shape: [] }));
   });

@@ -16,6 +16,7 @@ import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
 import { type Attrs, defineOp, saving } from './define-op.ts';
 import { permute, reshape, transpose } from './movement.ts';
+import { difference, isBelow, isInteger, plus, product } from './number-arithmetic.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
 /** The list with another value at one place. */
@@ -41,23 +42,32 @@ const sliceOp = defineOp({
         dtype,
         shape: replaced(shape, at, length as number),
         strides: replaced(strides, at, strides[at]! * (step as number)),
-        offset: offset + (start as number) * strides[at]!,
+        offset: plus(offset, product(start as number, strides[at]!)),
         device,
       };
     },
   },
+  numbers: ['start'],
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy, { dim, start, step }) => {
       const strides = contiguousStrides(x.shape);
       const own = strides[dim as number]!;
       const region = {
         strides: replaced(strides, dim as number, own * (step as number)),
-        offset: dy.size === 0 ? 0 : own * (start as number),
+        offset: dy.size === 0 ? 0 : product(start as number, own),
       };
       return placed(dy, x.shape, region, 0);
     }),
   },
 });
+
+/** A bound of a range in a dimension of `size` entries, as an entry from 0 to `size`. */
+export function clipped(index: number, size: number): number {
+  const at = isBelow(index, 0) ? plus(index, size) : index;
+  // Not Math.min and Math.max: a number that each run computes stays one.
+  if (!isBelow(0, at)) return 0;
+  return isBelow(size, at) ? size : at;
+}
 
 /**
  * Entries `start`, `start + step`, … before `end` of a dimension: x[…, start:end:step, …]. Negative
@@ -72,7 +82,7 @@ export function sliceOf(
 ): Tensor {
   const at = normalizeDim(dim, x.rank, 'slice');
   const bounds = [start ?? 0, end ?? 0, step];
-  if (x.rank === 0 || step < 1 || !bounds.every(Number.isInteger)) {
+  if (x.rank === 0 || step < 1 || !bounds.every(isInteger)) {
     throw new ArgumentError({
       what: 'slice: not a range of a dimension',
       given: `start ${start}, end ${end}, step ${step} in dimension ${at} of ${formatSpec(x)}`,
@@ -81,10 +91,9 @@ export function sliceOf(
     });
   }
   const size = x.shape[at]!;
-  const clip = (index: number) => Math.min(size, Math.max(0, index < 0 ? index + size : index));
-  const first = clip(start ?? 0);
-  const last = clip(end ?? size);
-  const length = Math.max(0, Math.ceil((last - first) / step));
+  const first = clipped(start ?? 0, size);
+  const last = clipped(end ?? size, size);
+  const length = Math.max(0, Math.ceil(difference(last, first) / step));
   return bind1(sliceOp, [x], { dim: at, start: length === 0 ? 0 : first, step, length });
 }
 

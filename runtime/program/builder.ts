@@ -8,6 +8,7 @@ import { bind1, type Interceptor } from '../ops/bind.ts';
 import { copy } from '../ops/copy.ts';
 import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
 import { settledAttrs, symbolicAttrs } from '../ops/symbolic-attrs.ts';
+import { isSymbolic } from '../ops/symbolic-number.ts';
 import { PlacedOffset } from '../random/seed.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
@@ -165,7 +166,7 @@ export class ProgramBuilder implements Interceptor {
     const { kernel } = op;
     const specs =
       kernel.kind === 'view'
-        ? [kernel.view(metas, attrs)]
+        ? [kernel.view([this.#baseOf(inputs[0]!), ...metas.slice(1)], attrs)]
         : op.infer(metas, attrs).map((spec) => contiguousMeta(spec, device));
     const outputs = specs.map((meta) => this.#newValue(meta));
     const made = outputs.map((output) => this.valueOf(output));
@@ -174,6 +175,13 @@ export class ProgramBuilder implements Interceptor {
     this.#append(op, ids, made, attrs);
     if (kernel.kind === 'view') joinViews(inputs[0]!, outputs[0]!);
     return outputs;
+  }
+
+  /** What a view is taken of: its place may be one that each run computes. */
+  #baseOf(tensor: Tensor): TensorMeta {
+    const meta = this.metaOf(this.valueOf(tensor));
+    const isOwn = tensor.traced?.builder === this;
+    return isOwn && isSymbolic(tensor.offset) ? { ...meta, offset: tensor.offset } : meta;
   }
 
   recordWrite(op: OpRecord, inputs: readonly Tensor[], given: Attrs): Tensor {
@@ -290,8 +298,11 @@ export class ProgramBuilder implements Interceptor {
     this.#ops.push({ op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at, ...more });
   }
 
+  /** A view whose place is computed in each run has a symbolic offset; its value has the present one. */
   #newValue(meta: TensorMeta): Tensor {
-    const value = (this.#values.push(meta) - 1) as ValueId;
+    const { offset } = meta;
+    const known = isSymbolic(offset) ? { ...meta, offset: offset.value } : meta;
+    const value = (this.#values.push(known) - 1) as ValueId;
     const version = () => this.#memory.versionOf(value);
     const sharing = () => this.#memory.sharing(value);
     return new Tensor(meta, null, { builder: this, value, version, sharing });

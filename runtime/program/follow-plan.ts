@@ -1,6 +1,7 @@
 import { DataError } from '../errors/errors.ts';
 import { alignedBytes } from '../memory/allocator.ts';
 import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
+import { hasChangingAttrs, presentView } from '../ops/symbolic-attrs.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
 import { extentOf, sameShape, sizeOf } from '../tensor/shape.ts';
 import { PlacedSpans } from './placed-spans.ts';
@@ -140,7 +141,8 @@ export class FollowedPlan {
       this.#fail,
     );
     const { kernel } = op;
-    const inferred = kernel.kind === 'view' ? [kernel.view(metas, attrs)] : op.infer(metas, attrs);
+    const inferred =
+      kernel.kind === 'view' ? [presentView(op, metas, attrs)] : op.infer(metas, attrs);
     if (op.inPlace) {
       const target = metas[0];
       if (!target || outputs.length > 0) this.#fail('results of a write in place', 'none');
@@ -180,12 +182,14 @@ export class FollowedPlan {
     if (op.op.kernel.kind === 'view') {
       const base = this.#alive.get(op.inputs[0]!)!;
       const shift = this.#meta(id).offset - this.#meta(op.inputs[0]!).offset;
-      const [before, after] = [base.before + shift, base.after - shift];
       const { shape, strides } = this.#meta(id);
+      const [before, after] = [base.before + shift, base.after - shift];
       if (before < 0 || extentOf(shape, strides) > after) {
         this.#fail(`%${id} outside of %${op.inputs[0]}`, 'a view inside its base');
       }
-      this.#enter(id, base.storage, before, after);
+      // Where each run computes the place, the executor holds it against the base; views of it lie in it.
+      if (hasChangingAttrs(op.attrs)) this.#enter(id, base.storage, 0, extentOf(shape, strides));
+      else this.#enter(id, base.storage, before, after);
       return;
     }
     const reuse = reuses[i] ?? null;

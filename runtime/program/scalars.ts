@@ -11,7 +11,11 @@ import type { ProgramOp } from './program.ts';
 /** The table that the symbolic attributes of a program's ops belong to; undefined when there are none. */
 export function scalarTableOf(ops: Iterable<ProgramOp>): ScalarTable | undefined {
   for (const { attrs } of ops) {
-    for (const value of Object.values(attrs)) if (isSymbolic(value)) return value.table;
+    for (const value of Object.values(attrs)) {
+      const symbol =
+        typeof value === 'object' && !isSymbolic(value) ? value.find(isSymbolic) : value;
+      if (isSymbolic(symbol)) return symbol.table;
+    }
   }
   return undefined;
 }

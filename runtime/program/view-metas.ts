@@ -1,3 +1,4 @@
+import { presentView } from '../ops/symbolic-attrs.ts';
 import { sameStrides, type TensorMeta } from '../tensor/meta.ts';
 import { sameShape, sizeOf } from '../tensor/shape.ts';
 import type { Program, ProgramOp, ValueTable } from './program.ts';
@@ -25,7 +26,8 @@ export function withDerivedViews(program: Program): Program {
 
 function viewMeta(values: ValueTable, { op, inputs, attrs }: ProgramOp): TensorMeta | null {
   if (op.kernel.kind !== 'view') return null;
-  return op.kernel.view(
+  return presentView(
+    op,
     inputs.map((id) => values[id]!),
     attrs,
   );

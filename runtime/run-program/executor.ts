@@ -1,16 +1,18 @@
 import type { Launch } from '../device/device.ts';
+import { invariant } from '../errors/invariant.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
-import { type Attrs, type AttrValue, userName } from '../ops/define-op.ts';
-import { isSymbolic } from '../ops/symbolic-number.ts';
+import { type Attrs, userName } from '../ops/define-op.ts';
+import { hasChangingAttrs, launchAttrs } from '../ops/symbolic-attrs.ts';
 import { spans } from '../profiler/spans.ts';
 import { valuesThatMayMiss } from '../program/missing-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
-import type { ValueId, ValueTable } from '../program/program.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
+import { extentOf, sizeOf } from '../tensor/shape.ts';
 import { type Named, traceStream } from '../trace-log/stream.ts';
 import type { Action, BindPlan } from './action.ts';
+import { changingAttrs } from './changing-attrs.ts';
 import { compileControl } from './control/compile-control.ts';
 import { lateMemory, RunMemory } from './late-memory.ts';
 import { unlessMissing } from './missing.ts';
@@ -116,7 +118,29 @@ function compileOp(step: Step, values: ValueTable, results: ResultMemory): Actio
 function compileView({ op }: Step, values: ValueTable): Action {
   const [base, view] = [op.inputs[0]!, op.outputs[0]!];
   const shift = values[view]!.offset - values[base]!.offset;
+  if (hasChangingAttrs(op.attrs)) return compileMovingView(op, values);
   return (slots) => {
+    const { holder, offset } = slots[base]!;
+    slots[view]!.put(holder!.retain(), offset + shift);
+  };
+}
+
+/** The same where each run computes the place. */
+function compileMovingView({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): Action {
+  const [base, view] = [inputs[0]!, outputs[0]!];
+  const { kernel } = op;
+  invariant(kernel.kind === 'view', `${op.name} is no view`);
+  const metas = inputs.map((id) => values[id]!);
+  const place = changingAttrs(attrs);
+  const { shape, strides } = values[view]!;
+  const room = extentOf(metas[0]!.shape, metas[0]!.strides) - extentOf(shape, strides);
+  const shiftNow = () => kernel.view(metas, place.attrs).offset - metas[0]!.offset;
+  let shift = shiftNow();
+  return (slots, scalars) => {
+    if (place.update(scalars)) shift = shiftNow();
+    // The trace's guards hold; a program of a file has none that are known to be right.
+    const isInside = Number.isInteger(shift) && shift >= 0 && shift <= room;
+    invariant(isInside, `${op.name} outside of its tensor`);
     const { holder, offset } = slots[base]!;
     slots[view]!.put(holder!.retain(), offset + shift);
   };
@@ -132,9 +156,12 @@ function compileKernel(
   const written = op.op.inPlace ? op.inputs.slice(0, 1) : op.outputs;
   const outputMetas = metas(written);
   const { device } = outputMetas[0]!;
-  const { attrs, update } = runAttrs(op.attrs);
-  const launch: Launch = device.prepare(op.op, metas(op.inputs), outputMetas, attrs);
-  const now = update ? attrs : undefined;
+  const numbers = changingAttrs(op.attrs);
+  const bind = (attrs: Attrs) => device.prepare(op.op, metas(op.inputs), outputMetas, attrs);
+  let launch: Launch = bind(numbers.attrs);
+  const told = launchAttrs(op.op);
+  const isTold = numbers.names.every((name) => told.has(name));
+  const now = numbers.names.length > 0 ? numbers.attrs : undefined;
   const place = op.outputs.map((id, i) => {
     const reuse = reuses[i] ?? null;
     if (reuse !== null) return takeOver(id, reuse);
@@ -148,29 +175,13 @@ function compileKernel(
     for (let i = 0; i < inputs.length; i++) inputs[i] = slots[op.inputs[i]!]!;
     for (let i = 0; i < outputs.length; i++) outputs[i] = slots[written[i]!]!;
     for (let i = 0; i < place.length; i++) place[i]!(slots);
-    update?.(scalars);
+    // Attributes that launches aren't told are part of the bound kernel.
+    if (now && numbers.update(scalars) && !isTold) launch = bind({ ...now });
     if (spans.active) spans.around(span, () => launch(inputs, outputs, now));
     else launch(inputs, outputs, now);
     if (op.op.inPlace) outputs[0]!.holder!.version++;
     events.kernel(device.name, op.op.name);
   };
-}
-
-/** Attributes with plain numbers, and what brings those that change up to date before a launch. */
-function runAttrs(given: Attrs): {
-  readonly attrs: Attrs;
-  readonly update: ((scalars: Float64Array) => void) | undefined;
-} {
-  const symbols = Object.entries(given).flatMap(([name, value]) =>
-    isSymbolic(value) ? [{ name, symbol: value }] : [],
-  );
-  if (symbols.length === 0) return { attrs: given, update: undefined };
-  const attrs: Record<string, AttrValue> = { ...given };
-  for (const { name, symbol } of symbols) attrs[name] = symbol.value;
-  const update = (scalars: Float64Array) => {
-    for (const { name, symbol } of symbols) attrs[name] = scalars[symbol.id]!;
-  };
-  return { attrs, update };
 }
 
 function takeOver(id: number, reuse: number): (slots: readonly Slot[]) => void {

@@ -115,7 +115,11 @@ function encodeAttrs(attrs: Attrs): Readonly<Record<string, unknown>> {
 
 function encodeAttr(value: AttrValue): unknown {
   if (isSymbolic(value)) return { scalar: value.id };
-  if (Array.isArray(value)) return value.map((item: number) => encodePrimitive(item));
+  if (Array.isArray(value)) {
+    return value.map((item: number) =>
+      isSymbolic(item) ? { scalar: item.id } : encodePrimitive(item),
+    );
+  }
   return encodePrimitive(value as number | boolean | string);
 }
 

@@ -8,6 +8,7 @@ import {
   opTable,
 } from '../ops/define-op.ts';
 import { scalarFunctions } from '../ops/scalar-functions.ts';
+import { symbolicAttrs } from '../ops/symbolic-attrs.ts';
 import {
   type ScalarId,
   type ScalarNode,
@@ -154,11 +155,12 @@ class GraphReader {
       field.get('regions').fail(`regions nested at most ${maxRegionLevels} deep`);
     }
     const regions = inside.map(({ planned }) => planned);
+    const record = readOp(field.get('op'));
     const op: ProgramOp = {
-      op: readOp(field.get('op')),
+      op: record,
       inputs: this.#ids(field.get('inputs')),
       outputs,
-      attrs: this.#attrs(field.get('attrs')),
+      attrs: this.#attrs(field.get('attrs'), record),
       // What was made without gradients is not told apart in a file, but for aliases.
       recordsGrad: true,
       at: readPosition(field.get('at')),
@@ -186,24 +188,37 @@ class GraphReader {
     return bytes(reuse) === bytes(output);
   }
 
-  #attrs(field: Field): Attrs {
+  #attrs(field: Field, op: OpRecord): Attrs {
     if (field.isMissing) return {};
-    return Object.fromEntries(field.entries().map(([name, value]) => [name, this.#attr(value)]));
+    const changing = symbolicAttrs(op);
+    return Object.fromEntries(
+      field.entries().map(([name, value]) => [name, this.#attr(value, changing.has(name))]),
+    );
   }
 
-  #attr(field: Field): AttrValue {
-    if (Array.isArray(field.value)) return field.items().map(readNumber);
+  /** `mayChange`: a run may compute it. */
+  #attr(field: Field, mayChange: boolean): AttrValue {
+    if (Array.isArray(field.value)) {
+      return field.items().map((item) => {
+        return mayChange && item.has('scalar') ? this.#symbol(item) : readNumber(item);
+      }) as readonly number[];
+    }
     if (field.has('scalar')) {
-      const table = this.#scalars;
-      if (!table) return field.fail('a graph with numbers of the host');
-      const id = field.get('scalar').int(0, table.nodes.length - 1);
-      return new SymbolicNumber(table, id as ScalarId);
+      if (!mayChange) field.fail('a number that is the same in each run');
+      return this.#symbol(field);
     }
     const value = readPrimitive(field);
     if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') {
       return value;
     }
     return field.fail('a number, a text, true or false');
+  }
+
+  #symbol(field: Field): SymbolicNumber {
+    const table = this.#scalars;
+    if (!table) return field.fail('a graph with numbers of the host');
+    const id = field.get('scalar').int(0, table.nodes.length - 1);
+    return new SymbolicNumber(table, id as ScalarId);
   }
 
   #ids(field: Field): ValueId[] {

@@ -3,11 +3,12 @@ import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { bind1, intercepted } from '../ops/bind.ts';
 import { newHolder } from '../ops/eager.ts';
 import { literal } from '../ops/literal.ts';
+import { isNumber, isSymbolic } from '../ops/symbolic-number.ts';
 import { type DType, dtypes, type TypedArray } from './dtype.ts';
 import { isHalf } from './half.ts';
 import { contiguousMeta } from './meta.ts';
 import { formatShape, type Shape, sizeOf } from './shape.ts';
-import { dtypeNames, storedNumbers } from './stored-numbers.ts';
+import { dtypeNames, heldNumbers, storedNumbers } from './stored-numbers.ts';
 import { Tensor } from './tensor.ts';
 
 export type NestedArray<V extends number | boolean = number | boolean> =
@@ -53,7 +54,7 @@ export function tensor(data: NestedArray | TypedArray, options: TensorOptions = 
   }
   const meta = contiguousMeta({ dtype, shape }, device);
   const result = new Tensor(meta, newHolder(device, dtype, shape));
-  device.upload(values, meta, result);
+  device.upload(values as TypedArray, meta, result);
   return options.requiresGrad ? result.requiresGrad_() : result;
 }
 
@@ -67,7 +68,8 @@ function unknownDType(given: string): DTypeError {
 }
 
 interface Contents {
-  readonly values: TypedArray;
+  /** In a trace also numbers that each run computes. */
+  readonly values: TypedArray | readonly number[];
   readonly shape: Shape;
   readonly dtype: DType;
 }
@@ -118,7 +120,9 @@ function fromNested(data: NestedArray, options: TensorOptions): Contents {
   const dtype =
     options.dtype ??
     (flat.length > 0 && flat.every((v) => typeof v === 'boolean') ? 'bool' : 'float32');
-  const values = storedNumbers(flat.map(Number), dtype, 'tensor');
+  const values = flat.some(isSymbolic)
+    ? heldNumbers(flat as number[], dtype, 'tensor')
+    : storedNumbers(flat.map(Number), dtype, 'tensor');
   return { values, shape: fitting(options.shape ?? shape, flat.length), dtype };
 }
 
@@ -128,7 +132,7 @@ function flattenInto(
   shape: Shape,
   flat: (number | boolean)[],
 ): void {
-  if (typeof data === 'number' || typeof data === 'boolean') {
+  if (isNumber(data) || typeof data === 'boolean') {
     if (depth !== shape.length) throw ragged(shape, `a number at depth ${depth}`);
     flat.push(data);
     return;

@@ -1,4 +1,6 @@
 import { DTypeError } from '../errors/errors.ts';
+import { isBelow, truncated } from '../ops/number-arithmetic.ts';
+import { isNumber } from '../ops/symbolic-number.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray, type TypedArrayOf } from './dtype.ts';
 import { decodeHalf, encodeHalf, isHalf } from './half.ts';
 
@@ -27,6 +29,16 @@ export function storedNumbers(values: ArrayLike<number>, dtype: DType, use: stri
   return result;
 }
 
+/** The same for a trace, whose symbolic numbers stay: an array of the dtype is made of them in each run. */
+export function heldNumbers(values: readonly number[], dtype: DType, use: string): number[] {
+  if (isHalf(dtype) || dtype === 'bool') return [...storedNumbers(values.map(Number), dtype, use)];
+  return values.map((value) => {
+    const number = isNumber(value) ? value : Number(value);
+    expectHeld(number, dtype, use);
+    return dtypes[dtype].floating ? number : truncated(number);
+  });
+}
+
 /** The number without its fraction, or DTypeError when the integer dtype does not hold it. */
 export function expectInteger(value: number, dtype: 'uint8' | 'int32', use: string): number {
   const whole = Math.trunc(value);
@@ -40,10 +52,12 @@ export function expectInteger(value: number, dtype: 'uint8' | 'int32', use: stri
   });
 }
 
-/** DTypeError for a plain number that an integer dtype does not hold; numbers of a trace pass. */
+/** DTypeError for a number that an integer dtype does not hold. */
 export function expectHeld(value: unknown, dtype: DType, use: string): void {
-  if (typeof value !== 'number' || (dtype !== 'uint8' && dtype !== 'int32')) return;
-  expectInteger(value, dtype, use);
+  if (!isNumber(value) || (dtype !== 'uint8' && dtype !== 'int32')) return;
+  const [low, high] = bounds[dtype];
+  // Without its fraction it lies within the bounds.
+  if (!isBelow(low - 1, value) || !isBelow(value, high + 1)) expectInteger(+value, dtype, use);
 }
 
 /** The numbers that an array of the dtype stands for: itself, but for the bits of halves. */

@@ -61,13 +61,13 @@ import { isPlainObject } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { expectLeaf } from './autograd/hooks.ts';
+import { ChangingNumbers, type NumberUse } from './changing-numbers.ts';
 import { settled } from './choices.ts';
 import { callDynamically } from './dynamic-shapes/call-dynamically.ts';
 import { constantOf } from './facts.ts';
 import { rowsAt } from './graph-control/rows-at.ts';
 import { decidesShape, scalarOperands, scaledWrite } from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
-import { numberOperand } from './numbers.ts';
 import { plainEntries } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import { isPrimitive, known, newArray, type TensorVariable, type Variable } from './variable.ts';
@@ -170,19 +170,25 @@ const creators: ReadonlySet<unknown> = new Set<unknown>([
   ranges.linspace,
 ]);
 
-/** Functions and methods that hand their numbers on as they are, to attributes of ops. */
-const takesSymbols: ReadonlySet<unknown> = new Set<unknown>(
-  [
-    ...['add', 'sub', 'mul', 'div', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'maskedFill'],
-    ...['clamp', 'clampMin', 'clampMax', 'lerp', 'addcmul', 'addcdiv', 'where'],
-    ...['add_', 'sub_', 'mul_', 'div_', 'fill_', 'clamp_', 'addcmul_', 'addcdiv_'],
-  ].flatMap((name) => [
-    ...[pointwise, inPlace, pointwiseInPlace].map((module) => Object(module)[name] as unknown),
-    Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value as unknown,
-  ]),
-);
+/** Functions that draw random numbers: they are called once, in their turn. */
+const draws: ReadonlySet<unknown> = new Set<unknown>([
+  ...functionsOf(dropout),
+  ...functionsOf(random),
+  rand,
+  randn,
+  ...tensorMethods.draws,
+]);
 
-/** Functions whose numbers are sizes and places: another value makes another program of the same trace. */
+/** Those of them that hand their number on. */
+const scaledDraws: ReadonlySet<unknown> = new Set<unknown>(functionsOf(dropout));
+
+/** Writes in place are done once, too: their numbers are operands, or factors of operands. */
+function symbolsOf(fn: Callable): NumberUse['symbols'] {
+  if (fn.name.endsWith('_') || scaledDraws.has(fn)) return 'yes';
+  return draws.has(fn) ? 'no' : 'tried';
+}
+
+/** Functions that ask for numbers as sizes and places: another value makes another program of the same trace. */
 const decideShapes: ReadonlySet<unknown> = new Set<unknown>(
   [movement, joining, rearrange, splitting, views, ranges, indexing, { full, ones, zeros }]
     .flatMap((module) => Object.entries(module))
@@ -219,9 +225,8 @@ export function callApi(
     return ofScalars;
   }
   const call = fn as (...args: unknown[]) => unknown;
-  const shapes = decideShapes.has(fn);
   // Only methods of tensors have a `this`.
-  const self = receiver.kind === 'tensor' ? apiValue(t, receiver, shapes) : undefined;
+  const self = receiver.kind === 'tensor' ? t.use(receiver) : undefined;
   const inGraph =
     rowsAt(t, fn, receiver, args) ??
     scaledWrite(t, fn, receiver, args) ??
@@ -233,15 +238,13 @@ export function callApi(
     const variable = receiver.kind === 'tensor' ? receiver : (args[0] as TensorVariable);
     t.control.copied.expectNoElement(variable);
   }
-  const symbols = takesSymbols.has(fn);
-  const values = scalarOperands(t, fn, self, args).map((arg) =>
-    arg.kind === 'symbolic' ? numberOperand(t, arg, { symbols, shapes }) : apiValue(t, arg, shapes),
-  );
+  const numbers = new ChangingNumbers(t, { symbols: symbolsOf(fn), shapes: decideShapes.has(fn) });
+  const values = scalarOperands(t, fn, self, args).map((arg) => apiValue(t, arg, numbers, false));
   if (creators.has(fn)) t.guardDevice();
   try {
     return variableOf(
       t,
-      t.perform([self, ...values], ([on, ...given]) => Reflect.apply(call, on, given)),
+      numbers.perform([self, ...values], ([on, ...given]) => Reflect.apply(call, on, given)),
     );
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
@@ -273,19 +276,21 @@ function refusedOfLeaf(
 }
 
 /** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
-function apiValue(t: Tracer, given: Variable, shapes: boolean): unknown {
+function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray: boolean): unknown {
   const variable = settled(given);
   if (variable.kind === 'tensor') return t.use(variable);
   if (variable.kind === 'scalar') throw decidesShape('a function of tensors', variable);
-  if (variable.kind === 'symbolic') return numberOperand(t, variable, { symbols: false, shapes });
+  if (variable.kind === 'symbolic') return numbers.operand(variable, inArray);
   if (variable.kind === 'constant') return constantOf(t, variable);
   const array = asArray(t, variable);
-  if (array) return arrayElements(t, array).map((element) => apiValue(t, element, shapes));
+  if (array) return arrayElements(t, array).map((element) => apiValue(t, element, numbers, true));
   if (variable.kind === 'newTypedArray') return variable.data.slice();
   const plain = variable.kind === 'object' && isPlainObject(variable.value);
   if (plain || (variable.kind === 'newObject' && !variable.prototype)) {
     const entries = plainEntries(t, variable);
-    return Object.fromEntries(entries.map(([key, value]) => [key, apiValue(t, value, shapes)]));
+    return Object.fromEntries(
+      entries.map(([key, value]) => [key, apiValue(t, value, numbers, inArray)]),
+    );
   }
   throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
 }

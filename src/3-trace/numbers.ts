@@ -2,10 +2,10 @@
 
 import { hostScalarNames, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
 import type { BinaryOperator } from '../bytecode/instructions.ts';
-import { type NumberExpr, numberSources } from '../guards/number-expr.ts';
+import type { NumberExpr } from '../guards/number-expr.ts';
+import { ChangingNumbers } from './changing-numbers.ts';
 import { constantOf } from './facts.ts';
 import { guardNumbers, symbolicFrom } from './symbolic.ts';
-import { PutOff } from './tape.ts';
 import type { Tracer } from './tracer.ts';
 import type { ConstantVariable, SymbolicVariable, Variable } from './variable.ts';
 
@@ -79,20 +79,7 @@ export function countedOn(
   return putOff(t, '+', [symbolicFrom(source, value), by]);
 }
 
-/** The number as an operand of the tensor API, which hands it on (`symbols`) or decides by it (`shapes`). */
-export function numberOperand(
-  t: Tracer,
-  variable: SymbolicVariable,
-  { symbols, shapes }: { readonly symbols: boolean; readonly shapes: boolean },
-): unknown {
-  const { expr, value } = variable;
-  const { sizes } = t;
-  if (typeof value === 'boolean') return constantOf(t, variable);
-  const decided = sizes.decide(expr);
-  if (!decided && symbols && t.numbers.attribute(expr) === undefined)
-    return constantOf(t, variable);
-  if (!decided && !symbols && !shapes) return constantOf(t, variable);
-  guardNumbers(t, variable);
-  if (!symbols) for (const source of numberSources(expr)) sizes.addKey(source);
-  return new PutOff(expr);
+/** The number as an operand of the tensor API, which decides a shape by it. */
+export function sizeOperand(t: Tracer, variable: SymbolicVariable): unknown {
+  return new ChangingNumbers(t, { symbols: 'no', shapes: true }).operand(variable, false);
 }

@@ -2,9 +2,11 @@ import { scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
 import { ScalarTable, type SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
+import type { Guard } from '../guards/guard.ts';
 import { compileNumber, type NumberExpr, numberKey, numberSources } from '../guards/number-expr.ts';
 import { compileReader, type Reader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
+import { isLayout } from './symbolic.ts';
 
 /** A size of a result that the user's code asked for. */
 export interface SizeRead {
@@ -45,6 +47,15 @@ export class Sizes {
     return this.keys.has(sourceKey(source));
   }
 
+  /** Guards on the numbers among the keys, for a program that holds for these alone. */
+  fixedNumbers(frames: readonly Frame[]): Guard[] {
+    return [...this.keys.values()].flatMap((source): Guard[] => {
+      // Of tensors, the guards on inputs say sizes and strides.
+      if (isLayout(source)) return [];
+      return [{ kind: 'value', source, value: compileReader(source)(frames) as number }];
+    });
+  }
+
   /** Whether the number follows from the sizes alone. */
   decide(expr: NumberExpr): boolean {
     for (const source of numberSources(expr)) if (!this.isKey(source)) return false;
@@ -65,9 +76,8 @@ export function sizeIn({ shape, size }: Tensor, dim: number | null): number {
 
 /** As an operand of the tensor API: plain where the sizes decide it, else symbolic. */
 export function numberFor(numbers: ProgramNumbers, sizes: Sizes, expr: NumberExpr): number {
-  const plain = sizes.decide(expr);
-  if (plain) sizes.decided.set(numberKey(expr), expr);
-  return (plain ? numbers.value(expr) : numbers.attribute(expr)) as number;
+  if (sizes.decide(expr)) sizes.decided.set(numberKey(expr), expr);
+  return numbers.operand(sizes, expr) as number;
 }
 
 const comparisons: ReadonlySet<string> = new Set(
@@ -100,6 +110,13 @@ export class ProgramNumbers {
   /** The number at present. */
   value(expr: NumberExpr): number | boolean {
     return compileNumber(expr, this.#readerOf)(this.#frames, this.#sizes.reads.map(this.#sizeOf));
+  }
+
+  /** Plain where the sizes decide it, else symbolic. */
+  operand(sizes: Sizes, expr: NumberExpr): number | SymbolicNumber {
+    return (sizes.decide(expr) ? this.value(expr) : this.attribute(expr)) as
+      | number
+      | SymbolicNumber;
   }
 
   /** As an attribute of an op: symbolic, unless the sizes decide it. Undefined with a comparison in it. */

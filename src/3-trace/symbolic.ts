@@ -48,7 +48,14 @@ export function comesFromBreak({ expr }: SymbolicVariable): boolean {
 
 /** A size of a tensor that is an input: a number in any case. */
 export function isSize(source: Source): boolean {
-  return (
-    source.kind === 'property' && source.base.kind === 'property' && source.base.key === 'shape'
-  );
+  return isEntryOf('shape', source);
+}
+
+/** A size or a stride of a tensor that is an input. */
+export function isLayout(source: Source): boolean {
+  return isSize(source) || isEntryOf('strides', source);
+}
+
+function isEntryOf(list: 'shape' | 'strides', source: Source): boolean {
+  return source.kind === 'property' && source.base.kind === 'property' && source.base.key === list;
 }

@@ -187,7 +187,11 @@ function traceOnce(
   // Without the user's tensors, which a trace must not keep alive.
   const places = inputs.map(({ source, tensor }) => ({ source, tensor }));
   const resized = resizedOf({ result, inputs: places, outputs: outputs.tensors, tape, sizes });
-  return { result: { ...result, resized }, gainsNothing: gainsNothing(result, control) };
+  // Numbers among its keys are as they are where the trace holds for its own sizes only.
+  const own = resized
+    ? result
+    : { ...result, guards: [...result.guards, ...sizes.fixedNumbers(entryFrames)] };
+  return { result: { ...own, resized }, gainsNothing: gainsNothing(result, control) };
 }
 
 /** Nothing is run: the guards lead to what eager execution refuses, and it says so itself. */
@@ -200,7 +204,7 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
   return {
     guards: [...tracer.guards.values(), ...tracer.effects.met.guards()],
     inputs: [],
-    numbers: [],
+    numbers: tracer.numbers.sources,
     scalars: tracer.numbers.scalars,
     sizes: tracer.sizes.reads.map(({ tensor, dim }) => sizeIn(tensor, dim)),
     resized: null,

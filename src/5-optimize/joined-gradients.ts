@@ -1,4 +1,5 @@
 import { opNamed } from '../../runtime/ops/define-op.ts';
+import { hasChangingAttrs } from '../../runtime/ops/symbolic-attrs.ts';
 import { valuesThatMayMiss } from '../../runtime/program/missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
@@ -33,7 +34,9 @@ export function joinedGradients(program: Program, firstLate: number): Program {
   ops.forEach(({ op, inputs, outputs, attrs }, index) => {
     if (index < firstLate) return;
     const [result] = outputs;
-    if (op.name === 'narrowGrad' && !mayMiss.has(result!)) {
+    const isThere = op.name === 'narrowGrad' && !mayMiss.has(result!);
+    // A place that each run computes may be any.
+    if (isThere && !hasChangingAttrs(attrs)) {
       const [dim, start] = [attrs.dim as number, attrs.start as number];
       const length = values[inputs[0]!]!.shape[dim]!;
       known.set(result!, { dim, parts: [{ value: inputs[0]!, start, length }] });

@@ -11,7 +11,7 @@ import { arange } from '../../../runtime/ops/ranges.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../facts.ts';
-import { numberOperand } from '../numbers.ts';
+import { sizeOperand } from '../numbers.ts';
 import type { Tracer } from '../tracer.ts';
 import type { TensorVariable, Variable } from '../variable.ts';
 import { check } from './check.ts';
@@ -64,7 +64,7 @@ interface Taken {
 }
 
 function countOperand(t: Tracer, count: Variable | undefined): unknown {
-  if (count?.kind === 'symbolic') return numberOperand(t, count, { symbols: false, shapes: true });
+  if (count?.kind === 'symbolic') return sizeOperand(t, count);
   return Number(count && constantOf(t, count));
 }
 

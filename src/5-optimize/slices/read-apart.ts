@@ -1,4 +1,5 @@
 import { operandUse, opNamed } from '../../../runtime/ops/define-op.ts';
+import { hasChangingAttrs } from '../../../runtime/ops/symbolic-attrs.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/view-metas.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
@@ -66,6 +67,7 @@ function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp
   const lengths = new Set<number>();
   for (const { op, attrs, inputs } of readers) {
     if (op.name !== 'narrow' || inputs[0] !== id || attrs.dim !== 0) return null;
+    if (hasChangingAttrs(attrs)) return null;
     const [start, length] = [attrs.start as number, attrs.length as number];
     if (start % length !== 0) return null;
     lengths.add(length);
@@ -102,7 +104,8 @@ function withoutWholes(program: Program): Program {
   const isFixed = (id: ValueId) => !facts.isWritten(id) && !outputs.has(facts.rootOf(id));
   const ops = program.ops.map((op): ProgramOp => {
     const [view] = op.outputs;
-    const part = op.op.name === 'narrow' && isFixed(op.inputs[0]!) ? partAt(facts, op) : undefined;
+    const isRead = op.op.name === 'narrow' && !hasChangingAttrs(op.attrs);
+    const part = isRead && isFixed(op.inputs[0]!) ? partAt(facts, op) : undefined;
     if (part === undefined || facts.isWritten(part)) return op;
     // With other strides its readers might walk it in another order.
     const [own, shown] = [program.values[part]!, program.values[view!]!];

@@ -1,5 +1,6 @@
 import { sumBlock } from '../../../runtime/ops/blocks.ts';
 import { type Attrs, type OpRecord, operandUse, opNamed } from '../../../runtime/ops/define-op.ts';
+import { presentView } from '../../../runtime/ops/symbolic-attrs.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/view-metas.ts';
 import { contiguousMeta, sameStrides, type TensorMeta } from '../../../runtime/tensor/meta.ts';
@@ -255,7 +256,7 @@ class SliceWriter {
       const fits = sizeOf(x!.shape) === sizeOf(shape) && viewStrides(x!.shape, x!.strides, shape);
       if (!fits) throw new NoSuchView();
     }
-    return [kernel.view(metas, attrs)];
+    return [presentView(op, metas, attrs)];
   }
 
   #define(meta: TensorMeta): ValueId {
