@@ -30,6 +30,8 @@ export interface CapturedStats {
   readonly ops: number;
   /** Programs compiled for one set of sizes each, of traces that serve several. */
   readonly sizes: number;
+  /** Plans made: one for each program, set of sizes and pattern of donated inputs. */
+  readonly plans: number;
   /** Kernels issued inside subgraphs, and by everything else that ran in the calls. */
   readonly kernels: { readonly static: number; readonly eager: number };
   /** One per place and reason, in the order they were met. */
@@ -51,6 +53,7 @@ export class StatsCounter {
   graphRuns = 0;
   ops = 0;
   sizes = 0;
+  plans = 0;
   staticKernels = 0;
   eagerKernels = 0;
   checks: CheckCounter = noChecks;
@@ -77,13 +80,14 @@ export class StatsCounter {
   }
 
   snapshot(): CapturedStats {
-    const { calls, translations, graphs, graphRuns, ops, sizes } = this;
+    const { calls, translations, graphs, graphRuns, ops, sizes, plans } = this;
     const breaks = [...this.#breaks.values()].map(plain);
     const fallbacks = [...this.#fallbacks.values()].map(plain);
     const kernels = { static: this.staticKernels, eager: this.eagerKernels };
     const breakReasons = this.#groups(breaks);
     const checks = { runs: this.checks.runs, backwards: this.checks.backwards };
-    const counts = { calls, translations, graphs, graphRuns, ops, sizes, kernels, checks };
+    const programs = { translations, graphs, graphRuns, ops, sizes, plans };
+    const counts = { calls, ...programs, kernels, checks };
     const coExecution = this.callTrace?.counts();
     return { ...counts, breaks, breakReasons, fallbacks, ...(coExecution && { coExecution }) };
   }

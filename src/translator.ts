@@ -160,6 +160,7 @@ export class Translator {
     if (stages === 'overwritten') return null;
     const tooSmall = stages !== null && stages.forward.ops.length < minGraphSize;
     const subgraph = stages && !tooSmall ? this.#variants(result, stages) : null;
+    if (stages) this.#stats.plans++;
     return new Entry(
       { trace: result, stages, record: new RunRecord(), tooSmall },
       subgraph,
@@ -179,6 +180,7 @@ export class Translator {
     const read = result.needsGrad.includes(true) ? readByGradients(forward, planned) : [];
     const checks = this.#checks;
     return new SubgraphVariants(checkedSubgraph(planned, checks), read, (choice) => {
+      this.#stats.plans++;
       const { donated, sourceOrder } = choice;
       const { memory } = compile;
       const options = sourceOrder ? { ...compile, memory: { ...memory, order: false } } : compile;

@@ -1,6 +1,7 @@
 import { AutogradError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import { opNamed } from '../ops/define-op.ts';
+import { minus } from '../ops/number-arithmetic.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { type HandleCount, Tensor, type ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
@@ -73,7 +74,7 @@ export function noteWrite(family: ViewFamily): void {
 
 /** Elements of the base that the view shows. */
 export function regionOf(view: TensorMeta, base: TensorMeta): Region {
-  return { shape: view.shape, strides: view.strides, offset: view.offset - base.offset };
+  return { shape: view.shape, strides: view.strides, offset: minus(view.offset, base.offset) };
 }
 
 /** No two elements of the region are one: then each has a gradient of its own. */

@@ -11,20 +11,21 @@ import { scatter } from './gather.ts';
 import { mismatch } from './index-operands.ts';
 import { indexCopy, take } from './indexing.ts';
 import { narrow, reshape, unsqueeze } from './movement.ts';
+import { isBelow, isInteger, plus } from './number-arithmetic.ts';
 import { add, clampMin, where } from './pointwise.ts';
 import { arange } from './ranges.ts';
 import { cumsum } from './scans.ts';
-import { diagonal, expandTogether, sliceOf } from './views.ts';
+import { clipped, diagonal, expandTogether, sliceOf } from './views.ts';
 
 const places = (x: Tensor, start: number, count: number, step: number): Tensor =>
-  arange(start, start + count * step, step, { dtype: 'int32', device: x.device });
+  arange(start, plus(start, count * step), step, { dtype: 'int32', device: x.device });
 
 /** Entry `index` of `dim` replaced by `source`, which lacks that dimension. */
 export function selectScatter(x: Tensor, source: Tensor, dim: number, index: number): Tensor {
   const at = normalizeDim(dim, x.rank, 'selectScatter');
   const size = x.shape[at] ?? 0;
-  const place = index < 0 ? index + size : index;
-  if (!Number.isInteger(place) || place < 0 || place >= size) {
+  const place = isBelow(index, 0) ? plus(index, size) : index;
+  if (!isInteger(place) || isBelow(place, 0) || !isBelow(place, size)) {
     throw new ArgumentError({
       what: 'selectScatter: no such entry',
       given: `index ${index} in dimension ${at} of ${formatSpec(x)}`,
@@ -50,8 +51,7 @@ export function sliceScatter(
     if (!sameShape(part.shape, source.shape)) {
       throw mismatch('sliceScatter', [x, source], `a source of shape [${part.shape.join(',')}]`);
     }
-    const size = x.shape[at]!;
-    const first = Math.min(size, Math.max(0, (start ?? 0) < 0 ? start! + size : (start ?? 0)));
+    const first = clipped(start ?? 0, x.shape[at]!);
     return indexCopy(x, at, places(x, first, part.shape[at]!, step), source);
   });
 }

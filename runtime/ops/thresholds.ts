@@ -20,6 +20,7 @@ import { exp } from './functions.ts';
 import { narrow, reshape } from './movement.ts';
 import { bindFloat, floating, inferBinary, inferFloat, inferSame, pointwise } from './promotion.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
+import { launchAttrs } from './symbolic-attrs.ts';
 
 const x = E.input(0);
 const c = E.const;
@@ -31,15 +32,23 @@ function cut(name: string, value: Expr, keeps: (x: Expr) => Expr): OpRecord {
     operands: { dy: 'data', x: 'data' },
     infer: inferSame,
     kernel: pointwise(E.select(keeps(E.input(1)), E.input(0), c(0))),
-    vjp: { dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(gradOp, [g, x], attrs)) },
+    vjp: { dy: saving({ x: 'value' }, ({ x }, g, attrs) => gradient(g, x, attrs)) },
   });
+  const gradient = (dy: Tensor, at: Tensor, attrs: Attrs): Tensor =>
+    bind1(gradOp, [dy, at], readBy(gradOp, attrs));
   return defineOp({
     name,
     operands: { x: 'data' },
     infer: inferSame,
     kernel: pointwise(value),
-    vjp: { x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(gradOp, [dy, x], attrs)) },
+    vjp: { x: saving({ x: 'value' }, ({ x }, dy, attrs) => gradient(dy, x, attrs)) },
   });
+}
+
+/** Without the numbers that only the op itself reads. */
+function readBy(op: OpRecord, attrs: Attrs): Attrs {
+  const read = launchAttrs(op);
+  return Object.fromEntries(Object.entries(attrs).filter(([name]) => read.has(name)));
 }
 
 const level = E.attr('threshold');

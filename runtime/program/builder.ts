@@ -56,6 +56,8 @@ export class ProgramBuilder implements Interceptor {
   /** While a program is replayed: the copy that the next write finds made already. */
   copyBefore: Tensor | null = null;
 
+  /** What is appended is taken back: no tensor learns of it. */
+  #isTrial = false;
   readonly #isRegion: boolean;
   readonly #takesTraced: boolean;
   readonly #memory: ValueMemory;
@@ -173,7 +175,7 @@ export class ProgramBuilder implements Interceptor {
     if (kernel.kind === 'view') this.#memory.noteView(made[0]!, ids[0]!);
     if (op === aliasOp && attrs.leaf === 'own') this.#ownLeaves.add(made[0]!);
     this.#append(op, ids, made, attrs);
-    if (kernel.kind === 'view') joinViews(inputs[0]!, outputs[0]!);
+    if (kernel.kind === 'view' && !this.#isTrial) joinViews(inputs[0]!, outputs[0]!);
     return outputs;
   }
 
@@ -266,6 +268,19 @@ export class ProgramBuilder implements Interceptor {
       writes: this.writeCount,
       spent: this.spent.soFar,
     };
+  }
+
+  /** Takes back whatever `body` appends. */
+  trial<T>(body: () => T): T {
+    const checkpoint = this.checkpoint();
+    const outer = this.#isTrial;
+    this.#isTrial = true;
+    try {
+      return body();
+    } finally {
+      this.#isTrial = outer;
+      this.rollback(checkpoint);
+    }
   }
 
   rollback(to: Checkpoint): void {

@@ -118,7 +118,11 @@ export class ChangingNumbers {
     const t = this.#t;
     const numbers = new Map([...this.#open.keys()].map((operand) => [operand, number(operand)]));
     const stand: Stand = {
-      tensor: (tensor) => tensor,
+      tensor: (tensor) => {
+        // What comes into a branch or loop from around it stays an operand of that.
+        t.builder.valueOf(tensor);
+        return tensor;
+      },
       number: (expr) => t.numbers.operand(t.sizes, expr) as number,
     };
     const given = operands.map((operand) => resolve(replaced(operand, numbers), stand));

@@ -137,7 +137,7 @@ export class TensorInputs {
     const dims = tensor.shape.flatMap((size, dim) => {
       const key = sourceKey(dimSource(source, dim));
       const isPromised = this.#history.isPromised(key);
-      const isOpen = isPromised || (tensor.isContiguous && this.#history.isSymbolic(key, size));
+      const isOpen = isPromised || (tensor.isContiguous && this.#history.isSymbolicSize(key, size));
       const place = sizeSource(this.#t, source, dim);
       return isOpen ? [[dim, { size: isPromised ? ('any' as const) : null, place }] as const] : [];
     });

@@ -283,15 +283,14 @@ export class Tracer {
 
   /** What a function of the tensor API would throw, undefined for nothing. Nothing of it stays. */
   tried(body: () => unknown): unknown {
-    const checkpoint = this.builder.checkpoint();
-    try {
-      this.append(body);
-      return undefined;
-    } catch (error) {
-      return error;
-    } finally {
-      this.builder.rollback(checkpoint);
-    }
+    return this.builder.trial(() => {
+      try {
+        this.append(body);
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    });
   }
 
   /** As `noGrad`, `enableGrad` and `deviceGuard` around the code that is followed want it. */

@@ -5,8 +5,8 @@ export type Dynamic = boolean | 'auto';
 
 /**
  * The numbers that traces at one point have found in each place. The first is taken for a constant, a
- * second one makes the place symbolic, whatever the first was. 0 and 1 are always constants: much is simpler with
- * them.
+ * second one makes the place symbolic, whatever the first was. Sizes 0 and 1 are always constants: they
+ * broadcast, and much is simpler with them.
  */
 export class NumberHistory {
   readonly #first = new Map<string, number>();
@@ -24,14 +24,24 @@ export class NumberHistory {
     return this.#dynamic !== false && this.promised.has(place);
   }
 
-  /** Whether the number at this place is symbolic from now on; remembers that it was asked for. */
-  isSymbolic(place: string, value: number): boolean {
+  /** Whether the size at this place is symbolic from now on; remembers that it was asked for. */
+  isSymbolicSize(place: string, size: number): boolean {
     if (this.isPromised(place)) return true;
+    const differs = this.#differs(place, size);
+    return size > 1 && (differs || this.#dynamic === true);
+  }
+
+  /** The same for a number that is no size. */
+  isSymbolic(place: string, value: number): boolean {
+    if (this.isPromised(place) || this.#differs(place, value)) return true;
+    return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
+  }
+
+  /** Whether the first number at the place was another one. */
+  #differs(place: string, value: number): boolean {
     if (this.#dynamic === false || Number.isNaN(value)) return false;
     const first = this.#first.get(place);
     if (first === undefined) this.#first.set(place, value);
-    if (value === 0 || value === 1) return false;
-    if (this.#dynamic === true) return true;
     return first !== undefined && first !== value;
   }
 }
