@@ -1,22 +1,45 @@
-/** A table that keeps the entries which were asked for lately. */
-export class RecentlyUsed<K, V> {
-  readonly #entries = new Map<K, V>();
-  readonly #most: number;
+interface Kept<V> {
+  readonly value: V;
+  readonly weight: number;
+}
 
-  constructor(most: number) {
+/** A table that keeps the entries which were asked for lately, as many as their weights allow. */
+export class RecentlyUsed<K, V> {
+  readonly #entries = new Map<K, Kept<V>>();
+  readonly #most: number;
+  readonly #least: number;
+  readonly #weightOf: (value: V) => number;
+  #weight = 0;
+
+  /** `most`: the sum of all weights, 1 for each entry by default. The last `least` entries stay whatever they weigh. */
+  constructor(most: number, weightOf: (value: V) => number = () => 1, least = 1) {
     this.#most = most;
+    this.#weightOf = weightOf;
+    this.#least = least;
   }
 
   get(key: K, make: () => V): V {
     const found = this.#entries.get(key);
     // A Map keeps the order of insertion: the last one asked for is the last one.
-    if (found !== undefined) this.#entries.delete(key);
-    const value = found ?? make();
-    this.#entries.set(key, value);
-    if (this.#entries.size > this.#most) {
-      const [oldest] = this.#entries.keys();
-      this.#entries.delete(oldest as K);
+    if (found !== undefined) {
+      this.#entries.delete(key);
+      this.#entries.set(key, found);
+      return found.value;
+    }
+    const value = make();
+    const weight = this.#weightOf(value);
+    this.#entries.set(key, { value, weight });
+    this.#weight += weight;
+    for (const [oldest, { weight: own }] of this.#entries) {
+      if (this.#weight <= this.#most || this.#entries.size <= this.#least) break;
+      this.#entries.delete(oldest);
+      this.#weight -= own;
     }
     return value;
+  }
+
+  /** The one used longest ago first. */
+  values(): V[] {
+    return [...this.#entries.values()].map(({ value }) => value);
   }
 }

@@ -1,13 +1,22 @@
 import type { Frame } from '../bytecode/frame.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
+import { RecentlyUsed } from '../programs/recently-used.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import type { Entry, GuardedEntry } from './entry.ts';
 
-/** More sets of sizes than this at one entry: the one used longest ago is compiled again when it returns. */
-const sizesLimit = 32;
+/**
+ * The entries of one trace may take this much of the host's memory, by an estimate; the one used longest ago is
+ * compiled again when its sizes return.
+ */
+const mostBytes = 128 * 2 ** 20;
+/** So many are kept whatever they take. */
+const fewest = 16;
+/** What an op takes in the programs and plans of one set of sizes, and in the kernels bound for them. */
+const bytesPerOp = 5 * 2 ** 10;
+const bytesPerEntry = 32 * 2 ** 10;
 
-/** An entry and the sizes that it is for. */
+/** An entry and the sizes that it is for; null: the trace doesn't fit them. */
 interface Sized {
   readonly entry: Entry | null;
   readonly values: readonly unknown[];
@@ -19,8 +28,7 @@ export class SizedEntries {
   readonly #resized: Resized;
   readonly #compile: (result: TraceResult) => Entry | null;
   readonly #keys: readonly Reader[];
-  /** Null: the trace doesn't fit those sizes. In the order of last use. */
-  readonly #entries = new Map<string, Sized>();
+  readonly #entries = new RecentlyUsed<string | number, Sized>(mostBytes, bytesOf, fewest);
   /** The sizes of the last call. */
   readonly #last: unknown[];
   #lastEntry: Entry | null = null;
@@ -60,18 +68,15 @@ export class SizedEntries {
   }
 
   #entryFor(frames: readonly Frame[]): Entry | null {
-    const key = this.#last.map((size) => (Object.is(size, -0) ? '-0' : String(size))).join();
-    let sized = this.#entries.get(key);
-    if (sized === undefined) {
+    const [first] = this.#last;
+    // Without making a text where one positive number says all.
+    const isPlain = this.#last.length === 1 && typeof first === 'number' && first > 0;
+    const key = isPlain ? first : this.#last.map(spelled).join();
+    const { entry } = this.#entries.get(key, () => {
       const result = this.#resized.at(frames);
-      sized = { entry: result && this.#compile(result), values: [...this.#last] };
-      if (this.#entries.size >= sizesLimit) {
-        this.#entries.delete(this.#entries.keys().next().value!);
-      }
-    }
-    this.#entries.delete(key);
-    this.#entries.set(key, sized);
-    return sized.entry;
+      return { entry: result && this.#compile(result), values: [...this.#last] };
+    });
+    return entry;
   }
 
   /** The trace, to play it for sizes that no call had. */
@@ -82,7 +87,7 @@ export class SizedEntries {
   /** What is compiled, with all guards of each: the sizes that it is for are among them. */
   get compiled(): GuardedEntry[] {
     const { keys, guards } = this.#resized;
-    return [...this.#entries.values()].flatMap(({ entry, values }) => {
+    return this.#entries.values().flatMap(({ entry, values }) => {
       if (!entry) return [];
       const sizes = keys.map((source, i): Guard => {
         return { kind: 'value', source, value: values[i] as number };
@@ -90,4 +95,14 @@ export class SizedEntries {
       return [{ entry, guards: [...guards, ...sizes, ...entry.guards.guards] }];
     });
   }
+}
+
+function spelled(size: unknown): string {
+  return Object.is(size, -0) ? '-0' : String(size);
+}
+
+function bytesOf({ entry }: Sized): number {
+  const stages = entry?.part.stages;
+  const ops = (stages?.forward.ops.length ?? 0) + (stages?.backward?.ops.length ?? 0);
+  return bytesPerEntry + ops * bytesPerOp;
 }

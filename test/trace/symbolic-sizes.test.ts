@@ -13,6 +13,7 @@ import {
   seed,
   type Tensor,
   tensor,
+  tidy,
   toStatic,
   zeros,
 } from '../../src/index.ts';
@@ -216,6 +217,20 @@ describe('trace/symbolic-sizes', () => {
     });
     expect(resized.stats).toMatchObject({ translations: 2, sizes: 3, graphs: 2 });
     expect(fixed.stats).toMatchObject({ translations: 4, sizes: 0, graphs: 4 });
+  });
+
+  it('100 sizes in turn are planned once each', () => {
+    const weight = weights([3, 2], 1);
+    const step = toStatic((x: Tensor) => {
+      const loss = x.matmul(weight).mul(2).sum();
+      loss.backward();
+      return loss;
+    });
+    for (let round = 0; round < 3; round++) {
+      for (let size = 2; size < 102; size++) tidy(() => void step(values([size, 3])));
+    }
+    expect(step.stats()).toMatchObject({ translations: 2, fallbacks: [] });
+    expect(step.stats().plans).toBeLessThanOrEqual(101);
   });
 
   it('a training step with batches of any size', () => {
