@@ -68,7 +68,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       ],
     },
     // In lines: engines print the one that throws.
-    comments: false,
+    comments: { legal: false, annotation: true, jsdoc: false },
   });
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   return modules.filter((id) => !id.startsWith('\0'));

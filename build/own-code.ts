@@ -81,8 +81,9 @@ export function ownEdges(compiled: string): Plugin {
     name: 'own-edges',
     renderChunk(code, { moduleIds }) {
       const part = moduleIds.some((id) => id.startsWith(sources)) ? 'runner' : 'runtime';
-      const first = `(${registry}??=[]).push({part:"${part}",at:new Error});`;
-      const last = `${registry}.push({part:null,at:new Error});`;
+      const edge = (name: string) => `function ${name}(){return new Error}`;
+      const first = `${edge('__tostaticFirst')}(${registry}??=[]).push({part:"${part}",at:__tostaticFirst()});`;
+      const last = `${registry}.push({part:null,at:__tostaticLast()});${edge('__tostaticLast')}`;
       return `${afterHashbang(code, first)}\n${last}\n`;
     },
   };

@@ -13,8 +13,9 @@ const bootstrap = `
 
 // webpack takes a `new URL` that names `import.meta.url` for an asset, and warns of what it can't resolve.
 const here = import.meta.url;
-/** Beside this file, as a source or built. */
-const mainFile = new URL(here.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', here);
+/** Beside this file, as a source or built. Found when it is needed: a classic script has no URL of its own. */
+const mainFile = () =>
+  new URL(here.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', here).href;
 
 interface Waiting {
   readonly indices: Int32Array | null;
@@ -34,7 +35,7 @@ class DataWorker {
 
   constructor(start: WorkerStart, preload: readonly string[]) {
     this.#id = start.id;
-    const files = [...preload, mainFile.href];
+    const files = [...preload, mainFile()];
     this.#worker = new (threads().Worker)(bootstrap, {
       eval: true,
       workerData: { ...start, files },

@@ -40,20 +40,22 @@ function partUnder(path: string): OwnPart | null {
 const withoutProtocol = (file: string): string =>
   file.startsWith('file://') ? decodeURIComponent(file.slice('file://'.length)) : file;
 
-/** The first statement of a published file, or its last one (`part` is null). */
+/**
+ * The edges of a published file: its first function and statement, or its last ones (`part` is null). Bundlers
+ * may take functions out of what they wrap, so these have edges of their own.
+ */
 interface Edge {
   readonly part: OwnPart | null;
-  /** Made by the statement, so its stack begins there. */
+  /** Made in the function, which the statement calls. */
   readonly at: Error;
 }
 
-/** The code between the edges of one published file, which may share its present file with other code. */
+/** The code between two edges of one published file, which may share its present file with other code. */
 interface Stretch {
   readonly part: OwnPart;
-  readonly file: string;
   readonly from: CodePlace;
-  /** Null while the file runs. */
-  readonly to: CodePlace | null;
+  /** Undefined while the file runs. */
+  readonly to: CodePlace | undefined;
 }
 
 const edgesKey = Symbol.for('tostatic.code');
@@ -67,28 +69,36 @@ function publishedStretches(): readonly Stretch[] {
   if (!edges || edges.length === edgesRead) return stretches;
   edgesRead = edges.length;
   const found: Stretch[] = [];
-  const open: (Stretch | null)[] = []; // a file may load another while it runs
+  const open: { readonly part: OwnPart; readonly at: Error }[] = []; // files may load others while they run
+  const add = (part: OwnPart, first: Error, last: Error | undefined) => {
+    const ends = last && functionAndStatement(last);
+    functionAndStatement(first).forEach((from, i) => {
+      found.push({ part, from, to: ends?.[i] });
+    });
+  };
   for (const { part, at } of edges) {
-    const place = topPlace(at);
-    if (part !== null) open.push(place ? { part, file: place.file, from: place, to: null } : null);
+    if (part !== null) open.push({ part, at });
     else {
-      const stretch = open.pop();
-      if (stretch) found.push({ ...stretch, to: place ?? null });
+      const first = open.pop();
+      if (first) add(first.part, first.at, at);
     }
   }
-  stretches = [...found, ...open.filter((stretch) => stretch !== null)];
+  for (const { part, at } of open) add(part, at, undefined);
+  stretches = found;
   return stretches;
 }
 
-function topPlace({ stack }: Error): CodePlace | undefined {
+/** Where a minifier inlined the function, the second place is the same for both edges: nothing is between. */
+function functionAndStatement({ stack }: Error): readonly CodePlace[] {
   const lines = typeof stack === 'string' ? stack.split('\n') : [];
-  return lines.map(placeInStackLine).find((place) => place !== undefined);
+  return lines.flatMap((line) => placeInStackLine(line) ?? []).slice(0, 2);
 }
 
 /** The part of the package that the code at a place of the running text belongs to. */
 export function ownPartAt(place: CodePlace): OwnPart | null {
-  for (const { part, file, from, to } of publishedStretches()) {
-    if (file === place.file && !isBefore(place, from) && (!to || isBefore(place, to))) return part;
+  for (const { part, from, to } of publishedStretches()) {
+    if (from.file !== place.file || isBefore(place, from)) continue;
+    if (!to || isBefore(place, to)) return part;
   }
   return ownPartOfFile(place.file);
 }

@@ -5,12 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type BrowserName, postedByPage } from '../browser-page.ts';
 import { bundled } from './bundled.ts';
 import type { Mistakes } from './fixtures/mistakes.ts';
-import type { Training } from './fixtures/training.ts';
-
-interface Report {
-  readonly trainings: Readonly<Record<'mlp' | 'mlpEager' | 'convNet' | 'convNetEager', Training>>;
-  readonly mistakes: Mistakes;
-}
+import type { Report } from './fixtures/report.ts';
 
 let folder: string;
 let inNode: Report;
