@@ -3,6 +3,7 @@ import { ShapeError } from '../errors/errors.ts';
 import { cast } from '../ops/cast.ts';
 import { ones, zeros } from '../ops/create.ts';
 import { add_, mul_ } from '../ops/in-place.ts';
+import { clone } from '../ops/movement.ts';
 import {
   batchNorm,
   groupNorm,
@@ -12,7 +13,6 @@ import {
   rmsNorm,
 } from '../ops/norms.ts';
 import { div, sub } from '../ops/pointwise.ts';
-import { zerosLike } from '../ops/ranges.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Shape } from '../tensor/shape.ts';
@@ -81,7 +81,7 @@ abstract class RunningNorm extends Module {
     }
     noGrad(() => void add_(count, 1));
     if (this.momentum !== null) return body(runningMean, runningVar, this.momentum);
-    const [center, variance] = [zerosLike(runningMean), zerosLike(runningVar)];
+    const [center, variance] = noGrad(() => [clone(runningMean), clone(runningVar)]);
     const output = body(center, variance, 1);
     noGrad(() => {
       const total = cast(count, runningMean.dtype);

@@ -42,11 +42,11 @@ interface Flat {
 function flattened(name: string, scores: Tensor, target: Tensor): Flat {
   const classAt = scores.rank === 1 ? 0 : 1;
   const others = scores.shape.filter((_, d) => d !== classAt);
-  if (target.dtype !== 'int32') {
+  if (target.dtype !== 'int32' && target.dtype !== 'uint8') {
     throw new DTypeError({
       what: `${name}: class labels must be integers`,
       given: formatSpec(target),
-      expected: 'int32, one label per sample',
+      expected: 'int32 or uint8, one label per sample',
       remedy: "cast the labels: target.to('int32')",
     });
   }
@@ -60,7 +60,10 @@ function flattened(name: string, scores: Tensor, target: Tensor): Flat {
   }
   const classes = scores.shape[classAt]!;
   const last = scores.rank < 3 ? scores : movedim(scores, 1, -1);
-  return { rows: reshape(last, [target.size, classes]), labels: reshape(target, [target.size]) };
+  return {
+    rows: reshape(last, [target.size, classes]),
+    labels: reshape(cast(target, 'int32'), [target.size]),
+  };
 }
 
 /** Losses per sample, zeros where a label is ignored, and the weight of each. */
@@ -96,7 +99,9 @@ export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = 
   const { weight = null, ignoreIndex = ignoredByKernel, reduction = 'mean' } = options;
   expectReduction('nllLoss', reduction);
   const simple = reduction === 'mean' && !weight && equals(ignoreIndex, ignoredByKernel);
-  if (simple && logProbs.rank === 2 && target.rank === 1) return meanOfLabels(logProbs, target);
+  if (simple && logProbs.rank === 2 && target.rank === 1 && target.dtype === 'int32') {
+    return meanOfLabels(logProbs, target);
+  }
   expectWeight('nllLoss', logProbs, weight);
   if (anyHalf(logProbs, weight)) {
     return roundedOnce(

@@ -70,7 +70,7 @@ export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions 
 
 /** How often each integer from 0 on occurs in a vector, or the sum of its weights. Reads the data. */
 export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0): Tensor {
-  expectIndices('bincount', x);
+  if (x.dtype !== 'uint8') expectIndices('bincount', x);
   const values = readAll('bincount', x);
   const largest = values.reduce((most, own) => Math.max(most, own), -1);
   if (
@@ -87,8 +87,9 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
   }
   return tidy(() => {
     const bins = Math.max(minLength, largest + 1);
-    const source = weights ?? fullLike(x, 1);
-    return indexAdd(fullLike(source, 0, { shape: [bins] }), 0, x, source);
+    const places = cast(x, 'int32');
+    const source = weights ?? fullLike(places, 1);
+    return indexAdd(fullLike(source, 0, { shape: [bins] }), 0, places, source);
   });
 }
 

@@ -8,7 +8,7 @@ import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
 import { casting, counting } from './cast.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
-import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
+import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
 import { narrow, reshape } from './movement.ts';
 import { fullLike } from './ranges.ts';
 import { isNumber } from './symbolic-number.ts';
@@ -94,7 +94,7 @@ export function gather(x: Tensor, dim: number, index: Tensor): Tensor {
   const at = normalizeDim(dim, x.rank, 'gather');
   expectIndices('gather', index);
   return tidy(() => {
-    const [source, places] = [atLeast1d(x), atLeast1d(index)];
+    const [source, places] = [atLeast1d(x), atLeast1d(indices(index))];
     expectWithin('gather', source, places, at);
     const out = bind1(gatherOp, [source, places], { dim: at });
     return index.rank === 0 ? reshape(out, []) : out;
@@ -111,7 +111,7 @@ function scattered(
   const at = normalizeDim(dim, x.rank, op.name);
   expectIndices(op.name, index);
   return tidy(() => {
-    const [target, places] = [atLeast1d(x), atLeast1d(index)];
+    const [target, places] = [atLeast1d(x), atLeast1d(indices(index))];
     expectWithin(op.name, target, places, at);
     const given = isNumber(source)
       ? expand(fullLike(x, source, { shape: [] }), places.shape)
@@ -146,13 +146,13 @@ export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor
   return scattered(scatterAddOp, x, dim, index, source);
 }
 
-/** `gather` after broadcasting: the sizes of `x` and `indices` may differ by 1s. Flat without `dim`. */
-export function takeAlongDim(x: Tensor, indices: Tensor, dim?: number): Tensor {
+/** `gather` after broadcasting: the sizes of `x` and `chosen` may differ by 1s. Flat without `dim`. */
+export function takeAlongDim(x: Tensor, chosen: Tensor, dim?: number): Tensor {
   return tidy(() => {
-    if (dim === undefined) return gather(reshape(x, [-1]), 0, reshape(indices, [-1]));
+    if (dim === undefined) return gather(reshape(x, [-1]), 0, reshape(chosen, [-1]));
     const at = normalizeDim(dim, x.rank, 'takeAlongDim');
-    const common = x.shape.map((size, d) => Math.max(size, indices.shape[d] ?? 1));
+    const common = x.shape.map((size, d) => Math.max(size, chosen.shape[d] ?? 1));
     const shapeFor = (own: Tensor) => common.map((size, d) => (d === at ? own.shape[d]! : size));
-    return gather(expand(x, shapeFor(x)), at, expand(indices, shapeFor(indices)));
+    return gather(expand(x, shapeFor(x)), at, expand(chosen, shapeFor(chosen)));
   });
 }

@@ -2,11 +2,13 @@
 
 import { DTypeError, ShapeError } from '../errors/errors.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import { sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { cast } from './cast.ts';
 import { reshape } from './movement.ts';
 
 export function expectIndices(op: string, index: TensorMeta): void {
-  if (index.dtype === 'int32') return;
+  if (index.dtype === 'int32' || sizeOf(index.shape) === 0) return;
   throw new DTypeError({
     what: `${op}: indices must be integers`,
     given: formatSpec(index),
@@ -23,6 +25,10 @@ export function mismatch(op: string, metas: readonly TensorMeta[], expected: str
     remedy: 'check the dimension, and the shapes of the indices',
   });
 }
+
+/** Indices as kernels read them: none at all may be of any dtype, as in PyTorch. */
+export const indices = (index: Tensor): Tensor =>
+  index.size === 0 && index.dtype !== 'int32' ? cast(index, 'int32') : index;
 
 /** A scalar counts as having one dimension, as in PyTorch. */
 export const atLeast1d = (x: Tensor): Tensor => (x.rank === 0 ? reshape(x, [1]) : x);

@@ -12,7 +12,7 @@ import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
 import { casting, counting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
-import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
+import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
 import { reshape } from './movement.ts';
 import { fullLike } from './ranges.ts';
 
@@ -109,7 +109,7 @@ export function indexReplaced(
 function entryIndex(op: string, index: Tensor): Tensor {
   expectIndices(op, index);
   if (index.rank > 1) throw mismatch(op, [index], 'indices in one dimension');
-  return reshape(index, [1, index.size]);
+  return reshape(indices(index), [1, index.size]);
 }
 
 /** The entries of dimension `dim` that `index` [k] names, in its order. */
@@ -167,7 +167,7 @@ export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor |
 export function take(x: Tensor, index: Tensor): Tensor {
   expectIndices('take', index);
   return tidy(() => {
-    const places = reshape(index, [1, ...index.shape]);
+    const places = reshape(indices(index), [1, ...index.shape]);
     return indexed(reshape(x, [sizeOf(x.shape)]), places, { dim: 0, wraps: true });
   });
 }

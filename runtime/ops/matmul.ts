@@ -11,11 +11,12 @@ import { reshape, transpose } from './movement.ts';
 import { add } from './pointwise.ts';
 
 function check(a: TensorMeta, b: TensorMeta): void {
-  if (!dtypes[a.dtype].floating || a.dtype !== b.dtype) {
+  const isWhole = !dtypes[a.dtype].floating;
+  if (a.dtype === 'bool' || a.dtype !== b.dtype || (isWhole && a.device.kind === 'gpu')) {
     throw new DTypeError({
-      what: 'matmul: not floating-point tensors of one dtype',
+      what: 'matmul: not numbers of one dtype',
       given: `${formatSpec(a)} and ${formatSpec(b)}`,
-      expected: 'float32 and float32, or float64 and float64',
+      expected: 'two tensors of one dtype, not bool; on a GPU float32',
       remedy: "cast them: x.to('float32')",
     });
   }

@@ -152,6 +152,8 @@ function follow(
   count: number,
   momentum: number,
 ): void {
+  // Nothing to follow.
+  if (count === 0) return;
   noGrad(() => {
     if (runningMean) add_(mul_(runningMean, minus(1, momentum)), center, momentum);
     if (!runningVar) return;

@@ -60,7 +60,7 @@ function refuse(x: Tensor, amounts: readonly number[], expected: string): never 
 
 /**
  * Pads the last dimensions: `amounts` holds (before, after) for the last one, then for the one before
- * it, and so on, as in PyTorch. Negative amounts cut off, with mode `constant`. `reflect` mirrors at
+ * it, and so on, as in PyTorch. Negative amounts cut off. `reflect` mirrors at
  * the outermost entries, `replicate` repeats them, `circular` goes on at the other end.
  */
 export function pad(
@@ -78,9 +78,13 @@ export function pad(
   const after = x.shape.map((_, d) => amounts[2 * (x.rank - 1 - d) + 1] ?? 0);
   return tidy(() => {
     if (mode === 'constant') return constant(x, amounts, before, after, value);
+    // A circle is closed after the cut; what is mirrored or repeated is cut afterwards.
+    const added = (list: readonly number[]) =>
+      mode === 'circular' ? list.map((count) => Math.max(0, count)) : list;
+    const [first, last] = [added(before), added(after)];
     const padded = x.shape.reduce(
-      (own, _, dim) => bordered(own, dim, [before[dim]!, after[dim]!], borders[mode]),
-      x,
+      (own, _, dim) => bordered(own, dim, [first[dim]!, last[dim]!], borders[mode]),
+      mode === 'circular' ? cropped(x, amounts, before, after) : x,
     );
     return padded === x ? clone(x) : padded;
   });
@@ -93,16 +97,25 @@ function constant(
   after: readonly number[],
   value: number,
 ): Tensor {
+  const kept = cropped(x, amounts, before, after);
+  const added = (list: readonly number[]) => list.map((count) => Math.max(0, count));
+  return padConstant(kept, added(before), added(after), value);
+}
+
+/** Without what negative amounts cut off. */
+function cropped(
+  x: Tensor,
+  amounts: readonly number[],
+  before: readonly number[],
+  after: readonly number[],
+): Tensor {
   if (x.shape.some((size, d) => size + Math.min(0, before[d]!) + Math.min(0, after[d]!) < 0)) {
     refuse(x, amounts, 'to cut off at most what is there');
   }
-  // What is cut off goes first.
-  const kept = x.shape.reduce((own, size, dim) => {
+  return x.shape.reduce((own, size, dim) => {
     const [start, end] = [Math.min(0, before[dim]!), Math.min(0, after[dim]!)];
     return start === 0 && end === 0 ? own : narrow(own, dim, -start, size + start + end);
   }, x);
-  const added = (list: readonly number[]) => list.map((count) => Math.max(0, count));
-  return padConstant(kept, added(before), added(after), value);
 }
 
 function bordered(
@@ -114,11 +127,17 @@ function bordered(
   if (before === 0 && after === 0) return x;
   const size = x.shape[dim]!;
   const most = limit(size);
-  if (Math.min(before, after) < 0 || Math.max(before, after) > most) {
-    refuse(x, [before, after], `from 0 to ${most} entries around dimension ${dim}`);
+  if (Math.max(before, after) > most || Math.min(before, 0) + Math.min(after, 0) < -size) {
+    refuse(x, [before, after], `at most ${most} entries around dimension ${dim}, of size ${size}`);
   }
   const parts = [x];
   if (before > 0) parts.unshift(first(x, dim, before, size));
   if (after > 0) parts.push(last(x, dim, after, size));
-  return cat(parts, dim);
+  const padded = parts.length > 1 ? cat(parts, dim) : x;
+  return cut(padded, dim, Math.max(0, -before), Math.max(0, -after));
+}
+
+/** Without the entries at both ends. */
+function cut(x: Tensor, dim: number, start: number, end: number): Tensor {
+  return start + end === 0 ? x : narrow(x, dim, start, Math.max(0, x.shape[dim]! - start - end));
 }

@@ -11,7 +11,7 @@ import { expand } from './broadcast.ts';
 import { cast, casting, counting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { expectWithin, gather, partOf, scatter, scatterAdd } from './gather.ts';
-import { atLeast1d, expectIndices, mismatch } from './index-operands.ts';
+import { atLeast1d, expectIndices, indices, mismatch } from './index-operands.ts';
 import { reshape } from './movement.ts';
 import { div, eq, floorDivide, logicalAnd, maskedFill, mul, where } from './pointwise.ts';
 import { fullLike } from './ranges.ts';
@@ -158,7 +158,7 @@ export function scatterReduce(
     });
   }
   return tidy(() => {
-    const [target, places] = [atLeast1d(x), atLeast1d(index)];
+    const [target, places] = [atLeast1d(x), atLeast1d(indices(index))];
     expectWithin('scatterReduce', target, places, at);
     const given = partOf('scatterReduce', atLeast1d(source), places);
     return counting(target, (own) =>

@@ -3,17 +3,19 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { add, mul, neg, sub } from './arithmetic.ts';
+import { abs, add, mul, neg, sub } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
+import { cast } from './cast.ts';
 import { clamp } from './combining.ts';
-import { dropWhere, eq, maskedFill } from './comparison.ts';
+import { dropWhere, lt, maskedFill, where } from './comparison.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { div } from './division.ts';
 import { E, type Expr } from './expr.ts';
 import { F } from './expr-functions.ts';
 import { cos, exp, log, log1p, sin } from './functions.ts';
+import { logicalNot } from './logic.ts';
 import { equals, isBelow, isInteger, minus, plus } from './number-arithmetic.ts';
-import { bindFloat, inferFloat, pointwise } from './promotion.ts';
+import { bindFloat, floating, inferFloat, pointwise } from './promotion.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
 
 const x = E.input(0);
@@ -185,6 +187,17 @@ export function polygamma(order: number, a: Tensor): Tensor {
   return bindFloat(polygammaOp, a, { order });
 }
 
+/** Coefficients of a², a⁴, … of (a cos a − sin a) / a³, after −1/3. */
+const sincSlope = [
+  1 / 30,
+  -1 / 840,
+  1 / 45360,
+  -1 / 3991680,
+  1 / 518918400,
+  -1 / 93405312000,
+  1 / 22230464256000,
+];
+
 /** sin(πx) / πx, and 1 at 0. */
 const sincOp = defineOp({
   name: 'sinc',
@@ -194,13 +207,20 @@ const sincOp = defineOp({
     E.select(E.eq(x, c(0)), c(1), E.div(E.sin(E.mul(x, c(Math.PI))), E.mul(x, c(Math.PI)))),
   ),
   vjp: {
-    // (cos πx · πx − sin πx) / (πx · x)
+    // (cos πx · πx − sin πx) / (πx · x); near 0, where the two cancel, by its series.
     x: saving({ x: 'value' }, ({ x }, dy) => {
-      const zero = eq(x, 0);
-      const safe = maskedFill(x, zero, 1);
+      const near = lt(abs(x), 0.25);
+      const safe = maskedFill(x, near, 1);
       const angle = mul(safe, Math.PI);
-      const slope = div(sub(mul(cos(angle), angle), sin(angle)), mul(angle, safe));
-      return dropWhere(mul(dy, slope), zero);
+      const far = div(sub(mul(cos(angle), angle), sin(angle)), mul(angle, safe));
+      const small = mul(dropWhere(x, logicalNot(near)), Math.PI);
+      const square = mul(small, small);
+      const tail = sincSlope.reduceRight<Tensor | null>(
+        (sum, own) => (sum === null ? mul(square, own) : mul(add(sum, own), square)),
+        null,
+      );
+      const close = mul(mul(small, add(tail!, -1 / 3)), Math.PI);
+      return mul(dy, where(near, close, far));
     }),
   },
 });
@@ -211,7 +231,8 @@ export const sinc = (a: Tensor): Tensor => bindFloat(sincOp, a);
 export function logit(a: Tensor, eps: number | null = null): Tensor {
   if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
   return tidy(() => {
-    const own = eps === null ? a : clamp(a, eps, minus(1, eps));
+    const real = cast(a, floating(a.dtype));
+    const own = eps === null ? real : clamp(real, eps, minus(1, eps));
     return sub(log(own), log1p(neg(own)));
   });
 }

@@ -35,10 +35,10 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     given: 'f32[2,3] and f32[2,3] (3 and 2)',
     remedy: 'x.transpose(-1, -2)',
   },
-  'product of integers': {
+  'product of integers and fractions': {
     make: () => i(2, 2).matmul(f(2, 2)),
     type: 'DTypeError',
-    what: 'matmul: not floating-point',
+    what: 'matmul: not numbers of one dtype',
     given: 'i32[2,2] and f32[2,2]',
     remedy: "x.to('float32')",
   },

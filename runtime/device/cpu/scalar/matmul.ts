@@ -1,3 +1,4 @@
+import { dtypes } from '../../../tensor/dtype.ts';
 import { heap } from '../heap.ts';
 import { indexOf, type KernelFactory } from '../kernel.ts';
 import { collapse, walk } from '../loops.ts';
@@ -7,6 +8,8 @@ import { roundingOf } from './reduce.ts';
 export const matmul: KernelFactory = ([a, b], [out]) => {
   const { dtype } = out!;
   const round = roundingOf(dtype);
+  // Wraps modulo 2^32, as all arithmetic of integers.
+  const isWhole = !dtypes[dtype].floating;
   const rank = out!.shape.length;
   const [m, n] = [out!.shape[rank - 2]!, out!.shape[rank - 1]!];
   const k = a!.shape[rank - 1]!;
@@ -28,7 +31,9 @@ export const matmul: KernelFactory = ([a, b], [out]) => {
           let x = fromA + i * aRow;
           let y = fromB + j * bColumn;
           for (let p = 0; p < k; p++) {
-            sum = round(sum + round(data[x]! * data[y]!));
+            sum = isWhole
+              ? (sum + Math.imul(data[x]!, data[y]!)) | 0
+              : round(sum + round(data[x]! * data[y]!));
             x += aColumn;
             y += bRow;
           }

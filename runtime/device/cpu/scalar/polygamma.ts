@@ -13,8 +13,9 @@ const bernoulli = [
   1 / 74724249600,
 ];
 
-/** Σ (a + k)^−s over k from 0 on, for whole s from 2 on; by its terms up to 12, then by the integral. */
+/** Σ (a + k)^−s over k from 0 on, for a ≥ 0 and whole s from 2 on; by its terms up to 12, then by the integral. */
 function hurwitzZeta(s: number, a: number): number {
+  if (a === Number.POSITIVE_INFINITY) return 0;
   let sum = 0;
   let at = a;
   for (; at < 12; at++) {
@@ -22,7 +23,7 @@ function hurwitzZeta(s: number, a: number): number {
     sum += at ** -s;
   }
   let term = at ** -s;
-  sum += (at * term) / (s - 1) + term / 2;
+  sum += at ** (1 - s) / (s - 1) + term / 2;
   let factor = s;
   term /= at;
   bernoulli.forEach((own, j) => {
@@ -33,7 +34,25 @@ function hurwitzZeta(s: number, a: number): number {
   return sum;
 }
 
-/** ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n! ζ(n + 1, x) */
+/** Coefficients of the polynomial in c = cot y that is the derivative of cot y of an order; c′ = −(1 + c²). */
+function cotangentDerivative(order: number): number[] {
+  let polynomial = [0, 1];
+  for (let k = 0; k < order; k++) {
+    const slope = polynomial.slice(1).map((own, i) => own * (i + 1));
+    const next = new Array<number>(slope.length + 2).fill(0);
+    slope.forEach((own, i) => {
+      next[i]! -= own;
+      next[i + 2]! -= own;
+    });
+    polynomial = next;
+  }
+  return polynomial;
+}
+
+/**
+ * ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n! ζ(n + 1, x) from 0 on; below, by reflection:
+ * ψ⁽ⁿ⁾(x) = (−1)ⁿ ψ⁽ⁿ⁾(1 − x) − πⁿ⁺¹ cot⁽ⁿ⁾(πx). The work doesn't grow with |x|.
+ */
 export const polygamma: KernelFactory = ([x], [out], { order }) => {
   expectContiguous(x!, out!);
   const { dtype } = x!;
@@ -41,9 +60,19 @@ export const polygamma: KernelFactory = ([x], [out], { order }) => {
   const n = order as number;
   let factor = n % 2 === 0 ? -1 : 1;
   for (let k = 2; k <= n; k++) factor *= k;
+  const polynomial = cotangentDerivative(n);
+  const valueAt = (at: number): number => {
+    if (!(at < 0)) return factor * hurwitzZeta(n + 1, at);
+    const beside = at - Math.round(at);
+    if (beside === 0) return factor * Number.POSITIVE_INFINITY;
+    const cotangent = 1 / Math.tan(Math.PI * beside);
+    const slope = polynomial.reduceRight((sum, own) => sum * cotangent + own, 0);
+    const mirrored = (n % 2 === 0 ? 1 : -1) * factor * hurwitzZeta(n + 1, 1 - at);
+    return mirrored - Math.PI ** (n + 1) * slope;
+  };
   return ([source], [target]) => {
     const data = heap.view(dtype);
     const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
-    for (let i = 0; i < size; i++) data[to + i] = factor * hurwitzZeta(n + 1, data[from + i]!);
+    for (let i = 0; i < size; i++) data[to + i] = valueAt(data[from + i]!);
   };
 };
