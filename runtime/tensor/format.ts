@@ -1,16 +1,11 @@
 /** Tensors as text, by the rules of PyTorch's printing: 4 digits, 80 columns, long ones shortened. */
 
 import { type DType, dtypes } from './dtype.ts';
-import { readSync } from './read.ts';
 import { contiguousStrides, type Shape } from './shape.ts';
-import { numbersOf } from './stored-numbers.ts';
+import { edgeItems, type ShownValues, shownValues, shownValuesAsync } from './shown-values.ts';
 import type { Tensor } from './tensor.ts';
 
 const precision = 4;
-/** Longer dimensions of a shortened tensor show this many entries at each end. */
-const edgeItems = 3;
-/** Tensors with more elements are shortened. */
-const threshold = 1000;
 const lineWidth = 80;
 const prefix = 'tensor(';
 
@@ -55,42 +50,25 @@ function formatOf(values: readonly number[], dtype: DType): NumberFormat {
 
 const negativeZero = (value: number): string => (Object.is(value, -0) ? '-' : '');
 
-/** Whether a dimension of a shortened tensor leaves entries out. */
-const isCut = (size: number, shortened: boolean): boolean => shortened && size > 2 * edgeItems;
-
-/** The entries of one dimension that are shown; null stands for those left out. */
-function shownEntries(size: number, shortened: boolean): readonly (number | null)[] {
-  const all = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
-  if (!isCut(size, shortened)) return all(0, size);
-  return [...all(0, edgeItems), null, ...all(size - edgeItems, size)];
+/** The entries of a dimension of what is shown; null stands for those left out. */
+function entriesOf(size: number, cut: boolean): readonly (number | null)[] {
+  const all = Array.from({ length: size }, (_, i) => i);
+  return cut ? [...all.slice(0, edgeItems), null, ...all.slice(edgeItems)] : all;
 }
 
 class TensorText {
   readonly #data: Numbers;
   readonly #shape: Shape;
+  readonly #cut: readonly boolean[];
   readonly #strides: readonly number[];
-  readonly #shortened: boolean;
   readonly #format: NumberFormat;
 
-  constructor(data: Numbers, shape: Shape, dtype: DType) {
+  constructor({ data, shape, cut }: ShownValues, dtype: DType) {
     this.#data = data;
     this.#shape = shape;
+    this.#cut = cut;
     this.#strides = contiguousStrides(shape);
-    this.#shortened = data.length > threshold;
-    const shown: number[] = [];
-    this.#visit(0, 0, shown);
-    this.#format = formatOf(shown, dtype);
-  }
-
-  /** Collects the numbers that will be shown. */
-  #visit(dim: number, start: number, into: number[]): void {
-    if (dim === this.#shape.length) {
-      into.push(this.#data[start]!);
-      return;
-    }
-    for (const i of shownEntries(this.#shape[dim]!, this.#shortened)) {
-      if (i !== null) this.#visit(dim + 1, start + i * this.#strides[dim]!, into);
-    }
+    this.#format = formatOf(Array.from(data), dtype);
   }
 
   #number(at: number): string {
@@ -100,7 +78,7 @@ class TensorText {
   write(dim = 0, start = 0, indent = prefix.length): string {
     const rank = this.#shape.length - dim;
     if (rank === 0) return this.#number(start);
-    const entries = shownEntries(this.#shape[dim]!, this.#shortened);
+    const entries = entriesOf(this.#shape[dim]!, this.#cut[dim]!);
     const step = this.#strides[dim]!;
     if (rank === 1) {
       return this.#row(
@@ -155,24 +133,21 @@ function withSuffixes(text: string, suffixes: readonly string[]): string {
   return `${result})`;
 }
 
-function formatted(tensor: Tensor, data: Numbers | null): string {
-  const { shape, dtype } = tensor;
-  const values = !data
-    ? '...'
-    : data.length === 0
-      ? '[]'
-      : new TensorText(data, shape, dtype).write();
-  return withSuffixes(prefix + values, suffixesOf(tensor, data !== null));
+function formatted(tensor: Tensor, shown: ShownValues | null): string {
+  const text = (own: ShownValues) =>
+    own.data.length === 0 ? '[]' : new TensorText(own, tensor.dtype).write();
+  const values = shown ? text(shown) : '...';
+  return withSuffixes(prefix + values, suffixesOf(tensor, shown !== null));
 }
 
 /** Values where the device can read at once; otherwise `...` and what is known without them. */
 export function formatTensor(tensor: Tensor): string {
   if (!tensor.holder || tensor.device.kind !== 'cpu') return formatted(tensor, null);
-  return formatted(tensor, numbersOf(readSync(tensor, 'toString'), tensor.dtype));
+  return formatted(tensor, shownValues(tensor));
 }
 
 /** With the values from a device that can only be read asynchronously. */
 export async function formatTensorAsync(tensor: Tensor): Promise<string> {
   if (!tensor.holder || tensor.device.kind === 'meta') return formatted(tensor, null);
-  return formatted(tensor, numbersOf(await tensor.data(), tensor.dtype));
+  return formatted(tensor, await shownValuesAsync(tensor));
 }

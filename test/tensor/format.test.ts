@@ -1,9 +1,12 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { zeros } from '../../runtime/ops/create.ts';
 import { arange } from '../../runtime/ops/ranges.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { sizeOf } from '../../runtime/tensor/shape.ts';
+import { numbersOf } from '../../runtime/tensor/stored-numbers.ts';
 import { tensor } from '../ops/eager.ts';
 
 /** What PyTorch prints, with JavaScript's words for true, false and None of its `torch.`. */
@@ -88,5 +91,39 @@ describe('toString prints like PyTorch', () => {
     using x = tensor([1, 2]);
     expect(inspect(x)).toBe('tensor([1., 2.])');
     expect(await x.toStringAsync()).toBe('tensor([1., 2.])');
+  });
+
+  it('a long tensor is read at its corners alone, whatever its strides', () => {
+    const read = vi.spyOn(cpu, 'downloadSync');
+    tidy(() => {
+      const huge = tensor([[1.5], [2]])
+        .reshape(2, 1, 1)
+        .expand(2, 1e6, 1e6);
+      expect(String(huge)).toMatch(/^tensor\(\[\[\[1\.5000, 1\.5000, 1\.5000, {2}\.\.\., 1\.5000/);
+      const elements = read.mock.calls.reduce((sum, [meta]) => sum + sizeOf(meta.shape), 0);
+      expect(elements).toBe(2 * 6 * 6);
+    });
+    read.mockRestore();
+  });
+
+  it('strides and offsets make no difference to the text', () => {
+    const values = Float32Array.from({ length: 9 * 8 * 20 }, (_, i) => 1.5 + (i % 97));
+    const x = tensor(values, { shape: [9, 8, 20] });
+    tidy(() => {
+      for (const own of [
+        x,
+        x.permute(2, 0, 1),
+        x.permute(1, 2, 0).narrow(1, 2, 17),
+        x.slice(2, 1, 20, 2).expand(3, 9, 8, 10),
+        x.flip(0).half(),
+        x.reshape(-1).slice(0, 3, 1439),
+      ]) {
+        expect(String(own)).toBe(String(own.clone()));
+        const whole = [...numbersOf(own.dataSync(), own.dtype)];
+        expect(String(own)).toContain(whole[0]!.toFixed(4));
+        expect(String(own)).toContain(whole.at(-1)!.toFixed(4));
+      }
+    });
+    x.dispose();
   });
 });
