@@ -53,6 +53,10 @@ export class ProgramBuilder implements Interceptor {
   readonly #onForeign: (tensor: Tensor) => Tensor;
   /** The user's position that the next ops belong to. */
   at: UserPosition | undefined;
+  /** The call of `checkpoint` that the next ops belong to. */
+  checkpointed: number | undefined;
+  /** Calls of `checkpoint` so far. */
+  checkpointCalls = 0;
   /** While a program is replayed: the copy that the next write finds made already. */
   copyBefore: Tensor | null = null;
 
@@ -294,6 +298,11 @@ export class ProgramBuilder implements Interceptor {
     this.spent.rollback(to.spent);
   }
 
+  /** Ops from this one on, in their order. */
+  opsFrom(index: number): readonly ProgramOp[] {
+    return this.#ops.slice(index);
+  }
+
   finish(outputs: readonly ValueId[]): Program {
     const { values, inputs, ops } = { values: this.#values, inputs: this.#inputs, ops: this.#ops };
     return { values: [...values], inputs: [...inputs], ops: [...ops], outputs };
@@ -306,11 +315,21 @@ export class ProgramBuilder implements Interceptor {
     attrs: Attrs,
     more: Pick<ProgramOp, 'regions' | 'before' | 'call'> = {},
   ): void {
-    const { at } = this;
+    const { at, checkpointed: checkpoint } = this;
     if (mayMissResults({ op, inputs }, this.#mayMiss)) {
       for (const id of outputs) this.#mayMiss.add(id);
     }
-    this.#ops.push({ op, inputs, outputs, attrs, recordsGrad: gradEnabled(), at, ...more });
+    const call = checkpoint === undefined ? {} : { checkpoint };
+    this.#ops.push({
+      op,
+      inputs,
+      outputs,
+      attrs,
+      recordsGrad: gradEnabled(),
+      at,
+      ...call,
+      ...more,
+    });
   }
 
   /** A view whose place is computed in each run has a symbolic offset; its value has the present one. */

@@ -17,6 +17,8 @@ export interface ProgramOp {
   readonly recordsGrad: boolean;
   /** The user's line that asked for it; backward ops have the position of the op that they undo. */
   readonly at: UserPosition | undefined;
+  /** Number of the call of `checkpoint` that it is in, the outermost one: backward makes its result again. */
+  readonly checkpoint?: number;
   /** Of a write in place that gradients flow through: a copy of the target as it was, for backward. */
   readonly before?: ValueId;
   /** Of a control op: the programs in it. What they read of the outside are inputs of the op. */

@@ -73,6 +73,8 @@ export class EffectLog {
   readonly #arrays = new Map<object, OuterArray>();
   readonly #collections = new Map<object, TakenCollection>();
   readonly #journal: Journal;
+  /** Number of changes so far; those that are taken back count, too. */
+  changes = 0;
   /** Whether any variable around a function was assigned: module namespaces show them as properties. */
   hasVariables = false;
   /** In the order of the user's code. */
@@ -179,6 +181,7 @@ export class EffectLog {
   /** The record of an array that is about to be changed as a whole. */
   changeArray(outer: ObjectVariable): OuterArray {
     const { value, source } = outer;
+    this.changes++;
     this.met.change(value, source);
     const known = this.#arrays.get(value);
     if (known) return known;
@@ -206,6 +209,7 @@ export class EffectLog {
   }
 
   changeCollection(change: CollectionChange): void {
+    this.changes++;
     this.met.change(change.object, change.collection);
     this.#journal.keepList(this.collectionChanges);
     this.collectionChanges.push(change);
@@ -221,6 +225,7 @@ export class EffectLog {
 
   /** From now on `content` is the Map or Set, with what was done to it before. */
   takeCollection({ value, source }: ObjectVariable, content: NewCollectionVariable): void {
+    this.changes++;
     this.met.change(value, source);
     this.#journal.keepList(this.collectionChanges);
     const others = this.collectionChanges.filter(({ object }) => object !== value);
@@ -241,11 +246,13 @@ export class EffectLog {
   }
 
   setRequiresGrad(tensor: Tensor, source: Source, value: boolean): void {
+    this.changes++;
     this.#journal.keepMap(this.switched);
     this.switched.set(tensor, { source, value });
   }
 
   #placesOf(object: object, source: Source, key: string): Map<string, Write> {
+    this.changes++;
     this.met.touch(object, source, key);
     this.met.write(object, key);
     let places = this.#writes.get(object);

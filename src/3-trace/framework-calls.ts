@@ -8,6 +8,8 @@ import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard, deviceNamed, guardingDevice } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { span } from '../../runtime/profiler/profiler.ts';
+import type { ProgramOp } from '../../runtime/program/program.ts';
+import { writtenInputs } from '../../runtime/program/writes.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../guards/source-key.ts';
@@ -113,35 +115,39 @@ export function callFramework(
 }
 
 /**
- * `checkpoint(body, …inputs)`: the runtime's own, over a body that is followed by the tracer. A backward
- * inside the trace then follows it again, and computes what was not kept a second time.
+ * `checkpoint(body, …inputs)`: the body is followed once, and its ops are marked. Which of their results backward
+ * makes again is decided when the program has its backward (`recomputeCheckpoints`).
  */
 function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Variable {
   if (!body) throw new GraphBreak('throw', 'checkpoint() of nothing');
   if (!inputs.every(({ kind }) => kind === 'tensor' || kind === 'constant')) {
     throw new GraphBreak('framework-call', 'checkpoint() of more than tensors');
   }
-  const values = inputs.map((input) =>
-    input.kind === 'tensor' ? t.use(input) : constantOf(t, input),
-  );
   return t.attempt(() => {
-    const result = t.runOnce(() =>
-      checkpoint(
-        (...given) => {
-          const args = given.map((value, i) =>
-            value instanceof Tensor ? t.result(value) : inputs[i]!,
-          );
-          const output = t.execution.callInside(body, undefinedVariable, args);
-          if (output.kind !== 'tensor') {
-            throw new GraphBreak('framework-call', 'checkpoint() of what answers no tensor');
-          }
-          return t.use(output);
-        },
-        ...values,
-      ),
-    );
-    return t.result(result);
+    const { builder, effects } = t;
+    const [outer, firstOp, changes] = [builder.checkpointed, builder.opCount, effects.changes];
+    builder.checkpointed ??= builder.checkpointCalls++;
+    try {
+      const output = t.execution.callInside(body, undefinedVariable, inputs);
+      if (output.kind !== 'tensor') {
+        throw new GraphBreak('framework-call', 'checkpoint() of what answers no tensor');
+      }
+      // Eager execution runs the body a second time, and its effects with it.
+      if (effects.changes > changes || writesOutside(builder.opsFrom(firstOp))) {
+        throw new GraphBreak('framework-call', 'checkpoint() of a function with effects');
+      }
+      return output;
+    } finally {
+      builder.checkpointed = outer;
+    }
   });
+}
+
+/** Whether ops write to memory that others have made. */
+function writesOutside(ops: readonly ProgramOp[]): boolean {
+  const made = new Set(ops.flatMap(({ outputs }) => outputs));
+  const inputs = [...new Set(ops.flatMap((op) => op.inputs))].filter((id) => !made.has(id));
+  return writtenInputs({ inputs, ops }).length > 0;
 }
 
 /** It happens after the run, where somebody can still see the tensor. */

@@ -64,6 +64,7 @@ export function replay(
   });
   for (const op of forward.ops) {
     builder.at = op.at;
+    builder.checkpointed = op.checkpoint;
     const inputs = op.inputs.map((id) => tensors[id]!);
     builder.copyBefore = op.before === undefined ? null : tensors[op.before]!;
     const mode = op.recordsGrad ? enableGrad : noGrad;
@@ -90,5 +91,6 @@ export function replay(
     });
   }
   builder.copyBefore = null;
+  builder.checkpointed = undefined;
   return { tensors, positions, leaves };
 }

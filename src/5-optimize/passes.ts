@@ -6,6 +6,7 @@ import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
 import type { Pass, PassContext, Staged } from './pass.ts';
 import { pooledRelu } from './pooled-relu.ts';
+import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { rematerialize } from './rematerialize.ts';
 import { shareCopies } from './share-copies.ts';
 import { shareParts } from './share-parts.ts';
@@ -83,6 +84,11 @@ export const passes = [
     stages: ['joint', 'step', 'region'],
     enabled: choosesSaved,
     run: onProgram(withoutDeadRematerialized),
+  },
+  {
+    name: 'checkpoints',
+    stages: ['joint', 'step'],
+    run: recomputeCheckpoints,
   },
   {
     name: 'slices',

@@ -17,6 +17,8 @@ export interface AppliedCounts {
   readonly chooseSaved: number;
   /** Chains of ops that run part by part. */
   readonly slices: number;
+  /** Passes that made backward compute inner values of `checkpoint` calls again. */
+  readonly checkpoints: number;
   /** Ops that run twice, within a budget. */
   readonly recompute: number;
 }
@@ -45,6 +47,7 @@ export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | nul
     donate: record.donated.length,
     chooseSaved: passesOfChooseSaved.reduce((sum, name) => sum + applied(name), 0),
     slices: applied('slices'),
+    checkpoints: applied('checkpoints'),
     recompute: recompute?.ops ?? 0,
   };
 }

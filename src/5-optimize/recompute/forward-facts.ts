@@ -77,10 +77,14 @@ export class ForwardFacts {
     return this.#facts.readersOfMemory(root).some((index) => !this.isForward(index));
   }
 
+  /** The ops of forward that read the memory. */
+  forwardReads(root: ValueId): readonly number[] {
+    return this.#facts.readersOfMemory(root).filter((index) => this.isForward(index));
+  }
+
   /** The last op of forward that reads the memory; its definition when none does. */
   lastForwardRead(root: ValueId): number {
-    const readers = this.#facts.readersOfMemory(root).filter((index) => this.isForward(index));
-    return readers.at(-1) ?? this.definitionIndex(root);
+    return this.forwardReads(root).at(-1) ?? this.definitionIndex(root);
   }
 
   bytesOf(id: ValueId): number {

@@ -1,0 +1,29 @@
+import type { ValueId } from '../../../runtime/program/program.ts';
+import type { PassContext, Staged } from '../pass.ts';
+import { computeAgain } from './compute-again.ts';
+import { ForwardFacts } from './forward-facts.ts';
+
+/**
+ * What calls of `checkpoint` have made inside is not kept: backward makes it again, before the op that reads it
+ * first, from what the calls were given. What leaves a call stays, as does what can't be made again (writes in
+ * place, kernels that may refuse their values).
+ */
+export function recomputeCheckpoints(given: Staged, { stage }: PassContext): Staged {
+  const { program, firstLate, alsoRead } = given;
+  const { ops } = program;
+  if (ops.every(({ checkpoint }) => checkpoint === undefined)) return given;
+  const isForward = (index: number): boolean =>
+    stage === 'joint' ? index < firstLate : ops[index]!.recordsGrad;
+  const facts = new ForwardFacts(program, isForward, [...alsoRead, ...program.outputs]);
+  const stays = new Set<ValueId>();
+  for (const index of facts.forward) {
+    const { checkpoint, outputs } = ops[index]!;
+    for (const id of outputs) {
+      const isInside =
+        checkpoint !== undefined &&
+        facts.forwardReads(id).every((reader) => ops[reader]!.checkpoint === checkpoint);
+      if (!isInside) stays.add(id);
+    }
+  }
+  return { ...given, program: computeAgain(facts, stays).program };
+}

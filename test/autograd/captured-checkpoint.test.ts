@@ -1,0 +1,166 @@
+/** `checkpoint` in captured functions: eager bits, and no inner value is kept from forward to backward. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Captured } from '../../src/captured-function.ts';
+import {
+  appliedTo,
+  checkpoint,
+  type MemoryChoice,
+  memory,
+  nn,
+  optim,
+  randn,
+  refcounted,
+  seed,
+  type Tensor,
+} from '../../src/index.ts';
+
+const [width, batch, depth] = [32, 64, 12];
+const rowBytes = batch * width * 4;
+
+const bytesNow = () => memory.stats('cpu').allocated;
+beforeEach(() => {
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+class Block extends nn.Module {
+  first = new nn.Linear(width, width);
+  dropout = new nn.Dropout(0.2);
+  last = new nn.Linear(width, width);
+
+  override forward(x: Tensor): Tensor {
+    return this.last
+      .forward(this.dropout.forward(this.first.forward(x).tanh()))
+      .tanh()
+      .add(x);
+  }
+}
+
+type Wrap = (block: Block, x: Tensor) => Tensor;
+
+const wraps = {
+  none: (block, x) => block.forward(x),
+  each: (block, x) => checkpoint((input: Tensor) => block.forward(input), x),
+  nested: (block, x) =>
+    checkpoint(
+      (input: Tensor) => checkpoint((own: Tensor) => block.forward(own), input).mul(1.5),
+      x,
+    ),
+} satisfies Record<string, Wrap>;
+
+interface Run {
+  readonly bits: number[];
+  readonly peak: number;
+  readonly predicted: number;
+  readonly saved: number;
+  readonly applied: number;
+}
+
+/** Some steps, eagerly where no choice is given; `whole`: with backward and update in the function. */
+function train(wrap: Wrap, whole: boolean, choice: MemoryChoice | null): Run {
+  const before = bytesNow();
+  seed(3);
+  const blocks = Array.from({ length: depth }, () => new Block());
+  const parameters = blocks.flatMap((block) => [...block.parameters()]);
+  const optimizer = new optim.SGD(parameters, { lr: 0.01, momentum: 0.9 });
+  const forward = (x: Tensor): Tensor => {
+    let y = x;
+    for (const block of blocks) y = wrap(block, y);
+    return y.mul(y).mean();
+  };
+  const update = (loss: Tensor): void => {
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+  };
+  const step = (x: Tensor): Tensor => {
+    const loss = forward(x);
+    update(loss);
+    return loss;
+  };
+  const fn = whole ? step : forward;
+  const captured = choice && new Captured(fn as Captured['fn'], { memory: choice });
+  const eager = refcounted(fn);
+  const bits: number[] = [];
+  let peak = 0;
+  for (let i = 0; i < 3; i++) {
+    const x = randn([batch, width]);
+    memory.reset('cpu');
+    const start = bytesNow();
+    const loss = captured ? (captured.call(undefined, [x]) as Tensor) : eager(x);
+    peak = memory.stats('cpu').peakAllocated - start;
+    if (!whole) update(loss);
+    bits.push(loss.itemSync());
+    for (const each of [loss, x]) each.dispose();
+  }
+  for (const own of parameters) bits.push(...own.dataSync());
+  const part = captured?.parts.at(-1);
+  const { predicted } = part?.record.planned?.forward ?? {};
+  for (const each of [optimizer, ...blocks]) each.dispose();
+  expect(bytesNow()).toBe(before);
+  expect(captured?.stats().breaks ?? []).toEqual([]);
+  return {
+    bits,
+    peak,
+    predicted: predicted?.peakBytes ?? 0,
+    saved: predicted?.savedBytes ?? 0,
+    applied: part ? (appliedTo(part)?.checkpoints ?? 0) : 0,
+  };
+}
+
+describe.each([true, false])('captured checkpoint, whole step %s', (whole) => {
+  it.each(['each', 'nested'] as const)(
+    '%s block: eager bits, fewer bytes, as predicted',
+    (name) => {
+      const eager = train(wraps[name], whole, null);
+      const kept = train(wraps.none, whole, {});
+      for (const choice of [{}, 'cleaned', { order: false }, { chooseSaved: false }] as const) {
+        const own = train(wraps[name], whole, choice);
+        expect(own.bits, JSON.stringify(choice)).toEqual(eager.bits);
+        expect(own.peak).toBe(own.predicted);
+        expect(own.applied).toBe(1);
+        expect(own.peak).toBeLessThan(0.6 * kept.peak);
+        expect(own.peak).toBeLessThanOrEqual(eager.peak);
+      }
+    },
+  );
+
+  it('a budget drops more', () => {
+    const eager = train(wraps.each, whole, null);
+    const own = train(wraps.each, whole, {});
+    const less = train(wraps.each, whole, { budget: Math.floor(0.8 * own.peak) });
+    expect(less.bits).toEqual(eager.bits);
+    expect(less.peak).toBe(less.predicted);
+    if (whole) expect(less.peak).toBeLessThanOrEqual(0.8 * own.peak);
+  });
+});
+
+it('between forward and backward only what goes into each call is kept', () => {
+  expect(train(wraps.each, false, {}).saved).toBe(depth * rowBytes);
+  expect(train(wraps.none, false, {}).saved).toBeGreaterThan(2 * depth * rowBytes);
+});
+
+it('a function with effects runs as eagerly: twice', () => {
+  const run = (isCaptured: boolean) => {
+    seed(5);
+    const norm = new nn.BatchNorm1d(width);
+    const fn = (x: Tensor) => checkpoint((input: Tensor) => norm.forward(input).tanh(), x).sum();
+    const captured = isCaptured ? new Captured(fn as Captured['fn'], {}) : null;
+    const x = randn([batch, width]).requiresGrad_();
+    const losses: number[] = [];
+    for (let i = 0; i < 2; i++) {
+      const loss = captured ? (captured.call(undefined, [x]) as Tensor) : refcounted(fn)(x);
+      loss.backward();
+      losses.push(loss.itemSync());
+      loss.dispose();
+    }
+    const state = [norm.runningMean!, norm.runningVar!, norm.numBatchesTracked!, x.grad!];
+    const bits = [...losses, ...state.flatMap((own) => [...own.dataSync()])];
+    for (const own of [x.grad!, norm.weight!.grad!, norm.bias!.grad!, x, norm]) own.dispose();
+    return bits;
+  };
+  expect(run(true)).toEqual(run(false));
+});
