@@ -173,6 +173,8 @@ export function indexPut(
   { accumulate = false }: IndexPutOptions = {},
 ): Tensor {
   return tidy(() => {
+    const filled = accumulate ? null : filledWhere(x, items, value);
+    if (filled) return filled;
     const plan = planOf(x, items);
     if (plan.base === x && plan.tensors.length > 0) return replaced(plan, value, accumulate);
     throw new ArgumentError({
@@ -184,11 +186,38 @@ export function indexPut(
   });
 }
 
-/** The usual case, without reading the mask. */
-function filledWhere(x: Tensor, mask: Tensor, value: number): Tensor {
+/**
+ * `x[mask] = value` where all chosen entries get the same value: the size of nothing hangs on the mask then.
+ * Null where that isn't so.
+ */
+function filledWhere(
+  x: Tensor,
+  items: readonly IndexItem[],
+  value: Tensor | number,
+): Tensor | null {
+  const [mask] = items;
+  if (items.length !== 1 || !isMask(mask!)) return null;
+  const entry = x.shape.slice(mask.rank);
+  const content = entryOf(x, entry, value);
+  if (!content) return null;
   expectMask(x, 0, mask);
-  const test = reshape(mask, [...mask.shape, ...x.shape.slice(mask.rank).map(() => 1)]);
-  return where(test, fullLike(x, value, { shape: [] }), x);
+  const test = reshape(mask, [...mask.shape, ...entry.map(() => 1)]);
+  return where(test, content, x);
+}
+
+/** The value of every chosen entry; null where they differ, or it doesn't fit. */
+function entryOf(x: Tensor, entry: Shape, value: Tensor | number): Tensor | null {
+  if (typeof value === 'number') return fullLike(x, value, { shape: [] });
+  if (value.dtype !== x.dtype) return null;
+  const { shape } = value;
+  const isRepeated = shape.length === entry.length + 1 && shape[0] === 1;
+  const own = isRepeated ? shape.slice(1) : shape;
+  const fits =
+    own.length <= entry.length &&
+    own.every((size, i) => {
+      return size === 1 || size === entry[entry.length - own.length + i];
+    });
+  return fits ? reshape(value, own) : null;
 }
 
 /** `x[items] = value`, or `+=`, in place. */
@@ -199,9 +228,9 @@ export function indexPut_(
   { accumulate = false }: IndexPutOptions = {},
 ): Tensor {
   tidy(() => {
-    const [mask] = items;
-    if (items.length === 1 && isMask(mask!) && isNumber(value) && !accumulate) {
-      copy_(x, filledWhere(x, mask, value));
+    const filled = accumulate ? null : filledWhere(x, items, value);
+    if (filled) {
+      copy_(x, filled);
       return;
     }
     const plan = planOf(x, items);

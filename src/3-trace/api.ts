@@ -68,6 +68,7 @@ import { constantOf } from './facts.ts';
 import { rowsAt } from './graph-control/rows-at.ts';
 import { decidesShape, scalarOperands, scaledWrite } from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
+import { prototypeOf } from './made-objects.ts';
 import { plainEntries } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import { isPrimitive, known, newArray, type TensorVariable, type Variable } from './variable.ts';
@@ -286,7 +287,7 @@ function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray:
   if (array) return arrayElements(t, array).map((element) => apiValue(t, element, numbers, true));
   if (variable.kind === 'newTypedArray') return variable.data.slice();
   const plain = variable.kind === 'object' && isPlainObject(variable.value);
-  if (plain || (variable.kind === 'newObject' && !variable.prototype)) {
+  if (plain || (variable.kind === 'newObject' && !prototypeOf(variable))) {
     const entries = plainEntries(t, variable);
     return Object.fromEntries(
       entries.map(([key, value]) => [key, apiValue(t, value, numbers, inArray)]),

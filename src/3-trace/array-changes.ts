@@ -68,9 +68,14 @@ export function setElement(t: Tracer, array: ArrayVariable, index: number, value
     }
   }
   const length = arrayLength(t, array);
-  if (index > length) throw new GraphBreak('object-write', 'an array is written past its end');
-  if (index === length) append(t, array, [value]);
+  if (index > length) setLength(t, array, index);
+  if (index >= length) append(t, array, [value]);
   else changeElements(t, array)[index] = value;
+}
+
+/** `delete array[index]` */
+export function deleteElement(t: Tracer, array: ArrayVariable, index: number): void {
+  if (index < arrayLength(t, array)) changeElements(t, array)[index] = hole;
 }
 
 /** Longer arrays are made natively. */

@@ -156,13 +156,10 @@ function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: nu
   return constantOf(t, t.read(place, Object.hasOwn(value, key))) as boolean;
 }
 
-/** The elements for a copy that keeps holes; one with holes is copied natively. */
-export function solidElements(t: Tracer, array: ArrayVariable): Variable[] {
+/** The elements for a copy that keeps holes. */
+export function elementsWithHoles(t: Tracer, array: ArrayVariable): Variable[] {
   const elements = arrayElements(t, array);
-  if (!elements.every((_, i) => hasElement(t, array, i))) {
-    throw new GraphBreak('unsupported-value', 'an array has holes');
-  }
-  return elements;
+  return elements.map((element, i) => (hasElement(t, array, i) ? element : hole));
 }
 
 /** The list to change: what is done to it is done to the array. */
@@ -190,11 +187,9 @@ export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   }
   if (t.isInRegion) throw new TakenBefore(() => takeWhole(t, outer));
   const length = constantOf(t, lengthBefore(t, outer)) as number;
-  const before = Array.from({ length }, (_, i) => {
-    if (!hasOuterElement(t, outer, i))
-      throw new GraphBreak('unsupported-value', 'an array has holes');
-    return outerElement(t, outer, i);
-  });
+  const before = Array.from({ length }, (_, i) =>
+    hasOuterElement(t, outer, i) ? outerElement(t, outer, i) : hole,
+  );
   const changed = t.effects.changeArray(outer);
   const { content } = changed;
   if (isGrown(content)) {

@@ -1,59 +1,35 @@
 /** The host's own functions that are understood: pure ones, and those performed on variables. */
 
-import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayBuiltins } from './builtins/arrays.ts';
 import type { Builtin, HostFunction } from './builtins/builtin.ts';
 import { collectionBuiltins } from './builtins/collections.ts';
+import { jsonBuiltins } from './builtins/json.ts';
 import { objectBuiltins } from './builtins/objects.ts';
+import { pure } from './builtins/pure.ts';
+import { regularExpressionBuiltins } from './builtins/regular-expressions.ts';
+import { tagBuiltins } from './builtins/tags.ts';
+import { typedArrayBuiltins } from './builtins/typed-arrays.ts';
+import { orRaise } from './exceptions.ts';
 import { constantOf } from './facts.ts';
+import { textCall } from './graph-control/text.ts';
 import { numberNeeded } from './number-needed.ts';
 import { putOffCall } from './numbers.ts';
 import { textAsked } from './text.ts';
+import { isPrimitiveVariable, withPrimitives } from './to-primitive.ts';
 import type { Tracer } from './tracer.ts';
 import { typedArrayMade } from './typed-arrays.ts';
 import { known, newArray, type Variable } from './variable.ts';
-
-function functionsOf(object: object, except: readonly string[] = []): HostFunction[] {
-  return Object.getOwnPropertyNames(object)
-    .filter((name) => !except.includes(name))
-    .map((name) => (object as Record<string, unknown>)[name])
-    .filter((value): value is HostFunction => typeof value === 'function');
-}
-
-/** Depend on primitive arguments alone and answer a primitive, or an array of them. */
-const pure: ReadonlySet<HostFunction> = new Set<HostFunction>([
-  ...functionsOf(Math, ['random']),
-  ...functionsOf(String.prototype, ['constructor', 'match', 'matchAll']),
-  Number.isFinite,
-  Number.isInteger,
-  Number.isNaN,
-  Number.isSafeInteger,
-  Number.prototype.toFixed,
-  Number.prototype.toString,
-  Number.prototype.toPrecision,
-  Number.prototype.toExponential,
-  Number.prototype.valueOf,
-  Boolean.prototype.toString,
-  Number.parseFloat,
-  Number.parseInt,
-  // biome-ignore lint/suspicious/noGlobalIsNan: the user's calls are meant.
-  globalThis.isNaN,
-  // biome-ignore lint/suspicious/noGlobalIsFinite: the user's calls are meant.
-  globalThis.isFinite,
-  String.fromCharCode,
-  Number,
-  String,
-  Boolean,
-] as HostFunction[]);
 
 /** Looked up in this order: performed on variables first, then run on constants. */
 const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Builtin>([
   ...arrayBuiltins,
   ...collectionBuiltins,
   ...objectBuiltins,
+  ...regularExpressionBuiltins,
+  ...jsonBuiltins,
+  ...tagBuiltins,
+  ...typedArrayBuiltins,
 ]);
-
-const isPrimitiveVariable = ({ kind }: Variable) => kind === 'constant' || kind === 'symbolic';
 
 /** The result of a host function, or undefined when it is not understood for these operands. */
 export function callBuiltin(
@@ -69,27 +45,41 @@ export function callBuiltin(
   }
   const typed = typedArrayMade(t, fn, receiver, args);
   if (typed) return typed;
-  return putOffCall(t, fn, args) ?? (pure.has(fn) ? computed(t, fn, receiver, args) : undefined);
+  const signature = pure.get(fn);
+  if (!signature) return putOffCall(t, fn, args);
+  const { arity, objects, isMethod } = signature;
+  if (isMethod && !isPrimitiveVariable(receiver)) return undefined;
+  const used = args.slice(0, arity);
+  if (objects === 'false' || objects === 'untraced') {
+    if (used.every(isPrimitiveVariable)) return ofPrimitives(t, fn, receiver, used);
+    return objects === 'false' ? known(false) : undefined;
+  }
+  return withPrimitives(t, used, objects, (given) => ofPrimitives(t, fn, receiver, given));
 }
 
-function computed(
+function ofPrimitives(
   t: Tracer,
   fn: HostFunction,
   receiver: Variable,
   args: readonly Variable[],
-): Variable | undefined {
+): Variable {
+  const later = putOffCall(t, fn, args);
+  if (later) return later;
+  const text = textCall(t, fn, receiver, args);
+  if (text) return text;
   for (const given of [receiver, ...args]) {
     if (given.kind === 'scalar') throw numberNeeded(given, `is given to ${fn.name}()`);
     if (given.kind === 'text') throw textAsked(given, `is given to ${fn.name}()`);
   }
-  if (!args.every(isPrimitiveVariable)) return undefined;
   const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
   const values = args.map((arg) => constantOf(t, arg));
-  try {
-    const result: unknown = Reflect.apply(fn as (...args: unknown[]) => unknown, self, values);
-    if (Array.isArray(result)) return newArray(result.map((item: string) => known(item)));
-    return known(result as string | number | boolean);
-  } catch (error) {
-    throw new GraphBreak('throw', error instanceof Error ? error.message : String(error));
-  }
+  return variableOf(orRaise(t, () => Reflect.apply(fn as AnyFunction, self, values)));
+}
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+/** Of a primitive, or an array of them. */
+function variableOf(result: unknown): Variable {
+  if (Array.isArray(result)) return newArray(result.map((item: string) => known(item)));
+  return known(result as string | number | boolean);
 }

@@ -4,23 +4,27 @@ import type { Reg } from '../bytecode/instructions.ts';
 import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
+import { asObject } from './builtins/objects.ts';
 import { nameAt } from './callee-name.ts';
+import { settled } from './choices.ts';
 import { isRefused } from './code-of.ts';
 import { setEntry } from './collections.ts';
-import { constantOf, guardIdentity, isNullish } from './facts.ts';
+import { errorTypes, makeError } from './exceptions.ts';
+import { constantOf, guardIdentity, isNullish, isUndefined } from './facts.ts';
 import { isFrameworkFile } from './framework-files.ts';
-import { textOfAll } from './graph-control/text.ts';
 import { expand } from './iterators.ts';
-import { readProperty } from './properties.ts';
+import { hasProperty, readProperty } from './properties.ts';
+import { newRegExp } from './regular-expressions.ts';
+import { isPrimitiveVariable, joinedText } from './to-primitive.ts';
 import type { Tracer } from './tracer.ts';
 import { newTypedArray, typedArrayTypes } from './typed-arrays.ts';
 import {
   type FunctionVariable,
   hole,
-  known,
   type NewCollectionVariable,
   newArray,
   type ObjectVariable,
+  undefinedVariable,
   uninitializedVariable,
   type Variable,
 } from './variable.ts';
@@ -37,6 +41,16 @@ export function construct(
     if (made === Map || made === Set) {
       guardIdentity(t, callee);
       return newCollection(t, made === Map ? 'Map' : 'Set', args[0]);
+    }
+    if (made === Object) {
+      guardIdentity(t, callee);
+      const object = asObject(t, undefinedVariable, args);
+      if (object) return object;
+    }
+    if (made === RegExp) {
+      guardIdentity(t, callee);
+      const expression = newRegExp(t, args);
+      if (expression) return expression;
     }
     if (errorTypes.has(made)) {
       guardIdentity(t, callee);
@@ -108,32 +122,18 @@ function newInstance(t: Tracer, newTarget: Variable): Variable {
   return { kind: 'newObject', entries: new Map(), prototype };
 }
 
-const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
-  Error,
-  TypeError,
-  RangeError,
-  ReferenceError,
-  SyntaxError,
-]);
-
 /** With a message that the trace knows; each run makes another error. */
 function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): Variable {
   const [message] = args;
-  if (args.length > 1) throw new GraphBreak('constructor', `new ${type.name}() with options`);
-  const made = message && textOfAll(t, [message]);
-  const text = made || !message ? undefined : constantOf(t, message);
-  if (typeof text === 'symbol') throw new GraphBreak('throw', 'a symbol as message');
-  const entries = new Map<string, Variable>();
-  if (made) entries.set('message', made);
-  else if (text !== undefined) entries.set('message', known(String(text)));
-  const { prototype } = type;
-  const source = {
-    kind: 'held',
-    value: prototype as object,
-    name: `${type.name}.prototype`,
-  } as const;
-  const above = t.read(source, prototype) as ObjectVariable;
-  return { kind: 'newObject', entries, prototype: above, errorType: type };
+  const isEmpty = !message || (isPrimitiveVariable(message) && isUndefined(t, message));
+  const error = makeError(t, type, isEmpty ? undefined : joinedText(t, [message]));
+  const options = args[1] && settled(args[1]);
+  if (!options || isPrimitiveVariable(options)) return error;
+  if (constantOf(t, hasProperty(t, options, 'cause', false))) {
+    error.entries.set('cause', readProperty(t, options, 'cause'));
+    error.hasCause = true;
+  }
+  return error;
 }
 
 function newCollection(

@@ -17,7 +17,7 @@ import {
 /** One place that the trace has written to. */
 export interface Write {
   readonly object: Source;
-  readonly key: string;
+  readonly key: string | symbol;
   /** `absent`: the property is deleted; it may be so on some ways only. */
   readonly value: Variable;
   /** Deleted before it is written, so that it becomes the last key. */
@@ -68,7 +68,7 @@ export interface CollectionChange {
  * through one path is seen through another.
  */
 export class EffectLog {
-  readonly #writes = new Map<object, Map<string, Write>>();
+  readonly #writes = new Map<object, Map<string | symbol, Write>>();
   readonly #orders = new Map<object, KeyOrderWrite>();
   readonly #arrays = new Map<object, OuterArray>();
   readonly #collections = new Map<object, TakenCollection>();
@@ -92,12 +92,12 @@ export class EffectLog {
   }
 
   /** What the trace itself has written there, `absent` included; call it for every read of the property. */
-  written(object: object, source: Source, key: string): Variable | undefined {
+  written(object: object, source: Source, key: string | symbol): Variable | undefined {
     this.met.touch(object, source, key);
     return this.#writes.get(object)?.get(key)?.value;
   }
 
-  write(object: object, source: Source, key: string, value: Variable): void {
+  write(object: object, source: Source, key: string | symbol, value: Variable): void {
     const places = this.#placesOf(object, source, key);
     const earlier = places.get(key);
     const isGone = earlier !== undefined && resolved(earlier.value) === absent;
@@ -116,7 +116,7 @@ export class EffectLog {
     const last = writes.filter((write) => {
       return !isGone(write) && (write.anew || !Object.hasOwn(object, write.key));
     });
-    const [keys, gone] = [last, writes.filter(isGone)].map((each) => each.map(({ key }) => key));
+    const [keys, gone] = [last, writes.filter(isGone)].map((each) => each.flatMap(nameOf));
     return asVariable({ last: keys!, gone: gone! });
   }
 
@@ -157,10 +157,22 @@ export class EffectLog {
     const sketch: Record<string, true> = Object.fromEntries(before.map((key) => [key, true]));
     for (const { key, value, anew } of this.#writes.get(object)?.values() ?? []) {
       const isThere = present(value) !== undefined;
+      if (typeof key === 'symbol') continue;
       if (!isThere || anew) delete sketch[key];
       if (isThere) sketch[key] = true;
     }
     return Object.keys(sketch);
+  }
+
+  /** Whether a property with a symbol as key was written or deleted. */
+  hasSymbols(object: object): boolean {
+    const keys = [...(this.#writes.get(object)?.keys() ?? [])];
+    return keys.some((key) => typeof key === 'symbol');
+  }
+
+  /** Whether anything of the object was changed. */
+  isWritten(object: object): boolean {
+    return this.#writes.has(object) || this.#arrays.has(object) || this.#collections.has(object);
   }
 
   *writes(): Generator<Write> {
@@ -196,7 +208,9 @@ export class EffectLog {
     const places = this.#writes.get(object);
     if (places) {
       this.#journal.keepMap(places);
-      for (const key of places.keys()) if (/^\d+$/.test(key)) places.delete(key);
+      for (const key of places.keys()) {
+        if (typeof key === 'string' && /^\d+$/.test(key)) places.delete(key);
+      }
     }
     this.#journal.note(() => {
       array.whole = false;
@@ -251,7 +265,7 @@ export class EffectLog {
     this.switched.set(tensor, { source, value });
   }
 
-  #placesOf(object: object, source: Source, key: string): Map<string, Write> {
+  #placesOf(object: object, source: Source, key: string | symbol): Map<string | symbol, Write> {
     this.changes++;
     this.met.touch(object, source, key);
     this.met.write(object, key);
@@ -265,3 +279,6 @@ export class EffectLog {
     return places;
   }
 }
+
+/** The orders of keys are those of names; symbols stand behind them. */
+const nameOf = ({ key }: Write): string[] => (typeof key === 'string' ? [key] : []);

@@ -1,10 +1,10 @@
 /** When two variables are one value. */
 
-import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
 import { constantOf, isSame, truthiness, typeOf } from './facts.ts';
 import { numberNeeded } from './number-needed.ts';
 import { textAsked } from './text.ts';
+import { withPrimitive } from './to-primitive.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type Variable } from './variable.ts';
 
@@ -38,7 +38,7 @@ export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
 }
 
 /** A primitive and an object. */
-function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): false {
+function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
   const [constant, other] = a.kind === 'constant' ? [a, b] : [b, a];
   const value = constantOf(t, constant);
   if (value === null || value === undefined) {
@@ -46,7 +46,7 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): false {
     return false;
   }
   // An object equals a primitive only loosely, through conversion that user code may define.
-  if (!strict) throw new GraphBreak('unsupported-value', 'an object == a primitive');
+  if (!strict) return withPrimitive(t, other, 'default', (own) => looselyEqual(t, own, constant));
   typeOf(t, other);
   return false;
 }

@@ -5,16 +5,24 @@
 
 import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
-import { arrayLength, asArray } from './arrays.ts';
+import { arrayLength, asArray, isArray } from './arrays.ts';
+import { isSmallArray } from './builtins/arrays.ts';
 import { isRefused } from './code-of.ts';
 import { asCollection } from './collections.ts';
+import * as arrayLikes from './equivalents/array-likes.ts';
 import * as arrays from './equivalents/arrays.ts';
 import * as collections from './equivalents/collections.ts';
+import * as json from './equivalents/json.ts';
 import * as lists from './equivalents/lists.ts';
+import * as objects from './equivalents/objects.ts';
 import { insertionSort } from './equivalents/sort.ts';
+import * as typedArrays from './equivalents/typed-arrays.ts';
 import { grownIn } from './graph-control/grown-array.ts';
 import { needsElements } from './graph-control/list-elements.ts';
+import { isTree } from './is-tree.ts';
+import { isObjectVariable } from './prototype-variable.ts';
 import type { Tracer } from './tracer.ts';
+import { typedArrayTypes } from './typed-arrays.ts';
 import type { Variable } from './variable.ts';
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -28,8 +36,29 @@ interface Equivalent {
 const isCallable = (variable: Variable | undefined): boolean =>
   variable?.kind === 'function' || variable?.kind === 'closure' || variable?.kind === 'bound';
 
+function isArrayLike(variable: Variable): boolean {
+  if (variable.kind === 'newObject' || variable.kind === 'newArray') return true;
+  if (variable.kind === 'newTypedArray') return true;
+  if (variable.kind !== 'object') return false;
+  const { value } = variable;
+  return !(Array.isArray(value) || ArrayBuffer.isView(value)) || isSmallArray(value);
+}
+
 const onArray: Equivalent['fits'] = (t, receiver, [callback]) =>
   isCallable(callback) && asArray(t, receiver) !== undefined;
+
+/** What only reads the elements does so of anything that has a length. */
+const onAnyArray: Equivalent['fits'] = (t, receiver, args) =>
+  onArray(t, receiver, args) || (isCallable(args[0]) && isArrayLike(receiver));
+
+/** The result is an array of the language's own kind, but of a subclass. */
+const onNoSubclass: Equivalent['fits'] = (t, receiver, args) =>
+  onArray(t, receiver, args) ||
+  (isCallable(args[0]) && isArrayLike(receiver) && !isArray(t, receiver));
+
+/** Others are performed on what the trace knows: `builtins/arrays.ts`. */
+const onArrayLike: Equivalent['fits'] = (t, receiver) =>
+  isArrayLike(receiver) && asArray(t, receiver) === undefined;
 
 /** Longer lists are merged from runs, by comparisons in another order. */
 const maxInserted = 63;
@@ -42,35 +71,99 @@ const onShortArray: Equivalent['fits'] = (t, receiver, [callback]) => {
 const onCollection: Equivalent['fits'] = (t, receiver, [callback]) =>
   isCallable(callback) && asCollection(t, receiver, 'Map', 'Set') !== undefined;
 
-const table = new Map<unknown, Equivalent>([
-  ...(
-    [
-      [Array.prototype.map, arrays.map],
-      [Array.prototype.filter, arrays.filter],
-      [Array.prototype.forEach, arrays.forEach],
-      [Array.prototype.some, arrays.some],
-      [Array.prototype.every, arrays.every],
-      [Array.prototype.find, arrays.find],
-      [Array.prototype.findIndex, arrays.findIndex],
-      [Array.prototype.findLast, arrays.findLast],
-      [Array.prototype.findLastIndex, arrays.findLastIndex],
-      [Array.prototype.flatMap, arrays.flatMap],
-      [Array.prototype.reduce, arrays.reduce],
-      [Array.prototype.reduceRight, arrays.reduceRight],
-    ] as [AnyFunction, AnyFunction][]
-  ).map(([host, body]) => [host, { body, fits: onArray }] as const),
-  [Array.prototype.sort, { body: insertionSort as AnyFunction, fits: onShortArray }],
-  [Array.prototype.toSorted, { body: arrays.toSorted as AnyFunction, fits: onShortArray }],
-  [Map.prototype.forEach, { body: collections.forEach, fits: onCollection }],
-  [Set.prototype.forEach, { body: collections.forEach, fits: onCollection }],
+const onObject: Equivalent['fits'] = (_t, receiver) => isObjectVariable(receiver);
+
+const ofObject: Equivalent['fits'] = (_t, _receiver, [object]) =>
+  object !== undefined && isObjectVariable(object);
+
+type Row = readonly [host: AnyFunction, body: unknown, fits: Equivalent['fits']];
+
+const rows: readonly Row[] = [
+  [Array.prototype.map, arrays.map, onNoSubclass],
+  [Array.prototype.filter, arrays.filter, onNoSubclass],
+  [Array.prototype.flatMap, arrays.flatMap, onNoSubclass],
+  [Array.prototype.forEach, arrays.forEach, onAnyArray],
+  [Array.prototype.some, arrays.some, onAnyArray],
+  [Array.prototype.every, arrays.every, onAnyArray],
+  [Array.prototype.find, arrays.find, onAnyArray],
+  [Array.prototype.findIndex, arrays.findIndex, onAnyArray],
+  [Array.prototype.findLast, arrays.findLast, onAnyArray],
+  [Array.prototype.findLastIndex, arrays.findLastIndex, onAnyArray],
+  [Array.prototype.reduce, arrays.reduce, onAnyArray],
+  [Array.prototype.reduceRight, arrays.reduceRight, onAnyArray],
+  [Array.prototype.sort, insertionSort, onShortArray],
+  [Array.prototype.toSorted, arrays.toSorted, onShortArray],
+  [Array.prototype.indexOf, arrayLikes.indexOf, onArrayLike],
+  [Array.prototype.lastIndexOf, arrayLikes.lastIndexOf, onArrayLike],
+  [Array.prototype.includes, arrayLikes.includes, onArrayLike],
+  [Array.prototype.at, arrayLikes.at, onArrayLike],
+  [Array.prototype.join, arrayLikes.join, onArrayLike],
+  [Array.prototype.toString, arrayLikes.join, onArrayLike],
   [
-    Array.from,
-    {
-      body: arrays.from,
-      fits: (_t: Tracer, _receiver: Variable, [, f]: readonly Variable[]) => isCallable(f),
-    },
+    Array.prototype.slice,
+    arrayLikes.slice,
+    (t, receiver, args) => onArrayLike(t, receiver, args) && !isArray(t, receiver),
   ],
-]);
+  [Array.prototype.toLocaleString, arrayLikes.localeText, (_t, receiver) => isArrayLike(receiver)],
+  [Array.from, arrays.from, (_t, _receiver, [, f]) => isCallable(f)],
+  [Map.prototype.forEach, collections.forEach, onCollection],
+  [Set.prototype.forEach, collections.forEach, onCollection],
+  [Object.prototype.isPrototypeOf, objects.isAbove, onObject],
+  [Object.prototype.propertyIsEnumerable, objects.isEnumerable, onObject],
+  [Object.prototype.toLocaleString, objects.objectToLocaleString, onObject],
+  [Object.getOwnPropertyDescriptors, objects.getOwnPropertyDescriptors, ofObject],
+  [
+    Reflect.construct,
+    objects.construct,
+    (_t, _receiver, [type, args, target]) =>
+      isCallable(type) && args !== undefined && isObjectVariable(args) && !target,
+  ],
+  [
+    Reflect.deleteProperty,
+    objects.deleteIn,
+    (_t, _receiver, [object]) => object?.kind === 'newObject' || object?.kind === 'object',
+  ],
+  [Error.prototype.toString, objects.errorToString, onObject],
+  [String.raw as unknown as AnyFunction, objects.raw, ofObject],
+  [JSON.stringify, json.stringify, (t, _receiver, [value]) => isTree(t, value)],
+  [JSON.parse, json.parse, (_t, _receiver, [, reviver]) => isCallable(reviver)],
+];
+
+const typedPrototype = Object.getPrototypeOf(Int32Array.prototype) as Record<string, AnyFunction>;
+const typedBase = Object.getPrototypeOf(Int32Array) as { readonly from: AnyFunction };
+
+const onTypedArray: Equivalent['fits'] = (_t, receiver, [callback]) =>
+  isCallable(callback) &&
+  (receiver.kind === 'newTypedArray' ||
+    (receiver.kind === 'object' &&
+      ArrayBuffer.isView(receiver.value) &&
+      isSmallArray(receiver.value)));
+
+const { forEach, some, every, find, findIndex, findLast, findLastIndex } = arrays;
+const { reduce, reduceRight } = arrays;
+const { indexOf, lastIndexOf, includes, at, join } = arrayLikes;
+
+/** Those of arrays do for typed arrays, where they make no other one. */
+const typedRows: readonly Row[] = [
+  ...Object.entries({
+    ...{ forEach, some, every, find, findIndex, findLast, findLastIndex },
+    ...{ reduce, reduceRight },
+  }).map(([name, body]): Row => [typedPrototype[name]!, body, onTypedArray]),
+  ...Object.entries({ indexOf, lastIndexOf, includes, at, join }).map(
+    ([name, body]): Row => [typedPrototype[name]!, body, onArrayLike],
+  ),
+  [typedPrototype.map!, typedArrays.map, onTypedArray],
+  [typedPrototype.filter!, typedArrays.filter, onTypedArray],
+  [
+    typedBase.from,
+    typedArrays.from,
+    (_t, receiver) => receiver.kind === 'function' && typedArrayTypes.has(receiver.value),
+  ],
+];
+
+const table = new Map<unknown, Equivalent>(
+  [...rows, ...typedRows].map(([host, body, fits]) => [host, { body: body as AnyFunction, fits }]),
+);
 
 /** Of arrays whose length only the program knows. */
 const ofLists = new Map<unknown, AnyFunction>([

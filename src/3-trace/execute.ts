@@ -3,6 +3,8 @@ import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
 import type { Loop } from '../bytecode/structure.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
 import { ChoiceMet } from './choices.ts';
+import { stepDelegate } from './delegates.ts';
+import { goToHandler, Raised } from './exceptions.ts';
 import type { Execution } from './execution.ts';
 import { isFrameworkFile } from './framework-files.ts';
 import { startGenerator } from './generators.ts';
@@ -45,9 +47,9 @@ export function executionOf(
   return {
     callInside: (callee, receiver, args, gradMode) =>
       callInside(tracer, callee, receiver, args, gradMode ?? null),
-    runAbove: (depth) => runAbove(tracer, depth),
-    runPath: (depth, stops) => runPath(tracer, depth, stops, false),
-    runFrom: (depth, stops) => runPath(tracer, depth, stops, true),
+    runAbove: (depth) => tracer.nested(() => runAbove(tracer, depth)),
+    runPath: (depth, stops) => tracer.nested(() => runPath(tracer, depth, stops, false)),
+    runFrom: (depth, stops) => tracer.nested(() => runPath(tracer, depth, stops, true)),
     runLoopBody: (frame, loop, from) => runLoopBody(tracer, frame, loop, from),
     runLoopHead: (frame, loop) => runLoopHead(tracer, frame, loop),
     ...append,
@@ -88,6 +90,10 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   if (instruction.op === 'yield' && instruction.mode === 'yield') {
     return { value: get(frame, instruction.src) };
   }
+  if (instruction.op === 'yield' && instruction.mode === 'delegate') {
+    const value = stepDelegate(tracer, frame, instruction);
+    return value && { value };
+  }
   const { pc } = frame;
   const loop = loopToConvert(tracer, frame);
   if (loop) {
@@ -108,6 +114,7 @@ function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): P
   try {
     return handler(tracer, frame, instruction) ?? frame.pc + 1;
   } catch (error) {
+    if (error instanceof Raised) return goToHandler(tracer, error.thrown);
     if (!(error instanceof ChoiceMet)) throw error;
     return followOptions(tracer, frame, error.choice);
   }
@@ -173,13 +180,15 @@ function runLoopBody(tracer: Tracer, frame: TraceFrame, loop: Loop, from: Pc): P
   const stops = new Set([loop.header, ...loop.exits]);
   const depth = tracer.frames.length;
   frame.pc = from;
-  return tracer.control.inLoop(frame, loop, () =>
-    runPath(tracer, depth, stops, from === loop.header),
+  return tracer.nested(() =>
+    tracer.control.inLoop(frame, loop, () => runPath(tracer, depth, stops, from === loop.header)),
   );
 }
 
 function runLoopHead(tracer: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
   const stops = new Set([loop.header, ...loop.exits]);
   const depth = tracer.frames.length;
-  return tracer.control.inHead(frame, loop, () => runPath(tracer, depth, stops, true));
+  return tracer.nested(() =>
+    tracer.control.inHead(frame, loop, () => runPath(tracer, depth, stops, true)),
+  );
 }

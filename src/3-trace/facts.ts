@@ -3,7 +3,7 @@
 import type { Primitive } from '../bytecode/instructions.ts';
 import type { Change } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
-import { rootOf, sourceKey } from '../guards/source-key.ts';
+import { keyText, rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
 import { expectIdentity } from './graph-control/listed.ts';
@@ -91,7 +91,7 @@ export function isNullish(t: Tracer, given: Variable): boolean {
     guardNumbers(t, variable);
     return false;
   }
-  if (variable.kind === 'text') return false;
+  if (variable.kind === 'text' || variable.kind === 'scalar') return false;
   if (variable.kind !== 'constant') {
     truthiness(t, variable);
     return false;
@@ -108,6 +108,10 @@ export function isUndefined(t: Tracer, given: Variable): boolean {
   const variable = settled(given);
   if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
   return isNullish(t, variable) && (variable as ConstantVariable).value === undefined;
+}
+
+export function isNull(t: Tracer, variable: Variable): boolean {
+  return isNullish(t, variable) && (variable as ConstantVariable).value === null;
 }
 
 function guardDefined(t: Tracer, { source }: ConstantVariable): void {
@@ -158,9 +162,9 @@ const mayBeOne = (a: Variable, b: Variable): boolean =>
   a.kind === b.kind && (a.kind === 'newArray' || a.kind === 'newObject' || a.kind === 'tensor');
 
 /** The change is made after the run: there it must not run the user's code, nor be refused. */
-export function guardChange(t: Tracer, source: Source, change: Change, key: string): void {
+export function guardChange(t: Tracer, source: Source, change: Change, key: string | symbol): void {
   const guard = { kind: 'change', source, change, key } as const;
-  t.guard(`${change} ${sourceKey(source)} ${key}`, guard);
+  t.guard(`${change} ${sourceKey(source)} ${keyText(key)}`, guard);
 }
 
 interface Existing {

@@ -4,7 +4,7 @@ import { backward } from '../../runtime/autograd/backward.ts';
 import { checkpoint } from '../../runtime/autograd/checkpoint.ts';
 import { rulesOf } from '../../runtime/autograd/custom-function.ts';
 import { grad } from '../../runtime/autograd/grad.ts';
-import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { enableGrad, gradEnabled, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard, deviceNamed, guardingDevice } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { span } from '../../runtime/profiler/profiler.ts';
@@ -30,7 +30,7 @@ import {
 import { traceDetach, traceRequiresGrad } from './autograd/leaves.ts';
 import { constantOf } from './facts.ts';
 import type { Tracer } from './tracer.ts';
-import { undefinedVariable, type Variable } from './variable.ts';
+import { known, undefinedVariable, type Variable } from './variable.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -89,6 +89,8 @@ export function scopedMode(fn: Callable): boolean | null | undefined {
 type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const performed = new Map<unknown, Performed>([
+  // The mode around the call is guarded for every trace.
+  [gradEnabled, (t) => known(t.top.gradMode ?? gradEnabled())],
   [keep, (_t, _receiver, [tensor = undefinedVariable]) => tensor],
   [Tensor.prototype.backward, (t, receiver, args) => traceBackward(t, receiver, args)],
   [backward, (t, _receiver, [loss, ...rest]) => traceBackward(t, loss, rest)],

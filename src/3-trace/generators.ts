@@ -2,6 +2,7 @@
 
 import type { InstructionOf } from '../bytecode/instructions.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { handlerAt, Raised } from './exceptions.ts';
 import type { GeneratorVariable } from './iterator-variables.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
@@ -25,6 +26,10 @@ export function nextOf(t: Tracer, generator: GeneratorVariable, sent: Variable):
   if (state === 'done') return { value: undefinedVariable, done: true };
   return goOn(t, generator, () => {
     if (state !== 'yield') return;
+    if (frame.delegate) {
+      frame.delegate = { ...frame.delegate, sent };
+      return;
+    }
     frame.registers[yieldAt(frame).dst] = sent;
     frame.pc++;
   });
@@ -37,21 +42,49 @@ export function returnOf(t: Tracer, generator: GeneratorVariable, value: Variabl
     setState(t, generator, 'done');
     return { value, done: true };
   }
+  const inner = innerOf(frame);
+  const last = inner ? returnOf(t, inner, value) : { value, done: true };
+  if (!last.done) return last;
   return goOn(t, generator, () => {
     const { dst, target } = yieldAt(frame);
-    frame.registers[dst] = value;
+    frame.registers[dst] = last.value;
     frame.pc = target;
+    frame.delegate = null;
   });
+}
+
+/** `generator.throw(error)`: goes on at the handler around the `yield`; without one the generator has ended. */
+export function throwInto(t: Tracer, generator: GeneratorVariable, error: Variable): Step {
+  const { state, frame } = generator;
+  if (state === 'running') throw new GraphBreak('throw', 'the generator is running');
+  if (frame.delegate) throw new GraphBreak('native-call', 'an exception enters a yield*');
+  const handler = state === 'yield' ? handlerAt(frame, frame.pc) : undefined;
+  if (!handler) {
+    setState(t, generator, 'done');
+    throw new Raised(error, 'thrown into a generator', true);
+  }
+  return goOn(t, generator, () => {
+    frame.registers[handler.error] = error;
+    frame.pc = handler.target;
+  });
+}
+
+/** The generator whose values a `yield*` hands out; undefined for iterators that nothing is told. */
+function innerOf({ delegate }: TraceFrame): GeneratorVariable | undefined {
+  const iterator = delegate?.iteration.iterator;
+  if (iterator === undefined || iterator.kind === 'iterator') return undefined;
+  if (iterator.kind === 'generator') return iterator;
+  throw new GraphBreak('native-call', 'an iterator in a yield* is told to return');
 }
 
 function goOn(t: Tracer, generator: GeneratorVariable, enter: () => void): Step {
   const { frame } = generator;
   if (generator.state === 'running') throw new GraphBreak('throw', 'the generator is running');
   return t.attempt(() => {
-    const [registers, { pc }] = [[...frame.registers], frame];
+    const [registers, { pc, delegate = null }] = [[...frame.registers], frame];
     t.journal.note(() => {
       frame.registers.splice(0, frame.registers.length, ...registers);
-      frame.pc = pc;
+      Object.assign(frame, { pc, delegate });
     });
     enter();
     setState(t, generator, 'running');

@@ -2,8 +2,9 @@ import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
 import { guardIdentity } from './facts.ts';
+import { prototypeOf } from './made-objects.ts';
 import type { Tracer } from './tracer.ts';
-import { known, type Variable } from './variable.ts';
+import { known, type NewObjectVariable, type Variable } from './variable.ts';
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 
@@ -33,27 +34,39 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
         inherits(value.value, prototype),
       );
     default:
-      return known(inherits(prototypeOf(value), prototype, true));
+      return known(inherits(chainOf(value), prototype, true));
   }
 }
 
 /** Of what was made inside, or is a tensor. */
-function prototypeOf(value: Variable): object | null {
+function chainOf(value: Variable): object | null {
   switch (value.kind) {
     case 'tensor':
       return Object.getPrototypeOf(value.actual ?? value.traced) as object;
     case 'newArray':
       return value.isArguments ? Object.prototype : Array.prototype;
     case 'newObject':
-      return value.prototype === undefined ? Object.prototype : (value.prototype?.value ?? null);
+      return prototypeBehind(value);
     case 'newCollection':
       return value.type === 'Map' ? Map.prototype : Set.prototype;
+    case 'regexp':
+      return RegExp.prototype;
+    case 'newTypedArray':
+      return Object.getPrototypeOf(value.data) as object;
     case 'closure':
     case 'bound':
       return Function.prototype;
     default:
       throw new GraphBreak('unsupported-value', `a ${value.kind} instanceof`);
   }
+}
+
+/** Above prototypes that were made inside too. */
+function prototypeBehind(object: NewObjectVariable): object | null {
+  const above = prototypeOf(object);
+  if (above === undefined) return Object.prototype;
+  if (above?.kind === 'newObject') return prototypeBehind(above);
+  return above?.value ?? null;
 }
 
 function inherits(object: object | null, prototype: unknown, included = false): boolean {

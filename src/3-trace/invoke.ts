@@ -24,6 +24,7 @@ import { requestLoop } from './graph-control/kept-loops.ts';
 import { printInGraph } from './graph-control/print.ts';
 import { scalarCall, scalarMethod } from './graph-control/scalars.ts';
 import { textCall } from './graph-control/text.ts';
+import { prototypeOf } from './made-objects.ts';
 import { withSettledArguments } from './settled-arguments.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
@@ -183,7 +184,10 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
 
 /** Where a method's own object is looked for. */
 function chainOf(receiver: Variable): object | undefined {
-  if (receiver.kind === 'newObject') return receiver.prototype?.value;
+  if (receiver.kind === 'newObject') {
+    const above = prototypeOf(receiver);
+    return above?.kind === 'newObject' ? chainOf(above) : above?.value;
+  }
   return receiver.kind === 'object' || receiver.kind === 'function' ? receiver.value : undefined;
 }
 
@@ -194,6 +198,11 @@ function indirectCall(
   call: Call,
 ): { callee: Variable; call: Call } | undefined {
   const called: unknown = value;
+  if (called === Reflect.apply) {
+    const [callee, receiver = undefinedVariable, list] = call.args;
+    if (!callee || !list) return undefined;
+    return { callee, call: { ...call, receiver, args: listed(t, list) } };
+  }
   const callee = call.receiver;
   if (callee.kind !== 'function' && callee.kind !== 'closure' && callee.kind !== 'bound') return;
   const [receiver = undefinedVariable, ...args] = call.args;

@@ -4,13 +4,18 @@ import type { TraceFrame } from './trace-frame.ts';
 import type {
   NewArrayVariable,
   NewCollectionVariable,
+  NewTypedArrayVariable,
   ObjectVariable,
   ScalarVariable,
   Variable,
 } from './variable.ts';
 
 /** What an iterator that was made inside goes through. */
-export type IteratedVariable = NewArrayVariable | ObjectVariable | NewCollectionVariable;
+export type IteratedVariable =
+  | NewArrayVariable
+  | ObjectVariable
+  | NewCollectionVariable
+  | NewTypedArrayVariable;
 
 /** The object that `array.values()`, `map.entries()` and their like answer. */
 export interface IteratorVariable {

@@ -5,7 +5,7 @@ import { entries } from '../../runtime/tensor/nested.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { type ArrayVariable, arrayElement, arrayElements, arrayLength, asArray } from './arrays.ts';
+import { arrayElements, asArray } from './arrays.ts';
 import { settled } from './choices.ts';
 import { asCollection, type CollectionVariable, entriesOf, putInto } from './collections.ts';
 import { callDynamically } from './dynamic-shapes/call-dynamically.ts';
@@ -18,6 +18,7 @@ import type {
   IteratorRecordVariable,
   IteratorVariable,
 } from './iterator-variables.ts';
+import { prototypeOf } from './made-objects.ts';
 import { plainKeys, readProperty, readSymbol } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import {
@@ -33,7 +34,8 @@ export function iteratorOver(
   over: IteratedVariable,
   what: IteratorVariable['what'],
 ): IteratorVariable {
-  const putIn = over.kind === 'newArray' ? [] : putInto(t, over);
+  const isCollection = asCollection(t, over, 'Map', 'Set') !== undefined;
+  const putIn = isCollection ? putInto(t, over as CollectionVariable) : [];
   const position = { next: 0, passed: new Set(), heard: putIn.length };
   return { kind: 'iterator', over, what, ...position, done: false };
 }
@@ -67,7 +69,9 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
 /** `for (const key in object)`: of an object whose prototypes add no names. */
 export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const object = settled(given);
-  if (object.kind === 'constant' && isNullish(t, object)) return overNames(t, []);
+  if (object.kind === 'constant') {
+    return overNames(t, isNullish(t, object) ? [] : plainKeys(t, object));
+  }
   if (object.kind === 'object') {
     for (
       let above = Object.getPrototypeOf(object.value) as object | null;
@@ -78,7 +82,7 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
         throw new GraphBreak('unsupported-iterable', 'inherited names are visited');
       }
     }
-  } else if (object.kind !== 'newObject' || object.prototype) {
+  } else if (object.kind !== 'newObject' || prototypeOf(object)) {
     throw new GraphBreak('unsupported-iterable', `the names of a ${object.kind} are visited`);
   }
   return overNames(t, plainKeys(t, object));
@@ -166,9 +170,10 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
   const { next, over, what } = iterator;
   const array = over.kind === 'newCollection' ? undefined : asArray(t, over);
   if (array && isGrown(array)) return advanceGrown(t, iterator, array);
-  const element = array
-    ? arrayStep(t, array, what, next)
-    : collectionStep(t, over as CollectionVariable, iterator);
+  const collection = array ? undefined : asCollection(t, over, 'Map', 'Set');
+  const element = collection
+    ? collectionStep(t, collection, iterator)
+    : arrayStep(t, array ?? over, what, next);
   t.journal.note(() => Object.assign(iterator, { next, done: false }));
   iterator.next++;
   if (element === null) iterator.done = true;
@@ -191,13 +196,13 @@ function advanceGrown(t: Tracer, iterator: IteratorVariable, array: GrownArray):
 
 function arrayStep(
   t: Tracer,
-  array: ArrayVariable,
+  array: IteratedVariable,
   what: IteratorVariable['what'],
   index: number,
 ): Variable | null {
-  if (index >= arrayLength(t, array)) return null;
+  if (index >= (constantOf(t, readProperty(t, array, 'length')) as number)) return null;
   if (what === 'keys') return known(index);
-  const element = arrayElement(t, array, index);
+  const element = readProperty(t, array, String(index));
   return what === 'values' ? element : newArray([known(index), element]);
 }
 

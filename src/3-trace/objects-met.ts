@@ -4,7 +4,7 @@ import type { Source } from '../guards/source.ts';
 /** Stands for all of an array's elements, or all of a Map's entries. */
 const content = Symbol('content');
 
-type Key = string | typeof content;
+type Key = string | symbol;
 
 /**
  * The objects from outside that the trace has looked into, and how it reached them. Where one of them
@@ -16,7 +16,7 @@ export class ObjectsMet {
   readonly #touched = new Map<Key, Map<object, Set<Source>>>();
   readonly #changed = new Map<Key, Set<object>>();
 
-  touch(object: object, source: Source, key: string): void {
+  touch(object: object, source: Source, key: string | symbol): void {
     this.#add(key, object, source);
     if (Array.isArray(object)) this.#add(content, object, source);
   }
@@ -26,7 +26,7 @@ export class ObjectsMet {
     this.#add(content, object, source);
   }
 
-  write(object: object, key: string): void {
+  write(object: object, key: string | symbol): void {
     this.#change(key, object);
   }
 

@@ -17,6 +17,7 @@ import { readDynamicProperty } from './dynamic-shapes/dynamic-properties.ts';
 import { constantOf } from './facts.ts';
 import { settleOrder } from './graph-control/key-order.ts';
 import { isIndex } from './index-key.ts';
+import { type Key, ownAttributes, ownContent, ownSymbols, prototypeOf } from './made-objects.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import { textAsked } from './text.ts';
@@ -24,6 +25,7 @@ import type { Tracer } from './tracer.ts';
 import { readTypedArray } from './typed-array-elements.ts';
 import {
   type FunctionVariable,
+  isPrimitive,
   known,
   type NewObjectVariable,
   type ObjectVariable,
@@ -48,7 +50,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       return readArrayProperty(t, base, key);
     case 'newObject':
       if (base.errorType && key === 'stack') break;
-      return present(base.entries.get(key)) ?? readInherited(t, base, key);
+      return readMade(t, base, base, key);
     case 'symbolic':
       guardNumbers(t, base);
       return inherited(t, Object.getPrototypeOf(base.value) as object, key);
@@ -66,12 +68,20 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
     case 'generator':
       return inherited(t, generatorPrototype, key);
     case 'regexp':
-      return inherited(t, RegExp.prototype, key);
+      if (key === 'lastIndex') return known(base.lastIndex);
+      return inherited(t, RegExp.prototype, key, base);
     case 'newTypedArray':
-      return readTypedArray(base, key);
+      return (
+        readTypedArray(base, key) ??
+        inherited(t, Object.getPrototypeOf(base.data) as object, key, base)
+      );
     case 'closure':
+      if (key === 'prototype' || key === 'caller' || key === 'arguments') break;
+      if (key === 'name') return known(base.name ?? base.code.name);
+      if (key === 'length') return known(base.code.parameterCount);
+      return inherited(t, Function.prototype, key);
     case 'bound':
-      if (key !== 'call' && key !== 'apply' && key !== 'bind') break;
+      if (key === 'name' || key === 'length') break;
       return inherited(t, Function.prototype, key);
     case 'constant': {
       const value = constantOf(t, base);
@@ -80,7 +90,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
         throw new GraphBreak('throw', `${key} of ${value}`);
       return typeof value === 'string' && (key === 'length' || /^\d+$/.test(key))
         ? known(value[key as 'length'])
-        : inherited(t, Object.getPrototypeOf(value) as object, key);
+        : inherited(t, Object.getPrototypeOf(value) as object, key, base);
     }
     default:
   }
@@ -95,15 +105,30 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
     case 'function':
       return readOuterProperty(t, base, key);
     case 'newObject':
-      return readInherited(t, base, key);
+      return readMade(t, base, base, key);
     case 'newArray':
-      return inherited(t, Array.prototype, key);
+      return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key);
     case 'newCollection':
       return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key);
     case 'iterator':
       return inherited(t, arrayIteratorPrototype, key);
     case 'generator':
       return inherited(t, generatorPrototype, key);
+    case 'regexp':
+      return inherited(t, RegExp.prototype, key);
+    case 'newTypedArray':
+      return inherited(t, Object.getPrototypeOf(base.data) as object, key, base);
+    case 'closure':
+    case 'bound':
+      return inherited(t, Function.prototype, key);
+    case 'constant':
+    case 'symbolic': {
+      const value = constantOf(t, base);
+      if (value === null || value === undefined) {
+        throw new GraphBreak('throw', `${String(key)} of ${value}`);
+      }
+      return inherited(t, Object.getPrototypeOf(value) as object, key);
+    }
     default:
       throw new GraphBreak('unsupported-value', `a symbol as key of a ${base.kind}`);
   }
@@ -116,23 +141,42 @@ function readArrayProperty(
 ): Variable {
   if (key === 'length') return lengthOf(t, base);
   if (isIndex(key)) return arrayElement(t, base, Number(key));
-  return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key);
+  const named = base.named?.get(key);
+  if (named) return named;
+  return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
 }
 
-/** Of an object made inside, from the prototype that it was given. */
-function readInherited(t: Tracer, base: NewObjectVariable, key: string | symbol): Variable {
-  const { prototype } = base;
+/** Of an object made inside, from its own properties and the prototypes that it was given. */
+function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key: Key): Variable {
+  const own = ownAttributes(holder, key);
+  if (own?.accessor) {
+    const { get } = own.accessor;
+    return get ? t.execution.callInside(get, receiver, []) : undefinedVariable;
+  }
+  if (own) return present(ownContent(holder, key))!;
+  const prototype = prototypeOf(holder);
   if (prototype === null) return undefinedVariable;
-  if (prototype === undefined) return inherited(t, Object.prototype, key);
+  if (prototype === undefined) return inherited(t, Object.prototype, key, receiver);
+  if (prototype.kind === 'newObject') return readMade(t, prototype, receiver, key);
   const accessor = isProxy(prototype.value) ? undefined : accessorOf(prototype.value, key);
-  if (accessor) return callGetter(t, prototype, base, key, accessor);
+  if (accessor) return callGetter(t, prototype, receiver, key, accessor);
   return readOuterProperty(t, prototype, key);
 }
 
-/** Methods of the language's own prototypes, which somebody may replace. */
-function inherited(t: Tracer, prototype: object, key: string | symbol): Variable {
+/** What the language's own prototypes hold, which somebody may replace. */
+function inherited(
+  t: Tracer,
+  prototype: object,
+  key: string | symbol,
+  receiver?: Variable,
+): Variable {
+  const accessor = accessorOf(prototype, key);
+  if (accessor && receiver) {
+    const held = { kind: 'held', value: prototype, name: 'the host' } as const;
+    return callGetter(t, t.read(held, prototype) as ObjectVariable, receiver, key, accessor);
+  }
   const value: unknown = (prototype as Record<string | symbol, unknown>)[key];
-  if (value === undefined || typeof value === 'function') {
+  if (isPrimitive(value) || typeof value === 'function') {
     const name = `${(prototype.constructor as { name?: string }).name ?? 'the host'}.prototype`;
     const base = { kind: 'held', value: prototype, name } as const;
     return t.read({ kind: 'property', base, key }, value);
@@ -147,12 +191,10 @@ function readOuterProperty(
 ): Variable {
   const { value: object } = base;
   const source = base.source ?? heldFunction(base);
-  if (typeof key === 'string') {
-    const special = readContainerProperty(t, base, key);
-    if (special) return special;
-    const written = t.effects.written(object, source, key);
-    if (written) return present(written) ?? readDeleted(t, base, source, key);
-  }
+  const special = typeof key === 'string' ? readContainerProperty(t, base, key) : undefined;
+  if (special) return special;
+  const written = t.effects.written(object, source, key);
+  if (written) return present(written) ?? readDeleted(t, base, source, key);
   if (t.effects.hasVariables && isModuleNamespace(object)) {
     throw new GraphBreak(
       'variable-write',
@@ -188,7 +230,7 @@ function readDeleted(
   t: Tracer,
   receiver: ObjectVariable | FunctionVariable,
   source: Source,
-  key: string,
+  key: Key,
 ): Variable {
   const prototype = Object.getPrototypeOf(receiver.value) as object | null;
   const base = t.read({ kind: 'prototypeOf', base: source }, prototype);
@@ -225,18 +267,22 @@ export function heldFunction({ value }: ObjectVariable | FunctionVariable): Sour
 }
 
 /** `key in base`, or whether it is an own property. */
-export function hasProperty(t: Tracer, object: Variable, key: string, own: boolean): Variable {
+export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean): Variable {
   const base = settled(object);
   switch (base.kind) {
     case 'newObject':
-      if (present(base.entries.get(key))) return known(true);
-      if (own) return known(false);
-      return known(
-        base.prototype === null ? false : key in (base.prototype?.value ?? Object.prototype),
-      );
+      return hasMade(t, base, key, own);
     case 'newArray':
       if (isIndex(key)) return known(hasElement(t, base, Number(key)));
-      return known(key === 'length' || (!own && key in Array.prototype));
+      if (key === 'length' || (typeof key === 'string' && base.named?.has(key))) return known(true);
+      return known(!own && key in (base.isArguments ? Object.prototype : Array.prototype));
+    case 'newTypedArray':
+      if (own && typeof key === 'symbol') break;
+      return known(own ? Object.hasOwn(base.data, key) : key in base.data);
+    case 'closure':
+    case 'bound':
+      if (own) break;
+      return known(key in Function.prototype || key === 'prototype');
     case 'tensor': {
       const { source, actual } = base;
       if (!source || !actual)
@@ -247,20 +293,34 @@ export function hasProperty(t: Tracer, object: Variable, key: string, own: boole
     case 'object':
     case 'function':
       return hasOuterProperty(t, base, key, own);
+    case 'constant':
+    case 'symbolic': {
+      const value = constantOf(t, base);
+      if (!own || value === null || value === undefined) break;
+      return known(Object.hasOwn(Object(value) as object, key));
+    }
     default:
-      throw new GraphBreak('unsupported-value', `the keys of a ${base.kind}`);
   }
+  throw new GraphBreak('unsupported-value', `the keys of a ${base.kind}`);
+}
+
+function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): Variable {
+  if (ownAttributes(object, key)) return known(true);
+  const prototype = own ? null : prototypeOf(object);
+  if (prototype === null) return known(false);
+  if (prototype === undefined) return known(key in Object.prototype);
+  return hasProperty(t, prototype, key, false);
 }
 
 function hasOuterProperty(
   t: Tracer,
   base: ObjectVariable | FunctionVariable,
-  key: string,
+  key: Key,
   own: boolean,
 ): Variable {
   const { value: object } = base;
   const source = base.source ?? heldFunction(base);
-  if (isProxy(object)) throw new GraphBreak('getter', `looking for ${key} in a Proxy`);
+  if (isProxy(object)) throw new GraphBreak('getter', `looking for ${String(key)} in a Proxy`);
   const array = base.kind === 'object' && isIndex(key) ? asArray(t, base) : undefined;
   if (array) return known(hasElement(t, array, Number(key)));
   const written = t.effects.written(object, source, key);
@@ -277,16 +337,20 @@ function hasOuterProperty(
 export function plainKeys(t: Tracer, object: Variable): string[] {
   const base = settled(object);
   if (base.kind === 'newObject') {
-    settleOrder(t, base);
-    const there = [...base.entries].filter(([, value]) => present(value));
-    const keys = Object.keys(Object.fromEntries(there));
-    return base.errorType ? keys.filter((key) => key !== 'message') : keys;
+    return ownNames(t, base).filter((key) => ownAttributes(base, key)?.enumerable);
   }
   if (base.kind === 'newArray') {
     const places = Array.from({ length: arrayLength(t, base) }, (_, i) => i);
-    return places.filter((i) => hasElement(t, base, i)).map(String);
+    const there = places.filter((i) => hasElement(t, base, i)).map(String);
+    return base.named ? [...there, ...base.named.keys()] : there;
   }
-  if (base.kind !== 'object' || !listsPlainly(base.value)) {
+  if (base.kind === 'constant' || base.kind === 'symbolic') {
+    return Object.keys(Object(constantOf(t, base)) as object);
+  }
+  if (base.kind === 'closure' || base.kind === 'bound') return [];
+  if (base.kind === 'newTypedArray') return Object.keys(base.data);
+  if (base.kind === 'newCollection') return [];
+  if (base.kind !== 'object' || !listsPlainly(base.value) || t.effects.hasSymbols(base.value)) {
     throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);
   }
   const { source, value } = base;
@@ -298,7 +362,27 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   return t.effects.keysOf(value, keys);
 }
 
-/** The own enumerable string properties of an object that has no others. */
+/** The names of all own properties of an object made inside. */
+export function ownNames(t: Tracer, object: NewObjectVariable): string[] {
+  settleOrder(t, object);
+  const there = [...object.entries].filter(([, value]) => present(value));
+  return Object.keys(Object.fromEntries(there));
+}
+
+/** The own enumerable string properties. A getter may change or remove later ones. */
 export function plainEntries(t: Tracer, base: Variable): [string, Variable][] {
   return plainKeys(t, base).map((key) => [key, readProperty(t, base, key)]);
+}
+
+/** The own enumerable keys, which a spread copies: symbols stand behind the others. */
+export function copiedKeys(t: Tracer, given: Variable): Key[] {
+  const base = settled(given);
+  const names = plainKeys(t, base);
+  if (base.kind !== 'newObject') return names;
+  const symbols = ownSymbols(base).filter((key) => ownAttributes(base, key)?.enumerable);
+  return [...names, ...symbols];
+}
+
+export function readKey(t: Tracer, base: Variable, key: Key): Variable {
+  return typeof key === 'symbol' ? readSymbol(t, base, key) : readProperty(t, base, key);
 }

@@ -10,6 +10,7 @@ import type {
   EntryRecipe,
   FrameRecipe,
   KeyOrder,
+  MadeTraits,
   Make,
   Recipe,
 } from '../traces/trace-result.ts';
@@ -17,6 +18,7 @@ import { resolved } from './choices.ts';
 import { type Keyed, labelOf } from './graph-control/key-order.ts';
 import type { ElementForm } from './grown-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from './iterator-variables.ts';
+import { prototypeOf } from './made-objects.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
@@ -24,6 +26,8 @@ import {
   absent,
   hole,
   type NewCollectionVariable,
+  type NewObjectVariable,
+  type ObjectTraits,
   type TensorVariable,
   type Variable,
 } from './variable.ts';
@@ -187,6 +191,23 @@ export class Reconstruction {
     };
   }
 
+  #prototype(object: NewObjectVariable): Recipe | null | undefined {
+    const prototype = prototypeOf(object);
+    return prototype ? this.recipe(prototype) : prototype;
+  }
+
+  #traits({ attributes, symbols, extensible }: ObjectTraits): MadeTraits {
+    const half = (accessor: Variable | null) => accessor && this.recipe(accessor);
+    return {
+      attributes: [...attributes].map(([key, { accessor, ...rest }]) => {
+        const made = accessor && { get: half(accessor.get), set: half(accessor.set) };
+        return [key, { ...rest, accessor: made }] as const;
+      }),
+      symbols: [...symbols].map(([key, value]) => [key, this.recipe(value)] as const),
+      extensible,
+    };
+  }
+
   #record({ iterator, direct, done }: IteratorRecordVariable): Make {
     if (direct && iterator.kind === 'iterator') {
       const array = this.recipe(iterator.over);
@@ -222,7 +243,7 @@ export class Reconstruction {
     const index = this.makes.length;
     this.#made.set(variable, index);
     // Takes its place before its contents are asked for: an object may contain itself.
-    this.makes.push({ kind: 'array', elements: [] });
+    this.makes.push({ kind: 'array', elements: [], named: [] });
     this.makes[index] = this.#content(variable);
     return index;
   }
@@ -238,14 +259,17 @@ export class Reconstruction {
         return {
           kind: variable.isArguments ? 'arguments' : 'array',
           elements: variable.elements.map((element) => this.element(element)),
+          named: [...(variable.named ?? [])].map(([key, value]) => [key, this.recipe(value)]),
         };
       case 'newObject':
         return {
           kind: 'object',
           entries: [...variable.entries].map(([key, value]) => [key, this.recipe(value)]),
           order: this.order(variable),
-          prototype: variable.prototype ? this.recipe(variable.prototype) : variable.prototype,
+          prototype: this.#prototype(variable),
           errorType: variable.errorType,
+          hasCause: variable.hasCause === true,
+          traits: variable.traits ? this.#traits(variable.traits) : null,
         };
       case 'newCollection':
         return {
@@ -263,11 +287,18 @@ export class Reconstruction {
       case 'iteratorRecord':
         return this.#record(variable);
       case 'regexp':
-        return { kind: 'regexp', pattern: variable.pattern, flags: variable.flags };
+        return {
+          kind: 'regexp',
+          pattern: variable.pattern,
+          flags: variable.flags,
+          lastIndex: variable.lastIndex,
+        };
       case 'newTypedArray':
         return { kind: 'typedArray', data: variable.data };
       case 'generator': {
         const { frame, state } = variable;
+        // Which iterator it has begun can't be told again: the `yield*` is a break then.
+        if (frame.delegate) this.#tracer.control.plans.breakAt(frame.closure.code, frame.pc);
         return { kind: 'generator', state, frame: this.frame(frame, frame.pc, undefined) };
       }
       case 'bound':
@@ -296,7 +327,7 @@ export class Reconstruction {
 
 /** How many steps bring a new iterator there: those to keys that were deleted on the way are none. */
 function stepsOf({ over, next, passed }: IteratorVariable): number {
-  if (over.kind === 'newArray' || passed.size === 0) return next;
+  if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
   const keys =
     over.kind === 'object' ? (over.value as ReadonlySet<unknown>).keys() : over.entries.keys();
   return [...keys].filter((key) => passed.has(key)).length;

@@ -2,7 +2,8 @@
 
 import { accessorOf, isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { callGetter, readProperty } from './properties.ts';
+import type { Key } from './made-objects.ts';
+import { callGetter, readKey } from './properties.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';
@@ -16,10 +17,10 @@ export function superPrototype(t: Tracer, { closure }: TraceFrame): Variable {
 }
 
 /** A getter there sees the receiver as its `this`. */
-export function readAbove(t: Tracer, base: Variable, receiver: Variable, key: string): Variable {
+export function readAbove(t: Tracer, base: Variable, receiver: Variable, key: Key): Variable {
   if ((base.kind === 'object' || base.kind === 'function') && !isProxy(base.value)) {
     const accessor = accessorOf(base.value, key);
     if (accessor) return callGetter(t, base, receiver, key, accessor);
   }
-  return readProperty(t, base, key);
+  return readKey(t, base, key);
 }

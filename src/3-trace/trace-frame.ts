@@ -2,6 +2,7 @@ import type { Device } from '../../runtime/device/device.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import type { Source } from '../guards/source.ts';
+import type { IteratorRecordVariable } from './iterator-variables.ts';
 import type { CellReference, Variable } from './variable.ts';
 
 /** One activation as the tracer follows it. */
@@ -20,6 +21,8 @@ export interface TraceFrame {
   readonly gradMode: boolean | undefined;
   /** Inside `deviceGuard`: its device, or null; undefined: what held at the entry. */
   readonly guard: Device | null | undefined;
+  /** Of a generator that stands at a `yield*`: the iterator whose values it hands out, and what it is sent. */
+  delegate?: { readonly iteration: IteratorRecordVariable; readonly sent: Variable } | null;
   pc: Pc;
   /** The instruction before; null at the start. */
   last: Pc | null;

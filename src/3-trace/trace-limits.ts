@@ -5,7 +5,10 @@ import type { Tracer } from './tracer.ts';
 
 /** More instructions than this in one trace end the graph: a long loop was unrolled. */
 const maxInstructions = 200_000;
-const maxDepth = 64;
+/** Calls that wait for others: of each, a break keeps the frame. */
+const maxDepth = 1024;
+/** What is followed inside an instruction, or on one of several ways, takes stack of the host's. */
+const maxNested = 64;
 
 export function expectMoreInstructions(t: Tracer, followed: number): void {
   if (followed <= maxInstructions) return;
@@ -18,4 +21,13 @@ export function expectMoreInstructions(t: Tracer, followed: number): void {
 
 export function expectDepth(calls: number): void {
   if (calls >= maxDepth) throw new GraphBreak('call-depth', `more than ${maxDepth} calls`);
+}
+
+/** Getters, callbacks of the host, and branches and loops of the program, one inside the other. */
+export function expectNesting(nested: number): void {
+  if (nested < maxNested) return;
+  throw new GraphBreak(
+    'call-depth',
+    `more than ${maxNested} calls inside instructions or branches`,
+  );
 }

@@ -27,6 +27,7 @@ import { AutogradState } from './autograd/state.ts';
 import type { CodeOf } from './code-of.ts';
 import type { WrittenEntries } from './collections.ts';
 import { EffectLog } from './effects.ts';
+import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control/graph-control.ts';
 import type { RegionBuilder } from './graph-control/region-builder.ts';
@@ -40,7 +41,7 @@ import { takingBack } from './taking-back.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import { type TensorInput, TensorInputs } from './tensor-inputs.ts';
 import { enteredFrame, type TraceFrame } from './trace-frame.ts';
-import { expectDepth, expectMoreInstructions } from './trace-limits.ts';
+import { expectDepth, expectMoreInstructions, expectNesting } from './trace-limits.ts';
 import type { TensorVariable, Variable } from './variable.ts';
 
 /**
@@ -76,6 +77,7 @@ export class Tracer {
   /** Frames below this depth wait for a nested execution: no throw goes on in them. */
   floor = 0;
   execution: Execution = notBegun;
+  #nested = 0;
   /** Told of each instruction before it is executed. */
   onInstruction: ((code: Code, pc: Pc) => void) | undefined;
 
@@ -178,6 +180,7 @@ export class Tracer {
     try {
       return body();
     } catch (error) {
+      if (error instanceof Raised && error.keepsEffects) throw error;
       if (error instanceof GraphBreak) error.at ??= this.position();
       this.journal.undo(mark);
       takeBack();
@@ -191,6 +194,17 @@ export class Tracer {
   /** Counts an instruction; ends a trace that grows without bound. */
   tick(): void {
     expectMoreInstructions(this, ++this.#instructions);
+  }
+
+  /** Follows frames from inside an instruction. */
+  nested<T>(body: () => T): T {
+    expectNesting(this.#nested);
+    this.#nested++;
+    try {
+      return body();
+    } finally {
+      this.#nested--;
+    }
   }
 
   push(frame: TraceFrame): void {

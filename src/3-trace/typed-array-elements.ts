@@ -5,10 +5,9 @@ import { constantOf } from './facts.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type NewTypedArrayVariable, type Variable } from './variable.ts';
 
-export function readTypedArray({ data }: NewTypedArrayVariable, key: string): Variable {
+export function readTypedArray({ data }: NewTypedArrayVariable, key: string): Variable | undefined {
   if (key === 'length') return known(data.length);
-  if (/^\d+$/.test(key)) return known(data[Number(key)]);
-  throw new GraphBreak('unsupported-value', `the property ${key} of a typed array`);
+  return /^\d+$/.test(key) ? known(data[Number(key)]) : undefined;
 }
 
 export function writeTypedArray(

@@ -16,9 +16,18 @@ interface TypedArrayConstructor {
 export const typedArrayTypes: ReadonlySet<unknown> = new Set<unknown>([
   Float32Array,
   Float64Array,
+  Int8Array,
+  Int16Array,
   Int32Array,
   Uint8Array,
+  Uint8ClampedArray,
+  Uint16Array,
+  Uint32Array,
 ]);
+
+export function typedArrayVariable(data: unknown): NewTypedArrayVariable {
+  return { kind: 'newTypedArray', data: data as TypedArray };
+}
 
 const typedArrayBase = Object.getPrototypeOf(Int32Array) as TypedArrayConstructor;
 
@@ -39,20 +48,17 @@ export function newTypedArray(
   return filled(t, constructor_, content ? expand(t, content) : []);
 }
 
-/** `Int32Array.of(…)`, `Float32Array.from(…)`; undefined for any other function. */
+/** `Int32Array.of(…)`; undefined for any other function. */
 export function typedArrayMade(
   t: Tracer,
   fn: unknown,
   receiver: Variable,
   args: readonly Variable[],
 ): Variable | undefined {
-  if (fn !== typedArrayBase.of && fn !== typedArrayBase.from) return undefined;
+  if (fn !== typedArrayBase.of) return undefined;
   const type: unknown = receiver.kind === 'function' ? receiver.value : undefined;
   if (!typedArrayTypes.has(type)) return undefined;
-  if (fn === typedArrayBase.of) return filled(t, type as TypedArrayConstructor, args);
-  const [items] = args;
-  if (!items || args.length !== 1) return undefined;
-  return filled(t, type as TypedArrayConstructor, expand(t, items));
+  return filled(t, type as TypedArrayConstructor, args);
 }
 
 function filled(

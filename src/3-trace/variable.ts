@@ -1,4 +1,5 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
@@ -174,6 +175,8 @@ export interface NewArrayVariable {
   readonly outer?: ObjectVariable;
   /** It is, or was, an element of such an array, which holds its parts and not itself. */
   listed?: boolean;
+  /** Properties with names, as the matches of a regular expression have. */
+  readonly named?: ReadonlyMap<string, Variable>;
 }
 
 export interface NewObjectVariable {
@@ -181,12 +184,37 @@ export interface NewObjectVariable {
   readonly entries: Map<string, Variable>;
   /** Left out: `Object.prototype`. */
   readonly prototype?: ObjectVariable | null;
+  /** What it has beyond data properties with names. */
+  traits?: ObjectTraits | undefined;
+  /** The program, or the branch or loop of it, that was followed when it was made. */
+  readonly madeIn?: ProgramBuilder;
   /** Where ways leave other orders of its keys: which one, as `key-order.ts` tells them. */
   order?: Variable | undefined;
   /** Of an error: the language's constructor that makes it. */
   readonly errorType?: ErrorConstructor;
+  /** Of an error: it was made with a cause, which is not among its keys. */
+  hasCause?: true;
   /** As of an array. */
   listed?: boolean;
+}
+
+/** Of an object made inside: properties that are no plain data, or have symbols as keys. */
+export interface ObjectTraits {
+  /** Of those that are not as an assignment makes them. */
+  readonly attributes: Map<string | symbol, Attributes>;
+  readonly symbols: Map<symbol, Variable>;
+  extensible: boolean;
+  /** Another prototype than the one that it was made with. */
+  prototype?: ObjectVariable | NewObjectVariable | null;
+}
+
+export interface Attributes {
+  readonly enumerable: boolean;
+  readonly configurable: boolean;
+  /** False for accessors. */
+  readonly writable: boolean;
+  /** Of an accessor: its functions. The property has no content then. */
+  readonly accessor: { readonly get: Variable | null; readonly set: Variable | null } | null;
 }
 
 /** A regular expression literal: another object each time. */
@@ -194,6 +222,8 @@ export interface RegExpVariable {
   readonly kind: 'regexp';
   readonly pattern: string;
   readonly flags: string;
+  /** Where the next search begins, of one with the flag g or y. */
+  lastIndex: number;
 }
 
 /** A typed array made inside of known numbers. */

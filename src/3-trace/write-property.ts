@@ -2,13 +2,20 @@
 
 import { accessorOf, allows, isProxy, writesPlainly } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { setElement, setLength } from './array-changes.ts';
-import { arrayLength, asArray } from './arrays.ts';
+import { deleteElement, setElement, setLength } from './array-changes.ts';
+import { asArray } from './arrays.ts';
 import { present, settled } from './choices.ts';
 import { constantOf, guardChange } from './facts.ts';
-import { makeRoom } from './graph-control/key-order.ts';
 import { expectUnlisted } from './graph-control/listed.ts';
 import { isIndex } from './index-key.ts';
+import {
+  deleteOwn,
+  isExtensible,
+  type Key,
+  ownAttributes,
+  prototypeOf,
+  setOwnProperty,
+} from './made-objects.ts';
 import { heldFunction } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -18,31 +25,33 @@ import {
   type FunctionVariable,
   type NewObjectVariable,
   type ObjectVariable,
+  type RegExpVariable,
   type Variable,
 } from './variable.ts';
 
-export function writeProperty(t: Tracer, target: Variable, key: string, value: Variable): void {
+export function writeProperty(t: Tracer, target: Variable, key: Key, value: Variable): void {
   const object = settled(target);
   switch (object.kind) {
     case 'newObject':
       if (key === '__proto__') break;
-      expectUnlisted(object);
-      if (object.prototype && !object.entries.has(key)) {
-        if (callsSetter(t, object.prototype, object, key, value)) return;
-        if (!writesPlainly(object.prototype.value, key)) break;
-      }
-      setOwn(t, object, key, value);
+      writeMade(t, object, key, value);
       return;
     case 'newArray':
       if (object.isArguments) break;
-      if (isIndex(key) && (object.grown || Number(key) <= arrayLength(t, object))) {
+      if (isIndex(key)) {
         setElement(t, object, Number(key), value);
         return;
       }
       if (key !== 'length') break;
       setLength(t, object, constantOf(t, value) as number);
       return;
+    case 'regexp':
+      if (key !== 'lastIndex') break;
+      t.journal.note(lastIndexRestored(object));
+      object.lastIndex = constantOf(t, value) as number;
+      return;
     case 'newTypedArray':
+      if (typeof key === 'symbol') break;
       writeTypedArray(t, object, key, value);
       return;
     case 'tensor':
@@ -55,33 +64,56 @@ export function writeProperty(t: Tracer, target: Variable, key: string, value: V
       return;
     default:
   }
-  throw new GraphBreak('object-write', `the property ${key} is assigned`);
+  throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
+}
+
+function writeMade(t: Tracer, object: NewObjectVariable, key: Key, value: Variable): void {
+  expectUnlisted(object);
+  const refused = () => new GraphBreak('object-write', `the property ${String(key)} is assigned`);
+  let above: NewObjectVariable | ObjectVariable | null | undefined = object;
+  for (; above?.kind === 'newObject'; above = prototypeOf(above)) {
+    const attributes = ownAttributes(above, key);
+    if (!attributes) continue;
+    if (attributes.accessor?.set) {
+      t.execution.callInside(attributes.accessor.set, object, [value]);
+      return;
+    }
+    // A failing assignment is silent or an error, by the mode of the code.
+    if (!attributes.writable) throw refused();
+    if (above === object) {
+      setOwnProperty(t, object, key, value, attributes);
+      return;
+    }
+    above = null;
+    break;
+  }
+  if (above) {
+    if (callsSetter(t, above, object, key, value)) return;
+    if (!writesPlainly(above.value, key)) throw refused();
+  }
+  if (!isExtensible(object)) throw refused();
+  setOwnProperty(t, object, key, value);
 }
 
 /** An own data property, past all setters: of literals and fields. */
-export function defineProperty(t: Tracer, object: Variable, key: string, value: Variable): void {
+export function defineProperty(t: Tracer, object: Variable, key: Key, value: Variable): void {
   // A literal that was begun before a break.
   const isOuter = object.kind === 'object' && !isProxy(object.value);
   if (isOuter && !accessorOf(object.value, key)) {
     writeProperty(t, object, key, value);
     return;
   }
-  if (object.kind !== 'newObject' || object.errorType || key === '__proto__') {
-    throw new GraphBreak('object-write', `the property ${key} is defined`);
+  const isPossible = object.kind === 'newObject' && !object.errorType && isExtensible(object);
+  if (!isPossible || key === '__proto__') {
+    throw new GraphBreak('object-write', `the property ${String(key)} is defined`);
   }
-  setOwn(t, object, key, value);
-}
-
-function setOwn(t: Tracer, object: NewObjectVariable, key: string, value: Variable): void {
-  makeRoom(t, object, key);
-  t.journal.keepMap(object.entries);
-  object.entries.set(key, value);
+  setOwnProperty(t, object, key, value);
 }
 
 function writeOuterProperty(
   t: Tracer,
   object: ObjectVariable | FunctionVariable,
-  key: string,
+  key: Key,
   value: Variable,
 ): void {
   if (isIndex(key) || key === 'length') {
@@ -94,7 +126,7 @@ function writeOuterProperty(
   }
   if (!isProxy(object.value) && callsSetter(t, object, object, key, value)) return;
   if (!allows(object.value, 'write', key)) {
-    throw new GraphBreak('object-write', `the property ${key} is assigned`);
+    throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
   }
   const source = object.source ?? heldFunction(object);
   guardChange(t, source, 'write', key);
@@ -110,7 +142,7 @@ function callsSetter(
   t: Tracer,
   holder: ObjectVariable | FunctionVariable,
   receiver: Variable,
-  key: string,
+  key: Key,
   value: Variable,
 ): boolean {
   const accessor = accessorOf(holder.value, key);
@@ -125,18 +157,22 @@ function callsSetter(
     t.execution.callInside(t.read(source, accessor.set), receiver, [value]);
   } catch (error) {
     const native = error instanceof GraphBreak && error.reason === 'native-call';
-    throw native ? new GraphBreak('object-write', `the property ${key} is assigned`) : error;
+    throw native
+      ? new GraphBreak('object-write', `the property ${String(key)} is assigned`)
+      : error;
   }
   return true;
 }
 
 /** `delete object[key]` */
-export function deleteProperty(t: Tracer, target: Variable, key: string): void {
+export function deleteProperty(t: Tracer, target: Variable, key: Key): void {
   const object = settled(target);
   if (object.kind === 'newObject') {
-    expectUnlisted(object);
-    t.journal.keepMap(object.entries);
-    object.entries.delete(key);
+    deleteOwn(t, object, key);
+    return;
+  }
+  if (object.kind === 'newArray' && isIndex(key) && !object.grown && !object.isArguments) {
+    deleteElement(t, object, Number(key));
     return;
   }
   if (object.kind === 'object' && allows(object.value, 'delete', key)) {
@@ -144,5 +180,10 @@ export function deleteProperty(t: Tracer, target: Variable, key: string): void {
     t.effects.write(object.value, object.source, key, absent);
     return;
   }
-  throw new GraphBreak('object-write', `the property ${key} is deleted`);
+  throw new GraphBreak('object-write', `the property ${String(key)} is deleted`);
+}
+
+function lastIndexRestored(expression: RegExpVariable): () => void {
+  const { lastIndex } = expression;
+  return () => Object.assign(expression, { lastIndex });
 }

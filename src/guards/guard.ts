@@ -66,7 +66,7 @@ export type Guard =
   | {
       readonly kind: 'change';
       readonly source: Source;
-      readonly key: string;
+      readonly key: string | symbol;
       readonly change: Change;
     }
   /** Properties that the trace has read without asking for their value: no getter stands there. */

@@ -71,7 +71,7 @@ export function readsPlainly(object: object, key: PropertyKey): boolean {
 }
 
 /** True when assigning the property runs no user code and changes nothing but it. */
-export function writesPlainly(object: object, key: string): boolean {
+export function writesPlainly(object: object, key: PropertyKey): boolean {
   if (isProxy(object) || ArrayBuffer.isView(object)) return false;
   const own = Object.getOwnPropertyDescriptor(object, key);
   if (own) return own.writable === true && !(Array.isArray(object) && key === 'length');
@@ -91,7 +91,7 @@ export function writesPlainly(object: object, key: string): boolean {
 export type Change = 'write' | 'delete' | 'resize';
 
 /** True when the change runs no user code and is not refused. */
-export function allows(object: object, change: Change, key: string): boolean {
+export function allows(object: object, change: Change, key: PropertyKey): boolean {
   switch (change) {
     case 'write':
       return writesPlainly(object, key);
@@ -104,7 +104,7 @@ export function allows(object: object, change: Change, key: string): boolean {
   }
 }
 
-function deletesPlainly(object: object, key: string): boolean {
+function deletesPlainly(object: object, key: PropertyKey): boolean {
   if (isProxy(object) || Array.isArray(object) || ArrayBuffer.isView(object)) return false;
   const own = Object.getOwnPropertyDescriptor(object, key);
   return own === undefined || own.configurable === true;

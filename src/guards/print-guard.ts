@@ -82,7 +82,7 @@ function printAbout(
     case 'members':
       return `${source} has the same ${guard.keys.length} keys`;
     case 'change':
-      return `${source}${changes[guard.change](guard.key)}`;
+      return `${source}${changes[guard.change](String(guard.key))}`;
     case 'keys':
       return `Object.keys(${source}) is [${guard.keys.join(', ')}]`;
     case 'tensor': {

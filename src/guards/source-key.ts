@@ -27,6 +27,8 @@ export function sourceKey(source: Source): string {
       return `r${source.frame}.${source.reg}`;
     case 'free':
       return `f${objectId(source.scope)}.${source.name}`;
+    case 'hasFree':
+      return `F${objectId(source.scope)}.${source.name}`;
     case 'outerCell':
       return `c${source.frame}.${source.index}`;
     case 'property':
@@ -35,6 +37,8 @@ export function sourceKey(source: Source): string {
       return `${sourceKey(source.base)}/${source.own ? 'o' : 'i'}${keyText(source.key)}`;
     case 'accessor':
       return `${sourceKey(source.base)}/${source.which}${keyText(source.key)}`;
+    case 'query':
+      return `${sourceKey(source.base)}/?${source.query}${keyText(source.key)}`;
     case 'prototypeOf':
       return `${sourceKey(source.base)}/p`;
     case 'private':
@@ -61,7 +65,7 @@ export function sourceKey(source: Source): string {
 const symbolIds = new Map<symbol, number>();
 
 /** With its length, so that no key runs into what follows. */
-function keyText(key: unknown): string {
+export function keyText(key: unknown): string {
   switch (typeof key) {
     case 'string':
       return `${key.length}:${key}`;

@@ -7,6 +7,7 @@ import { registerText } from '../bytecode/user-text.ts';
 import { closureOf } from '../resume/function-of.ts';
 import { accessorOf } from './plain.ts';
 import { PrivateSlot } from './private-slot.ts';
+import { ask, type Query } from './query.ts';
 
 /**
  * Where a value came from, as data: what a guard reads again before a run, and what is printed. The
@@ -20,12 +21,14 @@ export type Source =
   | { readonly kind: 'register'; readonly frame: number; readonly reg: Reg }
   /** A variable around a captured function. */
   | { readonly kind: 'free'; readonly scope: Scope; readonly name: string; readonly owner: string }
+  /** Whether there is such a variable. */
+  | { readonly kind: 'hasFree'; readonly scope: Scope; readonly name: string }
   | { readonly kind: 'outerCell'; readonly frame: number; readonly index: number }
   | { readonly kind: 'property'; readonly base: Source; readonly key: string | symbol }
   | {
       readonly kind: 'hasProperty';
       readonly base: Source;
-      readonly key: string;
+      readonly key: string | symbol;
       readonly own: boolean;
     }
   /** The function behind a getter or setter. */
@@ -34,6 +37,13 @@ export type Source =
       readonly base: Source;
       readonly key: string | symbol;
       readonly which: 'get' | 'set';
+    }
+  /** What is asked of an object, and of its own property `key`. */
+  | {
+      readonly kind: 'query';
+      readonly base: Source;
+      readonly query: Query;
+      readonly key: string | symbol | undefined;
     }
   /** What a class extends, or an object inherits from. */
   | { readonly kind: 'prototypeOf'; readonly base: Source }
@@ -103,6 +113,10 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
     }
     case 'free':
       return source.scope.reader(source.name);
+    case 'hasFree': {
+      const { scope, name } = source;
+      return () => scope.has(name);
+    }
     case 'outerCell': {
       const { frame, index } = source;
       return (frames) => frames[frame]!.closure.cells[index];
@@ -122,6 +136,11 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
       const base = readerOf(source.base);
       const { key, which } = source;
       return (frames) => accessorOf(base(frames) as object, key)?.[which];
+    }
+    case 'query': {
+      const base = readerOf(source.base);
+      const { query, key } = source;
+      return (frames) => ask(query, base(frames) as object, key);
     }
     case 'prototypeOf': {
       const base = readerOf(source.base);
@@ -204,6 +223,8 @@ export function printSource(source: Source, names: SourceNames): string {
       return registerName(source.frame, source.reg, names);
     case 'free':
       return source.name;
+    case 'hasFree':
+      return `whether ${source.name} is declared`;
     case 'outerCell':
       return names.codes[source.frame]?.outerCells[source.index] ?? `cell${source.index}`;
     case 'property': {
@@ -216,10 +237,16 @@ export function printSource(source: Source, names: SourceNames): string {
     }
     case 'hasProperty': {
       const base = printSource(source.base, names);
-      return source.own ? `Object.hasOwn(${base}, '${source.key}')` : `'${source.key}' in ${base}`;
+      const key = typeof source.key === 'symbol' ? String(source.key) : `'${source.key}'`;
+      return source.own ? `Object.hasOwn(${base}, ${key})` : `${key} in ${base}`;
     }
     case 'accessor':
       return `the ${source.which}ter ${String(source.key)} of ${printSource(source.base, names)}`;
+    case 'query': {
+      const { query, key } = source;
+      const of = key === undefined ? '' : ` ${String(key)}`;
+      return `${query}${of} of ${printSource(source.base, names)}`;
+    }
     case 'prototypeOf':
       return `Object.getPrototypeOf(${printSource(source.base, names)})`;
     case 'private':

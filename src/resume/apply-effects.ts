@@ -46,7 +46,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
           liveWith(object, value);
         }
         return () => {
-          (object as Record<string, unknown>)[key] = value;
+          (object as Record<string | symbol, unknown>)[key] = value;
         };
       };
     }
@@ -54,7 +54,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       const objectOf = compileReader(effect.object);
       const { key } = effect;
       return (values) => {
-        const object = objectOf(values.frames) as Record<string, unknown>;
+        const object = objectOf(values.frames) as Record<string | symbol, unknown>;
         return () => {
           delete object[key];
         };

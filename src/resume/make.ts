@@ -3,7 +3,7 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
-import type { Make, Recipe } from '../traces/trace-result.ts';
+import type { MadeAttributes, MadeTraits, Make, Recipe } from '../traces/trace-result.ts';
 import { unmappedArguments } from './arguments-object.ts';
 import { arrayIteratorAt, instantiate, resumedGenerator } from './interpreter.ts';
 import { iterationOf } from './iterator-record.ts';
@@ -74,7 +74,14 @@ function compileMake(make: Make): CompiledMake {
   switch (make.kind) {
     case 'array': {
       const append = compileItems(make.elements);
-      return { empty: () => [], fill: (made, values) => append(made as unknown[], values) };
+      const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+      return {
+        empty: () => [],
+        fill: (made, values) => {
+          append(made as unknown[], values);
+          for (const [key, read] of named) Object.assign(made as object, { [key]: read(values) });
+        },
+      };
     }
     case 'arguments': {
       const append = compileItems(make.elements);
@@ -136,8 +143,8 @@ function compileMake(make: Make): CompiledMake {
       };
     }
     case 'regexp': {
-      const { pattern, flags } = make;
-      return { build: () => new RegExp(pattern, flags) };
+      const { pattern, flags, lastIndex } = make;
+      return { build: () => Object.assign(new RegExp(pattern, flags), { lastIndex }) };
     }
     case 'typedArray': {
       const { data } = make;
@@ -200,7 +207,8 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
     }
   };
   const { prototype, errorType } = make;
-  if (errorType) return compileError(errorType, entries);
+  if (errorType) return compileError(errorType, entries, make.hasCause);
+  if (make.traits) return compileTraited(make, make.traits);
   if (prototype === undefined) return { empty: () => ({}), fill };
   if (prototype === null) return { empty: () => Object.create(null) as object, fill };
   const read = compileRecipe(prototype);
@@ -222,15 +230,54 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
   };
 }
 
+/** With symbols, accessors or attributes. */
+function compileTraited(make: Make & { kind: 'object' }, traits: MadeTraits): CompiledMake {
+  const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const entriesOf = inKeyOrder(entries, make.order);
+  const symbols = traits.symbols.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+  const describe = new Map(traits.attributes.map(([key, each]) => [key, compileAttributes(each)]));
+  const above = make.prototype && compileRecipe(make.prototype);
+  const isLiteral = make.prototype === undefined;
+  return {
+    empty: () => ({}),
+    fill: (made, values) => {
+      if (!isLiteral) Object.setPrototypeOf(made, above ? (above(values) as object) : null);
+      for (const [key, read] of [...entriesOf(values), ...symbols]) {
+        const value = read(values);
+        if (value === absentValue) continue;
+        const attributes = (describe.get(key) ?? describePlain)(value, values);
+        Object.defineProperty(made, key, attributes);
+      }
+      if (!traits.extensible) Object.preventExtensions(made);
+    },
+  };
+}
+
+type Describe = (value: unknown, values: RunValues) => PropertyDescriptor;
+
+const describePlain: Describe = (value) => {
+  return { value, writable: true, enumerable: true, configurable: true };
+};
+
+function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Describe {
+  if (!accessor) return (value) => ({ ...rest, writable, value });
+  const [get, set] = [accessor.get, accessor.set].map((half) => half && compileRecipe(half));
+  return (_value, values) => {
+    const halves = { get: get?.(values), set: set?.(values) };
+    return { ...rest, ...halves } as PropertyDescriptor;
+  };
+}
+
 function compileError(
   type: ErrorConstructor,
   entries: readonly (readonly [string, RecipeReader])[],
+  hasCause: boolean,
 ): CompiledMake {
   return {
     empty: () => new type(),
     fill: (made, values) => {
       for (const [key, read] of entries) {
-        const enumerable = key !== 'message';
+        const enumerable = key !== 'message' && !(key === 'cause' && hasCause);
         const value = read(values);
         Object.defineProperty(made, key, { value, writable: true, enumerable, configurable: true });
       }

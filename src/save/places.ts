@@ -47,12 +47,17 @@ export class Places {
     const isTest = source.kind === 'hasProperty';
     const path = this.#path(isTest ? source.base : source);
     const { index, path: keys } = path;
-    if (isTest) return { kind: 'has', index, path: [...keys, source.key] };
+    if (isTest) {
+      const { key } = source;
+      return typeof key === 'symbol'
+        ? this.#refuse(source)
+        : { kind: 'has', index, path: [...keys, key] };
+    }
     return { kind: 'argument', ...path };
   }
 
   /** The place of a property that the function writes. */
-  ofProperty(object: Source, key: string): Place {
+  ofProperty(object: Source, key: string | symbol): Place {
     return this.of({ kind: 'property', base: object, key });
   }
 

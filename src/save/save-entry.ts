@@ -110,9 +110,10 @@ export class EntryWriter {
   #make(make: Make): SavedMake {
     switch (make.kind) {
       case 'array':
+        if (make.named.length > 0) return this.#refuse('its result holds an array with names');
         return { kind: 'array', items: make.elements.map(this.#item) };
       case 'object': {
-        const isPlain = make.prototype === undefined && !make.errorType;
+        const isPlain = make.prototype === undefined && !make.errorType && !make.traits;
         if (!isPlain) return this.#refuse('its result holds an object of a class');
         if (make.order) return this.#refuse(orderDiffers);
         const entries = make.entries.map(([key, recipe]) => [key, this.#recipe(recipe)] as const);
@@ -146,7 +147,7 @@ export class EntryWriter {
       }
       case 'deleteProperty':
         if (!this.#places.isArgument(effect.object))
-          return this.#refuse(`it deletes ${effect.key}`);
+          return this.#refuse(`it deletes ${String(effect.key)}`);
         return { kind: 'delete', place: this.#places.ofProperty(effect.object, effect.key) };
       case 'fillArray': {
         if (!this.#places.isArgument(effect.array)) {

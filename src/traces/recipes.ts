@@ -2,7 +2,14 @@
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Source } from '../guards/source.ts';
-import type { Effect, ElementRecipe, FrameRecipe, Make, Recipe } from './trace-result.ts';
+import type {
+  Effect,
+  ElementRecipe,
+  FrameRecipe,
+  MadeTraits,
+  Make,
+  Recipe,
+} from './trace-result.ts';
 
 /** A recipe and, of a choice, all that it may be. */
 export function possibleOf(recipe: Recipe): readonly Recipe[] {
@@ -20,11 +27,12 @@ export function partsOf(make: Make): readonly Recipe[] {
   switch (make.kind) {
     case 'array':
     case 'arguments':
-      return present(make.elements);
+      return [...present(make.elements), ...make.named.map(([, recipe]) => recipe)];
     case 'object':
       return [
         ...make.entries.map(([, recipe]) => recipe),
         ...present([make.prototype, make.order?.which]),
+        ...(make.traits ? inTraits(make.traits) : []),
       ];
     case 'collection':
       return [...make.entries.flat(), ...present([make.order?.which])];
@@ -50,6 +58,11 @@ export function partsOf(make: Make): readonly Recipe[] {
     default:
       return assertNever(make, 'make');
   }
+}
+
+function inTraits({ attributes, symbols }: MadeTraits): readonly Recipe[] {
+  const accessors = attributes.flatMap(([, { accessor }]) => [accessor?.get, accessor?.set]);
+  return [...symbols.map(([, recipe]) => recipe), ...present(accessors)];
 }
 
 function inElement(element: ElementRecipe): readonly Recipe[] {

@@ -48,10 +48,29 @@ export interface KeyOrder {
   readonly labels: readonly string[];
 }
 
+/** Of an object that each run makes again: what it has beyond data properties with names. */
+export interface MadeTraits {
+  readonly attributes: readonly (readonly [string | symbol, MadeAttributes])[];
+  readonly symbols: readonly (readonly [symbol, Recipe])[];
+  readonly extensible: boolean;
+}
+
+export interface MadeAttributes {
+  readonly enumerable: boolean;
+  readonly configurable: boolean;
+  readonly writable: boolean;
+  readonly accessor: { readonly get: Recipe | null; readonly set: Recipe | null } | null;
+}
+
 /** An object that each run makes again; a later use of the same object names the same index. */
 export type Make =
   /** Null: the element is missing. */
-  | { readonly kind: 'array' | 'arguments'; readonly elements: readonly (Recipe | null)[] }
+  | {
+      readonly kind: 'array' | 'arguments';
+      readonly elements: readonly (Recipe | null)[];
+      /** Properties with names. */
+      readonly named: readonly (readonly [string, Recipe])[];
+    }
   | {
       readonly kind: 'object';
       readonly entries: readonly (readonly [string, Recipe])[];
@@ -61,6 +80,9 @@ export type Make =
       readonly prototype: Recipe | null | undefined;
       /** An error of the language, whose message is not among its keys. */
       readonly errorType: ErrorConstructor | undefined;
+      /** Its cause is not among its keys either. */
+      readonly hasCause: boolean;
+      readonly traits: MadeTraits | null;
     }
   | {
       readonly kind: 'collection';
@@ -92,7 +114,12 @@ export type Make =
       readonly outputs: readonly number[];
       readonly element: ElementRecipe;
     }
-  | { readonly kind: 'regexp'; readonly pattern: string; readonly flags: string }
+  | {
+      readonly kind: 'regexp';
+      readonly pattern: string;
+      readonly flags: string;
+      readonly lastIndex: number;
+    }
   | { readonly kind: 'typedArray'; readonly data: TypedArray }
   /** A generator that stands at the start of its body, at a `yield`, or has ended. */
   | {
@@ -173,10 +200,10 @@ export type Effect =
   | {
       readonly kind: 'setProperty';
       readonly object: Source;
-      readonly key: string;
+      readonly key: string | symbol;
       readonly value: Recipe;
     }
-  | { readonly kind: 'deleteProperty'; readonly object: Source; readonly key: string }
+  | { readonly kind: 'deleteProperty'; readonly object: Source; readonly key: string | symbol }
   /** The run says which keys come last, in their order: `{ last }`, as JSON. */
   | { readonly kind: 'orderKeys'; readonly object: Source; readonly which: Recipe }
   /** The elements from a place on. */

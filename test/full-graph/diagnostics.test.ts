@@ -238,10 +238,10 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   },
   'call-depth': {
     run: (x) => {
-      const grow = (y: Tensor): Tensor => (sum(y) > 100 ? y : grow(y.mul(2)));
-      return grow(x);
+      const grow = (y: Tensor, n: number): Tensor => (n < 0 ? y : grow(y.mul(2), n + 1));
+      return grow(x, 0);
     },
-    says: /more than 64 calls/,
+    says: /more than 1024 calls/,
   },
   'trace-length': [
     {

@@ -1,5 +1,6 @@
 /** Methods of arrays that call nothing back. */
 
+import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { append, removeLast, setElement } from '../array-changes.ts';
 import {
@@ -9,24 +10,30 @@ import {
   arrayLength,
   asArray,
   changeElements,
+  elementsWithHoles,
   hasElement,
   isArray,
   solid,
-  solidElements,
 } from '../arrays.ts';
 import { settled } from '../choices.ts';
 import { newElements } from '../construct.ts';
 import { sameValueZero, strictlyEqual } from '../equality.ts';
-import { constantOf, isNullish } from '../facts.ts';
+import { orRaise } from '../exceptions.ts';
+import { constantOf, isNullish, isUndefined } from '../facts.ts';
 import { grownIn, isGrown } from '../graph-control/grown-array.ts';
 import { needsElements } from '../graph-control/list-elements.ts';
 import { appendGrown, grownElement } from '../graph-control/lists.ts';
-import { textOfAll } from '../graph-control/text.ts';
 import type { IteratorVariable } from '../iterator-variables.ts';
 import { expand, iteratorOver } from '../iterators.ts';
-import { readProperty } from '../properties.ts';
+import { readProperty, readSymbol } from '../properties.ts';
+import {
+  isPrimitiveVariable,
+  textOfPrimitive,
+  textOfPrimitives,
+  withPrimitive,
+} from '../to-primitive.ts';
 import type { Tracer } from '../tracer.ts';
-import { known, type NewArrayVariable, newArray, type Variable } from '../variable.ts';
+import { hole, known, type NewArrayVariable, newArray, type Variable } from '../variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 
 type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined;
@@ -64,45 +71,57 @@ function place(
   return index < 0 ? Math.max(length + index, 0) : Math.min(index, length);
 }
 
-const isAbsent = (element: Variable): boolean =>
-  element.kind === 'constant' && element.value === undefined;
-
-function search(t: Tracer, array: ArrayVariable, args: readonly Variable[]): number {
-  const item = args[0] ?? known(undefined);
+/** The places from `first` on in steps of `step`; a missing element is not found, though it reads as undefined. */
+function search(
+  t: Tracer,
+  array: ArrayVariable,
+  item: Variable,
+  first: number,
+  step: 1 | -1,
+): number {
   const length = arrayLength(t, array);
-  for (let i = place(t, args[1], 0, length); i < length; i++) {
-    const element = arrayElement(t, array, i);
-    // A missing element is not found, though it reads as undefined.
-    if (strictlyEqual(t, element, item) && (!isAbsent(element) || hasElement(t, array, i)))
-      return i;
+  for (let i = first; i >= 0 && i < length; i += step) {
+    if (hasElement(t, array, i) && strictlyEqual(t, arrayElement(t, array, i), item)) return i;
   }
   return -1;
 }
 
-const isNothing = (item: Variable): boolean =>
-  item.kind === 'constant' && (item.value === undefined || item.value === null);
+/** Counted from the end when negative; given at all, also as undefined, it is a number. */
+function lastPlace(t: Tracer, args: readonly Variable[], length: number): number {
+  if (args.length < 2) return length - 1;
+  const index = integer(t, args[1], 0);
+  return index < 0 ? length + index : Math.min(index, length - 1);
+}
+
+/** Arrays whose text is being made: inside of itself an array has none. */
+const joining = new WeakSet<object>();
 
 function join(t: Tracer, array: ArrayVariable, [separator]: readonly Variable[]): Variable {
-  const between = separator ? constantOf(t, separator) : undefined;
-  const text = between === undefined ? ',' : String(between);
-  const items = arrayElements(t, array).map(settled);
-  const pieces = items.map((item) => (isNothing(item) ? known('') : item));
-  const made = textOfAll(
-    t,
-    pieces.flatMap((piece, i) => (i === 0 ? [piece] : [known(text), piece])),
-  );
-  if (made) return made;
-  const parts = items.map((item) => {
-    if (item.kind !== 'constant' && item.kind !== 'symbolic') {
-      throw new GraphBreak('unsupported-value', `a ${item.kind} becomes text`);
-    }
-    return constantOf(t, item);
+  const self = array.kind === 'object' ? array.value : array;
+  if (joining.has(self)) return known('');
+  joining.add(self);
+  try {
+    const given = separator && !isUndefined(t, separator) ? separator : known(',');
+    return withPrimitive(t, given, 'string', (between) => joinElements(t, array, between));
+  } finally {
+    joining.delete(self);
+  }
+}
+
+function joinElements(t: Tracer, array: ArrayVariable, separator: Variable): Variable {
+  const between = known(textOfPrimitive(t, separator));
+  const pieces = Array.from({ length: arrayLength(t, array) }, (_, i) => {
+    const item = settled(arrayElement(t, array, i));
+    const isNothing = isPrimitiveVariable(item) && isNullish(t, item);
+    return isNothing ? known('') : withPrimitive(t, item, 'string', (text) => text);
   });
-  return known(parts.join(text));
+  const parts = pieces.flatMap((piece, i) => (i === 0 ? [piece] : [between, piece]));
+  return textOfPrimitives(t, parts);
 }
 
 function flatten(t: Tracer, array: ArrayVariable, depth: number): Variable[] {
-  return solidElements(t, array).flatMap((item) => {
+  const items = elementsWithHoles(t, array).filter((item) => item !== hole);
+  return items.flatMap((item) => {
     const inner = depth > 0 && isArray(t, item) ? asArray(t, item) : undefined;
     return inner ? flatten(t, inner, depth - 1) : [item];
   });
@@ -118,7 +137,7 @@ function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Varia
     if (!isArray(t, part)) return [part];
     const array = asArray(t, part);
     if (!array) throw new GraphBreak('native-call', 'concat of an array of another kind');
-    return solidElements(t, array);
+    return elementsWithHoles(t, array);
   });
   return newArray(parts.flat());
 }
@@ -141,21 +160,56 @@ function elementwise(method: string, body: Body): Builtin {
   });
 }
 
-/** Without a comparator: by text, and only what is text or a number already. */
-function sortByText(t: Tracer, array: ArrayVariable): void {
-  const items = solidElements(t, array).map((item) => ({ item, value: constantOf(t, item) }));
-  if (items.some(({ value }) => typeof value === 'symbol')) {
-    throw new GraphBreak('throw', 'symbols are sorted');
-  }
-  const texts = items.map(({ item, value }) => ({ item, value, text: String(value) }));
-  const defined = texts.filter(({ value }) => value !== undefined);
-  defined.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
-  const sorted = [...defined, ...texts.filter(({ value }) => value === undefined)];
-  for (const [i, { item }] of sorted.entries()) setElement(t, array, i, item);
+/** Without a comparator: by text. Undefined ones come last, and behind them holes. */
+function sortedByText(t: Tracer, elements: readonly Variable[]): Variable[] {
+  const there = elements.filter((item) => item !== hole);
+  const isMissing = (item: Variable) => isPrimitiveVariable(item) && isUndefined(t, item);
+  const missing = there.filter(isMissing);
+  const texts = there
+    .filter((item) => !missing.includes(item))
+    .map((item) => ({
+      item,
+      text: withPrimitive(t, item, 'string', (text) => textOfPrimitive(t, text)),
+    }));
+  texts.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  const holes = new Array<Variable>(elements.length - there.length).fill(hole);
+  return [...texts.map(({ item }) => item), ...missing, ...holes];
 }
 
-function iterated(what: IteratorVariable['what']): Builtin {
-  return onArray((t, array) => iteratorOver(t, array, what));
+/** Writes what has changed places; with holes, the whole of it. */
+function replaceElements(t: Tracer, array: ArrayVariable, next: readonly Variable[]): void {
+  if (next.includes(hole)) {
+    const elements = changeElements(t, array);
+    elements.splice(0, elements.length, ...next);
+    return;
+  }
+  for (const [i, element] of next.entries()) setElement(t, array, i, element);
+}
+
+/** Where `splice` begins, and how many elements it takes away. */
+function cut(t: Tracer, length: number, args: readonly Variable[]): readonly [number, number] {
+  const start = place(t, args[0], 0, length);
+  const count = args.length === 1 ? length - start : integer(t, args[1], 0);
+  return [start, args.length === 0 ? 0 : Math.min(Math.max(count, 0), length - start)];
+}
+
+/** Also of instances of the user's own array types, and of typed arrays. */
+export function iterated(what: IteratorVariable['what']): Builtin {
+  return (t, receiver) => {
+    const array = asArray(t, receiver);
+    if (array) return iteratorOver(t, array, what);
+    if (receiver.kind === 'newTypedArray') return iteratorOver(t, receiver, what);
+    const isOuter = receiver.kind === 'object' && isSmallArray(receiver.value);
+    return isOuter ? iteratorOver(t, receiver, what) : undefined;
+  };
+}
+
+/** Each element is guarded by itself: long ones are left to the host. */
+const maxGuarded = 256;
+
+export function isSmallArray(value: object): boolean {
+  if (isProxy(value) || !(Array.isArray(value) || ArrayBuffer.isView(value))) return false;
+  return (value as { readonly length?: number }).length! <= maxGuarded;
 }
 
 /** `Array.from(items)`, also of what only has a length. */
@@ -166,11 +220,30 @@ function arrayFrom(
 ): Variable | undefined {
   const [items] = args;
   if (args.length !== 1 || items === undefined) return undefined;
-  if (items.kind === 'newObject' && !items.prototype) {
-    const length = constantOf(t, readProperty(t, items, 'length')) as number;
-    return newArray(Array.from({ length }, (_, i) => readProperty(t, items, String(i))));
-  }
-  return newArray(expand(t, items));
+  if (isPrimitiveVariable(items) && isNullish(t, items)) return undefined;
+  if (iteratedDirectly.has(items.kind)) return newArray(expand(t, items));
+  const isIterable = isPrimitiveVariable(items)
+    ? typeof constantOf(t, items) === 'string'
+    : !isNullish(t, readSymbol(t, items, Symbol.iterator));
+  if (isIterable) return newArray(expand(t, items));
+  const size = isPrimitiveVariable(items) ? known(0) : readProperty(t, items, 'length');
+  const length = withPrimitive(t, size, 'number', (given) => lengthIn(t, given));
+  return newArray(Array.from({ length }, (_, i) => readProperty(t, items, String(i))));
+}
+
+const iteratedDirectly: ReadonlySet<Variable['kind']> = new Set([
+  'newArray',
+  'tensor',
+  'dynamic',
+  'iterator',
+  'generator',
+]);
+
+/** `ToLength`, of what an array can be made of at once. */
+function lengthIn(t: Tracer, size: Variable): number {
+  const length = Math.trunc(Number(constantOf(t, size))) || 0;
+  if (length > 2 ** 16) throw new GraphBreak('native-call', `an array of length ${length} is made`);
+  return Math.max(length, 0);
 }
 
 export const arrayBuiltins: BuiltinTable = [
@@ -194,19 +267,35 @@ export const arrayBuiltins: BuiltinTable = [
   [
     Array.prototype.splice,
     onKnownArray((t, array, args) => {
-      const length = arrayLength(t, array);
       if (args.length === 0) return newArray([]);
-      const start = place(t, args[0], 0, length);
-      const count = args.length === 1 ? length - start : integer(t, args[1], 0);
-      const removed = Math.min(Math.max(count, 0), length - start);
+      const [start, removed] = cut(t, arrayLength(t, array), args);
       return newArray(changeElements(t, array).splice(start, removed, ...args.slice(2)));
+    }),
+  ],
+  [
+    Array.prototype.toSpliced,
+    onKnownArray((t, array, args) => {
+      const elements = arrayElements(t, array);
+      const [start, removed] = cut(t, elements.length, args);
+      elements.splice(start, removed, ...args.slice(2));
+      return newArray(elements);
+    }),
+  ],
+  [
+    Array.prototype.copyWithin,
+    onKnownArray((t, array, [target, start, end]) => {
+      const elements = elementsWithHoles(t, array);
+      const { length } = elements;
+      const to = place(t, target, 0, length);
+      const [from, stop] = [place(t, start, 0, length), place(t, end, length, length)];
+      replaceElements(t, array, elements.copyWithin(to, from, stop));
+      return array;
     }),
   ],
   [
     Array.prototype.reverse,
     onKnownArray((t, array) => {
-      const elements = solidElements(t, array).reverse();
-      for (const [i, element] of elements.entries()) setElement(t, array, i, element);
+      replaceElements(t, array, elementsWithHoles(t, array).reverse());
       return array;
     }),
   ],
@@ -223,9 +312,16 @@ export const arrayBuiltins: BuiltinTable = [
   [
     Array.prototype.sort,
     onKnownArray((t, array, [compare]) => {
-      if (compare && !isNullish(t, compare)) return undefined;
-      sortByText(t, array);
+      if (compare && !isUndefined(t, compare)) return undefined;
+      replaceElements(t, array, sortedByText(t, elementsWithHoles(t, array)));
       return array;
+    }),
+  ],
+  [
+    Array.prototype.toSorted,
+    onKnownArray((t, array, [compare]) => {
+      if (compare && !isUndefined(t, compare)) return undefined;
+      return newArray(sortedByText(t, arrayElements(t, array)));
     }),
   ],
   [
@@ -236,13 +332,14 @@ export const arrayBuiltins: BuiltinTable = [
     Array.prototype.with,
     elementwise('with', (t, array, [index, value]) => {
       const elements = arrayElements(t, array);
-      return newArray(elements.with(integer(t, index, 0), value ?? known(undefined)));
+      const at = integer(t, index, 0);
+      return newArray(orRaise(t, () => elements.with(at, value ?? known(undefined))));
     }),
   ],
   [
     Array.prototype.slice,
     onKnownArray((t, array, [start, end]) => {
-      const elements = solidElements(t, array);
+      const elements = elementsWithHoles(t, array);
       const { length } = elements;
       return newArray(elements.slice(place(t, start, 0, length), place(t, end, length, length)));
     }),
@@ -258,12 +355,26 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [Array.prototype.concat, concat],
   [Array.prototype.join, elementwise('join', join)],
-  [Array.prototype.indexOf, onKnownArray((t, array, args) => known(search(t, array, args)))],
+  [Array.prototype.toString, elementwise('toString', (t, array) => join(t, array, []))],
+  [
+    Array.prototype.indexOf,
+    onKnownArray((t, array, [item = known(undefined), start]) =>
+      known(search(t, array, item, place(t, start, 0, arrayLength(t, array)), 1)),
+    ),
+  ],
+  [
+    Array.prototype.lastIndexOf,
+    onKnownArray((t, array, args) => {
+      const [item = known(undefined)] = args;
+      return known(search(t, array, item, lastPlace(t, args, arrayLength(t, array)), -1));
+    }),
+  ],
   [
     Array.prototype.includes,
-    onKnownArray((t, array, [item = known(undefined)]) =>
-      known(arrayElements(t, array).some((each) => sameValueZero(t, each, item))),
-    ),
+    onKnownArray((t, array, [item = known(undefined), start]) => {
+      const elements = arrayElements(t, array).slice(place(t, start, 0, arrayLength(t, array)));
+      return known(elements.some((each) => sameValueZero(t, each, item)));
+    }),
   ],
   [
     Array.prototype.flat,

@@ -9,7 +9,7 @@ import {
   hasEntry,
   setEntry,
 } from '../collections.ts';
-import { nextOf, returnOf } from '../generators.ts';
+import { nextOf, returnOf, throwInto } from '../generators.ts';
 import type { IteratorVariable } from '../iterator-variables.ts';
 import { advanceIterator, iteratorOver } from '../iterators.ts';
 import { isResultRead } from '../result-read.ts';
@@ -66,7 +66,7 @@ const next: Builtin = (t, receiver) => {
   return { kind: 'newObject', entries } satisfies NewObjectVariable;
 };
 
-/** `generator.next(sent)` and `generator.return(value)` */
+/** `generator.next(sent)`, `generator.return(value)` and `generator.throw(error)` */
 const driven =
   (drive: typeof nextOf): Builtin =>
   (t, receiver, [sent = undefinedVariable]) => {
@@ -82,6 +82,7 @@ const driven =
 const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as {
   next: HostFunction;
   return: HostFunction;
+  throw: HostFunction;
 };
 
 const hostNext = (iterator: object): HostFunction =>
@@ -118,6 +119,7 @@ export const collectionBuiltins: BuiltinTable = [
   [hostNext(new Set().keys()), next],
   [generatorPrototype.next, driven(nextOf)],
   [generatorPrototype.return, driven(returnOf)],
+  [generatorPrototype.throw, driven(throwInto)],
   [
     iteratorPrototype[Symbol.iterator],
     (_t, receiver) =>

@@ -1,131 +1,263 @@
-/** Functions of Object and of Function.prototype. */
+/** Functions of Object, Reflect and Function.prototype. */
 
-import { GraphBreak } from '../../traces/graph-break.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { settled } from '../choices.ts';
 import { sameValueZero } from '../equality.ts';
+import { typeError } from '../exceptions.ts';
 import { constantOf, isNullish, truthiness } from '../facts.ts';
 import { expand } from '../iterators.ts';
-import { hasProperty, plainEntries, plainKeys, readProperty } from '../properties.ts';
+import { newObject, setOwnProperty, setPrototype } from '../made-objects.ts';
+import {
+  copiedKeys,
+  hasProperty,
+  plainEntries,
+  plainKeys,
+  readKey,
+  readProperty,
+} from '../properties.ts';
+import { isObjectVariable, prototypeVariable } from '../prototype-variable.ts';
+import { isPrimitiveVariable, withPropertyKey } from '../to-primitive.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   known,
-  type NewObjectVariable,
   newArray,
+  type ObjectVariable,
   undefinedVariable,
   type Variable,
 } from '../variable.ts';
 import { writeProperty } from '../write-property.ts';
-import type { BuiltinTable } from './builtin.ts';
+import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
+import {
+  defineByDescriptor,
+  fix,
+  getDescriptor,
+  hasIntegrity,
+  keysArray,
+  ownKeys,
+} from './descriptors.ts';
 
-function propertyName(t: Tracer, key: Variable | undefined): string {
-  const name = key && constantOf(t, key);
-  if (typeof name === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
-  return String(name);
+type Body = (t: Tracer, object: Variable, args: readonly Variable[]) => Variable | undefined;
+
+/** The first argument, which null and undefined can't be. */
+function onObject(body: Body): Builtin {
+  return (t, _receiver, [given = undefinedVariable, ...rest]) => {
+    const object = settled(given);
+    if (isPrimitiveVariable(object) && isNullish(t, object)) {
+      throw typeError(t, 'Cannot convert undefined or null to object');
+    }
+    return body(t, object, rest);
+  };
 }
+
+/** The first argument, where it is no primitive; `Object` and `Reflect` differ in what they do with others. */
+function onObjectOnly(body: Body): Builtin {
+  return (t, _receiver, [given = undefinedVariable, ...rest]) => {
+    const object = settled(given);
+    return isObjectVariable(object) ? body(t, object, rest) : undefined;
+  };
+}
+
+const [nothing] = [undefinedVariable];
 
 /**
  * `Object.defineProperty(closure, 'name', { value, configurable: true })`: tools that shorten names write
- * it around every function. Anything else is defined natively.
+ * it around every function. Other properties of functions are defined natively.
  */
-function nameClosure(t: Tracer, args: readonly Variable[]): Variable {
-  const [target, key, descriptor] = args;
-  const entries = descriptor?.kind === 'newObject' ? descriptor.entries : undefined;
-  const [value, configurable] = [entries?.get('value'), entries?.get('configurable')];
-  if (
-    target?.kind === 'closure' &&
-    key?.kind === 'constant' &&
-    value?.kind === 'constant' &&
-    typeof value.value === 'string' &&
-    configurable?.kind === 'constant' &&
-    entries?.size === 2 &&
-    constantOf(t, key) === 'name' &&
-    constantOf(t, configurable) === true
-  ) {
-    const { name } = target;
-    t.journal.note(() => Object.assign(target, { name }));
-    target.name = constantOf(t, value) as string;
-    return target;
+function nameByTool(t: Tracer, target: Variable, key: Variable, descriptor: Variable): boolean {
+  if (target.kind !== 'closure' || descriptor.kind !== 'newObject') return false;
+  const [value, configurable] = ['value', 'configurable'].map((name) =>
+    descriptor.entries.get(name),
+  );
+  if (constantOf(t, key) !== 'name' || value?.kind !== 'constant') return false;
+  const name = constantOf(t, value);
+  const isName = typeof name === 'string' && descriptor.entries.size === 2;
+  if (!isName || configurable?.kind !== 'constant' || constantOf(t, configurable) !== true) {
+    return false;
   }
-  throw new GraphBreak('native-call', 'Object.defineProperty() is native code');
+  const before = target.name;
+  t.journal.note(() => Object.assign(target, { name: before }));
+  target.name = name;
+  return true;
 }
 
+const defineProperty: Body = (t, target, [key = nothing, descriptor = nothing]) => {
+  if (!isObjectVariable(target) || !isObjectVariable(settled(descriptor))) return undefined;
+  if (nameByTool(t, target, key, descriptor)) return target;
+  withPropertyKey(t, key, (name) => defineByDescriptor(t, target, name, descriptor));
+  return target;
+};
+
+const defineProperties: Body = (t, target, [descriptors = nothing]) => {
+  if (!isObjectVariable(target)) return undefined;
+  for (const key of copiedKeys(t, descriptors)) {
+    defineByDescriptor(t, target, key, readKey(t, descriptors, key));
+  }
+  return target;
+};
+
+function guardObject(t: Tracer, { source, value }: ObjectVariable): void {
+  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+}
+
+const create: Builtin = (t, _receiver, [prototype = nothing, descriptors = nothing]) => {
+  const above = settled(prototype);
+  const isNull = above.kind === 'constant' && constantOf(t, above) === null;
+  if (!isNull && above.kind !== 'object' && above.kind !== 'newObject') return undefined;
+  if (above.kind === 'object') guardObject(t, above);
+  const made = newObject(t, isNull ? null : (above as Exclude<typeof above, { kind: 'constant' }>));
+  const isPlain = isPrimitiveVariable(descriptors) && isNullish(t, descriptors);
+  return isPlain ? made : defineProperties(t, made, [descriptors]);
+};
+
 function fromEntries(t: Tracer, items: Variable): Variable {
-  const made: NewObjectVariable = { kind: 'newObject', entries: new Map() };
+  const made = newObject(t);
   for (const item of expand(t, items)) {
     const [key, value] = [readProperty(t, item, '0'), readProperty(t, item, '1')];
-    made.entries.set(propertyName(t, key), value);
+    withPropertyKey(t, key, (name) => setOwnProperty(t, made, name, value));
   }
   return made;
 }
 
-function assign(t: Tracer, [target, ...sources]: readonly Variable[]): Variable {
-  if (!target) throw new GraphBreak('throw', 'Object.assign() without a target');
+const assign: Body = (t, target, sources) => {
+  if (!isObjectVariable(target)) return undefined;
   for (const source of sources) {
-    if (source.kind === 'constant' && isNullish(t, source)) continue;
-    for (const [key, value] of plainEntries(t, source)) writeProperty(t, target, key, value);
+    const from = settled(source);
+    if (isPrimitiveVariable(from) && isNullish(t, from)) continue;
+    for (const key of copiedKeys(t, from)) writeProperty(t, target, key, readKey(t, from, key));
   }
   return target;
-}
+};
+
+const hasOwn: Body = (t, object, [key = nothing]) =>
+  withPropertyKey(t, key, (name) => hasProperty(t, object, name, true));
+
+const descriptorOf: Body = (t, object, [key = nothing]) =>
+  isPrimitiveVariable(object)
+    ? undefined
+    : withPropertyKey(t, key, (name) => getDescriptor(t, object, name));
+
+const setPrototypeOf: Body = (t, object, [prototype = nothing]) => {
+  if (object.kind !== 'newObject') return undefined;
+  setPrototype(t, object, settled(prototype));
+  return object;
+};
+
+const is: Builtin = (t, _receiver, [a = nothing, b = nothing]) => {
+  if (a.kind !== 'constant' || b.kind !== 'constant') {
+    const isSame = sameValueZero(t, a, b);
+    const areNumbers = a.kind === 'symbolic' || b.kind === 'symbolic';
+    // Zeros have a sign.
+    if (!isSame || !areNumbers || !sameValueZero(t, a, known(0))) return known(isSame);
+  }
+  return known(Object.is(constantOf(t, a), constantOf(t, b)));
+};
+
+/** `Object(value)` and `new Object(value)`. */
+export const asObject: Builtin = (t, _receiver, [value = nothing]) => {
+  const given = settled(value);
+  if (isPrimitiveVariable(given)) return isNullish(t, given) ? newObject(t) : undefined;
+  return given;
+};
+
+const protoGetter = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__')!
+  .get as HostFunction;
+
+/** True: as `Reflect` says that it worked. */
+const worked =
+  (body: Body): Body =>
+  (t, object, args) =>
+    body(t, object, args) && known(true);
 
 export const objectBuiltins: BuiltinTable = [
   [
-    Boolean as unknown as () => boolean,
+    Boolean as unknown as HostFunction,
     (t, _receiver, [value]) => known(value !== undefined && truthiness(t, value)),
   ],
-  [Object.defineProperty, (t, _receiver, args) => nameClosure(t, args)],
-  [
-    Object.keys,
-    (t, _receiver, [object]) => object && newArray(plainKeys(t, object).map((key) => known(key))),
-  ],
+  [Object as unknown as HostFunction, asObject],
+  [Object.keys, onObject((t, object) => keysArray(plainKeys(t, object)))],
   [
     Object.values,
-    (t, _receiver, [object]) =>
-      object && newArray(plainEntries(t, object).map(([, value]) => value)),
+    onObject((t, object) => newArray(plainEntries(t, object).map(([, value]) => value))),
   ],
   [
     Object.entries,
-    (t, _receiver, [object]) =>
-      object &&
+    onObject((t, object) =>
       newArray(plainEntries(t, object).map(([key, value]) => newArray([known(key), value]))),
+    ),
   ],
   [Object.fromEntries, (t, _receiver, [items]) => items && fromEntries(t, items)],
-  [Object.assign, (t, _receiver, args) => assign(t, args)],
+  [Object.assign, onObject(assign)],
+  [Object.create, create],
+  [Object.is, is],
+  [Object.hasOwn, onObject(hasOwn)],
+  [Object.prototype.hasOwnProperty, (t, receiver, args) => hasOwn(t, receiver, args)],
+  [Object.defineProperty, onObject(defineProperty)],
+  [Object.defineProperties, onObject(defineProperties)],
+  [Object.getOwnPropertyDescriptor, onObject(descriptorOf)],
   [
-    Object.is,
-    (t, _receiver, [a = undefinedVariable, b = undefinedVariable]) => {
-      if (a.kind !== 'constant' || b.kind !== 'constant') {
-        const isSame = sameValueZero(t, a, b);
-        const areNumbers = a.kind === 'symbolic' || b.kind === 'symbolic';
-        // Zeros have a sign.
-        if (!isSame || !areNumbers || !sameValueZero(t, a, known(0))) return known(isSame);
-      }
-      return known(Object.is(constantOf(t, a), constantOf(t, b)));
-    },
+    Object.getOwnPropertyNames,
+    onObject((t, object) =>
+      isObjectVariable(object)
+        ? keysArray(ownKeys(t, object).filter((key) => typeof key === 'string'))
+        : keysArray(Object.getOwnPropertyNames(constantOf(t, object))),
+    ),
   ],
   [
-    Object.hasOwn,
-    (t, _receiver, [object, key]) => object && hasProperty(t, object, propertyName(t, key), true),
+    Object.getOwnPropertySymbols,
+    onObjectOnly((t, object) =>
+      keysArray(ownKeys(t, object).filter((key) => typeof key === 'symbol')),
+    ),
+  ],
+  [Object.getPrototypeOf, onObject((t, object) => prototypeVariable(t, object))],
+  [protoGetter, (t, receiver) => prototypeVariable(t, receiver)],
+  [Object.setPrototypeOf, onObject(setPrototypeOf)],
+  [Object.prototype.valueOf, (_t, receiver) => (isObjectVariable(receiver) ? receiver : undefined)],
+  ...(['isFrozen', 'isSealed', 'isExtensible'] as const).map(
+    (query) =>
+      [
+        Object[query] as HostFunction,
+        (t: Tracer, _receiver: Variable, [object = nothing]: readonly Variable[]) =>
+          hasIntegrity(t, object, query),
+      ] as const,
+  ),
+  ...(['freeze', 'seal', 'preventExtensions'] as const).map(
+    (how) =>
+      [
+        Object[how] as HostFunction,
+        (t: Tracer, _receiver: Variable, [object = nothing]: readonly Variable[]) =>
+          fix(t, object, how),
+      ] as const,
+  ),
+  [Reflect.ownKeys, onObjectOnly((t, object) => keysArray(ownKeys(t, object)))],
+  [
+    Reflect.has,
+    onObjectOnly((t, object, [key = nothing]) =>
+      withPropertyKey(t, key, (name) => hasProperty(t, object, name, false)),
+    ),
   ],
   [
-    Object.prototype.hasOwnProperty,
-    (t, receiver, [key]) => hasProperty(t, receiver, propertyName(t, key), true),
+    Reflect.get,
+    onObjectOnly((t, object, [key = nothing, receiver]) =>
+      receiver ? undefined : withPropertyKey(t, key, (name) => readKey(t, object, name)),
+    ),
   ],
   [
-    String.prototype.replace,
-    (t, receiver, [pattern, replacement]) => {
-      if (pattern?.kind !== 'regexp' || replacement?.kind !== 'constant') return undefined;
-      const [text, by] = [constantOf(t, receiver), constantOf(t, replacement)];
-      if (typeof text !== 'string' || typeof by !== 'string') return undefined;
-      return known(text.replace(new RegExp(pattern.pattern, pattern.flags), by));
-    },
+    Reflect.set,
+    onObjectOnly((t, object, [key = nothing, value = nothing, receiver]) => {
+      // A failing assignment is a break: natively it is false, and throws nothing.
+      if (receiver) return undefined;
+      withPropertyKey(t, key, (name) => writeProperty(t, object, name, value));
+      return known(true);
+    }),
   ],
+  [Reflect.getPrototypeOf, onObjectOnly((t, object) => prototypeVariable(t, object))],
+  [Reflect.setPrototypeOf, onObjectOnly(worked(setPrototypeOf))],
+  [Reflect.defineProperty, onObjectOnly(worked(defineProperty))],
+  [Reflect.getOwnPropertyDescriptor, onObjectOnly(descriptorOf)],
+  [Reflect.isExtensible, onObjectOnly((t, object) => hasIntegrity(t, object, 'isExtensible'))],
   [
-    RegExp.prototype.test,
-    (t, receiver, [text]) => {
-      // With these flags it would remember where it stopped.
-      if (receiver.kind !== 'regexp' || /[gy]/.test(receiver.flags) || !text) return undefined;
-      const { pattern, flags } = receiver;
-      return known(new RegExp(pattern, flags).test(String(constantOf(t, text))));
-    },
+    Reflect.preventExtensions,
+    onObjectOnly(worked((t, object) => fix(t, object, 'preventExtensions'))),
   ],
   [
     Function.prototype.bind,

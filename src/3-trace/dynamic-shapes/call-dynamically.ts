@@ -249,7 +249,7 @@ class Call {
       return this.#operand('list', lists[0]!.tensor, samplesOf(length.tensor));
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
-    if (variable.kind === 'newObject' && !variable.prototype) {
+    if (variable.kind === 'newObject' && !variable.prototype && !variable.traits) {
       const entries = [...variable.entries].map(([key, value]) => [key, this.#value(value)]);
       return Object.fromEntries(entries);
     }

@@ -3,6 +3,7 @@
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { accessorOf } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
+import { keyText } from '../../guards/source-key.ts';
 import type { EffectLog } from '../effects.ts';
 import { constantOf } from '../facts.ts';
 import { agreedLastKeys, asVariable } from '../last-keys.ts';
@@ -16,8 +17,8 @@ export function addEffects(effects: EffectLog, add: Add): void {
   for (const [object, { object: source, key, value }] of effects.entries()) {
     sources.set(object, source);
     const place: Place = {
-      key: `write ${idOf(object)} ${key}`,
-      name: `.${key}`,
+      key: `write ${idOf(object)} ${keyText(key)}`,
+      name: `.${String(key)}`,
       register: null,
       isGradient: object instanceof Tensor && key === 'grad',
       set: (t, next) => t.effects.write(object, source, key, next),
@@ -38,7 +39,7 @@ const variables: ReadonlySet<Source['kind']> = new Set([
   'private',
 ]);
 
-function valueBefore(t: Tracer, object: object, source: Source, key: string): Variable {
+function valueBefore(t: Tracer, object: object, source: Source, key: string | symbol): Variable {
   if (!(object instanceof Tensor) && !accessorOf(object, key)) {
     const has = Object.hasOwn(object, key);
     const place = { kind: 'hasProperty', base: source, key, own: true } as const;

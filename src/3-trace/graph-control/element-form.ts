@@ -38,13 +38,13 @@ export function formOf(t: Tracer, given: Variable, at = t.position()): ElementFo
     case 'function':
       return { kind: 'same', value };
     case 'newArray': {
-      if (value.isArguments) return null;
+      if (value.isArguments || value.named) return null;
       if (value.grown) return { kind: 'list', of: value.grown.form };
       const parts = formsOf(t, value.elements, at);
       return parts && { kind: 'array', parts };
     }
     case 'newObject': {
-      if (value.errorType || value.order) return null;
+      if (value.errorType || value.order || value.traits) return null;
       const parts = formsOf(t, [...value.entries.values()], at);
       if (!parts) return null;
       const entries = [...value.entries.keys()].map((key, i) => [key, parts[i]!] as const);

@@ -113,7 +113,8 @@ function collect(t: Tracer, form: ElementForm, given: Variable, found: Tensor[])
         form.parts.every((part, i) => collect(t, part, value.elements[i]!, found))
       );
     case 'object': {
-      if (value.kind !== 'newObject' || value.errorType || value.order) return false;
+      if (value.kind !== 'newObject' || value.errorType || value.order || value.traits)
+        return false;
       const keys = [...value.entries.keys()];
       return (
         value.prototype?.value === form.prototype?.value &&

@@ -138,7 +138,8 @@ function stateOf(t: Tracer, iterator: Variable, done = false): Variable {
   if (iterator.kind !== 'iterator') return known(`${done}`);
   const { over, next, passed, heard } = iterator;
   const state = `${done || iterator.done} ${next}`;
-  if (grownIn(t, over) || over.kind === 'newArray') return known(state);
+  const isArray = over.kind === 'newArray' || over.kind === 'newTypedArray';
+  if (isArray || grownIn(t, over)) return known(state);
   const again = putInto(t, over)
     .slice(heard)
     .filter((key) => passed.has(key));

@@ -1,5 +1,5 @@
 import { valuesIn } from '../../../runtime/program/number-text.ts';
-import type { Variable } from '../variable.ts';
+import type { ObjectTraits, Variable } from '../variable.ts';
 
 /** The variables that a variable holds. */
 export function partsOf(variable: Variable): readonly (Variable | null)[] {
@@ -7,9 +7,16 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'choice':
       return variable.options;
     case 'newArray':
-      return variable.grown ? [...variable.grown.lists, variable.grown.length] : variable.elements;
+      if (variable.grown) return [...variable.grown.lists, variable.grown.length];
+      return variable.named
+        ? [...variable.elements, ...variable.named.values()]
+        : variable.elements;
     case 'newObject':
-      return [...variable.entries.values(), variable.order ?? null];
+      return [
+        ...variable.entries.values(),
+        variable.order ?? null,
+        ...(variable.traits ? partsOfTraits(variable.traits) : []),
+      ];
     case 'newCollection':
       return [
         ...[...variable.entries.values()].flatMap(({ key, value }) => [key, value]),
@@ -31,4 +38,15 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     default:
       return [];
   }
+}
+
+function partsOfTraits({
+  symbols,
+  attributes,
+  prototype,
+}: ObjectTraits): readonly (Variable | null)[] {
+  const accessors = [...attributes.values()].flatMap(({ accessor }) =>
+    accessor ? [accessor.get, accessor.set] : [],
+  );
+  return [...symbols.values(), ...accessors, prototype ?? null];
 }

@@ -49,11 +49,11 @@ export function classOf(
       return `closure ${idOf(code)} ${name ?? ''} ${cells.map(ofCell).join()}`;
     }
     case 'newArray':
-      if (isOld(variable)) return itself();
+      if (isOld(variable) || variable.named) return itself();
       if (variable.grown) return `array of any number of ${formText(t, variable.grown.form)}`;
       return `${variable.isArguments ? 'arguments' : 'array'} of ${variable.elements.length}`;
     case 'newObject': {
-      if (isOld(variable)) return itself();
+      if (isOld(variable) || variable.traits) return itself();
       const { entries, prototype } = variable;
       const above = prototype ? idOf(prototype.value) : String(prototype);
       const { order } = variable;

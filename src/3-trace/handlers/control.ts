@@ -1,14 +1,12 @@
-import type { Pc, Reg } from '../../bytecode/instructions.ts';
-import { openIterators } from '../../bytecode/open-iterators.ts';
-import { type ProtectedRegion, protectionAt } from '../../bytecode/protection.ts';
+import type { Reg } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { goToHandler } from '../exceptions.ts';
 import { type Condition, missingOf, truthOf } from '../graph-control/choice-operators.ts';
 import { decide } from '../graph-control/decide.ts';
 import { keepLoopOfOpenSize } from '../graph-control/open-size-loops.ts';
 import { advance, closeIteration, openIteration, openKeyIteration, skip } from '../iterators.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
-import type { Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
 /** Jumps and iteration. `return` is the tracer loop's own; a `throw` that nobody catches happens natively. */
@@ -99,35 +97,4 @@ function testOf(t: Tracer, frame: TraceFrame, test: Reg): Condition {
 /** The others are the tracer loop's own, as `return` is. */
 function breakAtDelegate(): never {
   throw new GraphBreak('unsupported-value', 'a generator hands out what another one yields');
-}
-
-/** Goes on at the innermost handler; nothing changes when there is none. */
-function goToHandler(t: Tracer, error: Variable): Pc {
-  for (let depth = t.frames.length - 1; depth >= t.floor; depth--) {
-    const frame = t.frames[depth]!;
-    // A caller's pc is already past its call.
-    const pc = frame === t.top ? frame.pc : frame.pc - 1;
-    const region = protectionAt(frame.closure.code, pc);
-    if (closesForeignIterator(frame, pc, region)) break;
-    if (!region) continue;
-    t.frames.length = depth + 1;
-    set(frame, region.error, error);
-    frame.pc = region.target;
-    return region.target;
-  }
-  throw new GraphBreak('throw', 'an exception is thrown');
-}
-
-/** The language's own iterators have no `return` method; of any other, closing is the user's code. */
-function closesForeignIterator(
-  frame: TraceFrame,
-  pc: Pc,
-  region: ProtectedRegion | undefined,
-): boolean {
-  const outside = region?.error ?? -1;
-  return [...openIterators(frame.closure.code)[pc]!].some((register) => {
-    const variable = frame.registers[register];
-    if (register <= outside || variable === undefined) return false;
-    return variable.kind !== 'iteratorRecord' || variable.iterator.kind !== 'iterator';
-  });
 }

@@ -3,14 +3,23 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { append } from '../array-changes.ts';
 import { type ArrayVariable, asArray } from '../arrays.ts';
 import { settled } from '../choices.ts';
-import { constantOf, isNullish } from '../facts.ts';
+import { constantOf, isNull, isNullish } from '../facts.ts';
 import { elementAt, indexIn, setGrownAt } from '../graph-control/element-at.ts';
 import { grownIn } from '../graph-control/grown-array.ts';
 import { appendGrown } from '../graph-control/lists.ts';
 import { expand } from '../iterators.ts';
+import {
+  defineAccessor,
+  type Key,
+  newObject,
+  setOwnProperty,
+  setPrototype,
+} from '../made-objects.ts';
+import { nameClosure } from '../name-closure.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../private-names.ts';
-import { plainEntries, readProperty, readSymbol } from '../properties.ts';
+import { copiedKeys, readKey, readProperty } from '../properties.ts';
 import { readAbove, superPrototype } from '../super.ts';
+import { isPrimitiveVariable, withPropertyKey } from '../to-primitive.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, newArray, type Variable } from '../variable.ts';
@@ -46,10 +55,11 @@ export const objectHandlers: Handlers<
     const base = get(frame, object);
     const index = settled(get(frame, key));
     if (index.kind === 'scalar') return set(frame, dst, elementAt(t, settled(base), index));
-    const name = constantOf(t, index);
-    const value =
-      typeof name === 'symbol' ? readSymbol(t, base, name) : readProperty(t, base, String(name));
-    set(frame, dst, value);
+    set(
+      frame,
+      dst,
+      withPropertyKey(t, index, (name) => readKey(t, base, name)),
+    );
   },
   setProp: (t, frame, { object, key, src }) =>
     writeProperty(t, get(frame, object), key, get(frame, src)),
@@ -57,10 +67,12 @@ export const objectHandlers: Handlers<
     const index = settled(get(frame, key));
     const base = settled(get(frame, object));
     if (index.kind === 'scalar' && setGrownAt(t, base, index, get(frame, src))) return;
-    writeProperty(t, get(frame, object), keyToWrite(t, frame, object, key), get(frame, src));
+    withPropertyKey(t, keyToWrite(t, frame, object, key), (name) =>
+      writeProperty(t, base, name, get(frame, src)),
+    );
   },
   deleteProp: (t, frame, { dst, object, key }) => {
-    deleteProperty(t, get(frame, object), propertyKey(t, get(frame, key)));
+    withPropertyKey(t, get(frame, key), (name) => deleteProperty(t, get(frame, object), name));
     set(frame, dst, known(true));
   },
 
@@ -89,29 +101,39 @@ export const objectHandlers: Handlers<
     else append(t, target, expand(t, items));
   },
 
-  newObject: (_t, frame, { dst }) => set(frame, dst, { kind: 'newObject', entries: new Map() }),
+  newObject: (t, frame, { dst }) => set(frame, dst, newObject(t)),
   defineProp: (t, frame, { object, key, src }) => {
     defineProperty(t, get(frame, object), propertyKey(t, get(frame, key)), get(frame, src));
   },
-  defineAccessor: () => {
-    throw new GraphBreak('unsupported-value', 'an object with a getter or setter is made');
+  defineAccessor: (t, frame, { object, key, accessor, src }) => {
+    const [target, name] = [get(frame, object), propertyKey(t, get(frame, key))];
+    const made = nameClosure(t, get(frame, src), name, accessor);
+    if (target.kind !== 'newObject') {
+      throw new GraphBreak('unsupported-value', 'a getter or setter is defined');
+    }
+    defineAccessor(t, target, name, { [accessor]: made });
   },
-  setPrototype: () => {
-    throw new GraphBreak('unsupported-value', 'an object with a prototype is made');
+  setPrototype: (t, frame, { object, src }) => {
+    const [target, prototype] = [get(frame, object), get(frame, src)];
+    if (isPrimitiveVariable(prototype) && !isNull(t, prototype)) return;
+    if (target.kind !== 'newObject') {
+      throw new GraphBreak('unsupported-value', 'a prototype is given');
+    }
+    setPrototype(t, target, prototype);
   },
   objectSpread: (t, frame, { object, source }) => {
     const from = get(frame, source);
-    if (from.kind === 'constant' && (from.value === null || from.value === undefined)) {
-      constantOf(t, from);
-      return;
-    }
-    const entries = plainEntries(t, from);
-    for (const [key, value] of entries) defineProperty(t, get(frame, object), key, value);
+    if (isPrimitiveVariable(from) && isNullish(t, from)) return;
+    t.attempt(() => {
+      for (const key of copiedKeys(t, from)) {
+        defineProperty(t, get(frame, object), key, readKey(t, from, key));
+      }
+    });
   },
   objectRest: (t, frame, { dst, source, excluded }) => {
     const without = new Set(excluded.map((reg) => propertyKey(t, get(frame, reg))));
-    const entries = plainEntries(t, get(frame, source)).filter(([key]) => !without.has(key));
-    set(frame, dst, { kind: 'newObject', entries: new Map(entries) });
+    const rest = t.attempt(() => copyWithout(t, get(frame, source), without));
+    set(frame, dst, rest);
   },
   requireObject: (t, frame, { src, what }) => {
     if (isNullish(t, get(frame, src))) throw new GraphBreak('throw', `${what} is destructured`);
@@ -125,16 +147,25 @@ export const objectHandlers: Handlers<
 };
 
 /** The key of `object[key] = …`; a number of the program is one of the array's indices. */
-function keyToWrite(t: Tracer, frame: TraceFrame, object: Reg, key: Reg): string {
+function keyToWrite(t: Tracer, frame: TraceFrame, object: Reg, key: Reg): Variable {
   const index = settled(get(frame, key));
-  if (index.kind !== 'scalar') return propertyKey(t, index);
-  return propertyKey(t, indexIn(t, settled(get(frame, object)), index));
+  return index.kind === 'scalar' ? indexIn(t, settled(get(frame, object)), index) : index;
 }
 
-export function propertyKey(t: Tracer, variable: Variable): string {
+/** Of a value that is a key already, where the language has made it one before. */
+export function propertyKey(t: Tracer, variable: Variable): Key {
   const key = constantOf(t, variable);
-  if (typeof key === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
-  return String(key);
+  return typeof key === 'symbol' ? key : String(key);
+}
+
+/** `const { a, ...rest } = source`: getters of what is left out are not called. */
+function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Variable {
+  const rest = newObject(t);
+  for (const key of copiedKeys(t, source)) {
+    if (without.has(key)) continue;
+    setOwnProperty(t, rest, key, readKey(t, source, key));
+  }
+  return rest;
 }
 
 /** An array literal under construction; after a break in it, one from outside. */

@@ -4,6 +4,7 @@ import { binary, unary } from '../../bytecode/operators.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { settled } from '../choices.ts';
 import { looselyEqual, strictlyEqual } from '../equality.ts';
+import { orRaise } from '../exceptions.ts';
 import { constantOf, sourceOf, truthiness, typeOf } from '../facts.ts';
 import { ask, typeOfChoice } from '../graph-control/choice-operators.ts';
 import { grownIn } from '../graph-control/grown-array.ts';
@@ -15,6 +16,7 @@ import { countedOn, putOff, putOffOperator } from '../numbers.ts';
 import { hasProperty } from '../properties.ts';
 import { comesFromBreak, guardNumbers } from '../symbolic.ts';
 import { textAsked } from '../text.ts';
+import { withPrimitive, withPrimitives, withPropertyKey } from '../to-primitive.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type Variable } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -47,10 +49,11 @@ export const operatorHandlers: Handlers<
       case '-':
       case '+':
       case '~': {
-        const symbolic = putOff(t, unaryNames[operator], [operand]);
-        if (symbolic) return set(frame, dst, symbolic);
-        const value = hostNumber(t, operand) as number;
-        return set(frame, dst, known(orBreak(() => unary(operator, value) as number)));
+        return set(
+          frame,
+          dst,
+          withPrimitive(t, operand, 'number', (given) => numberUnary(t, operator, given)),
+        );
       }
       default:
         return assertNever(operator, 'unary operator');
@@ -59,52 +62,88 @@ export const operatorHandlers: Handlers<
   binary: (t, frame, { dst, operator, left, right }) => {
     const compared = compareChoice(t, operator, get(frame, left), get(frame, right));
     if (compared) return set(frame, dst, compared);
-    const [a, b] = [settled(get(frame, left)), settled(get(frame, right))];
+    const operands = [settled(get(frame, left)), settled(get(frame, right))] as const;
+    const [a, b] = operands;
     if (operator === 'in') return set(frame, dst, hasKey(t, a, b));
     if (operator === 'instanceof') return set(frame, dst, isInstance(t, a, b));
-    const text = textBinary(t, operator, a, b);
-    if (text) return set(frame, dst, text);
-    const scalar = scalarBinary(t, operator, a, b);
-    if (scalar) return set(frame, dst, scalar);
-    const symbolic = count(t, operator, a, b) ?? putOffOperator(t, operator, [a, b]);
-    if (symbolic) return set(frame, dst, symbolic);
-    const result = isEquality(operator)
-      ? equality(t, operator, a, b)
-      : arithmetic(t, operator, a, b);
-    set(frame, dst, known(result));
+    if (isEquality(operator)) return set(frame, dst, combine(t, operator, a, b));
+    const hint = operator === '+' ? 'default' : 'number';
+    const result = withPrimitives(t, operands, hint, ([x, y]) => combine(t, operator, x!, y!));
+    set(frame, dst, result);
   },
   toNumeric: (t, frame, { dst, src }) => {
-    const operand = settled(get(frame, src));
-    if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, '+', operand));
-    if (operand.kind === 'symbolic' && typeof operand.value === 'number') {
-      guardNumbers(t, operand);
-      return set(frame, dst, operand);
-    }
-    const value = hostNumber(t, operand);
-    set(frame, dst, known(typeof value === 'bigint' ? value : Number(value)));
+    set(
+      frame,
+      dst,
+      withPrimitive(t, get(frame, src), 'number', (operand) => numeric(t, operand)),
+    );
   },
   increment: (t, frame, { dst, src, by }) => {
-    const operand = settled(get(frame, src));
-    const scalar = scalarBinary(t, '+', operand, known(by));
-    if (scalar) return set(frame, dst, scalar);
-    const counted = countedOn(t, operand, by) ?? putOff(t, '+', [operand, known(by)]);
-    if (counted) return set(frame, dst, counted);
-    const value = hostNumber(t, operand);
-    set(frame, dst, known(typeof value === 'bigint' ? value + BigInt(by) : Number(value) + by));
+    const stepped = withPrimitive(t, get(frame, src), 'number', (operand) =>
+      incremented(t, operand, by),
+    );
+    set(frame, dst, stepped);
   },
   toPropertyKey: (t, frame, { dst, src }) => {
-    const value = constantOf(t, get(frame, src));
-    set(frame, dst, known(typeof value === 'symbol' ? value : String(value)));
+    set(
+      frame,
+      dst,
+      withPrimitive(t, get(frame, src), 'string', (primitive) => {
+        const value = constantOf(t, primitive);
+        return known(typeof value === 'symbol' ? value : String(value));
+      }),
+    );
   },
   template: (t, frame, { dst, strings, values }) => {
-    const given = values.map((reg) => settled(get(frame, reg)));
-    const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
-    const text = textOfAll(t, pieces);
-    if (text) return set(frame, dst, text);
-    const parts = given.map((value) => String(hostNumber(t, value)));
-    set(frame, dst, known(strings.map((text, i) => text + (parts[i] ?? '')).join('')));
+    const operands = values.map((reg) => get(frame, reg));
+    const made = withPrimitives(t, operands, 'string', (given) => {
+      const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
+      const text = textOfAll(t, pieces);
+      if (text) return text;
+      const parts = given.map((value) => String(hostNumber(t, value)));
+      return known(strings.map((text, i) => text + (parts[i] ?? '')).join(''));
+    });
+    set(frame, dst, made);
   },
 };
+
+/** Of primitives; where one of two that are compared is none, equality has its own rules. */
+function combine(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {
+  const inProgram = textBinary(t, operator, a, b) ?? scalarBinary(t, operator, a, b);
+  if (inProgram) return inProgram;
+  const symbolic = count(t, operator, a, b) ?? putOffOperator(t, operator, [a, b]);
+  if (symbolic) return symbolic;
+  const isCompared = isEquality(operator);
+  return known(isCompared ? equality(t, operator, a, b) : arithmetic(t, operator, a, b));
+}
+
+function numeric(t: Tracer, operand: Variable): Variable {
+  if (operand.kind === 'scalar') return scalarUnary(t, '+', operand);
+  if (operand.kind === 'symbolic' && typeof operand.value === 'number') {
+    guardNumbers(t, operand);
+    return operand;
+  }
+  const value = hostNumber(t, operand);
+  return known(typeof value === 'bigint' ? value : Number(value));
+}
+
+function incremented(t: Tracer, operand: Variable, by: number): Variable {
+  const later =
+    scalarBinary(t, '+', operand, known(by)) ??
+    countedOn(t, operand, by) ??
+    putOff(t, '+', [operand, known(by)]);
+  if (later) return later;
+  const value = hostNumber(t, operand);
+  return known(typeof value === 'bigint' ? value + BigInt(by) : Number(value) + by);
+}
+
+function numberUnary(t: Tracer, operator: '-' | '+' | '~', operand: Variable): Variable {
+  if (operand.kind === 'scalar') return scalarUnary(t, operator, operand);
+  const symbolic = putOff(t, unaryNames[operator], [operand]);
+  if (symbolic) return symbolic;
+  const value = hostNumber(t, operand) as number;
+  return known(orRaise(t, () => unary(operator, value) as number));
+}
 
 /** Only `+` makes something of text with numbers of the program. */
 function textBinary(
@@ -183,17 +222,8 @@ const isNumber = ({ kind }: Variable): boolean => kind === 'constant' || kind ==
 
 function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {
   const [x, y] = [hostNumber(t, a), hostNumber(t, b)];
-  return orBreak(() => compute(operator, x, y));
-}
-
-/** BigInts and numbers don't mix, for instance: the native step throws the error. */
-function orBreak<T>(body: () => T): T {
-  try {
-    return body();
-  } catch (error) {
-    if (error instanceof GraphBreak) throw error;
-    throw new GraphBreak('throw', error instanceof Error ? error.message : String(error));
-  }
+  // BigInts and numbers don't mix, for instance.
+  return orRaise(t, () => compute(operator, x, y));
 }
 
 function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitive {
@@ -204,7 +234,5 @@ function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
   const [key, base] = [settled(given), settled(object)];
   const grown = key.kind === 'scalar' ? grownIn(t, base) : undefined;
   if (key.kind === 'scalar' && grown) return known(isInGrown(t, grown, key));
-  const name = constantOf(t, key);
-  if (typeof name === 'symbol') throw new GraphBreak('unsupported-value', 'a symbol as key');
-  return hasProperty(t, object, String(name), false);
+  return withPropertyKey(t, key, (name) => hasProperty(t, base, name, false));
 }

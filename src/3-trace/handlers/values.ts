@@ -3,10 +3,12 @@ import { isGetterGlobal } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf, isInitialized, typeOf } from '../facts.ts';
 import { isFrameworkFile } from '../framework-files.ts';
+import { nameClosure } from '../name-closure.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type CellReference,
+  type ClosureVariable,
   known,
   newArray,
   undefinedVariable,
@@ -14,6 +16,7 @@ import {
   type Variable,
 } from '../variable.ts';
 import { get, type Handlers, set } from './handler.ts';
+import { propertyKey } from './objects.ts';
 
 /** Constants, moves, arguments, names of the surroundings, cells and closures. */
 export const valueHandlers: Handlers<
@@ -41,7 +44,7 @@ export const valueHandlers: Handlers<
 > = {
   const: (_t, frame, { dst, value }) => set(frame, dst, known(value)),
   regexp: (_t, frame, { dst, pattern, flags }) =>
-    set(frame, dst, { kind: 'regexp', pattern, flags }),
+    set(frame, dst, { kind: 'regexp', pattern, flags, lastIndex: 0 }),
   move: (_t, frame, { dst, src }) => set(frame, dst, get(frame, src)),
   uninitialized: (_t, frame, { dst }) => set(frame, dst, uninitializedVariable),
   checkInitialized: (t, frame, { src, name }) => {
@@ -85,8 +88,9 @@ export const valueHandlers: Handlers<
   },
   typeofFree: (t, frame, { dst, name }) => {
     const { scope } = frame.closure;
-    // A name that is missing now may be there later: not traced, hardly ever needed.
-    if (!scope.has(name)) throw new GraphBreak('unsupported-value', `typeof of unknown ${name}`);
+    // A name that is missing now may be there later.
+    const isThere = t.read({ kind: 'hasFree', scope, name }, scope.has(name));
+    if (!constantOf(t, isThere)) return set(frame, dst, known('undefined'));
     set(frame, dst, known(typeOf(t, readFree(t, frame, name))));
   },
 
@@ -104,20 +108,19 @@ export const valueHandlers: Handlers<
     } else t.effects.write(target.value, target.source, 'value', get(frame, src));
   },
   outerCell: (_t, frame, { dst, index }) => set(frame, dst, frame.cells[index]!),
-  closure: (_t, frame, { dst, code, cells, nameFrom, home }) => {
+  closure: (t, frame, { dst, code, cells, nameFrom, home }) => {
     if (home !== undefined) {
       throw new GraphBreak('unsupported-value', 'a method that uses super is made');
     }
-    if (nameFrom !== undefined) {
-      throw new GraphBreak('unsupported-value', 'a function named by a computed key');
-    }
-    set(frame, dst, {
+    const made: ClosureVariable = {
       kind: 'closure',
       code: frame.closure.code.inner[code]!,
       outer: frame.closure,
       cells: cells.map((cell) => cellIn(frame, cell)),
       thisVariable: frame.thisVariable,
-    });
+    };
+    if (nameFrom !== undefined) nameClosure(t, made, propertyKey(t, get(frame, nameFrom)));
+    set(frame, dst, made);
   },
 };
 

@@ -1,0 +1,231 @@
+/** Own properties with their attributes: read, defined, fixed. */
+
+import { isProxy } from '../../guards/plain.ts';
+import { ask, type Query } from '../../guards/query.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { arrayElement, arrayLength, hasElement } from '../arrays.ts';
+import { settled } from '../choices.ts';
+import { typeError } from '../exceptions.ts';
+import { constantOf, truthiness } from '../facts.ts';
+import { isIndex } from '../index-key.ts';
+import {
+  isExtensible,
+  type Key,
+  newObject,
+  ownAttributes,
+  ownContent,
+  ownSymbols,
+  plainAttributes,
+  preventExtensions,
+  setOwnProperty,
+} from '../made-objects.ts';
+import { hasProperty, heldFunction, ownNames, readKey, readProperty } from '../properties.ts';
+import type { Tracer } from '../tracer.ts';
+import {
+  type Attributes,
+  type FunctionVariable,
+  known,
+  type NewObjectVariable,
+  newArray,
+  type ObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variable.ts';
+import { writeProperty } from '../write-property.ts';
+
+type Outer = ObjectVariable | FunctionVariable;
+
+const isOuter = (variable: Variable): variable is Outer =>
+  (variable.kind === 'object' || variable.kind === 'function') && !isProxy(variable.value);
+
+/** What an object from outside is like: the answer is guarded where the trace depends on it. */
+function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
+  if (t.effects.isWritten(object.value)) {
+    throw new GraphBreak('native-call', `${query} of an object that was changed before`);
+  }
+  const base = object.source ?? heldFunction(object);
+  return t.read({ kind: 'query', base, query, key }, ask(query, object.value, key));
+}
+
+/** The names and symbols of all own properties, listed or not. */
+export function ownKeys(t: Tracer, given: Variable): Key[] {
+  const object = settled(given);
+  if (object.kind === 'newObject') return [...ownNames(t, object), ...ownSymbols(object)];
+  if (object.kind === 'newArray' && !object.isArguments) {
+    const places = Array.from({ length: arrayLength(t, object) }, (_, i) => i);
+    const there = places.filter((i) => hasElement(t, object, i)).map(String);
+    return [...there, 'length', ...(object.named?.keys() ?? [])];
+  }
+  if (!isOuter(object) || Object.getOwnPropertySymbols(object.value).length > 0) {
+    throw new GraphBreak('native-call', `the keys of a ${object.kind} are listed`);
+  }
+  return JSON.parse(constantOf(t, askOuter(t, object, 'names')) as string) as string[];
+}
+
+/** `Object.getOwnPropertyDescriptor(object, key)` */
+export function getDescriptor(t: Tracer, given: Variable, key: Key): Variable {
+  const object = settled(given);
+  if (object.kind === 'newObject') {
+    const attributes = ownAttributes(object, key);
+    if (!attributes) return undefinedVariable;
+    const { accessor } = attributes;
+    if (!accessor) return describe(t, attributes, ownContent(object, key)!);
+    const [get, set] = [accessor.get ?? undefinedVariable, accessor.set ?? undefinedVariable];
+    return described(t, [['get', get], ['set', set], ...flags(attributes, ['enumerable'])]);
+  }
+  if (object.kind === 'newArray' && typeof key === 'string' && isIndex(key)) {
+    if (!hasElement(t, object, Number(key))) return undefinedVariable;
+    return describe(t, plainAttributes, arrayElement(t, object, Number(key)));
+  }
+  if (object.kind === 'newArray' && key === 'length') {
+    const attributes = { ...plainAttributes, enumerable: false, configurable: false };
+    return describe(t, attributes, readProperty(t, object, 'length'));
+  }
+  if (!isOuter(object)) throw new GraphBreak('native-call', `a property of a ${object.kind}`);
+  const text = constantOf(t, askOuter(t, object, 'attributes', key)) as string | undefined;
+  if (text === undefined) return undefinedVariable;
+  const { isData, ...attributes } = JSON.parse(text) as Attributes & { readonly isData: boolean };
+  if (!isData) throw new GraphBreak('native-call', 'the functions of an accessor are asked for');
+  return describe(t, attributes, readKey(t, object, key));
+}
+
+function describe(t: Tracer, attributes: Attributes, value: Variable): Variable {
+  return described(t, [['value', value], ...flags(attributes, ['writable', 'enumerable'])]);
+}
+
+type Flag = 'writable' | 'enumerable' | 'configurable';
+
+const flags = (attributes: Attributes, names: readonly Flag[]): [string, Variable][] =>
+  [...names, 'configurable' as const].map((name) => [name, known(attributes[name])]);
+
+function described(t: Tracer, entries: readonly (readonly [string, Variable])[]): Variable {
+  const made = newObject(t);
+  for (const [key, value] of entries) made.entries.set(key, value);
+  return made;
+}
+
+/** `Object.defineProperty(object, key, descriptor)` */
+export function defineByDescriptor(
+  t: Tracer,
+  target: Variable,
+  key: Key,
+  descriptor: Variable,
+): void {
+  const object = settled(target);
+  const given = fieldsOf(t, settled(descriptor));
+  const isData = !('get' in given) && !('set' in given);
+  if (isOuter(object)) {
+    const isPlain = isData && given.writable && given.enumerable && given.configurable;
+    if (!isPlain) throw new GraphBreak('native-call', 'a property of an object is defined');
+    writeProperty(t, object, key, given.value ?? undefinedVariable);
+    return;
+  }
+  if (object.kind !== 'newObject' || object.errorType || key === '__proto__') {
+    throw new GraphBreak('native-call', `a property of a ${object.kind} is defined`);
+  }
+  const before = ownAttributes(object, key);
+  if (before ? !before.configurable : !isExtensible(object)) {
+    throw new GraphBreak('native-call', `the property ${String(key)} is fixed`);
+  }
+  const { enumerable = before?.enumerable ?? false, configurable = before?.configurable ?? false } =
+    given;
+  if (isData && !(before?.accessor && given.value === undefined && given.writable === undefined)) {
+    const writable = given.writable ?? before?.writable ?? false;
+    const content = given.value ?? (before?.accessor ? undefined : ownContent(object, key));
+    const attributes = { enumerable, configurable, writable, accessor: null };
+    setOwnProperty(t, object, key, content ?? undefinedVariable, attributes);
+    return;
+  }
+  const { get = before?.accessor?.get ?? null, set = before?.accessor?.set ?? null } = given;
+  const attributes = { enumerable, configurable, writable: false, accessor: { get, set } };
+  setOwnProperty(t, object, key, undefinedVariable, attributes);
+}
+
+interface Fields {
+  readonly enumerable?: boolean;
+  readonly configurable?: boolean;
+  readonly writable?: boolean;
+  readonly value?: Variable;
+  readonly get?: Variable | null;
+  readonly set?: Variable | null;
+}
+
+/** In the order of the language, since they may be getters. */
+function fieldsOf(t: Tracer, descriptor: Variable): Fields {
+  const fields: Record<string, unknown> = {};
+  const has = (name: string) => constantOf(t, hasProperty(t, descriptor, name, false)) === true;
+  for (const name of ['enumerable', 'configurable', 'value', 'writable', 'get', 'set']) {
+    if (!has(name)) continue;
+    const value = settled(readProperty(t, descriptor, name));
+    if (name === 'value') fields[name] = value;
+    else if (name !== 'get' && name !== 'set') fields[name] = truthiness(t, value);
+    else if (value.kind === 'constant' && constantOf(t, value) === undefined) fields[name] = null;
+    else if (value.kind === 'closure' || value.kind === 'function') fields[name] = value;
+    else throw new GraphBreak('native-call', 'an accessor is no function');
+  }
+  if (('get' in fields || 'set' in fields) && ('value' in fields || 'writable' in fields)) {
+    throw typeError(
+      t,
+      'Invalid property descriptor. Cannot both specify accessors and a value or writable attribute',
+    );
+  }
+  return fields;
+}
+
+export type Integrity = 'isFrozen' | 'isSealed' | 'isExtensible';
+
+/** `Object.isFrozen(value)` and its like. */
+export function hasIntegrity(t: Tracer, given: Variable, query: Integrity): Variable {
+  const object = settled(given);
+  if (isOuter(object)) return askOuter(t, object, query);
+  if (object.kind === 'newObject') return known(madeHas(t, object, query));
+  const isObject =
+    object.kind !== 'constant' && object.kind !== 'symbolic' && object.kind !== 'text';
+  if (object.kind === 'tensor' || object.kind === 'scalar') {
+    throw new GraphBreak('native-call', `${query} of a ${object.kind}`);
+  }
+  return known(isObject === (query === 'isExtensible'));
+}
+
+function madeHas(t: Tracer, object: NewObjectVariable, query: Integrity): boolean {
+  if (query === 'isExtensible') return isExtensible(object);
+  if (isExtensible(object)) return false;
+  return ownKeys(t, object).every((key) => {
+    const { configurable, writable } = ownAttributes(object, key)!;
+    return !configurable && (query === 'isSealed' || !writable);
+  });
+}
+
+const reached = {
+  freeze: 'isFrozen',
+  seal: 'isSealed',
+  preventExtensions: 'isExtensible',
+} as const;
+
+/** `Object.freeze(value)` and its like; of an object from outside where it is so already. */
+export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Variable {
+  const object = settled(given);
+  if (object.kind === 'constant' || object.kind === 'symbolic' || object.kind === 'text')
+    return given;
+  if (isOuter(object)) {
+    const answer = constantOf(t, askOuter(t, object, reached[how]));
+    if (answer === (how !== 'preventExtensions')) return given;
+    throw new GraphBreak('native-call', `${how} of an object that existed before`);
+  }
+  if (object.kind !== 'newObject')
+    throw new GraphBreak('native-call', `${how} of a ${object.kind}`);
+  preventExtensions(t, object);
+  if (how === 'preventExtensions') return object;
+  for (const key of ownKeys(t, object)) {
+    const before = ownAttributes(object, key)!;
+    const writable = before.writable && how !== 'freeze';
+    const content = ownContent(object, key)!;
+    setOwnProperty(t, object, key, content, { ...before, configurable: false, writable });
+  }
+  return object;
+}
+
+/** `names` and symbols as an array made inside. */
+export function keysArray(keys: readonly Key[]): Variable {
+  return newArray(keys.map((key) => known(key)));
+}

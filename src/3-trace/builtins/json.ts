@@ -1,0 +1,46 @@
+/** JSON of primitives, and of text that the trace knows; the rest is traced: `equivalents/json.ts`. */
+
+import { orRaise } from '../exceptions.ts';
+import { constantOf } from '../facts.ts';
+import { newObject, setOwnProperty } from '../made-objects.ts';
+import { isPrimitiveVariable, textOfPrimitive, withPrimitive } from '../to-primitive.ts';
+import type { Tracer } from '../tracer.ts';
+import { isPrimitive, known, newArray, undefinedVariable, type Variable } from '../variable.ts';
+import type { BuiltinTable } from './builtin.ts';
+
+/** Another object each time, like the host's. */
+function parsedVariable(t: Tracer, value: unknown): Variable {
+  if (isPrimitive(value)) return known(value);
+  if (Array.isArray(value)) return newArray(value.map((item) => parsedVariable(t, item)));
+  const object = newObject(t);
+  for (const [key, item] of Object.entries(value as object)) {
+    setOwnProperty(t, object, key, parsedVariable(t, item));
+  }
+  return object;
+}
+
+export const jsonBuiltins: BuiltinTable = [
+  [
+    JSON.stringify,
+    (t, _receiver, [value = undefinedVariable, replacer]) => {
+      if (replacer || (value.kind !== 'constant' && value.kind !== 'symbolic')) return undefined;
+      const given = constantOf(t, value);
+      return known(orRaise(t, () => JSON.stringify(given)));
+    },
+  ],
+  [
+    JSON.parse,
+    (t, _receiver, [text = undefinedVariable, reviver]) => {
+      if (reviver && !(isPrimitiveVariable(reviver) && constantOf(t, reviver) === undefined)) {
+        return undefined;
+      }
+      return withPrimitive(t, text, 'string', (given) => {
+        const source = textOfPrimitive(t, given);
+        return parsedVariable(
+          t,
+          orRaise(t, () => JSON.parse(source) as unknown),
+        );
+      });
+    },
+  ],
+];

@@ -1,0 +1,70 @@
+/** Functions of the host that depend on primitives alone: run at once, on what the trace knows. */
+
+import type { Hint } from '../to-primitive.ts';
+import type { HostFunction } from './builtin.ts';
+
+/** How a function takes its arguments. */
+export interface Signature {
+  /** How many of them it looks at, at most. */
+  readonly arity: number;
+  /** What it makes of objects: primitives; false, as their type is another one; or what is not traced. */
+  readonly objects: Hint | 'false' | 'untraced';
+  /** It is called on a primitive. */
+  readonly isMethod: boolean;
+}
+
+function functionsOf(object: object, except: readonly string[] = []): HostFunction[] {
+  return Object.getOwnPropertyNames(object)
+    .filter((name) => !except.includes(name))
+    .map((name) => Object.getOwnPropertyDescriptor(object, name)?.value as unknown)
+    .filter((value): value is HostFunction => typeof value === 'function');
+}
+
+type Row = readonly [HostFunction, Signature];
+
+function rows(functions: readonly unknown[], objects: Signature['objects'], arity?: number): Row[] {
+  return functions.map((fn) => {
+    const found = fn as HostFunction & { readonly length: number };
+    return [found, { arity: arity ?? found.length, objects, isMethod: false }];
+  });
+}
+
+/** An object as argument may have a method of the user's that does the work. */
+function methods(prototype: object, except: readonly string[] = []): Row[] {
+  const signature = { arity: Infinity, objects: 'untraced', isMethod: true } as const;
+  return functionsOf(prototype, ['constructor', ...except]).map((fn) => [fn, signature]);
+}
+
+const anyNumber = Infinity;
+const variadic: readonly unknown[] = [Math.max, Math.min, Math.hypot];
+
+/** Methods that give back an iterator, or whose argument decides which code runs. */
+const notOfText = ['match', 'matchAll'];
+
+const descriptionOf = Object.getOwnPropertyDescriptor(Symbol.prototype, 'description')!
+  .get as HostFunction;
+
+export const pure: ReadonlyMap<HostFunction, Signature> = new Map<HostFunction, Signature>([
+  ...rows(functionsOf(Math, ['random']), 'number'),
+  ...rows(variadic, 'number', anyNumber),
+  ...methods(String.prototype, notOfText),
+  [String.prototype.concat, { arity: Infinity, objects: 'string', isMethod: true }],
+  ...methods(Number.prototype),
+  ...methods(Boolean.prototype),
+  ...methods(BigInt.prototype),
+  ...methods(Symbol.prototype),
+  [descriptionOf, { arity: 0, objects: 'untraced', isMethod: true }],
+  ...rows([Number.isFinite, Number.isInteger, Number.isNaN, Number.isSafeInteger], 'false', 1),
+  // biome-ignore lint/suspicious/noGlobalIsNan lint/suspicious/noGlobalIsFinite: the user's calls are meant.
+  ...rows([Number, globalThis.isNaN, globalThis.isFinite, BigInt], 'number', 1),
+  ...rows([BigInt.asIntN, BigInt.asUintN], 'number'),
+  ...rows(
+    [Number.parseFloat, Number.parseInt, globalThis.parseFloat, globalThis.parseInt],
+    'string',
+  ),
+  ...rows([encodeURI, encodeURIComponent, decodeURI, decodeURIComponent], 'string'),
+  ...rows([escape, unescape], 'string'),
+  ...rows([String, Symbol.for, Date.parse], 'string', 1),
+  ...rows([Symbol.keyFor], 'untraced', 1),
+  ...rows([Date.UTC, String.fromCharCode, String.fromCodePoint], 'number', anyNumber),
+]);

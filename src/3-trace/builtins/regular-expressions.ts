@@ -1,0 +1,206 @@
+/** Methods of strings and regular expressions that find places in known text. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { settled } from '../choices.ts';
+import { orRaise } from '../exceptions.ts';
+import { constantOf, isUndefined } from '../facts.ts';
+import { iteratorOver } from '../iterators.ts';
+import { newObject, setOwnProperty } from '../made-objects.ts';
+import {
+  asRegExp,
+  copyOf,
+  lastIndexOf,
+  type RegularExpression,
+  withRegExp,
+} from '../regular-expressions.ts';
+import {
+  isCallable,
+  isPrimitiveVariable,
+  textOfPrimitive,
+  textOfPrimitives,
+  withPrimitive,
+} from '../to-primitive.ts';
+import type { Tracer } from '../tracer.ts';
+import { known, newArray, undefinedVariable, type Variable } from '../variable.ts';
+import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
+
+type Searched = (
+  t: Tracer,
+  text: string,
+  expression: RegularExpression,
+  args: readonly Variable[],
+) => Variable | undefined;
+
+/** `text.method(expression, …)` */
+function inText(body: Searched): Builtin {
+  return (t, receiver, [pattern, ...args]) => {
+    const expression = asRegExp(pattern);
+    if (!expression || receiver.kind !== 'constant') return undefined;
+    const text = constantOf(t, receiver);
+    return typeof text === 'string' ? body(t, text, expression, args) : undefined;
+  };
+}
+
+/** `expression.method(text)` */
+function byExpression(body: Searched): Builtin {
+  return (t, receiver, [given = undefinedVariable]) => {
+    const expression = asRegExp(receiver);
+    if (!expression) return undefined;
+    return withPrimitive(t, given, 'string', (text) =>
+      body(t, textOfPrimitive(t, text), expression, []),
+    );
+  };
+}
+
+/** What `exec` answers: the match with its groups, or null. */
+function matchVariable(t: Tracer, match: RegExpExecArray | null): Variable {
+  if (!match) return known(null);
+  if (match.indices) throw new GraphBreak('native-call', 'a match with indices');
+  const named = new Map<string, Variable>([
+    ['index', known(match.index)],
+    ['input', known(match.input)],
+    ['groups', undefinedVariable],
+  ]);
+  if (match.groups) {
+    const groups = newObject(t, null);
+    for (const [key, value] of Object.entries(match.groups)) {
+      setOwnProperty(t, groups, key, known(value));
+    }
+    named.set('groups', groups);
+  }
+  return { ...newArray(Array.from(match, (part) => known(part))), named };
+}
+
+const match: Searched = (t, text, expression) =>
+  withRegExp(t, expression, (regexp) => {
+    const found = text.match(regexp);
+    if (!regexp.global || !found) return matchVariable(t, found as RegExpExecArray | null);
+    return newArray(found.map((part) => known(part)));
+  });
+
+const matchAll: Searched = (t, text, expression) => {
+  const regexp = copyOf(t, expression);
+  regexp.lastIndex = lastIndexOf(t, expression);
+  const found = orRaise(t, () => [...text.matchAll(regexp)]);
+  return iteratorOver(t, newArray(found.map((each) => matchVariable(t, each))), 'values');
+};
+
+/** `text.replace(pattern, replacement)`; a function is called for each match, in their order. */
+function replaced(method: 'replace' | 'replaceAll'): Builtin {
+  return (t, receiver, [pattern = undefinedVariable, given = undefinedVariable]) => {
+    const text = receiver.kind === 'constant' ? constantOf(t, receiver) : undefined;
+    if (typeof text !== 'string') return undefined;
+    const replacement = settled(given);
+    const replace = (by: string | Replacer, search: string | RegExp): string =>
+      orRaise(t, () => text[method](search, by as string));
+    const body = (search: string | RegExp): Variable => {
+      if (isCallable(replacement))
+        return replacedByCalls(t, text, replacement, (by) => replace(by, search));
+      return withPrimitive(t, replacement, 'string', (by) =>
+        known(replace(textOfPrimitive(t, by), search)),
+      );
+    };
+    const expression = asRegExp(settled(pattern));
+    if (expression) return withRegExp(t, expression, body);
+    const search = settled(pattern);
+    return isPrimitiveVariable(search) ? body(textOfPrimitive(t, search)) : undefined;
+  };
+}
+
+type Replacer = (...match: unknown[]) => string;
+
+function replacedByCalls(
+  t: Tracer,
+  text: string,
+  replacement: Variable,
+  replace: (by: Replacer) => unknown,
+): Variable {
+  const pieces: Variable[] = [];
+  let end = 0;
+  replace((...args) => {
+    const at = args.findIndex((arg, i) => i > 0 && typeof arg === 'number');
+    const [found, start] = [args[0] as string, args[at] as number];
+    const operands = args.map((arg) => operandOf(t, arg));
+    const result = t.execution.callInside(replacement, undefinedVariable, operands);
+    pieces.push(known(text.slice(end, start)));
+    pieces.push(withPrimitive(t, result, 'string', (piece) => piece));
+    end = start + found.length;
+    return '';
+  });
+  return textOfPrimitives(t, [...pieces, known(text.slice(end))]);
+}
+
+/** A part of a match, its place, the text, or the groups with names. */
+function operandOf(t: Tracer, value: unknown): Variable {
+  if (typeof value !== 'object' || value === null) return known(value as string | number);
+  const groups = newObject(t, null);
+  for (const [key, part] of Object.entries(value))
+    setOwnProperty(t, groups, key, known(part as string));
+  return groups;
+}
+
+const split: Searched = (t, text, expression, [limit]) => {
+  const most = !limit || isUndefined(t, limit) ? undefined : Number(constantOf(t, limit));
+  return newArray(text.split(copyOf(t, expression), most).map((part) => known(part)));
+};
+
+const execute: Searched = (t, text, expression) =>
+  withRegExp(t, expression, (regexp) => matchVariable(t, regexp.exec(text)));
+
+const fields = [
+  'source',
+  'flags',
+  'global',
+  'ignoreCase',
+  'multiline',
+  'dotAll',
+  'unicode',
+  'sticky',
+  'hasIndices',
+] as const;
+
+const getters = fields.map((field): readonly [HostFunction, Builtin] => {
+  const { get } = Object.getOwnPropertyDescriptor(RegExp.prototype, field)!;
+  return [
+    get as HostFunction,
+    (t, receiver) => {
+      const expression = asRegExp(receiver);
+      return expression && known(copyOf(t, expression)[field]);
+    },
+  ];
+});
+
+export const regularExpressionBuiltins: BuiltinTable = [
+  [String.prototype.match, inText(match)],
+  [String.prototype.matchAll, inText(matchAll)],
+  [String.prototype.replace, replaced('replace')],
+  [String.prototype.replaceAll, replaced('replaceAll')],
+  [
+    String.prototype.search,
+    inText((t, text, expression) => known(text.search(copyOf(t, expression)))),
+  ],
+  [String.prototype.split, inText(split)],
+  [
+    String.prototype[Symbol.iterator] as unknown as HostFunction,
+    (t, receiver) => {
+      const text = receiver.kind === 'constant' ? constantOf(t, receiver) : undefined;
+      if (typeof text !== 'string') return undefined;
+      return iteratorOver(t, newArray([...text].map((letter) => known(letter))), 'values');
+    },
+  ],
+  [RegExp.prototype.exec, byExpression(execute)],
+  [
+    RegExp.prototype.test,
+    byExpression((t, text, expression) =>
+      withRegExp(t, expression, (regexp) => known(regexp.test(text))),
+    ),
+  ],
+  [
+    RegExp.prototype.toString,
+    (t, receiver) => {
+      const expression = asRegExp(receiver);
+      return expression && known(String(copyOf(t, expression)));
+    },
+  ],
+  ...getters,
+];

@@ -1,0 +1,70 @@
+/** `Object.prototype.toString`, which most objects become text with. */
+
+import { isProxy } from '../../guards/plain.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { isArray } from '../arrays.ts';
+import { settled } from '../choices.ts';
+import { constantOf } from '../facts.ts';
+import { readSymbol } from '../properties.ts';
+import { isPrimitiveVariable } from '../to-primitive.ts';
+import type { Tracer } from '../tracer.ts';
+import { known, type ObjectVariable, type Variable } from '../variable.ts';
+import type { BuiltinTable } from './builtin.ts';
+
+/** The word for a value without a tag of its own; undefined where it isn't traced. */
+function builtinTag(t: Tracer, value: Variable): string | undefined {
+  switch (value.kind) {
+    case 'newArray':
+      return value.isArguments ? 'Arguments' : 'Array';
+    case 'newObject':
+      return value.errorType ? 'Error' : 'Object';
+    case 'closure':
+    case 'bound':
+    case 'function':
+      return 'Function';
+    case 'regexp':
+      return 'RegExp';
+    case 'newCollection':
+    case 'generator':
+    case 'iterator':
+    case 'newTypedArray':
+      return 'Object';
+    case 'object':
+      return tagOfOuter(t, value);
+    default:
+      return undefined;
+  }
+}
+
+/** Types whose instances have a word of their own, whatever their prototype. */
+const marked = [Error, Date, RegExp, Number, String, Boolean];
+
+function tagOfOuter(t: Tracer, variable: ObjectVariable): string | undefined {
+  const { value, source } = variable;
+  if (isProxy(value) || marked.some((type) => value instanceof type)) return undefined;
+  if (Object.prototype.toString.call(value) === '[object Arguments]') return undefined;
+  if (isArray(t, variable)) return 'Array';
+  const above: unknown = Object.getPrototypeOf(value);
+  const prototype = t.read({ kind: 'prototypeOf', base: source }, above);
+  if (prototype.kind !== 'object') return undefined;
+  const guard = { kind: 'identity', source: prototype.source, value: prototype.value } as const;
+  t.guard(`identity ${sourceKey(prototype.source)}`, guard);
+  return 'Object';
+}
+
+export const tagBuiltins: BuiltinTable = [
+  [
+    Object.prototype.toString,
+    (t, receiver) => {
+      const value = settled(receiver);
+      if (value.kind === 'constant' || value.kind === 'symbolic') {
+        return known(Object.prototype.toString.call(constantOf(t, value)));
+      }
+      const word = builtinTag(t, value);
+      if (word === undefined) return undefined;
+      const tag = settled(readSymbol(t, value, Symbol.toStringTag));
+      const own = isPrimitiveVariable(tag) ? constantOf(t, tag) : undefined;
+      return known(`[object ${typeof own === 'string' ? own : word}]`);
+    },
+  ],
+];

@@ -1,0 +1,92 @@
+/** Methods of typed arrays: run on those that the trace has made, whose numbers it knows. */
+
+import { orRaise } from '../exceptions.ts';
+import { constantOf } from '../facts.ts';
+import { expand } from '../iterators.ts';
+import { isPrimitiveVariable } from '../to-primitive.ts';
+import type { Tracer } from '../tracer.ts';
+import { typedArrayVariable } from '../typed-arrays.ts';
+import {
+  known,
+  type NewTypedArrayVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variable.ts';
+import { iterated } from './arrays.ts';
+import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
+
+const prototype = Object.getPrototypeOf(Int32Array.prototype) as Record<string, HostFunction>;
+
+type Body = (
+  t: Tracer,
+  array: NewTypedArrayVariable,
+  values: readonly (string | number | boolean | null | undefined)[],
+) => Variable | undefined;
+
+/** Of primitives; a comparator is none. */
+function onMade(body: Body): Builtin {
+  return (t, receiver, args) => {
+    if (receiver.kind !== 'newTypedArray' || !args.every(isPrimitiveVariable)) return undefined;
+    const values = args.map((arg) => constantOf(t, arg) as number);
+    return body(t, receiver, values);
+  };
+}
+
+function apply(t: Tracer, name: string, { data }: NewTypedArrayVariable, args: readonly unknown[]) {
+  return orRaise(t, () => Reflect.apply(prototype[name] as () => unknown, data, args));
+}
+
+const asks = (name: string): Builtin =>
+  onMade((t, array, args) => known(apply(t, name, array, args) as number));
+
+const copies = (name: string): Builtin =>
+  onMade((t, array, args) => typedArrayVariable(apply(t, name, array, args)));
+
+const changes = (name: string): Builtin =>
+  onMade((t, array, args) => {
+    keepNumbers(t, array);
+    apply(t, name, array, args);
+    return array;
+  });
+
+function keepNumbers(t: Tracer, { data }: NewTypedArrayVariable): void {
+  const before = data.slice();
+  t.journal.note(() => data.set(before));
+}
+
+/** `array.set(items, offset)` */
+const setItems: Builtin = (t, receiver, [items, offset = known(0)]) => {
+  if (receiver.kind !== 'newTypedArray' || !items || isPrimitiveVariable(items)) return undefined;
+  const numbers = expand(t, items).map((item) => constantOf(t, item));
+  const start = constantOf(t, offset);
+  keepNumbers(t, receiver);
+  apply(t, 'set', receiver, [numbers, start]);
+  return undefinedVariable;
+};
+
+const getterOf = (name: string): HostFunction =>
+  Object.getOwnPropertyDescriptor(prototype, name)!.get as HostFunction;
+
+/** Also of those from outside, where it is guarded. */
+const measures =
+  (name: 'length' | 'byteLength' | 'byteOffset'): Builtin =>
+  (t, receiver) => {
+    if (receiver.kind === 'newTypedArray') return known(receiver.data[name]);
+    if (receiver.kind !== 'object' || !ArrayBuffer.isView(receiver.value)) return undefined;
+    const { value, source } = receiver;
+    return t.read({ kind: 'property', base: source, key: name }, (value as Uint8Array)[name]);
+  };
+
+const rows = (names: readonly string[], builtin: (name: string) => Builtin): BuiltinTable =>
+  names.map((name) => [prototype[name]!, builtin(name)] as const);
+
+export const typedArrayBuiltins: BuiltinTable = [
+  ...rows(['join', 'at', 'indexOf', 'lastIndexOf', 'includes'], asks),
+  ...rows(['slice', 'toReversed', 'toSorted', 'with'], copies),
+  ...rows(['fill', 'reverse', 'sort', 'copyWithin'], changes),
+  ...rows(['keys', 'values', 'entries'], (name) => iterated(name as 'keys')),
+  [prototype.set!, setItems],
+  ...(['length', 'byteLength', 'byteOffset'] as const).map(
+    (name) => [getterOf(name), measures(name)] as const,
+  ),
+];

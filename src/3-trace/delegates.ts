@@ -1,0 +1,53 @@
+/** `yield*` in a generator that was made inside: it hands out what another iterator yields. */
+
+import type { InstructionOf } from '../bytecode/instructions.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { truthiness } from './facts.ts';
+import { nextOf, type Step } from './generators.ts';
+import type { IteratorRecordVariable } from './iterator-variables.ts';
+import { advance, openIteration } from './iterators.ts';
+import { readProperty } from './properties.ts';
+import type { TraceFrame } from './trace-frame.ts';
+import type { Tracer } from './tracer.ts';
+import { undefinedVariable, type Variable } from './variable.ts';
+
+/**
+ * Asks the other iterator for its next value, which is handed out. At its end the frame goes on behind the
+ * instruction: then there is no value.
+ */
+export function stepDelegate(
+  t: Tracer,
+  frame: TraceFrame,
+  { dst, src }: InstructionOf<'yield'>,
+): Variable | undefined {
+  if (t.control.plans.breaksAt(frame.closure.code, frame.pc)) {
+    throw new GraphBreak('unsupported-value', 'a generator hands out what another one yields');
+  }
+  return t.attempt(() => {
+    const { pc, delegate } = frame;
+    const before = frame.registers[dst];
+    t.journal.note(() => {
+      Object.assign(frame, { pc, delegate });
+      frame.registers[dst] = before;
+    });
+    const iteration = delegate?.iteration ?? openIteration(t, frame.registers[src]!);
+    const { value, done } = nextResult(t, iteration, delegate?.sent ?? undefinedVariable);
+    frame.delegate = done ? null : { iteration, sent: undefinedVariable };
+    if (!done) return value;
+    frame.registers[dst] = value;
+    frame.pc++;
+    return undefined;
+  });
+}
+
+function nextResult(t: Tracer, iteration: IteratorRecordVariable, sent: Variable): Step {
+  const { iterator, next } = iteration;
+  if (iterator.kind === 'generator') return nextOf(t, iterator, sent);
+  if (iterator.kind === 'iterator') {
+    const value = advance(t, iteration);
+    return { value: value ?? undefinedVariable, done: value === null };
+  }
+  const result = t.execution.callInside(next!, iterator, [sent]);
+  const done = truthiness(t, readProperty(t, result, 'done'));
+  return { value: readProperty(t, result, 'value'), done };
+}

@@ -1,0 +1,62 @@
+/** Functions of the host about objects, by the language's specification. */
+
+export function isAbove(this: object, value: unknown): boolean {
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  if (!isObject) return false;
+  let above: unknown = Object.getPrototypeOf(value);
+  while (above !== null) {
+    if (above === this) return true;
+    above = Object.getPrototypeOf(above);
+  }
+  return false;
+}
+
+export function isEnumerable(this: object, key: PropertyKey): boolean {
+  return Object.getOwnPropertyDescriptor(this, key)?.enumerable === true;
+}
+
+export function getOwnPropertyDescriptors(object: object): Record<PropertyKey, unknown> {
+  const result: Record<PropertyKey, unknown> = {};
+  for (const key of Reflect.ownKeys(object)) {
+    result[key] = Object.getOwnPropertyDescriptor(object, key);
+  }
+  return result;
+}
+
+export function construct(
+  type: new (...args: unknown[]) => unknown,
+  args: ArrayLike<unknown>,
+): unknown {
+  return new type(...Array.prototype.slice.call(args));
+}
+
+export function deleteIn(object: Record<PropertyKey, unknown>, key: PropertyKey): boolean {
+  return delete object[key];
+}
+
+/** `error.toString()` */
+export function errorToString(this: {
+  readonly name?: unknown;
+  readonly message?: unknown;
+}): string {
+  const name = this.name === undefined ? 'Error' : String(this.name);
+  const message = this.message === undefined ? '' : String(this.message);
+  if (name === '') return message;
+  return message === '' ? name : `${name}: ${message}`;
+}
+
+export function objectToLocaleString(this: object): string {
+  return this.toString();
+}
+
+/** `String.raw` */
+export function raw(template: { readonly raw: ArrayLike<string> }, ...values: unknown[]): string {
+  const strings = template.raw;
+  const { length } = strings;
+  let text = '';
+  for (let i = 0; i < length; i++) {
+    text += String(strings[i]);
+    if (i + 1 < length && i < values.length) text += String(values[i]);
+  }
+  return text;
+}

@@ -1,0 +1,29 @@
+/** Questions about an object whose answer is a primitive, and that run nothing of the user's. */
+
+import { isProxy } from './plain.ts';
+
+const names = (object: object): string => JSON.stringify(Object.getOwnPropertyNames(object));
+
+/** Attributes of an own property, as text; undefined when there is none. */
+function attributes(object: object, key: PropertyKey | undefined): string | undefined {
+  const own = Object.getOwnPropertyDescriptor(object, key!);
+  if (!own) return undefined;
+  const { enumerable, configurable, writable } = own;
+  return JSON.stringify({ enumerable, configurable, writable, isData: 'value' in own });
+}
+
+export const queries = {
+  isFrozen: Object.isFrozen,
+  isSealed: Object.isSealed,
+  isExtensible: Object.isExtensible,
+  names,
+  attributes,
+} as const satisfies Record<string, (object: object, key?: PropertyKey) => unknown>;
+
+export type Query = keyof typeof queries;
+
+/** A Proxy would run its handler: it throws, which is a miss. */
+export function ask(query: Query, object: object, key?: PropertyKey): string | boolean | undefined {
+  if (isProxy(object)) throw new TypeError('a Proxy is asked');
+  return queries[query](object, key);
+}

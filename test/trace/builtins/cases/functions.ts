@@ -1,0 +1,117 @@
+/* biome-ignore-all lint: what is tested is odd code */
+/** Functions, errors and the host, in captured code. */
+
+import { type Tensor } from '../../../../src/index.ts';
+import { type Cases, caught, Point } from '../world.ts';
+
+class Mine extends Error {
+  constructor(n: number) {
+    super(`mine ${n}`);
+    this.name = 'Mine';
+  }
+}
+
+export const functions: Cases = {
+  call: (x, w) => [
+    function (this: { k: number }) {
+      return x.mul(this.k);
+    }.call({ k: w.n }),
+    Math.max.apply(null, w.numbers),
+    Math.max.call(null, 1, 2),
+  ],
+  bind: (x, w) => {
+    const f = ((a: number, b: number) => x.mul(a + b)).bind(null, w.n);
+    return [f(2), f.name, f.length];
+  },
+  length: (_x, w) => [
+    ((a: number, b: number) => a + b).length,
+    (() => w.n).name,
+    Point.name,
+    Math.max.length,
+  ],
+  functionText: () => typeof (() => 1).toString(),
+  instanceofFunction: () => [
+    (() => 1) instanceof Function,
+    typeof Point,
+    function () {}.prototype !== undefined,
+  ],
+  newFunction: (x, w) => {
+    function Old(this: { k: number }, k: number) {
+      this.k = k;
+    }
+    Old.prototype.m = function (this: { k: number }) {
+      return x.mul(this.k);
+    };
+    return new (Old as never as new (k: number) => { m(): Tensor })(w.n).m();
+  },
+  callbackThrows: (_x, w) =>
+    caught(() =>
+      [1, 2].forEach((v) => {
+        w.log.push(v);
+        throw new TypeError(`v${v}`);
+      }),
+    ),
+  errors: () => {
+    const e = new Error('a', { cause: 3 });
+    return [
+      e.message,
+      e.cause,
+      e instanceof Error,
+      String(e),
+      e.name,
+      e.toString(),
+      new TypeError('t').name,
+      Object.prototype.toString.call(e),
+    ];
+  },
+  aggregate: () => new AggregateError([1], 'm').errors,
+  customError: (_x, w) =>
+    caught(() => {
+      throw new Mine(w.n);
+    }),
+  errorThrown: (_x, w) =>
+    caught(() => {
+      if (w.n > 0) throw new RangeError(`n ${w.n}`);
+    }),
+  currying: (x, w) => {
+    const add = (a: number) => (b: number) => x.mul(a + b);
+    return add(w.n)(2);
+  },
+  defaultThis: () =>
+    (function (this: unknown) {
+      'use strict';
+      return this;
+    })(),
+  argumentsUse: (_x, w) =>
+    (
+      function () {
+        return [
+          arguments.length,
+          Array.from(arguments),
+          [...arguments],
+          Array.prototype.slice.call(arguments, 1),
+        ];
+      } as (...a: unknown[]) => unknown
+    )(w.n, 2),
+  queueMicro: () => typeof queueMicrotask,
+  promiseAll: () => typeof Promise.resolve(1).then,
+  performanceNow: () => typeof performance.now(),
+  consoleSilent: () => typeof console.log,
+  getters: (_x, w) => [w.point.double, new Point(w.n).double],
+  proxy: (_x, w) => {
+    const p = new Proxy({ a: w.n } as Record<string, number>, {
+      get: (t, k) => {
+        w.log.push(k);
+        return t[k as string];
+      },
+    });
+    return p.a;
+  },
+  evalLike: () => typeof Function,
+  globalThisRead: () => [
+    globalThis === globalThis,
+    typeof globalThis.Map,
+    globalThis.Math.max(1, 2),
+    typeof process.version,
+  ],
+};
