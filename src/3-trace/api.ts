@@ -68,8 +68,8 @@ import { constantOf } from './facts.ts';
 import { rowsAt } from './graph-control/rows-at.ts';
 import { decidesShape, scalarOperands, scaledWrite } from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
-import { prototypeOf } from './made-objects.ts';
-import { plainEntries } from './properties.ts';
+import { prototypeOf } from './objects/made-objects.ts';
+import { plainEntries } from './objects/property-keys.ts';
 import type { Tracer } from './tracer.ts';
 import { isPrimitive, known, newArray, type TensorVariable, type Variable } from './variable.ts';
 

@@ -13,9 +13,10 @@ import { errorTypes, makeError } from './exceptions.ts';
 import { constantOf, guardIdentity, isNullish, isUndefined } from './facts.ts';
 import { isFrameworkFile } from './framework-files.ts';
 import { expand } from './iterators.ts';
-import { hasProperty, readProperty } from './properties.ts';
-import { newRegExp } from './regular-expressions.ts';
-import { isPrimitiveVariable, joinedText } from './to-primitive.ts';
+import { hasProperty } from './objects/property-keys.ts';
+import { newRegExp } from './objects/regular-expressions.ts';
+import { isPrimitiveVariable, joinedText } from './objects/to-primitive.ts';
+import { readProperty } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import { newTypedArray, typedArrayTypes } from './typed-arrays.ts';
 import {

@@ -3,17 +3,25 @@
 import { settled } from './choices.ts';
 import { constantOf, isSame, truthiness, typeOf } from './facts.ts';
 import { numberNeeded } from './number-needed.ts';
+import { withPrimitive } from './objects/to-primitive.ts';
 import { textAsked } from './text.ts';
-import { withPrimitive } from './to-primitive.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type Variable } from './variable.ts';
 
 /** `a === b` */
 export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
+  if (differInType(t, settled(x), settled(y))) return false;
   const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') return constantOf(t, a) === constantOf(t, b);
   if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
   return mixed(t, a, b, true);
+}
+
+/** Text of numbers of the program is no other primitive, whatever it says. */
+function differInType(t: Tracer, a: Variable, b: Variable): boolean {
+  if (a.kind !== 'text' && b.kind !== 'text') return false;
+  const other = a.kind === 'text' ? b : a;
+  return other.kind === 'constant' && typeof constantOf(t, other) !== 'string';
 }
 
 /** As Map keys and `includes` compare: NaN is itself. */

@@ -2,7 +2,7 @@ import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { settled } from './choices.ts';
 import { guardIdentity } from './facts.ts';
-import { prototypeOf } from './made-objects.ts';
+import { prototypeOf } from './objects/made-objects.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type NewObjectVariable, type Variable } from './variable.ts';
 

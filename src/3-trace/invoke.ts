@@ -24,7 +24,7 @@ import { requestLoop } from './graph-control/kept-loops.ts';
 import { printInGraph } from './graph-control/print.ts';
 import { scalarCall, scalarMethod } from './graph-control/scalars.ts';
 import { textCall } from './graph-control/text.ts';
-import { prototypeOf } from './made-objects.ts';
+import { prototypeOf } from './objects/made-objects.ts';
 import { withSettledArguments } from './settled-arguments.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';

@@ -18,8 +18,9 @@ import type {
   IteratorRecordVariable,
   IteratorVariable,
 } from './iterator-variables.ts';
-import { prototypeOf } from './made-objects.ts';
-import { plainKeys, readProperty, readSymbol } from './properties.ts';
+import { prototypeOf } from './objects/made-objects.ts';
+import { plainKeys } from './objects/property-keys.ts';
+import { readProperty, readSymbol } from './properties.ts';
 import type { Tracer } from './tracer.ts';
 import {
   known,

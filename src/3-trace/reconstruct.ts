@@ -18,7 +18,7 @@ import { resolved } from './choices.ts';
 import { type Keyed, labelOf } from './graph-control/key-order.ts';
 import type { ElementForm } from './grown-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from './iterator-variables.ts';
-import { prototypeOf } from './made-objects.ts';
+import { prototypeOf } from './objects/made-objects.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';

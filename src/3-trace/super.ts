@@ -2,7 +2,7 @@
 
 import { accessorOf, isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import type { Key } from './made-objects.ts';
+import type { Key } from './objects/made-objects.ts';
 import { callGetter, readKey } from './properties.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';

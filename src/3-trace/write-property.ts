@@ -15,7 +15,7 @@ import {
   ownAttributes,
   prototypeOf,
   setOwnProperty,
-} from './made-objects.ts';
+} from './objects/made-objects.ts';
 import { heldFunction } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
@@ -47,6 +47,7 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
       return;
     case 'regexp':
       if (key !== 'lastIndex') break;
+      if (t.isInRegion) break;
       t.journal.note(lastIndexRestored(object));
       object.lastIndex = constantOf(t, value) as number;
       return;

@@ -25,13 +25,13 @@ import { needsElements } from '../graph-control/list-elements.ts';
 import { appendGrown, grownElement } from '../graph-control/lists.ts';
 import type { IteratorVariable } from '../iterator-variables.ts';
 import { expand, iteratorOver } from '../iterators.ts';
-import { readProperty, readSymbol } from '../properties.ts';
 import {
   isPrimitiveVariable,
   textOfPrimitive,
   textOfPrimitives,
   withPrimitive,
-} from '../to-primitive.ts';
+} from '../objects/to-primitive.ts';
+import { readProperty, readSymbol } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import { hole, known, type NewArrayVariable, newArray, type Variable } from '../variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';

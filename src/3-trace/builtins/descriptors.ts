@@ -18,8 +18,9 @@ import {
   plainAttributes,
   preventExtensions,
   setOwnProperty,
-} from '../made-objects.ts';
-import { hasProperty, heldFunction, ownNames, readKey, readProperty } from '../properties.ts';
+} from '../objects/made-objects.ts';
+import { hasProperty, ownNames } from '../objects/property-keys.ts';
+import { heldFunction, readKey, readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type Attributes,

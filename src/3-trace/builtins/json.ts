@@ -2,8 +2,8 @@
 
 import { orRaise } from '../exceptions.ts';
 import { constantOf } from '../facts.ts';
-import { newObject, setOwnProperty } from '../made-objects.ts';
-import { isPrimitiveVariable, textOfPrimitive, withPrimitive } from '../to-primitive.ts';
+import { newObject, setOwnProperty } from '../objects/made-objects.ts';
+import { isPrimitiveVariable, textOfPrimitive, withPrimitive } from '../objects/to-primitive.ts';
 import type { Tracer } from '../tracer.ts';
 import { isPrimitive, known, newArray, undefinedVariable, type Variable } from '../variable.ts';
 import type { BuiltinTable } from './builtin.ts';

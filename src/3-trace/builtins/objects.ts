@@ -6,17 +6,11 @@ import { sameValueZero } from '../equality.ts';
 import { typeError } from '../exceptions.ts';
 import { constantOf, isNullish, truthiness } from '../facts.ts';
 import { expand } from '../iterators.ts';
-import { newObject, setOwnProperty, setPrototype } from '../made-objects.ts';
-import {
-  copiedKeys,
-  hasProperty,
-  plainEntries,
-  plainKeys,
-  readKey,
-  readProperty,
-} from '../properties.ts';
-import { isObjectVariable, prototypeVariable } from '../prototype-variable.ts';
-import { isPrimitiveVariable, withPropertyKey } from '../to-primitive.ts';
+import { newObject, setOwnProperty, setPrototype } from '../objects/made-objects.ts';
+import { copiedKeys, hasProperty, plainEntries, plainKeys } from '../objects/property-keys.ts';
+import { isObjectVariable, prototypeVariable } from '../objects/prototype-variable.ts';
+import { isPrimitiveVariable, withPropertyKey } from '../objects/to-primitive.ts';
+import { readKey, readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   known,

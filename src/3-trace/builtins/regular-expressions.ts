@@ -5,21 +5,21 @@ import { settled } from '../choices.ts';
 import { orRaise } from '../exceptions.ts';
 import { constantOf, isUndefined } from '../facts.ts';
 import { iteratorOver } from '../iterators.ts';
-import { newObject, setOwnProperty } from '../made-objects.ts';
+import { newObject, setOwnProperty } from '../objects/made-objects.ts';
 import {
   asRegExp,
   copyOf,
   lastIndexOf,
   type RegularExpression,
   withRegExp,
-} from '../regular-expressions.ts';
+} from '../objects/regular-expressions.ts';
 import {
   isCallable,
   isPrimitiveVariable,
   textOfPrimitive,
   textOfPrimitives,
   withPrimitive,
-} from '../to-primitive.ts';
+} from '../objects/to-primitive.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, newArray, undefinedVariable, type Variable } from '../variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';

@@ -3,7 +3,7 @@
 import { orRaise } from '../exceptions.ts';
 import { constantOf } from '../facts.ts';
 import { expand } from '../iterators.ts';
-import { isPrimitiveVariable } from '../to-primitive.ts';
+import { isPrimitiveVariable } from '../objects/to-primitive.ts';
 import type { Tracer } from '../tracer.ts';
 import { typedArrayVariable } from '../typed-arrays.ts';
 import {

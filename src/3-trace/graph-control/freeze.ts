@@ -1,5 +1,23 @@
 import { resolved } from '../choices.ts';
-import type { CellReference, CollectionEntry, Variable } from '../variable.ts';
+import type { CellReference, CollectionEntry, ObjectTraits, Variable } from '../variable.ts';
+
+function freezeTraits(
+  traits: ObjectTraits,
+  freeze: (variable: Variable) => Variable,
+): ObjectTraits {
+  const { attributes, symbols } = traits;
+  const half = (accessor: Variable | null) => accessor && freeze(accessor);
+  return {
+    ...traits,
+    symbols: new Map([...symbols].map(([key, value]) => [key, freeze(value)])),
+    attributes: new Map(
+      [...attributes].map(([key, { accessor, ...rest }]) => {
+        const frozen = accessor && { get: half(accessor.get), set: half(accessor.set) };
+        return [key, { ...rest, accessor: frozen }];
+      }),
+    ),
+  };
+}
 
 /** Copies of objects that were made since; others stand for themselves. */
 export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
@@ -23,8 +41,10 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
       }
       case 'newObject': {
         const order = variable.order && freeze(variable.order);
+        const { traits } = variable;
         const copy = { ...variable, order, entries: new Map<string, Variable>() };
         copies.set(variable, copy);
+        copy.traits = traits && freezeTraits(traits, freeze);
         for (const [key, value] of variable.entries) copy.entries.set(key, freeze(value));
         return copy;
       }

@@ -13,7 +13,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayElements, asArray } from '../arrays.ts';
 import { constantOf } from '../facts.ts';
 import { numberNeeded } from '../number-needed.ts';
-import { plainEntries } from '../properties.ts';
+import { plainEntries } from '../objects/property-keys.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ScalarVariable, TensorVariable, Variable } from '../variable.ts';
 import { typeOfScalar } from './scalars.ts';

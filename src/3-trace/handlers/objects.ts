@@ -14,12 +14,13 @@ import {
   newObject,
   setOwnProperty,
   setPrototype,
-} from '../made-objects.ts';
-import { nameClosure } from '../name-closure.ts';
+} from '../objects/made-objects.ts';
+import { nameClosure } from '../objects/name-closure.ts';
+import { copiedKeys } from '../objects/property-keys.ts';
+import { isPrimitiveVariable, withPropertyKey } from '../objects/to-primitive.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../private-names.ts';
-import { copiedKeys, readKey, readProperty } from '../properties.ts';
+import { readKey, readProperty } from '../properties.ts';
 import { readAbove, superPrototype } from '../super.ts';
-import { isPrimitiveVariable, withPropertyKey } from '../to-primitive.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, newArray, type Variable } from '../variable.ts';

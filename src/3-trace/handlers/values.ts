@@ -3,7 +3,7 @@ import { isGetterGlobal } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf, isInitialized, typeOf } from '../facts.ts';
 import { isFrameworkFile } from '../framework-files.ts';
-import { nameClosure } from '../name-closure.ts';
+import { nameClosure } from '../objects/name-closure.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import {

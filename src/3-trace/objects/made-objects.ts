@@ -1,10 +1,10 @@
 /** Objects made inside: their own properties as the language sees them, attributes and accessors included. */
 
-import { GraphBreak } from '../traces/graph-break.ts';
-import { present } from './choices.ts';
-import { makeRoom } from './graph-control/key-order.ts';
-import { expectUnlisted } from './graph-control/listed.ts';
-import type { Tracer } from './tracer.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { present } from '../choices.ts';
+import { makeRoom } from '../graph-control/key-order.ts';
+import { expectUnlisted } from '../graph-control/listed.ts';
+import type { Tracer } from '../tracer.ts';
 import {
   type Attributes,
   type NewObjectVariable,
@@ -12,7 +12,7 @@ import {
   type ObjectVariable,
   undefinedVariable,
   type Variable,
-} from './variable.ts';
+} from '../variable.ts';
 
 export type Key = string | symbol;
 

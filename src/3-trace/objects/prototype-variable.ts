@@ -1,12 +1,12 @@
-import { isProxy } from '../guards/plain.ts';
-import { GraphBreak } from '../traces/graph-break.ts';
-import { settled } from './choices.ts';
-import { constantOf } from './facts.ts';
+import { isProxy } from '../../guards/plain.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { settled } from '../choices.ts';
+import { constantOf } from '../facts.ts';
+import { heldFunction } from '../properties.ts';
+import type { Tracer } from '../tracer.ts';
+import { known, type Variable } from '../variable.ts';
 import { prototypeOf } from './made-objects.ts';
-import { heldFunction } from './properties.ts';
 import { isPrimitiveVariable } from './to-primitive.ts';
-import type { Tracer } from './tracer.ts';
-import { known, type Variable } from './variable.ts';
 
 export function isObjectVariable(variable: Variable): boolean {
   return !isPrimitiveVariable(variable) && variable.kind !== 'uninitialized';

@@ -1,6 +1,6 @@
-import { resolved } from './choices.ts';
-import type { Tracer } from './tracer.ts';
-import type { Variable } from './variable.ts';
+import { resolved } from '../choices.ts';
+import type { Tracer } from '../tracer.ts';
+import type { Variable } from '../variable.ts';
 
 /**
  * Whether the value holds no object inside of itself, and nothing that is an object of the host's own:

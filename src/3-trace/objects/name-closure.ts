@@ -1,7 +1,7 @@
 /** Names of functions that the place where they are made gives them. */
 
-import type { Tracer } from './tracer.ts';
-import type { Variable } from './variable.ts';
+import type { Tracer } from '../tracer.ts';
+import type { Variable } from '../variable.ts';
 
 /** `{ [key]: () => … }` and accessors, whose functions are named by the key; others keep their name. */
 export function nameClosure(

@@ -1,14 +1,14 @@
 /** Regular expressions, run on text that the trace knows: those made inside and those from outside. */
 
-import { isProxy } from '../guards/plain.ts';
-import { sourceKey } from '../guards/source-key.ts';
-import { settled } from './choices.ts';
-import { orRaise } from './exceptions.ts';
-import { constantOf, isUndefined } from './facts.ts';
+import { isProxy } from '../../guards/plain.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { settled } from '../choices.ts';
+import { orRaise } from '../exceptions.ts';
+import { constantOf, isUndefined } from '../facts.ts';
+import type { Tracer } from '../tracer.ts';
+import { known, type ObjectVariable, type RegExpVariable, type Variable } from '../variable.ts';
+import { writeProperty } from '../write-property.ts';
 import { isPrimitiveVariable, textOfPrimitive, withPrimitives } from './to-primitive.ts';
-import type { Tracer } from './tracer.ts';
-import { known, type ObjectVariable, type RegExpVariable, type Variable } from './variable.ts';
-import { writeProperty } from './write-property.ts';
 
 export type RegularExpression = RegExpVariable | ObjectVariable;
 

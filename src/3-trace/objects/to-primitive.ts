@@ -1,13 +1,13 @@
 /** The conversions that the language makes inside an instruction: of objects to primitives, of values to text. */
 
-import { GraphBreak } from '../traces/graph-break.ts';
-import { settled } from './choices.ts';
-import { typeError } from './exceptions.ts';
-import { constantOf, isNullish } from './facts.ts';
-import { textOfAll } from './graph-control/text.ts';
-import { readProperty, readSymbol } from './properties.ts';
-import type { Tracer } from './tracer.ts';
-import { known, type Variable } from './variable.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { settled } from '../choices.ts';
+import { typeError } from '../exceptions.ts';
+import { constantOf, isNullish } from '../facts.ts';
+import { textOfAll } from '../graph-control/text.ts';
+import { readProperty, readSymbol } from '../properties.ts';
+import type { Tracer } from '../tracer.ts';
+import { known, type Variable } from '../variable.ts';
 
 export type Hint = 'default' | 'number' | 'string';
 
