@@ -207,7 +207,7 @@ function filledWhere(
 
 /** The value of every chosen entry; null where they differ, or it doesn't fit. */
 function entryOf(x: Tensor, entry: Shape, value: Tensor | number): Tensor | null {
-  if (typeof value === 'number') return fullLike(x, value, { shape: [] });
+  if (isNumber(value)) return fullLike(x, value, { shape: [] });
   if (value.dtype !== x.dtype) return null;
   const { shape } = value;
   const isRepeated = shape.length === entry.length + 1 && shape[0] === 1;
