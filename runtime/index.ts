@@ -2,7 +2,7 @@
 
 import './setup.ts';
 
-export { type BackwardOptions, backward } from './autograd/backward.ts';
+export { type BackwardOptions, backward, backwardAsync } from './autograd/backward.ts';
 export { checkpoint } from './autograd/checkpoint.ts';
 export {
   type CustomFunction,

@@ -6,9 +6,10 @@ import { add } from '../ops/pointwise.ts';
 import { liveWith } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { runBackward } from './engine.ts';
+import { runBackward, runBackwardAsync } from './engine.ts';
 import { gradEnabled } from './grad-mode.ts';
 import { ownsWholeHolder } from './owned-memory.ts';
+import type { Place } from './place.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface BackwardOptions {
@@ -28,16 +29,36 @@ export function backward(
   gradient: Tensor | null = null,
   options: BackwardOptions = {},
 ): void {
-  expectHistory('backward', output);
-  const { createGraph = false, retainGraph = createGraph } = options;
-  const root = { tensor: output, gradient: seedGradient('backward', output, gradient) };
-  runBackward([root], {
+  const root = rootOf('backward', output, gradient);
+  runBackward([root], accumulating(options));
+}
+
+/**
+ * The same where gradients leave a GPU for leaves on another device: it waits for them. Ops of other code that runs
+ * meanwhile must not write to what the graph has saved.
+ */
+export async function backwardAsync(
+  output: Tensor,
+  gradient: Tensor | null = null,
+  options: BackwardOptions = {},
+): Promise<void> {
+  const root = rootOf('backwardAsync', output, gradient);
+  await runBackwardAsync([root], accumulating(options));
+}
+
+function rootOf(use: string, output: Tensor, gradient: Tensor | null) {
+  expectHistory(use, output);
+  return { tensor: output, gradient: seedGradient(use, output, gradient) };
+}
+
+function accumulating({ createGraph = false, retainGraph = createGraph }: BackwardOptions) {
+  return {
     retainGraph,
     createGraph,
-    sink: (place, arrived) => {
+    sink: (place: Place, arrived: Tensor) => {
       if ('leaf' in place) accumulate(place.leaf, arrived);
     },
-  });
+  };
 }
 
 /** Throws for a tensor that was disposed or has no gradient history. */

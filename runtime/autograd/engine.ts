@@ -4,7 +4,7 @@ import { type SpanStart, spans } from '../profiler/spans.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, noGrad } from './grad-mode.ts';
 import { passOutput, throughHooks } from './hooks.ts';
-import { type GradNode, type PassOutput, share, type Target } from './node.ts';
+import { type GradNode, type PassOutput, share, type TakeSum, type Target } from './node.ts';
 import { byKey, indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 import { sum } from './sum.ts';
 
@@ -45,8 +45,26 @@ interface Inbox {
  * program's backward. Gradients die when consumed, saved values when their node has run.
  */
 export function runBackward(roots: readonly Root[], options: RunOptions): void {
-  const mode = options.createGraph ? enableGrad : noGrad;
-  mode(() => withoutMoves(() => new BackwardPass(options).run(roots)));
+  const mode = modeOf(options);
+  mode(() => new BackwardPass(options).run(roots));
+}
+
+/** The same, waiting where a gradient leaves a device that can only be read asynchronously. */
+export async function runBackwardAsync(roots: readonly Root[], options: RunOptions): Promise<void> {
+  await new BackwardPass(options).runAwaiting(roots, modeOf(options));
+}
+
+type Mode = <T>(body: () => T) => T;
+
+function modeOf({ createGraph }: RunOptions): Mode {
+  const recording = createGraph ? enableGrad : noGrad;
+  return (body) => recording(() => withoutMoves(body));
+}
+
+/** What was done of a node while the pass waited. */
+interface Ahead {
+  readonly results: readonly (Tensor | null)[];
+  readonly summed: Set<number>;
 }
 
 class BackwardPass {
@@ -67,21 +85,64 @@ class BackwardPass {
   }
 
   run(roots: readonly Root[]): void {
+    this.#begin(roots);
+    try {
+      this.#deliverRoots(roots);
+      for (let node = this.#ready.pop(); node; node = this.#ready.pop()) this.#runNode(node);
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Other code may run while it waits: modes are entered for each step alone. */
+  async runAwaiting(roots: readonly Root[], mode: Mode): Promise<void> {
+    mode(() => this.#begin(roots));
+    try {
+      mode(() => this.#deliverRoots(roots));
+      for (let node = this.#ready.pop(); node; node = this.#ready.pop()) {
+        const ready = node;
+        const summed = new Set<number>();
+        const results = await mode(() => this.#ahead(ready, summed));
+        mode(() => this.#runNode(ready, results ? { results, summed } : null));
+      }
+    } finally {
+      this.#end();
+    }
+  }
+
+  #begin(roots: readonly Root[]): void {
     try {
       this.#countEdges(roots);
     } catch (error) {
       for (const { gradient } of roots) gradient.dispose();
       throw error;
     }
-    try {
-      for (const { tensor, gradient } of roots) this.#deliver(placeOf(tensor), gradient);
-      for (let node = this.#ready.pop(); node; node = this.#ready.pop()) this.#runNode(node);
-    } finally {
-      // After an exception: gradients under way are given back.
-      for (const inbox of this.#inboxes.values()) {
-        for (const gradient of inbox.gradients) gradient?.dispose();
-      }
+  }
+
+  #deliverRoots(roots: readonly Root[]): void {
+    for (const { tensor, gradient } of roots) this.#deliver(placeOf(tensor), gradient);
+  }
+
+  /** After an exception: gradients under way are freed. */
+  #end(): void {
+    for (const inbox of this.#inboxes.values()) {
+      for (const gradient of inbox.gradients) gradient?.dispose();
     }
+  }
+
+  /** Nodes whose gradients others look at or replace are run at once. */
+  #ahead(node: GradNode, summed: Set<number>): Promise<readonly (Tensor | null)[] | null> | null {
+    const { gradients } = this.#inboxes.get(node)!;
+    if (!node.awaits || !this.#runs(node) || !gradients.some((gradient) => gradient)) return null;
+    if (node.hooks || node.retained || this.#wanted?.has(node)) return null;
+    return node.awaits(gradients, this.#options.retainGraph, this.#sumsFor(node, summed));
+  }
+
+  #sumsFor(node: GradNode, summed: Set<number>): TakeSum {
+    return (target) => {
+      summed.add(target);
+      return this.#takeSum(node.targets[target]!);
+    };
   }
 
   #countEdges(roots: readonly Root[]): void {
@@ -181,7 +242,7 @@ class BackwardPass {
     return !this.#wanted || this.#leading.has(node);
   }
 
-  #runNode(node: GradNode): void {
+  #runNode(node: GradNode, ahead: Ahead | null = null): void {
     const inbox = this.#inboxes.get(node)!;
     this.#inboxes.delete(node);
     const { retainGraph, onNode } = this.#options;
@@ -191,20 +252,18 @@ class BackwardPass {
       for (const target of targets) if (target) this.#deliver(target, null);
       return;
     }
-    let results: (Tensor | null)[];
+    let results: readonly (Tensor | null)[];
     /** Numbers of the targets to which the node has added its parts itself. */
-    const summed = new Set<number>();
+    const summed = ahead?.summed ?? new Set<number>();
     try {
       const passInner = this.#passOutputs(node, inbox);
       if (!this.#runs(node)) return;
       onNode?.(node, inbox.gradients);
       const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
-      const takeSum = (target: number) => {
-        summed.add(target);
-        return this.#takeSum(node.targets[target]!);
-      };
+      const takeSum = this.#sumsFor(node, summed);
       const apply = () => node.apply(inbox.gradients, retainGraph, wanted, takeSum, passInner);
-      results = spans.active ? spans.around(spanOf(node), apply) : apply();
+      if (ahead) results = ahead.results;
+      else results = spans.active ? spans.around(spanOf(node), apply) : apply();
     } finally {
       for (const gradient of inbox.gradients) gradient?.dispose();
     }

@@ -71,6 +71,17 @@ export abstract class GradNode {
     passInner: PassOutput | null,
   ): (Tensor | null)[];
 
+  /**
+   * Before `apply` in a backward that may wait: reads what the node needs of a device that can only be read
+   * asynchronously. Null: there is nothing to wait for. Resolves to what `apply` would return where the node has run
+   * meanwhile, or to null where `apply` is still to be called.
+   */
+  awaits?(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    retainGraph: boolean,
+    takeSum: TakeSum,
+  ): Promise<readonly (Tensor | null)[] | null> | null;
+
   /** Outputs that others of the same node depend on: their gradients are complete only inside of `apply`. */
   get innerOutputs(): ReadonlySet<number> | null {
     return null;

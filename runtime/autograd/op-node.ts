@@ -1,3 +1,5 @@
+import type { Device } from '../device/device.ts';
+import { downloadAhead } from '../device/downloads.ts';
 import { AutogradError } from '../errors/errors.ts';
 import {
   type Attrs,
@@ -17,6 +19,7 @@ import { SavedValue } from './saved-value.ts';
 export class OpNode extends GradNode {
   readonly name: string;
   readonly #attrs: Attrs;
+  readonly #target: Device | undefined;
   readonly #plan: GradientPlan;
   /** As `#plan.saves`. */
   readonly #saved: SavedValue[] = [];
@@ -31,6 +34,7 @@ export class OpNode extends GradNode {
     super(targets, 1);
     this.name = op.name;
     this.#attrs = attrs;
+    this.#target = op.target;
     this.#plan = planFor(op, targets);
     for (const { kind, operand, output } of this.#plan.saves) {
       const value = operand >= 0 ? inputs[operand]! : outputs[output]!;
@@ -57,6 +61,12 @@ export class OpNode extends GradNode {
         gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput, i)) : null,
       ),
     );
+  }
+
+  /** The gradient of a transfer goes back to where its operand is. */
+  override awaits([gradOutput]: readonly (Tensor | null | undefined)[]): Promise<null> | null {
+    if (!this.#target || gradOutput?.device.kind !== 'gpu') return null;
+    return downloadAhead(gradOutput, gradOutput).then(() => null);
   }
 
   protected override releaseSaved(): void {

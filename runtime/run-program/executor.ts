@@ -1,4 +1,5 @@
 import type { Launch } from '../device/device.ts';
+import { downloadAhead } from '../device/downloads.ts';
 import { invariant } from '../errors/invariant.ts';
 import { events } from '../memory/events.ts';
 import { Holder } from '../memory/holder.ts';
@@ -28,6 +29,7 @@ export class Executable {
   /** Of the run that is under way. */
   readonly #memory: RunMemory;
   readonly plan: Plan;
+  readonly #values: ValueTable;
 
   /**
    * `gradients`: inputs that may be missing, as may what is computed from them. `atomic`: a run that is out of
@@ -40,10 +42,14 @@ export class Executable {
     { atomic = false } = {},
   ) {
     this.plan = plan;
+    this.#values = values;
     const ops = plan.steps.map(({ op }) => op);
     const mayMiss = valuesThatMayMiss(ops, gradients);
-    const [output] = plan.steps.flatMap(({ op }) => op.outputs);
-    const device = output === undefined ? undefined : values[output]!.device;
+    const devices = new Set(
+      plan.steps.flatMap(({ op }) => op.outputs.map((id) => values[id]!.device)),
+    );
+    // Blocks are reserved, and values placed in them, on one device.
+    const device = devices.size === 1 ? [...devices][0] : undefined;
     const late = atomic && device?.allocator.openRegion ? lateMemory(plan, values) : null;
     const memory = new RunMemory(device, plan.arenaBytes, late);
     this.#memory = memory;
@@ -51,6 +57,22 @@ export class Executable {
       return compileStep(step, values, { memory, blocks: late?.blockOf.get(i) }, mayMiss);
     });
     this.#actions = late ? actions.toSpliced(late.before, 0, () => memory.reserve()) : actions;
+  }
+
+  /** The same of a plan on several devices, waiting for what leaves a GPU. */
+  async runAwaiting({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
+    const { steps } = this.plan;
+    for (const [i, action] of this.#actions.entries()) {
+      const id = leavingGpu(steps[i]!, this.#values);
+      if (id !== undefined) await downloadAhead(this.#values[id]!, slots[id]!);
+      const { op, at } = events;
+      try {
+        action(slots, scalars);
+      } finally {
+        events.op = op;
+        events.at = at;
+      }
+    }
   }
 
   /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
@@ -67,6 +89,25 @@ export class Executable {
       events.at = at;
     }
   }
+}
+
+/** The operand of a step that is copied from a GPU to another device; undefined for any other step. */
+function leavingGpu({ op: { op, inputs } }: Step, values: ValueTable): ValueId | undefined {
+  const [id] = inputs;
+  const leaves = op.target && op.target.kind !== 'gpu' && values[id!]!.device.kind === 'gpu';
+  return leaves ? id : undefined;
+}
+
+const leaving = new WeakMap<Plan, boolean>();
+
+/** Whether a run has to wait for a GPU. */
+export function leavesGpu(plan: Plan, values: ValueTable): boolean {
+  let known = leaving.get(plan);
+  if (known === undefined) {
+    known = plan.steps.some((step) => leavingGpu(step, values) !== undefined);
+    leaving.set(plan, known);
+  }
+  return known;
 }
 
 /** Where the results of one step lie. */

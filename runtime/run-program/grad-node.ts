@@ -9,7 +9,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { continueSums } from './continued-sums.ts';
 import { enterDynamic, isDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
-import { Executable } from './executor.ts';
+import { Executable, leavesGpu } from './executor.ts';
 import { asPlanned, innerOutputsOf, partsAtOutputs } from './inner-outputs.ts';
 import { OpenResults } from './open-results.ts';
 import type { PartialBackward } from './partial-backward.ts';
@@ -79,6 +79,38 @@ export class RunProgramNode extends GradNode {
     }
   }
 
+  /** A backward program in which something leaves a GPU runs as a whole while the pass waits. */
+  override awaits(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    retainGraph: boolean,
+    takeSum: TakeSum,
+  ): Promise<(Tensor | null)[]> | null {
+    const isPlain = !gradEnabled() && !this.isTapped;
+    const isWhole = gradOutputs.length <= this.backward.gradOutputs.length;
+    if (!isPlain || !isWhole || !leavesGpu(this.backward.plan, this.subgraph.values)) return null;
+    return this.#applyAwaiting(gradOutputs, retainGraph, takeSum);
+  }
+
+  async #applyAwaiting(
+    gradOutputs: readonly (Tensor | null | undefined)[],
+    retainGraph: boolean,
+    takeSum: TakeSum,
+  ): Promise<(Tensor | null)[]> {
+    const given = this.subgraph.partials!.of(gradOutputs, this.#expected);
+    this.#expected = null;
+    this.expectUnchanged(given.isWhole ? null : given.freeing.reads);
+    const part = this.results.choose(given, retainGraph);
+    try {
+      const plan = this.#continued(part, takeSum);
+      this.#enterGradients(plan, gradOutputs);
+      await this.#executable(plan).runAwaiting(this.scope);
+      return this.#takeGradients(plan, part.gradInputs);
+    } catch (error) {
+      this.#afterFailure(retainGraph);
+      throw error;
+    }
+  }
+
   override leadsTo(outputs: ReadonlySet<number>): readonly boolean[] | null {
     for (const index of outputs) if (index >= this.backward.gradOutputs.length) return null;
     this.#expected = this.subgraph.partials!.ofOutputs(outputs);
@@ -104,6 +136,13 @@ export class RunProgramNode extends GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     passInner: PassOutput | null,
   ): (Tensor | null)[] {
+    this.#enterGradients(plan, gradOutputs);
+    if (passInner) this.#runInParts(plan, passInner);
+    else this.#executable(plan).run(this.scope);
+    return this.#takeGradients(plan, gradInputs);
+  }
+
+  #enterGradients(plan: Plan, gradOutputs: readonly (Tensor | null | undefined)[]): void {
     const { slots } = this.scope;
     this.backward.gradOutputs.forEach((id, i) => {
       const gradient = gradOutputs[i];
@@ -114,8 +153,10 @@ export class RunProgramNode extends GradNode {
       // The scope is the only owner now: the gradient dies at its last use in the program.
       gradient.dispose();
     });
-    if (passInner) this.#runInParts(plan, passInner);
-    else this.#executable(plan).run(this.scope);
+  }
+
+  #takeGradients(plan: Plan, gradInputs: BackwardPart['gradInputs']): (Tensor | null)[] {
+    const { slots } = this.scope;
     // Null as well where the way that the run took brings none.
     const results = gradInputs.map((id) =>
       id === null || !slots[id]!.holder ? null : this.subgraph.take(slots, id),

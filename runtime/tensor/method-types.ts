@@ -181,6 +181,8 @@ type OpMethods<D extends DType> = {
 export interface TensorMethods<D extends DType> extends OpMethods<D> {
   /** Adds the gradient of this tensor to `.grad` of the leaves it was computed from. */
   backward(gradient?: Tensor | null, options?: BackwardOptions): void;
+  /** The same where gradients leave a GPU for leaves on another device: it waits for them. */
+  backwardAsync(gradient?: Tensor | null, options?: BackwardOptions): Promise<void>;
   /** Sees, and may replace, the gradient of this tensor in every backward that reaches it. */
   registerHook(hook: GradHook): HookHandle;
   /** Lets backward fill `.grad` of this result too; it is disposed with the result. */

@@ -1,6 +1,6 @@
 /** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
 
-import { backward } from '../autograd/backward.ts';
+import { backward, backwardAsync } from '../autograd/backward.ts';
 import { registerHook, retainGrad } from '../autograd/hooks.ts';
 import { cast } from '../ops/cast.ts';
 import * as extremes from '../ops/extremes.ts';
@@ -259,5 +259,6 @@ for (const [key, fn] of [
   Object.defineProperty(Tensor.prototype, key, { value, writable: true, configurable: true });
 }
 define('backward', backward);
+define('backwardAsync', backwardAsync);
 define('registerHook', registerHook);
 define('retainGrad', retainGrad);

@@ -244,6 +244,23 @@ describe('an embedding on a device of its own', () => {
     expect(eager.parameters.map(deviceOf)).toEqual(['cpu', 'cpu:1', 'cpu:1']);
   });
 
+  it('is counted on its own device, in a step that is one program, too', () => {
+    const { step, parameters } = make();
+    const captured = toStatic(step, { fullGraph: true });
+    train(captured);
+    const before = memory.stats('cpu:1').allocated;
+    const blocks = new Set<string>();
+    const { events } = memory.record(() => train(captured));
+    for (const event of events) {
+      if (event.kind === 'alloc') blocks.add(`${event.device} ${event.bytes}`);
+    }
+    expect(memory.stats('cpu:1').allocated).toBe(before);
+    // Gradients of the table, 50 · 4 · 4 bytes, are on the CPU alone.
+    expect([...blocks]).toContain('cpu 832');
+    expect([...blocks]).not.toContain('cpu:1 832');
+    expect(parameters.map(deviceOf)).toEqual(['cpu', 'cpu:1', 'cpu:1']);
+  });
+
   it('has the rows that were looked up on the other device, not the table', () => {
     const table = ones([10_000, 4]).requiresGrad_();
     const before = memory.stats('cpu:1').allocated;
