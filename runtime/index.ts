@@ -46,6 +46,7 @@ export {
 export type { MemoryEvent } from './memory/events.ts';
 export * as memory from './memory/memory.ts';
 export type { MemoryStats } from './memory/stats.ts';
+export { tick } from './memory/tick.ts';
 export * as nn from './nn/index.ts';
 export {
   type IndexItem,

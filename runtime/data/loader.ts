@@ -1,3 +1,5 @@
+import { currentDevice } from '../device/current.ts';
+import { isUnderPressure, relieve } from '../memory/pressure.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -86,6 +88,15 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
+    for await (const batch of this.#awaited()) {
+      yield batch;
+      // The step that it was for is over.
+      const { counter } = currentDevice().allocator;
+      if (isUnderPressure(counter)) await relieve(counter);
+    }
+  }
+
+  async *#awaited(): AsyncGenerator<Batch, void, undefined> {
     const { numWorkers = 0, prefetchFactor = 2 } = this.#options;
     if (numWorkers > 0) {
       yield* this.#fromWorkers(numWorkers, prefetchFactor);

@@ -1,4 +1,5 @@
 import { InvariantError } from '../errors/invariant.ts';
+import { noteGrowth } from './pressure.ts';
 import { Region } from './region.ts';
 import { MemoryCounter } from './stats.ts';
 
@@ -177,6 +178,7 @@ export class BestFitAllocator implements Allocator {
     const last = this.#last;
     const chunk = this.#source.grow(wanted);
     this.counter.reserve(chunk.bytes);
+    noteGrowth(this.counter);
     const block: Block = {
       ...chunk,
       free: true,

@@ -1,4 +1,5 @@
 import { ShapeError } from '../errors/errors.ts';
+import { isUnderPressure, relieve } from '../memory/pressure.ts';
 import type { TypedArray } from './dtype.ts';
 import { formatSpec } from './meta.ts';
 import { numbersOf } from './stored-numbers.ts';
@@ -6,7 +7,12 @@ import type { Tensor } from './tensor.ts';
 
 export async function data(x: Tensor): Promise<TypedArray> {
   // Issued now, awaited later: what the user does to the tensor afterwards comes after the read.
-  return x.device.download(x, withHolder(x, 'data'));
+  const read = x.device.download(x, withHolder(x, 'data'));
+  const { counter } = x.device.allocator;
+  if (!isUnderPressure(counter)) return read;
+  const values = await read;
+  await relieve(counter);
+  return values;
 }
 
 export function dataSync(x: Tensor): TypedArray {

@@ -6,6 +6,7 @@ import {
   alignment,
   type FreeMemory,
 } from '../../memory/allocator.ts';
+import { noteGrowth } from '../../memory/pressure.ts';
 import { MemoryCounter } from '../../memory/stats.ts';
 import { noMemory } from './gpu-errors.ts';
 import type { BufferHandle } from './gpujs.ts';
@@ -135,6 +136,7 @@ export class BufferPool implements Allocator {
     this.trim(Math.max(keptIdleBytes, this.counter.allocated));
     const { buffer, argument, checked } = this.#createHandle(bytes);
     this.counter.reserve(bytes);
+    noteGrowth(this.counter);
     const ptr = this.#nextPtr;
     this.#nextPtr += bytes;
     const made: PoolBuffer = { buffer, argument, ptr, bytes, failure: null, missing: null };

@@ -1,0 +1,41 @@
+/** The host's garbage collector, where it can be asked for a collection. */
+
+type Collect = () => void;
+
+interface NodeModules {
+  getBuiltinModule?(name: 'node:v8'): { setFlagsFromString(flags: string): void };
+  getBuiltinModule?(name: 'node:vm'): { runInNewContext(code: string): unknown };
+}
+
+let found: Collect | null | undefined;
+
+/** A full collection; false where the host offers none: a page, or a Node that refuses the flag. */
+export function collectGarbage(): boolean {
+  found ??= find();
+  found?.();
+  return found !== null;
+}
+
+function find(): Collect | null {
+  const { gc, process } = globalThis as { gc?: unknown; process?: NodeModules };
+  if (typeof gc === 'function') return gc as Collect;
+  try {
+    const v8 = process?.getBuiltinModule?.('node:v8');
+    const vm = process?.getBuiltinModule?.('node:vm');
+    // The flag puts the function into contexts that are made from now on.
+    v8?.setFlagsFromString('--expose-gc');
+    const own = vm?.runInNewContext('globalThis.gc');
+    return typeof own === 'function' ? (own as Collect) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Resolves in a macrotask of its own: finalizers of collected tensors run before it, never between microtasks. */
+export function macrotask(): Promise<void> {
+  const { setImmediate } = globalThis as { setImmediate?: (body: () => void) => void };
+  return new Promise((resolve) => {
+    if (setImmediate) setImmediate(resolve);
+    else setTimeout(resolve, 0);
+  });
+}
