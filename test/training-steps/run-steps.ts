@@ -62,7 +62,8 @@ export function runSteps(given: TrainingCase, choice: MemoryChoice | null): Outc
   return { bits, leaked, parts: captured?.parts ?? [], exceptions };
 }
 
-function bitsOf(value: Tensor): string {
+/** The bytes of its elements. */
+export function bitsOf(value: Tensor): string {
   const { buffer, byteOffset, byteLength } = value.dataSync() as Float32Array;
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }
