@@ -82,7 +82,7 @@ export {
   type UniqueOptions,
   unique,
 } from './ops/counting.ts';
-export { type CreateOptions, full, ones, rand, randn, zeros } from './ops/create.ts';
+export { type CreateOptions, empty, full, ones, rand, randn, zeros } from './ops/create.ts';
 export { maskedSelect, nonzero } from './ops/data-dependent.ts';
 export { det, logdet, slogdet } from './ops/determinants.ts';
 export {
@@ -183,6 +183,7 @@ export {
   clamp,
   clampMax,
   clampMin,
+  clip,
   copysign,
   cos,
   cosh,
@@ -316,6 +317,7 @@ export {
 } from './ops/random.ts';
 export {
   arange,
+  emptyLike,
   eye,
   fullLike,
   type LikeOptions,
@@ -396,6 +398,7 @@ export {
   diag,
   diagonal,
   meshgrid,
+  moveaxis,
   movedim,
   swapaxes,
   t,

@@ -81,6 +81,9 @@ function clampByNumbers(a: Tensor, min: number | null, max: number | null): Tens
   return casting([a], dtype, (operands) => bind1(clampOp, operands, attrs));
 }
 
+/** `clamp` by its other name. */
+export const clip = clamp;
+
 export const clampMin = (a: Tensor, min: Operand): Tensor => clamp(a, min);
 export const clampMax = (a: Tensor, max: Operand): Tensor => clamp(a, null, max);
 

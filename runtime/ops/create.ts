@@ -85,6 +85,8 @@ export const zeros = <D extends DType = 'float32'>(
   shape: Shape,
   options?: CreateOptions<D>,
 ): Tensor<D> => filled('zeros', shape, 0, options);
+/** `zeros`: no tensor shows what was in its memory before. */
+export const empty = zeros;
 export const ones = <D extends DType = 'float32'>(
   shape: Shape,
   options?: CreateOptions<D>,

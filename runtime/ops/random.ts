@@ -4,8 +4,8 @@
  */
 
 import { deviceGuard } from '../device/current.ts';
-import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import type { DType } from '../tensor/dtype.ts';
+import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
+import { type DType, dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
 import type { Shape } from '../tensor/shape.ts';
@@ -13,6 +13,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { cast } from './cast.ts';
 import { rand, randn } from './create.ts';
 import { argmax } from './extremes.ts';
+import { copy_ } from './in-place.ts';
 import { unsqueeze } from './movement.ts';
 import { argsort, topk } from './order.ts';
 import { add, div, gt, log, lt, mul, neg, where } from './pointwise.ts';
@@ -52,6 +53,27 @@ export function randLike(x: Tensor): Tensor {
 /** Standard normal, with the shape, the dtype and on the device of `x`; float32 for integers. */
 export function randnLike(x: Tensor): Tensor {
   return deviceGuard(x.device, () => randn(x.shape, { dtype: floating(x.dtype) }));
+}
+
+/** Overwritten with numbers that are uniform in [low, high). One number of the stream per element. */
+export function uniform_(x: Tensor, low = 0, high = 1): Tensor {
+  return tidy(() => copy_(x, add(mul(drawnFor(x, rand), high - low), low)));
+}
+
+/** Overwritten with normal numbers. One number of the stream per element. */
+export function normal_(x: Tensor, center = 0, deviation = 1): Tensor {
+  return tidy(() => copy_(x, add(mul(drawnFor(x, randn), deviation), center)));
+}
+
+function drawnFor(x: Tensor, draw: typeof rand): Tensor {
+  if (dtypes[x.dtype].floating)
+    return deviceGuard(x.device, () => draw(x.shape, { dtype: x.dtype }));
+  throw new DTypeError({
+    what: 'uniform_ and normal_: random numbers between integers',
+    given: formatSpec(x),
+    expected: 'a floating-point tensor',
+    remedy: 'use randint(low, high, shape)',
+  });
 }
 
 /** 1 with the probability that `probabilities` holds, else 0. One number of the stream per element. */

@@ -107,6 +107,8 @@ export interface LikeOptions {
   readonly shape?: Shape;
 }
 
+export type NewOptions = Pick<LikeOptions, 'dtype'>;
+
 /** Filled with a number: shape, dtype and device of `x`. */
 export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): Tensor {
   expectNumber('fullLike', 'value', value);
@@ -116,3 +118,14 @@ export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): T
 
 export const zerosLike = (x: Tensor, options?: LikeOptions): Tensor => fullLike(x, 0, options);
 export const onesLike = (x: Tensor, options?: LikeOptions): Tensor => fullLike(x, 1, options);
+/** `zerosLike`: no tensor shows what was in its memory before. */
+export const emptyLike = zerosLike;
+
+/** Of another shape, with the dtype (or another one) and on the device of `x`. */
+export const newFull = (x: Tensor, shape: Shape, value: number, options: NewOptions = {}): Tensor =>
+  fullLike(x, value, { ...options, shape });
+export const newZeros = (x: Tensor, shape: Shape, options?: NewOptions): Tensor =>
+  newFull(x, shape, 0, options);
+export const newOnes = (x: Tensor, shape: Shape, options?: NewOptions): Tensor =>
+  newFull(x, shape, 1, options);
+export const newEmpty = newZeros;

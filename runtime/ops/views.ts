@@ -184,6 +184,9 @@ export function movedim(
   return permute(x, order);
 }
 
+/** `movedim` by its other name. */
+export const moveaxis = movedim;
+
 export const swapaxes: typeof transpose = (x, dim0, dim1) => transpose(x, dim0, dim1);
 
 /** The matrix transposed; vectors and scalars stay. */

@@ -44,6 +44,7 @@ export const arrangementMethods = {
   transpose: movement.transpose,
   swapaxes: views.swapaxes,
   movedim: views.movedim,
+  moveaxis: views.moveaxis,
   t: views.t,
   narrow: movement.narrow,
   select: movement.select,

@@ -60,6 +60,7 @@ type Kept =
   | 'transpose'
   | 'swapaxes'
   | 'movedim'
+  | 'moveaxis'
   | 't'
   | 'narrow'
   | 'select'
@@ -191,6 +192,10 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   bernoulli(): Of<D, RealOf<D>>;
   /** Indices drawn with the weights that each row holds. */
   multinomial(draws: number, replacement?: boolean): Tensor<'int32'>;
+  /** Overwritten with numbers that are uniform in [low, high). */
+  uniform_(low?: number, high?: number): Tensor<D>;
+  /** Overwritten with normal numbers. */
+  normal_(center?: number, deviation?: number): Tensor<D>;
   /** The dimensions in reverse. */
   readonly T: Tensor<D>;
   /** The last two dimensions swapped. */
@@ -227,6 +232,10 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   /** The values as one number or nested arrays, booleans for bool. */
   toArray(): Promise<Nested<D>>;
   toArraySync(): Nested<D>;
+  /** `toArraySync` by PyTorch's name. */
+  tolist(): Nested<D>;
+  /** Whether the other one has the same shape and values. Reads both at once. */
+  equal(other: Tensor): boolean;
   /** As PyTorch prints it. */
   toString(): string;
   /** The same of a tensor on a device that can only be read asynchronously. */

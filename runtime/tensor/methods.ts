@@ -10,7 +10,8 @@ import * as matrix from '../ops/matmul.ts';
 import * as movement from '../ops/movement.ts';
 import * as pointwise from '../ops/pointwise.ts';
 import * as pointwiseInPlace from '../ops/pointwise-in-place.ts';
-import { bernoulli, multinomial } from '../ops/random.ts';
+import { bernoulli, multinomial, normal_, uniform_ } from '../ops/random.ts';
+import * as ranges from '../ops/ranges.ts';
 import * as reduce from '../ops/reduce.ts';
 import * as scans from '../ops/scans.ts';
 import * as statistics from '../ops/statistics.ts';
@@ -40,6 +41,7 @@ const unaryMethods = {
 const pointwiseMethods = {
   minimum: pointwise.minimum,
   clamp: pointwise.clamp,
+  clip: pointwise.clip,
   clampMin: pointwise.clampMin,
   clampMax: pointwise.clampMax,
   lerp: pointwise.lerp,
@@ -109,6 +111,7 @@ const castMethods = {
   byte: (x: Tensor): Tensor => cast(x, 'uint8'),
   half: (x: Tensor): Tensor => cast(x, 'float16'),
   bfloat16: (x: Tensor): Tensor => cast(x, 'bfloat16'),
+  typeAs: (x: Tensor, other: Tensor): Tensor => cast(x, other.dtype),
 } as const;
 
 /** Each answers what `method-types.ts` says of its name. */
@@ -122,6 +125,12 @@ const methods = {
   div: pointwise.div,
   pow: (x: Tensor, exponent: pointwise.Operand): Tensor => pointwise.pow(x, exponent),
   maximum: pointwise.maximum,
+  numel: (x: Tensor): number => x.size,
+  dim: (x: Tensor): number => x.rank,
+  newZeros: ranges.newZeros,
+  newOnes: ranges.newOnes,
+  newFull: ranges.newFull,
+  newEmpty: ranges.newEmpty,
   eq: pointwise.eq,
   ne: pointwise.ne,
   lt: pointwise.lt,
@@ -181,6 +190,8 @@ const readers = {
   itemSync: read.itemSync,
   toArray: nested.toArray,
   toArraySync: nested.toArraySync,
+  tolist: nested.toArraySync,
+  equal: read.equal,
   toJSON: nested.summary,
   toStringAsync: formatTensorAsync,
   toAsync: moveToAsync,
@@ -245,7 +256,7 @@ export const tensorMethods: {
 } = {
   traced: [...defineAll({ ...methods, ...overloaded, clone: movement.clone, to: moveTo })],
   properties: new Map(Object.entries(transposes).map(([name, fn]) => defineProperty(name, fn))),
-  draws: [...defineAll({ bernoulli, multinomial })],
+  draws: [...defineAll({ bernoulli, multinomial, uniform_, normal_ })],
   reads: [...defineAll({ ...readers, toString: formatTensor })],
 };
 // What iterates or prints is no call of a method by name.

@@ -2,6 +2,7 @@ import { ShapeError } from '../errors/errors.ts';
 import { isUnderPressure, relieve } from '../memory/pressure.ts';
 import type { TypedArray } from './dtype.ts';
 import { formatSpec } from './meta.ts';
+import { sameShape } from './shape.ts';
 import { numbersOf } from './stored-numbers.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -46,4 +47,12 @@ export function single(x: Tensor, use: string): Tensor {
     expected: 'a tensor with one element',
     remedy: 'reduce it first, or read all elements with data()',
   });
+}
+
+/** Whether two tensors have the same shape and the same values; NaN equals nothing. Reads both at once. */
+export function equal(x: Tensor, other: Tensor): boolean {
+  if (!sameShape(x.shape, other.shape)) return false;
+  const [a, b] = [x, other].map((own) => numbersOf(readSync(own, 'equal'), own.dtype));
+  for (let i = 0; i < a!.length; i++) if (a![i] !== b![i]) return false;
+  return true;
 }
