@@ -130,6 +130,7 @@ export {
   softMarginLoss,
   type TripletOptions,
   tripletMarginLoss,
+  type WeightOptions,
 } from './ops/margin-losses.ts';
 export { linear, matmul } from './ops/matmul.ts';
 export {
@@ -161,7 +162,7 @@ export {
   localResponseNorm,
   rmsNorm,
 } from './ops/norms.ts';
-export { argsort, kthvalue, msort, sort, topk } from './ops/order.ts';
+export { argsort, kthvalue, msort, sort, topk, type ValuesAndPlaces } from './ops/order.ts';
 export { type PadMode, pad } from './ops/padding.ts';
 export { diagEmbed } from './ops/place.ts';
 export {
@@ -281,6 +282,7 @@ export {
   where,
   xlogy,
 } from './ops/pointwise.ts';
+export type { Sizes } from './ops/positional.ts';
 export {
   type BinaryOptions,
   binaryCrossEntropy,
@@ -322,6 +324,7 @@ export {
   fullLike,
   type LikeOptions,
   linspace,
+  type NewOptions,
   onesLike,
   type RangeOptions,
   zerosLike,
@@ -336,7 +339,7 @@ export {
   rot90,
   tile,
 } from './ops/rearrange.ts';
-export { mean, type ReduceOptions, sum } from './ops/reduce.ts';
+export { type Dims, mean, type ReduceOptions, sum } from './ops/reduce.ts';
 export type { LossOptions, Reduction } from './ops/reduction-options.ts';
 export {
   diagonalScatter,

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors/errors.ts';
 import { type ConvOptions, conv1d, conv2d } from '../ops/conv.ts';
 import {
   type ConvTransposeOptions,
@@ -30,6 +31,32 @@ export type ConvTranspose2dLayerOptions = ConvTransposeOptions & LayerOptions;
 
 const sizesOf = (value: number | readonly number[], count: number): readonly number[] =>
   typeof value === 'number' ? Array(count).fill(value) : value;
+
+interface KernelOption<K> {
+  /** The third argument by its name, in one object with the other options. */
+  readonly kernelSize: K;
+}
+
+/** The kernel's sizes and the options, which may come as one object with `kernelSize`. */
+function kernelAndOptions<K extends number | readonly number[], O extends object>(
+  name: string,
+  kernel: K | (O & KernelOption<K>),
+  options: O,
+  count: number,
+): readonly [sizes: readonly number[], options: O] {
+  const isObject = typeof kernel === 'object' && !Array.isArray(kernel);
+  const { kernelSize, ...named } = (isObject ? kernel : { kernelSize: kernel }) as KernelOption<K>;
+  const sizes = [typeof kernelSize === 'number' ? sizesOf(kernelSize, count) : kernelSize].flat();
+  if (sizes.length === count && sizes.every((size) => Number.isInteger(size) && size > 0)) {
+    return [sizes as readonly number[], { ...options, ...(named as unknown as O) }];
+  }
+  throw new ArgumentError({
+    what: `${name}: not a kernel`,
+    given: String(kernelSize),
+    expected: `a positive integer, or ${count} of them in an array`,
+    remedy: `write new nn.${name}(in, out, 3, { padding: 1 }) or new nn.${name}(in, out, { kernelSize: 3, padding: 1 })`,
+  });
+}
 
 /** Weight and bias of a convolution; fan-in counts what one output is made from. */
 function weights(shape: readonly [number, number, ...number[]], out: number, bias: boolean) {
@@ -73,12 +100,12 @@ export class Conv1d extends Module {
   constructor(
     inChannels: number,
     outChannels: number,
-    kernel: Single,
+    kernel: Single | (Conv1dLayerOptions & KernelOption<Single>),
     options: Conv1dLayerOptions = {},
   ) {
     super();
-    const { bias = true, paddingMode = 'zeros', ...rest } = options;
-    const sizes = sizesOf(kernel, 1);
+    const [sizes, own] = kernelAndOptions<Single, Conv1dLayerOptions>('Conv1d', kernel, options, 1);
+    const { bias = true, paddingMode = 'zeros', ...rest } = own;
     const shape = [outChannels, inChannels / (rest.groups ?? 1), ...sizes] as const;
     const made = weights(shape, outChannels, bias);
     this.weight = made.weight;
@@ -106,12 +133,17 @@ export class Conv2d extends Module {
   constructor(
     inChannels: number,
     outChannels: number,
-    kernel: number | Pair,
+    kernel: number | Pair | (Conv2dLayerOptions & KernelOption<number | Pair>),
     options: Conv2dLayerOptions = {},
   ) {
     super();
-    const { bias = true, paddingMode = 'zeros', ...rest } = options;
-    const sizes = sizesOf(kernel, 2);
+    const [sizes, own] = kernelAndOptions<number | Pair, Conv2dLayerOptions>(
+      'Conv2d',
+      kernel,
+      options,
+      2,
+    );
+    const { bias = true, paddingMode = 'zeros', ...rest } = own;
     const shape = [outChannels, inChannels / (rest.groups ?? 1), ...sizes] as const;
     const made = weights(shape, outChannels, bias);
     this.weight = made.weight;
@@ -137,12 +169,18 @@ export class ConvTranspose1d extends Module {
   constructor(
     inChannels: number,
     outChannels: number,
-    kernel: Single,
+    kernel: Single | (ConvTranspose1dLayerOptions & KernelOption<Single>),
     options: ConvTranspose1dLayerOptions = {},
   ) {
     super();
-    const { bias = true, ...rest } = options;
-    const shape = [inChannels, outChannels / (rest.groups ?? 1), ...sizesOf(kernel, 1)] as const;
+    const [sizes, own] = kernelAndOptions<Single, ConvTranspose1dLayerOptions>(
+      'ConvTranspose1d',
+      kernel,
+      options,
+      1,
+    );
+    const { bias = true, ...rest } = own;
+    const shape = [inChannels, outChannels / (rest.groups ?? 1), ...sizes] as const;
     const made = weights(shape, outChannels, bias);
     this.weight = made.weight;
     this.bias = made.bias;
@@ -163,12 +201,18 @@ export class ConvTranspose2d extends Module {
   constructor(
     inChannels: number,
     outChannels: number,
-    kernel: number | Pair,
+    kernel: number | Pair | (ConvTranspose2dLayerOptions & KernelOption<number | Pair>),
     options: ConvTranspose2dLayerOptions = {},
   ) {
     super();
-    const { bias = true, ...rest } = options;
-    const shape = [inChannels, outChannels / (rest.groups ?? 1), ...sizesOf(kernel, 2)] as const;
+    const [sizes, own] = kernelAndOptions<number | Pair, ConvTranspose2dLayerOptions>(
+      'ConvTranspose2d',
+      kernel,
+      options,
+      2,
+    );
+    const { bias = true, ...rest } = own;
+    const shape = [inChannels, outChannels / (rest.groups ?? 1), ...sizes] as const;
     const made = weights(shape, outChannels, bias);
     this.weight = made.weight;
     this.bias = made.bias;

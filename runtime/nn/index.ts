@@ -126,6 +126,7 @@ export {
 export { GRU, LSTM, type RecurrentOptions, RNN } from './recurrent.ts';
 export {
   type CellOptions,
+  type CellState,
   GRUCell,
   LSTMCell,
   RNNCell,

@@ -11,15 +11,19 @@ export interface LinearOptions {
   readonly bias?: boolean;
 }
 
+/** The options, or PyTorch's `bias` by position. */
+const hasBias = (options: LinearOptions | boolean): boolean =>
+  typeof options === 'boolean' ? options : (options.bias ?? true);
+
 /** `x · weightᵀ + bias`: [..., in] → [..., out]; weight [out, in], bias [out]. */
 export class Linear extends Module {
   weight: Parameter;
   bias: Parameter | null;
 
-  constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
+  constructor(inFeatures: number, outFeatures: number, options: LinearOptions | boolean = {}) {
     super();
     this.weight = kaimingUniform([outFeatures, inFeatures], inFeatures);
-    this.bias = (options.bias ?? true) ? kaimingUniform([outFeatures], inFeatures) : null;
+    this.bias = hasBias(options) ? kaimingUniform([outFeatures], inFeatures) : null;
   }
 
   override forward(input: Tensor): Tensor {
@@ -32,10 +36,15 @@ export class Bilinear extends Module {
   weight: Parameter;
   bias: Parameter | null;
 
-  constructor(in1: number, in2: number, outFeatures: number, options: LinearOptions = {}) {
+  constructor(
+    in1: number,
+    in2: number,
+    outFeatures: number,
+    options: LinearOptions | boolean = {},
+  ) {
     super();
     this.weight = kaimingUniform([outFeatures, in1, in2], in1);
-    this.bias = (options.bias ?? true) ? kaimingUniform([outFeatures], in1) : null;
+    this.bias = hasBias(options) ? kaimingUniform([outFeatures], in1) : null;
   }
 
   override forward(first: Tensor, second: Tensor): Tensor {

@@ -108,8 +108,19 @@ function matmulOfAnyRank(a: Tensor, b: Tensor): Tensor {
   ]);
 }
 
+function unfitFeatures(input: Tensor, weight: Tensor): ShapeError {
+  const [out, features] = weight.shape;
+  return new ShapeError({
+    what: `linear: the layer takes ${features} features, not ${input.shape.at(-1) ?? 'a scalar'}`,
+    given: `input ${formatSpec(input)} for a weight ${formatSpec(weight)}`,
+    expected: `[..., ${features}], which becomes [..., ${out}]`,
+    remedy: 'check the order of the dimensions, or the sizes given to new nn.Linear(in, out)',
+  });
+}
+
 /** `input · weightᵀ + bias` with weight [out, in], as in PyTorch's linear. */
 export function linear(input: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
+  if (input.shape.at(-1) !== weight.shape.at(-1)) throw unfitFeatures(input, weight);
   return tidy(() => {
     const product = matmul(input, transpose(weight, 0, 1));
     return bias ? add(product, bias) : product;

@@ -1,6 +1,7 @@
 /** Values in order of size. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import type { DType } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 import { normalizeDim } from '../tensor/shape.ts';
@@ -37,13 +38,19 @@ function sorting(name: string): OpRecord {
 const sortOp = sorting('sort');
 const topkOp = sorting('topk');
 
-function ordered(
+/** Values of a dimension, and where they were. */
+export type ValuesAndPlaces<D extends DType = DType> = [
+  values: Tensor<D>,
+  indices: Tensor<'int32'>,
+];
+
+function ordered<D extends DType>(
   op: OpRecord,
-  x: Tensor,
+  x: Tensor<D>,
   dim: number,
   descending: boolean,
   count: number | null,
-): [Tensor, Tensor] {
+): ValuesAndPlaces<D> {
   const at = normalizeDim(dim, x.rank, op.name);
   const size = x.shape[at] ?? 1;
   if (count !== null && !(Number.isInteger(count) && count >= 0 && count <= size)) {
@@ -57,9 +64,9 @@ function ordered(
   expectFlag(op.name, op === topkOp ? 'largest' : 'descending', descending);
   const attrs = { dim: at, descending, count: count ?? size };
   return tidy(() => {
-    if (x.rank > 0) return bind(op, [x], attrs) as [Tensor, Tensor];
-    const [values, indices] = bind(op, [reshape(x, [1])], attrs) as [Tensor, Tensor];
-    return [reshape(values, []), reshape(indices, [])];
+    if (x.rank > 0) return bind(op, [x], attrs) as ValuesAndPlaces<D>;
+    const found = bind(op, [reshape(x, [1])], attrs);
+    return found.map((own) => reshape(own, [])) as ValuesAndPlaces<D>;
   });
 }
 
@@ -67,12 +74,16 @@ function ordered(
  * All values of a dimension in order, and where they were. Equal ones keep their order; NaN counts as
  * the largest.
  */
-export function sort(x: Tensor, dim = -1, descending = false): [Tensor, Tensor] {
+export function sort<D extends DType>(
+  x: Tensor<D>,
+  dim = -1,
+  descending = false,
+): ValuesAndPlaces<D> {
   return ordered(sortOp, x, dim, descending, null);
 }
 
 /** The places that would sort a dimension. */
-export function argsort(x: Tensor, dim = -1, descending = false): Tensor {
+export function argsort(x: Tensor, dim = -1, descending = false): Tensor<'int32'> {
   return tidy(() => sort(x, dim, descending)[1]);
 }
 
@@ -82,21 +93,31 @@ export function msort(x: Tensor): Tensor {
 }
 
 /** The `k` largest (or smallest) values of a dimension in order, and where they were. */
-export function topk(x: Tensor, k: number, dim = -1, largest = true): [Tensor, Tensor] {
+export function topk<D extends DType>(
+  x: Tensor<D>,
+  k: number,
+  dim = -1,
+  largest = true,
+): ValuesAndPlaces<D> {
   return ordered(topkOp, x, dim, largest, k);
 }
 
 /** The k-th smallest value of a dimension, counted from 1, and where it is. */
-export function kthvalue(x: Tensor, k: number, dim = -1, keepDim = false): [Tensor, Tensor] {
+export function kthvalue<D extends DType>(
+  x: Tensor<D>,
+  k: number,
+  dim = -1,
+  keepDim = false,
+): ValuesAndPlaces<D> {
   expectFlag('kthvalue', 'keepDim', keepDim);
   const at = normalizeDim(dim, x.rank, 'kthvalue');
   return tidy(() => {
     const smallest = ordered(topkOp, x, at, false, k);
     if (x.rank === 0) return smallest;
-    const [value, index] = smallest.map((own) => {
+    const chosen = smallest.map((own) => {
       const last = select(own, at, k - 1);
       return keepDim ? unsqueeze(last, at) : last;
     });
-    return [value!, index!];
+    return chosen as ValuesAndPlaces<D>;
   });
 }

@@ -93,7 +93,7 @@ export function randperm(n: number): Tensor {
  * [draws] or [rows, draws]. A race of exponential clocks: one number of the stream per weight, and with
  * replacement per weight and draw.
  */
-export function multinomial(weights: Tensor, draws: number, replacement = false): Tensor {
+export function multinomial(weights: Tensor, draws: number, replacement = false): Tensor<'int32'> {
   const classes = weights.shape.at(-1) ?? 0;
   if (weights.rank < 1 || weights.rank > 2 || classes === 0) {
     throw new ShapeError({
@@ -114,7 +114,7 @@ export function multinomial(weights: Tensor, draws: number, replacement = false)
   return tidy(() => {
     if (!replacement) return topk(arrivals(weights, weights.shape), draws)[1];
     const shape = [...weights.shape.slice(0, -1), draws, classes];
-    return argmax(arrivals(unsqueeze(weights, -2), shape), -1);
+    return argmax(arrivals(unsqueeze(weights, -2), shape), -1) as Tensor<'int32'>;
   });
 }
 

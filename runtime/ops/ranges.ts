@@ -49,6 +49,9 @@ export function arange(
   options: RangeOptions = {},
 ): Tensor {
   const [from, to] = end === undefined || end === null ? [0, start] : [start, end];
+  expectNumber('arange', 'start', from);
+  expectNumber('arange', 'end', to);
+  expectNumber('arange', 'step', step);
   const count = Math.ceil(quotient(difference(to, from), step));
   if (equals(step, 0) || !Number.isFinite(count) || count < 0) {
     throw new ArgumentError({

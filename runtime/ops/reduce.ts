@@ -1,4 +1,4 @@
-import { DTypeError, ShapeError } from '../errors/errors.ts';
+import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
@@ -9,6 +9,7 @@ import { casting } from './cast.ts';
 import { type Attrs, defineOp, saving } from './define-op.ts';
 import { div } from './division.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
+import { isNumber } from './symbolic-number.ts';
 
 export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
   if (keepDim) return shape.map((dim, i) => (dims.includes(i) ? 1 : dim));
@@ -95,12 +96,24 @@ export interface ReduceOptions {
 /** One dimension, several, or all when left out or null. */
 export type Dims = number | readonly number[] | null | undefined;
 
+/** Dimensions are no part of the options. */
+function expectDims(op: string, dims: unknown): void {
+  if (typeof dims !== 'object' || dims === null || Array.isArray(dims) || isNumber(dims)) return;
+  throw new ArgumentError({
+    what: `${op}: options where the dimensions come first`,
+    given: `{ ${Object.keys(dims).join(', ')} }`,
+    expected: 'one dimension, an array of them, or null for all; then options',
+    remedy: `write x.${op}(0), x.${op}([0, 1]) or x.${op}(0, { keepDim: true })`,
+  });
+}
+
 export function reduceAttrs(
   x: Tensor,
   dims: Dims,
   options: ReduceOptions,
   op: string,
 ): Attrs | null {
+  expectDims(op, dims);
   const list = dims === undefined || dims === null ? x.shape.map((_, i) => i) : [dims].flat();
   const normalized = [...new Set(list.map((dim) => normalizeDim(dim, x.rank, op)))];
   // A scalar has nothing to reduce.

@@ -7,6 +7,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { reshape } from './movement.ts';
 import { plus } from './number-arithmetic.ts';
 import { ge, le, type Operand, where } from './pointwise.ts';
+import { expectNumber } from './positional.ts';
 import { arange, fullLike } from './ranges.ts';
 import { sum } from './reduce.ts';
 import { diagonal } from './views.ts';
@@ -14,6 +15,7 @@ import { diagonal } from './views.ts';
 type Compare = (a: Tensor, b: Operand) => Tensor;
 
 function triangle(name: string, x: Tensor, offset: number, kept: Compare): Tensor {
+  expectNumber(name, 'offset', offset);
   if (x.rank < 2) {
     throw new ShapeError({
       what: `${name}: no matrix`,

@@ -18,6 +18,7 @@ export {
   Optimizer,
   type ParameterGroup,
   type ParameterGroupOptions,
+  type Parameters,
   type Rates,
   type Update,
 } from './optimizer.ts';
@@ -29,7 +30,7 @@ export {
 } from './plateau.ts';
 export { RMSprop, type RMSpropOptions } from './rmsprop.ts';
 export { ASGD, type ASGDOptions, Rprop, type RpropOptions } from './rprop.ts';
-export { LRScheduler, type SchedulerState } from './scheduler.ts';
+export { LRScheduler, type MomentumCycle, type SchedulerState } from './scheduler.ts';
 export {
   ConstantLR,
   CosineAnnealingLR,

@@ -4,6 +4,7 @@ import type { BackwardOptions } from '../autograd/backward.ts';
 import type { HookHandle } from '../autograd/hooks.ts';
 import type { GradHook } from '../autograd/node.ts';
 import type { Device } from '../device/device.ts';
+import type { ValuesAndPlaces } from '../ops/order.ts';
 import type { DType, TypedArrayOf } from './dtype.ts';
 import type { Promoted, RealOf, SumOf, WithNumber } from './dtype-types.ts';
 import type { Methods } from './methods.ts';
@@ -207,6 +208,12 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   min(): Tensor<D>;
   min<O extends DType>(other: Tensor<O>): OfTwo<D, O>;
   min(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];
+  /** All values of a dimension in order, and where they were. */
+  sort(dim?: number, descending?: boolean): ValuesAndPlaces<D>;
+  /** The `k` largest (or smallest) values of a dimension, and where they were. */
+  topk(k: number, dim?: number, largest?: boolean): ValuesAndPlaces<D>;
+  /** The k-th smallest value of a dimension, counted from 1, and where it is. */
+  kthvalue(k: number, dim?: number, keepDim?: boolean): ValuesAndPlaces<D>;
   /** The middle value: of all elements, or `[values, indices]` along a dimension. */
   median(): Tensor<D>;
   median(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];
