@@ -166,6 +166,7 @@ export function elementsWithHoles(t: Tracer, array: ArrayVariable): Variable[] {
 export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
   if (array.kind === 'newArray') {
     expectUnlisted(array);
+    if (array.fixed) throw new GraphBreak('object-write', 'a frozen array is changed');
     const items = itemsOf(array);
     t.journal.keepList(array.elements);
     if (items !== array.elements) array.elements.splice(0, array.elements.length, ...items);

@@ -23,6 +23,7 @@ import {
   type FunctionVariable,
   hole,
   type NewCollectionVariable,
+  type NewObjectVariable,
   newArray,
   type ObjectVariable,
   undefinedVariable,
@@ -65,15 +66,15 @@ export function construct(
       guardIdentity(t, callee);
       return newElements(t, args);
     }
-    enterConstructor(t, callee, args, callee, returnTo);
-    return undefined;
+    return enterConstructor(t, callee, args, callee, returnTo);
   }
   throw new GraphBreak('constructor', `new ${nameAt(t.top)}()`);
 }
 
 /**
  * Pushes the constructor of a class of the user's. The instance of a base class is there from its start;
- * it inherits from `newTarget`, the class that stands behind `new`.
+ * it inherits from `newTarget`, the class that stands behind `new`. Where that extends an error of the
+ * language's, the instance is returned.
  */
 export function enterConstructor(
   t: Tracer,
@@ -81,7 +82,14 @@ export function enterConstructor(
   args: readonly Variable[],
   newTarget: Variable,
   returnTo: Reg | undefined,
-): void {
+): Variable | undefined {
+  if (errorTypes.has(type.value)) {
+    const { prototype } = newInstance(t, newTarget);
+    return {
+      ...newError(t, type.value as unknown as ErrorConstructor, args),
+      prototype: prototype!,
+    };
+  }
   const refused = (why: string) =>
     new GraphBreak('constructor', `new ${type.value.name || 'a class'}(): ${why}`);
   if (isNotToStatic(type.value)) throw refused('it is not to be captured');
@@ -107,10 +115,11 @@ export function enterConstructor(
     pc: 0,
     last: null,
   });
+  return undefined;
 }
 
 /** Empty, and an heir of the class: its `prototype` is fixed. */
-function newInstance(t: Tracer, newTarget: Variable): Variable {
+function newInstance(t: Tracer, newTarget: Variable): NewObjectVariable {
   const type = newTarget.kind === 'function' ? newTarget : undefined;
   const field = type && Object.getOwnPropertyDescriptor(type.value, 'prototype');
   if (!type || !field || field.writable || isProxy(type.value)) {
@@ -120,11 +129,11 @@ function newInstance(t: Tracer, newTarget: Variable): Variable {
   const value = field.value as object;
   const source = { kind: 'held', value, name: `${type.value.name}.prototype` } as const;
   const prototype = t.read(source, value) as ObjectVariable;
-  return { kind: 'newObject', entries: new Map(), prototype };
+  return { kind: 'newObject', entries: new Map(), prototype, madeIn: t.builder };
 }
 
 /** With a message that the trace knows; each run makes another error. */
-function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): Variable {
+function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): NewObjectVariable {
   const [message] = args;
   const isEmpty = !message || (isPrimitiveVariable(message) && isUndefined(t, message));
   const error = makeError(t, type, isEmpty ? undefined : joinedText(t, [message]));

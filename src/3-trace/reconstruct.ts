@@ -243,7 +243,7 @@ export class Reconstruction {
     const index = this.makes.length;
     this.#made.set(variable, index);
     // Takes its place before its contents are asked for: an object may contain itself.
-    this.makes.push({ kind: 'array', elements: [], named: [] });
+    this.makes.push({ kind: 'array', elements: [], named: [], isFrozen: false });
     this.makes[index] = this.#content(variable);
     return index;
   }
@@ -259,6 +259,7 @@ export class Reconstruction {
         return {
           kind: variable.isArguments ? 'arguments' : 'array',
           elements: variable.elements.map((element) => this.element(element)),
+          isFrozen: variable.fixed === true,
           named: [...(variable.named ?? [])].map(([key, value]) => [key, this.recipe(value)]),
         };
       case 'newObject':

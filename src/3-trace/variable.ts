@@ -175,6 +175,8 @@ export interface NewArrayVariable {
   readonly outer?: ObjectVariable;
   /** It is, or was, an element of such an array, which holds its parts and not itself. */
   listed?: boolean;
+  /** Frozen: nothing of it changes any more. */
+  fixed?: boolean;
   /** Properties with names, as the matches of a regular expression have. */
   readonly named?: ReadonlyMap<string, Variable>;
 }

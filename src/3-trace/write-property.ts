@@ -96,6 +96,10 @@ function writeMade(t: Tracer, object: NewObjectVariable, key: Key, value: Variab
   setOwnProperty(t, object, key, value);
 }
 
+/** What an error has from its constructor is not listed; a field of that name would be. */
+const isOfError = ({ errorType }: NewObjectVariable, key: Key): boolean =>
+  errorType !== undefined && (key === 'message' || key === 'cause' || key === 'stack');
+
 /** An own data property, past all setters: of literals and fields. */
 export function defineProperty(t: Tracer, object: Variable, key: Key, value: Variable): void {
   // A literal that was begun before a break.
@@ -104,7 +108,7 @@ export function defineProperty(t: Tracer, object: Variable, key: Key, value: Var
     writeProperty(t, object, key, value);
     return;
   }
-  const isPossible = object.kind === 'newObject' && !object.errorType && isExtensible(object);
+  const isPossible = object.kind === 'newObject' && isExtensible(object) && !isOfError(object, key);
   if (!isPossible || key === '__proto__') {
     throw new GraphBreak('object-write', `the property ${String(key)} is defined`);
   }

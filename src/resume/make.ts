@@ -80,6 +80,7 @@ function compileMake(make: Make): CompiledMake {
         fill: (made, values) => {
           append(made as unknown[], values);
           for (const [key, read] of named) Object.assign(made as object, { [key]: read(values) });
+          if (make.isFrozen) Object.freeze(made);
         },
       };
     }
@@ -207,7 +208,7 @@ function compileObject(make: Make & { kind: 'object' }): CompiledMake {
     }
   };
   const { prototype, errorType } = make;
-  if (errorType) return compileError(errorType, entries, make.hasCause);
+  if (errorType) return compileError(errorType, entries, make);
   if (make.traits) return compileTraited(make, make.traits);
   if (prototype === undefined) return { empty: () => ({}), fill };
   if (prototype === null) return { empty: () => Object.create(null) as object, fill };
@@ -271,10 +272,16 @@ function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Des
 function compileError(
   type: ErrorConstructor,
   entries: readonly (readonly [string, RecipeReader])[],
-  hasCause: boolean,
+  { hasCause, prototype }: Make & { kind: 'object' },
 ): CompiledMake {
+  const above = prototype && compileRecipe(prototype);
   return {
-    empty: () => new type(),
+    empty: (values) => {
+      const error = new type();
+      const own = above?.(values) as object | undefined;
+      // Of a class of the user's.
+      return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;
+    },
     fill: (made, values) => {
       for (const [key, read] of entries) {
         const enumerable = key !== 'message' && !(key === 'cause' && hasCause);

@@ -110,6 +110,7 @@ export class EntryWriter {
   #make(make: Make): SavedMake {
     switch (make.kind) {
       case 'array':
+        if (make.isFrozen) return this.#refuse('its result holds a frozen array');
         if (make.named.length > 0) return this.#refuse('its result holds an array with names');
         return { kind: 'array', items: make.elements.map(this.#item) };
       case 'object': {

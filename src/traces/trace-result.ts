@@ -68,6 +68,7 @@ export type Make =
   | {
       readonly kind: 'array' | 'arguments';
       readonly elements: readonly (Recipe | null)[];
+      readonly isFrozen: boolean;
       /** Properties with names. */
       readonly named: readonly (readonly [string, Recipe])[];
     }

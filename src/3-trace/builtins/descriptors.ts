@@ -26,6 +26,7 @@ import {
   type Attributes,
   type FunctionVariable,
   known,
+  type NewArrayVariable,
   type NewObjectVariable,
   newArray,
   type ObjectVariable,
@@ -180,6 +181,7 @@ export function hasIntegrity(t: Tracer, given: Variable, query: Integrity): Vari
   const object = settled(given);
   if (isOuter(object)) return askOuter(t, object, query);
   if (object.kind === 'newObject') return known(madeHas(t, object, query));
+  if (object.kind === 'newArray' && object.fixed) return known(query !== 'isExtensible');
   const isObject =
     object.kind !== 'constant' && object.kind !== 'symbolic' && object.kind !== 'text';
   if (object.kind === 'tensor' || object.kind === 'scalar') {
@@ -213,8 +215,10 @@ export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Vari
     if (answer === (how !== 'preventExtensions')) return given;
     throw new GraphBreak('native-call', `${how} of an object that existed before`);
   }
-  if (object.kind !== 'newObject')
+  if (object.kind === 'newArray' && how === 'freeze') return freezeArray(t, object);
+  if (object.kind !== 'newObject') {
     throw new GraphBreak('native-call', `${how} of a ${object.kind}`);
+  }
   preventExtensions(t, object);
   if (how === 'preventExtensions') return object;
   for (const key of ownKeys(t, object)) {
@@ -224,6 +228,18 @@ export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Vari
     setOwnProperty(t, object, key, content, { ...before, configurable: false, writable });
   }
   return object;
+}
+
+function freezeArray(t: Tracer, array: NewArrayVariable): Variable {
+  if (t.isInRegion || array.grown || array.isArguments || array.outer) {
+    throw new GraphBreak('native-call', 'freeze of an array in a branch or loop of the program');
+  }
+  const { fixed = false } = array;
+  t.journal.note(() => {
+    array.fixed = fixed;
+  });
+  array.fixed = true;
+  return array;
 }
 
 /** `names` and symbols as an array made inside. */

@@ -49,7 +49,7 @@ export function classOf(
       return `closure ${idOf(code)} ${name ?? ''} ${cells.map(ofCell).join()}`;
     }
     case 'newArray':
-      if (isOld(variable) || variable.named) return itself();
+      if (isOld(variable) || variable.named || variable.fixed) return itself();
       if (variable.grown) return `array of any number of ${formText(t, variable.grown.form)}`;
       return `${variable.isArguments ? 'arguments' : 'array'} of ${variable.elements.length}`;
     case 'newObject': {

@@ -27,8 +27,7 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     if (parent!.kind !== 'function' || args!.kind !== 'newArray') {
       throw new GraphBreak('constructor', 'super()');
     }
-    enterConstructor(t, parent!, args!.elements, frame.newTarget!, dst);
-    return undefined;
+    return enterConstructor(t, parent!, args!.elements, frame.newTarget!, dst);
   },
   bindThis: (_step, before, instance) => {
     if (before!.kind === 'uninitialized') return instance;

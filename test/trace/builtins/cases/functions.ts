@@ -4,6 +4,12 @@
 import { type Tensor } from '../../../../src/index.ts';
 import { type Cases, caught, Point } from '../world.ts';
 
+class Coded extends RangeError {
+  code = 7;
+  constructor(n: number) {
+    super(`coded ${n}`, { cause: n });
+  }
+}
 class Mine extends Error {
   constructor(n: number) {
     super(`mine ${n}`);
@@ -65,6 +71,14 @@ export const functions: Cases = {
     ];
   },
   aggregate: () => new AggregateError([1], 'm').errors,
+  errorFields: (_x, w) =>
+    caught(() => {
+      throw new Coded(w.n);
+    }),
+  errorOfClass: (_x, w) => {
+    const e = new Coded(w.n);
+    return [e.code, e.message, e.name, e instanceof Coded, e instanceof RangeError, String(e), e];
+  },
   customError: (_x, w) =>
     caught(() => {
       throw new Mine(w.n);

@@ -121,6 +121,10 @@ export const objects: Cases = {
       (o as { b?: number }).b = 3;
     });
   },
+  freezeList: (_x, w) => {
+    const a = Object.freeze([w.n, 2]);
+    return [a, a.map((v) => v + 1), Object.isFrozen(a), Object.isExtensible(a)];
+  },
   freezeArray: (_x, w) => {
     const a = Object.freeze([w.n, 2]);
     return [a.map((v) => v + 1), caught(() => (a as number[]).push(1)), a];
