@@ -99,7 +99,7 @@ const beamSearch: CorpusFunction = {
       state: () => transition,
     };
   },
-  expected: { graphs: 10, breaks: ['data-read', 'native-call'] },
+  expected: { graphs: 10, breaks: ['data-read'] },
 };
 
 const attention: CorpusFunction = {
