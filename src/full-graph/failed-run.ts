@@ -1,7 +1,7 @@
 import { TostaticError } from '../../runtime/errors/errors.ts';
+import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { SourceText } from '../bytecode/code.ts';
-import { foldStack } from './folded-stack.ts';
 import { windowAround } from './source-window.ts';
 
 /**
@@ -17,5 +17,5 @@ export function tellWhere(
   if (error instanceof TostaticError && error.at && !error.message.includes('<--- HERE')) {
     error.message = [error.message, ...windowAround(error.at, sources)].join('\n');
   }
-  foldStack(error, captured);
+  foldStack(error, captured, `${error.name}: ${error.message}`);
 }

@@ -1,4 +1,5 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
+import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { isFrameworkFile } from '../3-trace/framework-files.ts';
 import type { Code } from '../bytecode/code.ts';
@@ -9,7 +10,6 @@ import {
   hintForOneProgram,
 } from '../traces/graph-break.ts';
 import type { FrameRecipe, TraceResult } from '../traces/trace-result.ts';
-import { foldStack } from './folded-stack.ts';
 import { windowAround } from './source-window.ts';
 
 /** The function is to be one program, and can't be. */
@@ -32,7 +32,7 @@ export class FullGraphError extends CaptureError {
     });
     this.record = record;
     this.frames = frames;
-    foldStack(this, frames);
+    foldStack(this, frames, `${this.name}: ${this.message}`);
   }
 }
 
@@ -54,7 +54,7 @@ export function expectOneProgram(name: string, result: TraceResult): void {
     throw withLongStack(() => new FullGraphError(name, record, result));
   const { frames, window } = whereabouts(record, result);
   cause.message = [cause.message, ...window].join('\n');
-  foldStack(cause, frames);
+  foldStack(cause, frames, `${cause.name}: ${cause.message}`);
   throw cause;
 }
 

@@ -14,6 +14,7 @@ import { positionOf, step } from './interpreter.ts';
 import { executeFrame } from './machine.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 import { Suspended } from './suspended.ts';
+import { showCapturedFrames } from './thrown.ts';
 import { unwindTo } from './unwind.ts';
 
 /**
@@ -36,6 +37,7 @@ export function stepNatively(
         inModesOf(frame, () => step(frame));
         if (call) settle(frames, call, owned);
       } catch (error) {
+        showCapturedFrames(error, frames);
         if (!unwindTo(frames, top, error)) throw error;
       }
     },
@@ -79,6 +81,7 @@ export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): u
         try {
           return runToEnd(stack);
         } catch (error) {
+          showCapturedFrames(error, stack);
           // The machine has looked for a handler in its own frame.
           if (!unwindTo(stack, stack.length - 1, error)) throw error;
         }

@@ -1,0 +1,47 @@
+import { formatPosition, ownFrameOf, type UserPosition } from './position.ts';
+import { isV8Line } from './stack-lines.ts';
+
+/**
+ * Leaves the user's frames in the error's stack, in the format of the engine. Those of captured code, which
+ * no engine has on its stack, stand where tostatic runs it; neighbours that are frames of tostatic become one line.
+ * The frames stay as they are where none of them runs captured code.
+ *
+ * @param header what V8 has above the frames, by default what is there.
+ */
+export function foldStack(error: Error, captured: readonly UserPosition[], header?: string): void {
+  const { stack } = error;
+  if (typeof stack !== 'string') return;
+  const lines = stack.split('\n').filter((line) => line !== '');
+  const firstOfV8 = lines.findIndex(isV8Line);
+  const isV8 = firstOfV8 >= 0;
+  const frames = lines.slice(isV8 ? firstOfV8 : 0).map((line) => [line, ownFrameOf(line)] as const);
+  const isCaptured = frames.some(([, part]) => part === 'runner');
+  if (!isCaptured && header === undefined) return;
+
+  const folded: string[] = [];
+  let own = 0;
+  const endRun = () => {
+    const run = `(${own} ${own === 1 ? 'frame' : 'frames'} of tostatic)`;
+    if (own > 0) folded.push(isV8 ? `    at ${run}` : run);
+    own = 0;
+  };
+  const places = captured.map((frame) => `${isV8 ? '    at ' : '@'}${formatPosition(frame)}`);
+  for (const [line, part] of frames) {
+    if (part === 'runner' && places.length > 0) {
+      endRun();
+      folded.push(...places.splice(0));
+    }
+    if (part && isCaptured) own++;
+    else {
+      endRun();
+      folded.push(line);
+    }
+  }
+  endRun();
+  const head = isV8 ? [header ?? lines.slice(0, firstOfV8).join('\n')] : [];
+  try {
+    error.stack = [...head, ...folded].join('\n');
+  } catch {
+    // A frozen error keeps its stack.
+  }
+}

@@ -1,0 +1,37 @@
+import { foldStack } from '../../runtime/errors/folded-stack.ts';
+import { ownPartOfFile } from '../../runtime/errors/own-code.ts';
+import type { UserPosition } from '../../runtime/errors/position.ts';
+import type { Frame } from '../bytecode/frame.ts';
+
+/** Errors that show the user's frames already: they may leave several runs. */
+const shown = new WeakSet<Error>();
+
+/**
+ * Puts the places of captured code into the stack of an error that the innermost frame throws: bytecode has no
+ * frames of the engine. Values that are no errors are left alone.
+ */
+export function showCapturedFrames(error: unknown, frames: readonly Frame[]): void {
+  if (!(error instanceof Error) || shown.has(error) || runsWhenPrinted(error)) return;
+  shown.add(error);
+  foldStack(error, frames.flatMap(placeOf(frames.length - 1)).reverse());
+}
+
+/** Engines make the text of a stack when it is first read, and ask for these then. */
+const runsWhenPrinted = (error: Error): boolean =>
+  ['name', 'message'].some((key) => {
+    for (let object: object | null = error; object; object = Object.getPrototypeOf(object)) {
+      const property = Object.getOwnPropertyDescriptor(object, key);
+      if (property) return property.get !== undefined;
+    }
+    return false;
+  });
+
+const placeOf =
+  (top: number) =>
+  ({ closure: { code }, pc }: Frame, depth: number): UserPosition[] => {
+    // A caller's pc is already past its call.
+    const span = code.spans[depth === top ? pc : pc - 1];
+    if (!span || ownPartOfFile(code.source.file) !== null) return [];
+    const place = code.source.position(span.start);
+    return place.file === '<anonymous>' ? [] : [place];
+  };
