@@ -64,6 +64,26 @@ describe('node --import tostatic/plugin/node', () => {
     });
   });
 
+  test('captures whole training steps where the inspector is not permitted', () => {
+    const flags = inThread ? [...permitted, '--allow-worker'] : permitted;
+    const text = `
+      import { mseLoss, nn, optim, randn, toStatic } from 'tostatic';
+      const model = new nn.Sequential(new nn.Linear(3, 4), new nn.BatchNorm1d(4), new nn.Dropout(0.5));
+      const optimizer = new optim.Adam(model.parameters());
+      const step = toStatic((x, y) => {
+        const loss = mseLoss(model.forward(x), y);
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      });
+      for (let i = 0; i < 3; i++) step(randn([5, 3]), randn([5, 4]));
+      const { graphs, translations, breaks, fallbacks, kernels } = step.stats();
+      console.log(JSON.stringify({ whole: graphs === translations, breaks, fallbacks, eager: kernels.eager }));`;
+    const report = JSON.parse(run('loaded-training.mjs', text, [...flags, '--import', loader]));
+    expect(report).toEqual({ whole: true, breaks: [], fallbacks: [], eager: 0 });
+  });
+
   test.runIf(inThread)('says what it needs where threads are not permitted', () => {
     const path = join(user, 'no-thread.mjs');
     const text = `
