@@ -7,6 +7,8 @@ import type { ValueId } from './program.ts';
 export interface GivenGradient {
   readonly of: number;
   readonly recorded: boolean;
+  /** Where they decide in which order it is summed; contiguous by default. */
+  readonly strides?: readonly number[];
 }
 
 /** What is asked of a backward whose results have a history, or that gradients of such results come to. */

@@ -62,7 +62,9 @@ export class RunProgramNode extends GradNode {
   ): (Tensor | null)[] {
     const given = this.subgraph.partials!.of(gradOutputs, this.#expected);
     this.#expected = null;
-    if (gradEnabled() || gradOutputs.length > this.backward.gradOutputs.length) {
+    const isOther =
+      gradOutputs.length > this.backward.gradOutputs.length || this.#goesByStrides(gradOutputs);
+    if (gradEnabled() || isOther) {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
     }
     this.expectUnchanged(given.isWhole ? null : given.freeing.reads);
@@ -109,6 +111,16 @@ export class RunProgramNode extends GradNode {
       this.#afterFailure(retainGraph);
       throw error;
     }
+  }
+
+  #goesByStrides(gradOutputs: readonly (Tensor | null | undefined)[]): boolean {
+    const order = this.subgraph.gradientOrder;
+    if (!order) return false;
+    for (let i = 0; i < gradOutputs.length; i++) {
+      const gradient = gradOutputs[i];
+      if (gradient && order.isChangedBy(gradient, i)) return true;
+    }
+    return false;
   }
 
   override leadsTo(outputs: ReadonlySet<number>): readonly boolean[] | null {

@@ -13,6 +13,7 @@ import { takeDynamic } from './dynamic-outputs.ts';
 import { enter } from './enter.ts';
 import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
+import { GradientOrder } from './gradient-order.ts';
 import { RecordedBackwards } from './gradients-again.ts';
 import { MemoryBefore } from './memory-before.ts';
 import { Partials } from './partials.ts';
@@ -33,6 +34,8 @@ export class Subgraph {
   readonly partials: Partials | null;
   /** Those whose results can be differentiated; null without the compiler that makes them. */
   readonly recorded: RecordedBackwards | null;
+  /** Null as well where no backward can be made for other strides. */
+  readonly gradientOrder: GradientOrder | null;
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
@@ -57,6 +60,7 @@ export class Subgraph {
     this.recorded = backward?.again
       ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own))
       : null;
+    this.gradientOrder = this.recorded && new GradientOrder(backward!, values);
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     this.#forward = new Executable(planned.forward, planned.values, [], { atomic: true });
     const [first] = planned.forward.steps;

@@ -57,9 +57,10 @@ export function differentiateAgain(
       ...leafOutputs.map((i) => outputs[i]!),
     ];
     const rootsOf = (given: readonly GivenGradient[], tensorOf: (of: number) => Tensor) =>
-      given.map(({ of, recorded }) => {
+      given.map(({ of, recorded, strides }) => {
         const tensor = tensorOf(of);
-        const gradient = builder.input(contiguousMeta(tensor, tensor.device));
+        const meta = contiguousMeta(tensor, tensor.device);
+        const gradient = builder.input(strides ? { ...meta, strides } : meta);
         return { tensor, gradient: gradient.requiresGrad_(recorded) };
       });
     const roots = [

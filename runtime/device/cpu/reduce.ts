@@ -89,6 +89,17 @@ function reduction(
   };
 }
 
+/** By which dimensions, innermost last, a sum or product goes, and whether it has partial results in lanes. */
+export function reductionOrder(x: TensorMeta, dims: readonly number[]): string {
+  const { reduced } = reductionOver(x, dims);
+  const { size, strides } = takeInner(reduced, 1);
+  const adjacent = reduced.strides[0]!.indexOf(1);
+  const inner = adjacent < 0 ? reduced.shape.length - 1 : adjacent;
+  const lanes = x.dtype === 'float64' ? 2 : 4;
+  const inLanes = strides[0] === 1 && size >= 4 * lanes;
+  return `${reduced.shape.join('x')} by ${inner}${inLanes ? ' in lanes' : ''}`;
+}
+
 const attrDims = (_inputs: readonly TensorMeta[], dims: readonly number[]) => dims;
 
 export const sum = reduction('sum', scalar.sum, attrDims);
