@@ -1,4 +1,5 @@
-import type { JointProgram, Program } from '../runtime/program/program.ts';
+import type { JointProgram, Program, ProgramOp } from '../runtime/program/program.ts';
+import { scalarTableOf } from '../runtime/program/scalars.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/normalize.ts';
@@ -41,8 +42,23 @@ export function compileSubgraph(
 ): SubgraphStages {
   const wanted = { needsGrad, differentiable };
   const stages = stagesOf(tracedProgram, wanted, options, donated);
-  const compile = compileSubgraph;
+  const compile = decidingAlike(tracedProgram, compileSubgraph);
   return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
+}
+
+/** Rules of gradients may decide by numbers of a run: whoever compiles again finds those of the first time. */
+function decidingAlike(program: Program, compile: typeof compileSubgraph): typeof compileSubgraph {
+  const table = scalarTableOf(opsWithin(program));
+  if (!table) return compile;
+  const numbers = table.inputs();
+  return (...given) => table.withInputs(numbers, () => compile(...given)).result;
+}
+
+function opsWithin({ ops }: Program): ProgramOp[] {
+  return ops.flatMap((op) => [
+    op,
+    ...(op.regions ?? []).flatMap((each) => opsWithin(each.program)),
+  ]);
 }
 
 function stagesOf(

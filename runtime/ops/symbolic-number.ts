@@ -88,6 +88,63 @@ export class ScalarTable {
     for (const [key, decision] of decisions) this.decisions.set(key, decision);
   }
 
+  /** The values of all nodes for these inputs. */
+  evaluate(inputs: readonly number[]): number[] {
+    const values: number[] = [];
+    for (const node of this.nodes) {
+      if (node.kind === 'input') values.push(inputs[node.index]!);
+      else if (node.kind === 'constant') values.push(node.value);
+      else values.push(applied(node.fn, node.args, values) as number);
+    }
+    return values;
+  }
+
+  /** Inside `body`, numbers have the values that they have for these inputs. Answers what it came to depend on. */
+  withInputs<T>(
+    inputs: readonly number[],
+    body: () => T,
+  ): { readonly result: T; readonly dependencies: ScalarDependencies } {
+    const before = this.dependencies();
+    const traced = this.inputs();
+    this.#have(this.evaluate(inputs));
+    this.dependOn({ needed: [], decisions: [] });
+    try {
+      const result = body();
+      return { result, dependencies: this.dependencies() };
+    } finally {
+      this.dependOn(before);
+      this.#have(this.evaluate(traced));
+    }
+  }
+
+  /** The scalar inputs at present. */
+  inputs(): number[] {
+    const inputs: number[] = [];
+    this.nodes.forEach((node, id) => {
+      if (node.kind === 'input') inputs[node.index] = this.values[id]!;
+    });
+    return inputs;
+  }
+
+  #have(values: readonly number[]): void {
+    this.values.splice(0, this.values.length, ...values);
+  }
+
+  /** Whether a program that depends on this for some inputs does as well for others. */
+  isAlike(
+    { needed, decisions }: ScalarDependencies,
+    inputs: readonly number[],
+    others: readonly number[],
+  ): boolean {
+    if (needed.length === 0 && decisions.length === 0) return true;
+    const [a, b] = [this.evaluate(inputs), this.evaluate(others)];
+    const decides = ({ fn, args, value }: ScalarDecision) => applied(fn, args, b) === value;
+    return (
+      needed.every((id) => Object.is(a[id], b[id])) &&
+      decisions.every(([, decision]) => decides(decision))
+    );
+  }
+
   /** Whether the number `id` is computed from the number `from`, or is that number. */
   isFrom(id: ScalarId, from: ScalarId): boolean {
     const node = this.nodes[id]!;
@@ -115,6 +172,14 @@ export class ScalarTable {
     }
     return id;
   }
+}
+
+function applied(
+  fn: string,
+  args: readonly ScalarId[],
+  values: readonly number[],
+): number | boolean {
+  return scalarFunctions.get(fn)!(...args.map((id) => values[id]!));
 }
 
 /** JSON has no NaN and no infinities. */

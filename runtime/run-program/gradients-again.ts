@@ -1,5 +1,6 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { attach, type PassOutput, share, type Target } from '../autograd/node.ts';
+import type { ScalarDependencies, ScalarTable } from '../ops/symbolic-number.ts';
 import type {
   GradientPart,
   GradientProgram,
@@ -28,29 +29,51 @@ interface Run {
   readonly placeOf: (id: ValueId) => Target;
 }
 
+/** One of them, and the numbers of the run that it was made for. */
+interface Made {
+  readonly backward: RecordedBackward;
+  readonly numbers: readonly number[];
+  /** What was decided on numbers while it was made, after the guards of the run. */
+  readonly dependencies: ScalarDependencies;
+}
+
+const independent: ScalarDependencies = { needed: [], decisions: [] };
+
 /** The recorded backwards of one subgraph, each made when it is asked for first. */
 export class RecordedBackwards {
   readonly #makes: GradientsAgain;
   readonly #bind: Bind;
-  readonly #known = new Map<string, RecordedBackward>();
+  readonly #table: ScalarTable | undefined;
+  readonly #known = new Map<string, Made[]>();
 
-  constructor(makes: GradientsAgain, bind: Bind) {
+  constructor(makes: GradientsAgain, bind: Bind, table: ScalarTable | undefined) {
     this.#makes = makes;
     this.#bind = bind;
+    this.#table = table;
   }
 
-  at(request: GradientRequest): RecordedBackward {
+  /** `numbers` are those of the run: rules of gradients may decide by them. */
+  at(request: GradientRequest, numbers: readonly number[]): RecordedBackward {
     const key = JSON.stringify(request);
-    let known = this.#known.get(key);
-    if (!known) {
-      // No op of it belongs to a program under construction, or is recorded by whoever asks.
-      known = new RecordedBackward(
-        noGrad(() => this.#makes.at(request)),
-        this.#bind,
-      );
-      this.#known.set(key, known);
+    const known = this.#known.get(key) ?? [];
+    const table = this.#table;
+    const fits = ({ dependencies, numbers: own }: Made) =>
+      !table || table.isAlike(dependencies, own, numbers);
+    let made = known.find(fits);
+    if (!made) {
+      made = this.#make(request, numbers);
+      this.#known.set(key, [...known, made]);
     }
-    return known;
+    return made.backward;
+  }
+
+  #make(request: GradientRequest, numbers: readonly number[]): Made {
+    // No op of it belongs to a program under construction, or is recorded by whoever asks.
+    const make = () => noGrad(() => this.#makes.at(request));
+    const { result, dependencies } = this.#table
+      ? this.#table.withInputs(numbers, make)
+      : { result: make(), dependencies: independent };
+    return { backward: new RecordedBackward(result, this.#bind), numbers, dependencies };
   }
 }
 

@@ -59,7 +59,8 @@ export function applyRecorded(
       earlier: described(earlier),
       watched: passInner !== null,
     };
-    const backward = subgraph.recorded.at(request);
+    const numbers = subgraph.numbersOf(scope);
+    const backward = subgraph.recorded.at(request, numbers);
     const { program } = backward;
     expectKept(node, program);
     if (!retainGraph) {
@@ -72,7 +73,6 @@ export function applyRecorded(
       ...ofValues.map(({ gradient }) => gradient),
       ...earlier.map(({ gradient }) => gradient),
     ];
-    const numbers = subgraph.numbersOf(scope);
     const placeOf = (id: ValueId) => placeIn(node, id);
     const { values } = subgraph;
     if (recorded) node.isTapped = true;

@@ -58,7 +58,7 @@ export class Subgraph {
     this.values = continued.values;
     this.partials = backward && new Partials(backward, values);
     this.recorded = backward?.again
-      ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own))
+      ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own), this.#scalarTable)
       : null;
     this.gradientOrder = this.recorded && new GradientOrder(backward!, values);
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
