@@ -2,7 +2,7 @@ import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
-import { sizeOf } from '../tensor/shape.ts';
+import { sameShape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
@@ -27,6 +27,7 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
   const padding = attrs.padding as Pair;
   const dilation = attrs.dilation as Pair;
   const groups = attrs.groups as number;
+  expectSizes('conv2d', { stride, padding, dilation, groups });
   if (!dtypes[x!.dtype].floating || x!.dtype !== w!.dtype) {
     throw new DTypeError({
       what: 'conv2d: not floating-point tensors of one dtype',
@@ -56,11 +57,32 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
   return { dtype: x!.dtype, shape: [n!, o!, outH, outW] };
 }
 
+/** Kernels of gradients address memory by the attributes, which must be those of a convolution with this result. */
+function expectGradient(dy: TensorMeta, x: TensorMeta, w: TensorMeta, attrs: Attrs): void {
+  const { shape } = inferConv2d(
+    [
+      { ...x, dtype: dy.dtype },
+      { ...w, dtype: dy.dtype },
+    ],
+    attrs,
+  );
+  if (sameShape(dy.shape, shape)) return;
+  throw new ShapeError({
+    what: "conv2d: a gradient that doesn't fit its convolution",
+    given: formatSpec(dy),
+    expected: formatSpec({ dtype: dy.dtype, shape }),
+    remedy: 'report it: the gradient has the shape of the result',
+  });
+}
+
 const conv2dInputGradOp: OpRecord = defineOp({
   name: 'conv2dInputGrad',
   operands: { dy: 'data', w: 'data', x: 'shape' },
   dtypes: { dy: 'floating', x: 'ignored' },
-  infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
+  infer: ([dy, w, x], attrs) => {
+    expectGradient(dy!, x!, w!, attrs);
+    return { dtype: dy!.dtype, shape: x!.shape };
+  },
   kernel: { kind: 'named', name: 'conv2dInputGrad' },
   vjp: {
     dy: saving({ w: 'value' }, ({ w }, g, attrs) => bind1(conv2dOp, [g, w], attrs)),
@@ -74,7 +96,10 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
   name: 'conv2dWeightGrad',
   operands: { dy: 'data', x: 'data', w: 'shape' },
   dtypes: { dy: 'floating', w: 'ignored' },
-  infer: ([dy, , w]) => ({ dtype: dy!.dtype, shape: w!.shape }),
+  infer: ([dy, x, w], attrs) => {
+    expectGradient(dy!, x!, w!, attrs);
+    return { dtype: dy!.dtype, shape: w!.shape };
+  },
   kernel: { kind: 'named', name: 'conv2dWeightGrad' },
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(conv2dOp, [x, g], attrs)),

@@ -1,5 +1,6 @@
 /** The largest value of each window. */
 
+import { ArgumentError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -41,10 +42,35 @@ const vjp = {
   ),
 } as const;
 
+/** The kernel steps through each window by the attributes. Throws ArgumentError for what is no window. */
+function expectWindows({ kernel, stride, padding, dilation, size }: Attrs): void {
+  const fits = ([list, from]: readonly [Attrs[string] | undefined, number]) =>
+    Array.isArray(list) &&
+    list.length === 2 &&
+    list.every((own) => Number.isSafeInteger(own) && own >= from && own < 2 ** 31);
+  const sizes = [
+    [kernel, 1],
+    [stride, 1],
+    [padding, 0],
+    [dilation, 1],
+    [size, 0],
+  ] as const;
+  if (sizes.every(fits)) return;
+  throw new ArgumentError({
+    what: 'maxPool2d: not sizes of windows',
+    given: JSON.stringify({ kernel, stride, padding, dilation, size }),
+    expected: 'pairs of integers: padding from 0 on, the others from 1 on',
+    remedy: 'check the options',
+  });
+}
+
 const maxPool2dOp = defineOp({
   name: 'maxPool2d',
   operands: { x: 'data' },
-  infer: inferPooled,
+  infer: (inputs, attrs) => {
+    expectWindows(attrs);
+    return inferPooled(inputs, attrs);
+  },
   kernel: { kind: 'named', name: 'maxPool2d' },
   vjp,
 });

@@ -146,7 +146,6 @@ export const sampleFiles: readonly SampleFile[] = [
       }, full) as Fn;
     },
     () => [[rows(2).requiresGrad_(), tensor(new Int32Array([0, 4, 2]))]],
-    false,
   ),
   program(
     'a program for every size',
