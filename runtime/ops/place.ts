@@ -97,9 +97,12 @@ function partReplaced(x: Tensor, part: Tensor | null, { shape, strides, offset }
   return bind1(placeIntoOp, [x, source], { strides, offset });
 }
 
+/** A view of the part of a contiguous tensor's memory; of another tensor it shows a copy. */
+export const asStrided = (x: Tensor, { shape, strides, offset }: Part): Tensor =>
+  bind1(asStridedOp, [contiguous(x)], { shape, strides, offset });
+
 provideRegions({
-  part: (x, { shape, strides, offset }) =>
-    bind1(asStridedOp, [contiguous(x)], { shape, strides, offset }),
+  part: asStrided,
   replaced: partReplaced,
 });
 

@@ -10,7 +10,7 @@ import { type Attrs, type OpRecord, userName } from '../ops/define-op.ts';
 import { settledAttrs, symbolicAttrs } from '../ops/symbolic-attrs.ts';
 import { isSymbolic } from '../ops/symbolic-number.ts';
 import { PlacedOffset } from '../random/seed.ts';
-import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
+import { contiguousMeta, handedThroughMeta, type TensorMeta } from '../tensor/meta.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
@@ -233,7 +233,7 @@ export class ProgramBuilder implements Interceptor {
     );
   }
 
-  /** Appends a control op; its results are contiguous, and follow from the regions. */
+  /** Appends a control op; its results, and their strides, follow from the regions. */
   control(
     op: OpRecord,
     inputs: readonly Tensor[],
@@ -242,7 +242,7 @@ export class ProgramBuilder implements Interceptor {
     results: readonly TensorMeta[],
   ): Tensor[] {
     const ids = inputs.map((input) => this.valueOf(input));
-    const outputs = results.map((meta) => this.#newValue(contiguousMeta(meta, meta.device)));
+    const outputs = results.map((meta) => this.#newValue(handedThroughMeta(meta)));
     const made = outputs.map((output) => this.valueOf(output));
     for (const id of made) this.#handedThrough.add(id);
     this.#append(op, ids, made, attrs, inside);

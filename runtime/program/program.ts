@@ -27,7 +27,7 @@ export interface ProgramOp {
   readonly call?: DynamicCall;
 }
 
-/** A program inside an op, with values of its own. Outputs are contiguous. */
+/** A program inside an op, with values of its own. */
 export interface Region {
   readonly program: Program;
   /** Set where gradients flow through the op. */

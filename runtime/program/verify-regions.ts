@@ -20,7 +20,7 @@ export function verifyWhileLoop(check: ControlCheck): void {
   check.expectInputs(test, check.inputs);
   check.expectInputs(body, check.inputs);
   check.expectResults(body, results);
-  check.expectSame('carried values', results, check.inputs.slice(0, results.length));
+  check.expectSameLayout('carried value', results, check.inputs.slice(0, results.length));
   const answer = test.forward.outputs.map((id) => test.values[id]!);
   if (answer.length !== 1) check.fail(`${answer.length} conditions`, 'one');
   check.expectSingle(answer[0]!);

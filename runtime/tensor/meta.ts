@@ -38,6 +38,21 @@ export function formatSpec(spec: TensorSpec): string {
   return `${dtypes[spec.dtype].short}${formatShape(spec.shape)}`;
 }
 
+/** `strides 1,3`; empty where the tensor is contiguous. */
+export function formatStrides(meta: TensorMeta): string {
+  return isContiguousMeta(meta) ? '' : `strides ${meta.strides.join()}`;
+}
+
+/** Same dtype, shape and strides; the strides of dimensions that no element distinguishes don't count. */
+export function sameLayout(a: TensorMeta, b: TensorMeta): boolean {
+  return sameSpec(a, b) && formatStrides(a) === formatStrides(b);
+}
+
+/** The metadata of a result of a control op: its memory may be any part of an operand's. */
+export function handedThroughMeta({ dtype, shape, strides, device }: TensorMeta): TensorMeta {
+  return { dtype, shape, strides, offset: 0, device };
+}
+
 export function sameSpec(a: TensorSpec, b: TensorSpec): boolean {
   return a.dtype === b.dtype && sameShape(a.shape, b.shape);
 }

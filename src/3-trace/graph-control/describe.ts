@@ -2,7 +2,7 @@
 
 import { elementSpec } from '../../../runtime/program/list-ops.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
-import { formatSpec } from '../../../runtime/tensor/meta.ts';
+import { formatSpec, formatStrides } from '../../../runtime/tensor/meta.ts';
 import { constantOf } from '../facts.ts';
 import type { Tracer } from '../tracer.ts';
 import { absent, type DynamicVariable, type Variable } from '../variable.ts';
@@ -43,8 +43,11 @@ function formatDynamic({ tensor, sizes }: DynamicVariable): string {
 /** For a person: what kind of value it is. */
 export function describe(t: Tracer, variable: Variable): string {
   switch (variable.kind) {
-    case 'tensor':
-      return `a ${formatSpec(t.use(variable))} tensor`;
+    case 'tensor': {
+      const tensor = t.use(variable);
+      const strides = formatStrides(tensor);
+      return `a ${formatSpec(tensor)} tensor${strides && ` of ${strides}`}`;
+    }
     case 'constant':
       return variable === absent ? 'nothing' : String(constantOf(t, variable));
     case 'scalar':

@@ -166,7 +166,7 @@ class Join {
     isOld: (variable: Variable) => boolean,
   ) {
     this.#t = t;
-    this.#unifier = new Unifier(t, isOld);
+    this.#unifier = new Unifier(t, isOld, new Set(ways.map(({ region }) => region.builder)));
     this.#frame = frame;
     this.#ways = ways;
   }

@@ -6,10 +6,11 @@ import type { Device } from '../../../runtime/device/device.ts';
 import { InvariantError, invariant } from '../../../runtime/errors/invariant.ts';
 import { where } from '../../../runtime/ops/comparison.ts';
 import { full } from '../../../runtime/ops/create.ts';
-import { contiguous } from '../../../runtime/ops/movement.ts';
+import { asStrided } from '../../../runtime/ops/place.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { elementSpec } from '../../../runtime/program/list-ops.ts';
+import { extentOf } from '../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { openShape, openVariable } from '../dynamic-shapes/open-shape.ts';
@@ -39,7 +40,7 @@ export function leafTensor(
       if (disposed.has((value.actual ?? value.traced)!)) {
         throw new GraphBreak('state-of-ways', 'a disposed tensor leaves a branch or loop');
       }
-      return t.perform([t.use(value)], ([x]) => contiguous(x as Tensor));
+      return t.use(value);
     case 'scalar':
       return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
     case 'symbolic':
@@ -81,8 +82,10 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   const sample = leaf.values.find((value): value is TensorVariable => value?.kind === 'tensor');
   invariant(sample, 'a leaf has a value on one way');
   return t.perform([t.use(sample)], ([like]) => {
-    const { shape, dtype } = like as Tensor;
-    return deviceGuard(device, () => full(shape, 0, { dtype }));
+    const { shape, strides, dtype, isContiguous } = like as Tensor;
+    if (isContiguous) return deviceGuard(device, () => full(shape, 0, { dtype }));
+    const memory = deviceGuard(device, () => full([extentOf(shape, strides)], 0, { dtype }));
+    return asStrided(memory, { shape, strides, offset: 0 });
   });
 }
 

@@ -1,3 +1,4 @@
+import { formatSpec } from '../../../runtime/tensor/meta.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { resolved } from '../choices.ts';
 import type { Tracer } from '../tracer.ts';
@@ -18,11 +19,18 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
     if (variable.kind === 'newObject') [...variable.entries.values()].forEach(visit);
     if (variable.kind !== 'choice') return;
     const structures = variable.options.filter(hasStructure);
-    const classes = new Set(structures.map((option) => classOf(t, option, () => false)));
+    const classes = new Set(structures.map((option) => structureOf(t, option)));
     if (classes.size > 1) throw new GraphBreak('different-ways', variable.from);
     variable.options.forEach(visit);
   };
   visit(returned);
+}
+
+/** Tensors of one dtype and shape may lie in memory differently. */
+function structureOf(t: Tracer, option: Variable): string {
+  return option.kind === 'tensor'
+    ? formatSpec(t.use(option))
+    : classOf(t, option, () => false);
 }
 
 const hasStructure = ({ kind }: Variable): boolean =>

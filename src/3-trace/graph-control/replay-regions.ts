@@ -1,7 +1,7 @@
 import type { OpRecord } from '../../../runtime/ops/define-op.ts';
 import { whileOp } from '../../../runtime/program/control-ops.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
-import { sameSpec } from '../../../runtime/tensor/meta.ts';
+import { sameLayout } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { DoesNotFit, play, type Replay } from '../tape.ts';
 import { capturedByAny, type FinishedRegion, RegionBuilder } from './region-builder.ts';
@@ -41,7 +41,7 @@ function expectAlike(op: OpRecord, [first, second]: readonly Program[]): void {
   const before = isLoop ? second!.inputs.slice(0, results.length) : first!.outputs;
   const { values } = isLoop ? second! : first!;
   const fits = results.every((id: ValueId, i) => {
-    return sameSpec(second!.values[id]!, values[before[i]!]!);
+    return sameLayout(second!.values[id]!, values[before[i]!]!);
   });
   if (!fits) throw new DoesNotFit();
 }

@@ -152,6 +152,7 @@ export class Turn {
     const frame = this.#frame;
     // A place that a turn leaves as it was is carried as well, once it is.
     const given = new Set(this.#way.region.given);
+    const inner = new Set([this.#way, this.#head].flatMap((way) => way?.region.builder ?? []));
     let added = false;
     // At the start of a turn, and at its end.
     const places = (place: Place) => () => {
@@ -167,14 +168,14 @@ export class Turn {
       now: Variable | null,
     ) => {
       const fresh = differing(place.name, places(place), (tell) =>
-        unify(this.#t, [first, last], isOld, tell),
+        unify(this.#t, [first, last], isOld, tell, inner),
       );
       if (place.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
       const known_ = carried.get(place.key);
       this.#turned.set(
         place.key,
         differing(place.name, places(place), (tell) =>
-          unify(this.#t, [now, last], isOld, tell, given),
+          unify(this.#t, [now, last], isOld, tell, inner, given),
         ),
       );
       const isKnown = !place.agreed || isSameOrder(this.#t, known_?.unified, fresh);

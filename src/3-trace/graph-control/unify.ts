@@ -34,9 +34,10 @@ export function unify(
   ways: Values,
   isOld: (variable: Variable) => boolean,
   tell: (how: string) => string,
+  inner: ReadonlySet<object>,
   given: ReadonlySet<Tensor> = none,
 ): Unified {
-  const unifier = new Unifier(t, isOld, given, true);
+  const unifier = new Unifier(t, isOld, inner, given, true);
   const build = unifier.add(ways, tell);
   const { leaves, options } = unifier;
   return { leaves, options, build: (joined) => build(joined, new Map()) };
@@ -63,14 +64,22 @@ export class Unifier {
   /** Arrays of several lengths become lists, whatever they held before. */
   readonly #grows: boolean;
 
-  /** `given`: values that are leaves even where all ways leave the same one. */
+  /** Builders of the regions of the ways. */
+  readonly #inner: ReadonlySet<object>;
+
+  /**
+   * `inner`: the builders of the regions of the ways. `given`: values that are leaves even where all ways
+   * leave the same one.
+   */
   constructor(
     t: Tracer,
     isOld: (variable: Variable) => boolean,
+    inner: ReadonlySet<object>,
     given: ReadonlySet<Tensor> = none,
     grows = false,
   ) {
     this.#grows = grows;
+    this.#inner = inner;
     this.#t = t;
     this.#isOld = isOld;
     this.#given = given;
@@ -166,7 +175,9 @@ export class Unifier {
     const t = this.#t;
     if (!t.control.plans.shapesDiffer) return null;
     if (new Set(present.map(this.#classOf)).size === 1) return null;
-    return commonSizes(t, present);
+    const sizes = commonSizes(t, present);
+    const isKnown = sizes?.every((size) => size !== null);
+    return isKnown && present.every(({ kind }) => kind === 'tensor') ? null : sizes;
   }
 
   /** Some value in it is one of those that are given. */
@@ -192,7 +203,7 @@ export class Unifier {
       case 'dynamic':
         return true;
       case 'tensor':
-        return variable.source === null;
+        return variable.source === null && !this.#isViewFromBefore(variable);
       case 'newArray':
       case 'newObject':
       case 'newCollection':
@@ -202,6 +213,12 @@ export class Unifier {
       default:
         return false;
     }
+  }
+
+  /** A strided view that existed before the ways parted: nothing has to stand for it on the other ways. */
+  #isViewFromBefore(variable: TensorVariable): boolean {
+    const tensor = this.#t.use(variable);
+    return !tensor.isContiguous && !this.#inner.has(tensor.traced!.builder);
   }
 
   readonly #classOf = (variable: Variable): string => classOf(this.#t, variable, this.#isOld);

@@ -1,6 +1,6 @@
 /** Which variables can become one: those of one class differ only in data and contents. */
 
-import { formatSpec } from '../../../runtime/tensor/meta.ts';
+import { formatSpec, formatStrides } from '../../../runtime/tensor/meta.ts';
 import { constantOf } from '../facts.ts';
 import { patternOf } from '../text.ts';
 import type { Tracer } from '../tracer.ts';
@@ -21,7 +21,7 @@ export function classOf(
   switch (variable.kind) {
     case 'tensor': {
       const tensor = t.use(variable);
-      return `${formatSpec(tensor)} ${tensor.device.name}`;
+      return `${formatSpec(tensor)} ${formatStrides(tensor)} ${tensor.device.name}`;
     }
     case 'scalar':
       return variable.type;
