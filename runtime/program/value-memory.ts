@@ -14,8 +14,10 @@ export class ValueMemory {
   readonly #bases = new Map<ValueId, ValueId>();
   /** Writes in place so far, per root. */
   readonly #versions = new Map<ValueId, number>();
-  /** The roots that were written, in order: what a rollback takes back. */
-  readonly #writes: ValueId[] = [];
+  /** Roots that may be one memory: results of control ops, and operands that these may be. */
+  readonly #linked = new Map<ValueId, Set<ValueId>>();
+  /** Per write, in order, the roots whose memory it may have changed: what a rollback takes back. */
+  readonly #writes: (readonly ValueId[])[] = [];
   readonly #isInput: (id: ValueId) => boolean;
   readonly #outside: OutsideMemory | undefined;
 
@@ -27,6 +29,21 @@ export class ValueMemory {
 
   noteView(view: ValueId, base: ValueId): void {
     this.#bases.set(view, base);
+  }
+
+  /** A result of a control op may be one of these operands, or a view of it. */
+  noteHandedOn(result: ValueId, operands: readonly ValueId[]): void {
+    for (const operand of operands) {
+      const root = this.rootOf(operand);
+      this.#link(result, root);
+      this.#link(root, result);
+    }
+  }
+
+  #link(from: ValueId, to: ValueId): void {
+    const linked = this.#linked.get(from);
+    if (linked) linked.add(to);
+    else this.#linked.set(from, new Set([to]));
   }
 
   /** The value whose memory this one shows: itself, unless it is a view. */
@@ -51,18 +68,30 @@ export class ValueMemory {
   }
 
   noteWrite(id: ValueId): void {
-    const root = this.rootOf(id);
-    this.#versions.set(root, (this.#versions.get(root) ?? 0) + 1);
-    this.#writes.push(root);
-    if (this.#isInput(root)) this.#outside?.noteWrite(root);
+    const roots = this.#linkedTo(this.rootOf(id));
+    this.#writes.push(roots);
+    for (const root of roots) {
+      this.#versions.set(root, (this.#versions.get(root) ?? 0) + 1);
+      if (this.#isInput(root)) this.#outside?.noteWrite(root);
+    }
+  }
+
+  /** The roots that may be the same memory, with this one. */
+  #linkedTo(root: ValueId): readonly ValueId[] {
+    if (!this.#linked.has(root)) return [root];
+    const found = new Set([root]);
+    // Also those that are added under way.
+    for (const each of found) for (const other of this.#linked.get(each) ?? []) found.add(other);
+    return [...found];
   }
 
   /** Takes back that the last `count` writes were made. */
   forgetWrites(count: number): void {
     for (let i = 0; i < count; i++) {
-      const root = this.#writes.pop()!;
-      this.#versions.set(root, this.#versions.get(root)! - 1);
-      if (this.#isInput(root)) this.#outside?.forgetWrite(root);
+      for (const root of this.#writes.pop()!) {
+        this.#versions.set(root, this.#versions.get(root)! - 1);
+        if (this.#isInput(root)) this.#outside?.forgetWrite(root);
+      }
     }
   }
 
@@ -77,5 +106,9 @@ export class ValueMemory {
   rollback(from: ValueId, writes: number): void {
     this.forgetWrites(this.#writes.length - writes);
     for (const id of this.#bases.keys()) if (id >= from) this.#bases.delete(id);
+    for (const [id, linked] of this.#linked) {
+      if (id >= from) this.#linked.delete(id);
+      else for (const other of linked) if (other >= from) linked.delete(other);
+    }
   }
 }

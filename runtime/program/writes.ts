@@ -1,4 +1,5 @@
-import type { Program, ProgramOp, ValueId } from './program.ts';
+import { MemoryGroups } from './memory-groups.ts';
+import type { Program, ProgramOp } from './program.ts';
 
 /** What says which operands a program inside an op writes. */
 type OpWithRegions = Pick<ProgramOp, 'op' | 'regions'>;
@@ -23,19 +24,15 @@ type OpList = Pick<Program, 'inputs' | 'ops'>;
 
 const known = new WeakMap<OpList, readonly number[]>();
 
-/** Numbers of the inputs whose memory the program writes, through views too. */
+/** Numbers of the inputs whose memory the program writes, or may write, under any name. */
 export function writtenInputs(program: OpList): readonly number[] {
   const existing = known.get(program);
   if (existing) return existing;
-  const roots = new Map<ValueId, ValueId>();
-  const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
-  const written = new Set<ValueId>();
-  for (const op of program.ops) {
-    const [first] = op.inputs;
-    if (op.op.kernel.kind === 'view') roots.set(op.outputs[0]!, rootOf(first!));
-    for (const index of writtenOperands(op)) written.add(rootOf(op.inputs[index]!));
-  }
-  const numbers = program.inputs.flatMap((id, i) => (written.has(id) ? [i] : []));
+  const { ops, inputs } = program;
+  const targets = ops.flatMap((op) => writtenOperands(op).map((index) => op.inputs[index]!));
+  const groups = targets.length > 0 ? new MemoryGroups(ops) : null;
+  const written = new Set(targets.map((id) => groups!.of(id)));
+  const numbers = inputs.flatMap((id, i) => (groups && written.has(groups.of(id)) ? [i] : []));
   known.set(program, numbers);
   return numbers;
 }

@@ -1,5 +1,6 @@
 import { operandUse } from '../../runtime/ops/define-op.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
+import { MemoryGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 
@@ -10,7 +11,9 @@ export class ProgramFacts {
   readonly #rootOf = new Map<ValueId, ValueId>();
   /** Of a memory: the ops that read its data, through any view, in their order. */
   readonly #readers = new Map<ValueId, number[]>();
+  /** Memories that some op writes, or may write. */
   readonly #written = new Set<ValueId>();
+  readonly #groups: MemoryGroups;
 
   constructor(program: Program) {
     this.program = program;
@@ -19,23 +22,16 @@ export class ProgramFacts {
       inputs.forEach((id, i) => {
         if (operandUse(op, i) === 'data' && op.kernel.kind !== 'view') this.#read(id, index);
       });
-      for (const operand of writtenOperands(each)) this.#written.add(this.rootOf(inputs[operand]!));
       for (const id of outputs) {
         this.#definedBy.set(id, index);
         if (op.kernel.kind === 'view') this.#rootOf.set(id, this.rootOf(inputs[0]!));
       }
     });
-    for (const { regions, inputs, outputs } of program.ops) {
-      if (regions) this.#spread(inputs, outputs);
+    this.#groups = new MemoryGroups(program.ops);
+    for (const op of program.ops) {
+      for (const operand of writtenOperands(op))
+        this.#written.add(this.#groups.of(op.inputs[operand]!));
     }
-  }
-
-  /** A region may hand an operand through: a write to its result is one to the operand, and the reverse. */
-  #spread(inputs: readonly ValueId[], outputs: readonly ValueId[]): void {
-    if (outputs.some((id) => this.isWritten(id))) {
-      for (const id of inputs) this.#written.add(this.rootOf(id));
-    }
-    if (inputs.some((id) => this.isWritten(id))) for (const id of outputs) this.#written.add(id);
   }
 
   /** The value whose memory this one shows. */
@@ -73,7 +69,7 @@ export class ProgramFacts {
 
   /** Some op writes the memory of the value in place. */
   isWritten(id: ValueId): boolean {
-    return this.#written.has(this.rootOf(id));
+    return this.#written.has(this.#groups.of(id));
   }
 
   #read(id: ValueId, index: number): void {

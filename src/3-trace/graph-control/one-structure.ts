@@ -28,9 +28,7 @@ export function expectOneStructure(t: Tracer, returned: Variable): void {
 
 /** Tensors of one dtype and shape may lie in memory differently. */
 function structureOf(t: Tracer, option: Variable): string {
-  return option.kind === 'tensor'
-    ? formatSpec(t.use(option))
-    : classOf(t, option, () => false);
+  return option.kind === 'tensor' ? formatSpec(t.use(option)) : classOf(t, option, () => false);
 }
 
 const hasStructure = ({ kind }: Variable): boolean =>
