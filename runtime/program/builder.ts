@@ -15,9 +15,8 @@ import { sizeOf } from '../tensor/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
 import { hasEffect, placedDraw } from './control-ops.ts';
-import { handedOnAs } from './handed-on.ts';
 import { isListSum, listAdd } from './list-ops.ts';
-import { handsOn } from './memory-groups.ts';
+import { sharedBy } from './memory-groups.ts';
 import { mayMissResults } from './missing-gradients.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 import { RecordedWriteInPlace } from './recorded-write.ts';
@@ -248,17 +247,9 @@ export class ProgramBuilder implements Interceptor {
     const made = outputs.map((output) => this.valueOf(output));
     for (const id of made) this.#handedThrough.add(id);
     this.#append(op, ids, made, attrs, inside);
-    this.#noteHandedOn(this.#ops.at(-1)!);
+    for (const shared of sharedBy(this.#ops.at(-1)!, 'memory')) this.#memory.noteShared(shared);
     for (const index of writtenOperands({ op, ...inside })) this.noteWrite(ids[index]!);
     return outputs;
-  }
-
-  #noteHandedOn(op: ProgramOp): void {
-    const { kernel } = op.op;
-    if (kernel.kind !== 'control' || !handsOn.has(kernel.form)) return;
-    op.outputs.forEach((id, result) => {
-      this.#memory.noteHandedOn(id, handedOnAs(op, result));
-    });
   }
 
   /** Some op is to run even if nobody reads its results. */

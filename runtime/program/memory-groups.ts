@@ -1,23 +1,27 @@
-import { handedOnAs } from './handed-on.ts';
-import type { ProgramOp, ValueId } from './program.ts';
+/** Which values of a program may be one memory, or one tensor. */
+
+import type { Program, ProgramOp, ValueId } from './program.ts';
 
 type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'regions'>;
 
+/** `memory`: a view and its base are one group. `tensor`: they are two tensors. */
+type Sameness = 'memory' | 'tensor';
+
 /**
- * Values by the memory that they may show: a view and its base, a result of a branch or loop and the operands
- * that it may be. Values of different groups never share memory that the program has made or was given once.
+ * Values by what they may be: a result of a branch or loop is of one group with the operands that it may be,
+ * and with other results that may be the same value. Values of different groups never are.
  */
-export class MemoryGroups {
+export class ValueGroups {
   readonly #above = new Map<ValueId, ValueId>();
 
-  constructor(ops: readonly Op[]) {
+  constructor(ops: readonly Op[], sameness: Sameness) {
     for (const op of ops) {
-      const { kernel } = op.op;
-      if (kernel.kind === 'view') this.#join(op.outputs[0]!, op.inputs[0]!);
-      if (kernel.kind !== 'control' || !handsOn.has(kernel.form)) continue;
-      op.outputs.forEach((id, result) => {
-        for (const from of handedOnAs(op, result)) this.#join(id, from);
-      });
+      if (sameness === 'memory' && op.op.kernel.kind === 'view') {
+        this.#join(op.outputs[0]!, op.inputs[0]!);
+      }
+      for (const [first, ...others] of sharedBy(op, sameness)) {
+        for (const other of others) this.#join(first!, other);
+      }
     }
   }
 
@@ -36,5 +40,56 @@ export class MemoryGroups {
   }
 }
 
-/** Forms of control ops whose results a program may write in place. */
-export const handsOn: ReadonlySet<string> = new Set(['cond', 'while', 'call']);
+const nothing: readonly (readonly ValueId[])[] = [];
+
+/** Operands and results of a control op that its regions may make one value, group by group. */
+export function sharedBy(
+  { op, inputs, outputs, regions = [] }: Op,
+  sameness: Sameness,
+): readonly (readonly ValueId[])[] {
+  if (op.kernel.kind !== 'control') return nothing;
+  const { form } = op.kernel;
+  // A call may answer an operand, opened or as a view.
+  if (form === 'call') {
+    return sameness === 'memory' ? outputs.map((id) => [id, ...inputs]) : nothing;
+  }
+  if (form !== 'cond' && form !== 'while') return nothing;
+  const isLoop = form === 'while';
+  const operands = isLoop ? inputs : inputs.slice(1);
+  const results = outputs.slice(0, -1);
+  const carried = isLoop ? results.map((id, i) => [id, operands[i]!]) : [];
+  const inside = (isLoop ? regions.slice(1) : regions).flatMap(({ program }) =>
+    groupsOf(program, sameness).map(({ ofInputs, ofOutputs }) => [
+      ...ofOutputs.map((i) => results[i]!),
+      ...ofInputs.map((i) => operands[i]!),
+    ]),
+  );
+  return [...carried, ...inside];
+}
+
+/** Inputs and outputs of a program that may be one value, by their numbers. */
+interface RegionGroup {
+  readonly ofInputs: readonly number[];
+  readonly ofOutputs: readonly number[];
+}
+
+const known = {
+  memory: new WeakMap<Program, readonly RegionGroup[]>(),
+  tensor: new WeakMap<Program, readonly RegionGroup[]>(),
+} as const;
+
+/** Groups with an output among them, and something else. */
+function groupsOf(program: Program, sameness: Sameness): readonly RegionGroup[] {
+  const existing = known[sameness].get(program);
+  if (existing) return existing;
+  const groups = new ValueGroups(program.ops, sameness);
+  const numbersIn = (ids: readonly ValueId[], group: ValueId) =>
+    ids.flatMap((id, i) => (groups.of(id) === group ? [i] : []));
+  const found = [...new Set(program.outputs.map((id) => groups.of(id)))].map((group) => ({
+    ofInputs: numbersIn(program.inputs, group),
+    ofOutputs: numbersIn(program.outputs, group),
+  }));
+  const shared = found.filter(({ ofInputs, ofOutputs }) => ofInputs.length + ofOutputs.length > 1);
+  known[sameness].set(program, shared);
+  return shared;
+}

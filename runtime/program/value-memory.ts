@@ -31,13 +31,10 @@ export class ValueMemory {
     this.#bases.set(view, base);
   }
 
-  /** A result of a control op may be one of these operands, or a view of it. */
-  noteHandedOn(result: ValueId, operands: readonly ValueId[]): void {
-    for (const operand of operands) {
-      const root = this.rootOf(operand);
-      this.#link(result, root);
-      this.#link(root, result);
-    }
+  /** Results of a control op, and operands, that may be one memory. */
+  noteShared(values: readonly ValueId[]): void {
+    const roots = new Set(values.map((id) => this.rootOf(id)));
+    for (const from of roots) for (const to of roots) this.#link(from, to);
   }
 
   #link(from: ValueId, to: ValueId): void {

@@ -1,4 +1,4 @@
-import { MemoryGroups } from './memory-groups.ts';
+import { ValueGroups } from './memory-groups.ts';
 import type { Program, ProgramOp } from './program.ts';
 
 /** What says which operands a program inside an op writes. */
@@ -30,7 +30,7 @@ export function writtenInputs(program: OpList): readonly number[] {
   if (existing) return existing;
   const { ops, inputs } = program;
   const targets = ops.flatMap((op) => writtenOperands(op).map((index) => op.inputs[index]!));
-  const groups = targets.length > 0 ? new MemoryGroups(ops) : null;
+  const groups = targets.length > 0 ? new ValueGroups(ops, 'memory') : null;
   const written = new Set(targets.map((id) => groups!.of(id)));
   const numbers = inputs.flatMap((id, i) => (groups && written.has(groups.of(id)) ? [i] : []));
   known.set(program, numbers);

@@ -14,6 +14,7 @@ import { appendControl, type DifferentiateRegion } from '../regions/append-contr
 import { type CallSite, SiteCall } from '../regions/site-call.ts';
 import { isDecision } from '../traces/graph-break.ts';
 import { optionalOutputs } from '../traces/optional-outputs.ts';
+import { sameOutputs } from '../traces/same-outputs.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import { expectKnown } from './autograd/hooks.ts';
 import { EagerlyRefused } from './autograd/refused.ts';
@@ -180,6 +181,7 @@ function traceOnce(
     outcome,
     reads: outputs.reads(),
     optional: optionalOutputs({ outcome, effects, makes }),
+    same: sameOutputs(program, outputs.reads()),
     sources: [...tracer.sources],
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
@@ -211,6 +213,7 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
     needsGrad: [],
     differentiable: [],
     optional: [],
+    same: [],
     spent: [],
     program: { values: [], inputs: [], ops: [], outputs: [] },
     makes: [],

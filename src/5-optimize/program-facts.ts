@@ -1,6 +1,6 @@
 import { operandUse } from '../../runtime/ops/define-op.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
-import { MemoryGroups } from '../../runtime/program/memory-groups.ts';
+import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 
@@ -13,7 +13,7 @@ export class ProgramFacts {
   readonly #readers = new Map<ValueId, number[]>();
   /** Memories that some op writes, or may write. */
   readonly #written = new Set<ValueId>();
-  readonly #groups: MemoryGroups;
+  readonly #groups: ValueGroups;
 
   constructor(program: Program) {
     this.program = program;
@@ -27,7 +27,7 @@ export class ProgramFacts {
         if (op.kernel.kind === 'view') this.#rootOf.set(id, this.rootOf(inputs[0]!));
       }
     });
-    this.#groups = new MemoryGroups(program.ops);
+    this.#groups = new ValueGroups(program.ops, 'memory');
     for (const op of program.ops) {
       for (const operand of writtenOperands(op))
         this.#written.add(this.#groups.of(op.inputs[operand]!));

@@ -8,6 +8,7 @@ import { type Guard, GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
+import { joinSame } from '../traces/same-outputs.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import { compileEffects, storedOutputs } from './apply-effects.ts';
 import { compileDonation, noDonation } from './donation.ts';
@@ -135,6 +136,7 @@ export class Entry {
       ? this.#runMeasured(this.subgraph, inputs, this.#donated(inputs, frames, owned))
       : [];
     for (const { name, index } of this.#spent) markSpent(outputs[index]!, name);
+    if (this.result.same.length > 0) joinSame(outputs, this.result.same);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
     const values: RunValues = { frames, outputs, sizes: this.result.sizes, made: [] };
     this.#make(values);
@@ -151,10 +153,11 @@ export class Entry {
     const next = this.#frames.map((build) => build(values));
     this.#giveBackUnchosen?.(values);
     applyEffects?.();
+    const stored = new Set([...this.#stored].map((i) => outputs[i]));
     owned.moveTo(
       next,
       outputs.filter(
-        (output, i) => !this.#stored.has(i) && !output.disposed && !inputs.includes(output),
+        (output) => !stored.has(output) && !output.disposed && !inputs.includes(output),
       ),
       values.made,
     );

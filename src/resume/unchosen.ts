@@ -18,6 +18,10 @@ export function compileUnchosen(result: TraceResult): ((values: RunValues) => vo
       return [choice.options[which(values) as number]!];
     };
     eachOutput(result, chosen, (output) => held.add(output));
-    for (const output of optional) if (!held.has(output)) values.outputs[output]!.dispose();
+    const chosenTensors = new Set([...held].map((output) => values.outputs[output]));
+    for (const output of optional) {
+      const tensor = values.outputs[output]!;
+      if (!held.has(output) && !chosenTensors.has(tensor)) tensor.dispose();
+    }
   };
 }

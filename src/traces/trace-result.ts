@@ -11,6 +11,7 @@ import type { Guard } from '../guards/guard.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
 import type { BreakRecord } from './graph-break.ts';
+import type { SameOutput } from './same-outputs.ts';
 
 export interface ScalarRecipe {
   readonly kind: 'scalar';
@@ -301,6 +302,8 @@ export interface TraceResult {
   readonly reads: readonly number[];
   /** Numbers of the outputs that only some options of a choice hold: given back when none is chosen. */
   readonly optional: readonly number[];
+  /** Outputs that a run may leave as one tensor. */
+  readonly same: readonly SameOutput[];
   /** The files whose code was followed, for the lines of an error. */
   readonly sources: readonly SourceText[];
   /** Code and place of each entry frame, for names. */

@@ -13,6 +13,22 @@ export interface FinishedRegion {
   readonly outputs: readonly Tensor[];
 }
 
+const regionOf = new WeakMap<object, RegionBuilder>();
+
+/** A value's memory, as the outermost program that has it knows it. */
+export interface Origin {
+  readonly builder: object;
+  readonly root: ValueId;
+}
+
+/** Where the memory of a tensor of a program under construction comes from: the same for a view and its base. */
+export function originOf(tensor: Tensor): Origin {
+  const builder = tensor.traced!.builder as ProgramBuilder;
+  const root = builder.rootOf(tensor);
+  const outer = regionOf.get(builder)?.capturedAs(root);
+  return outer ? originOf(outer) : { builder, root };
+}
+
 const finished = new WeakMap<Program, FinishedRegion>();
 
 /** How the program of a region came to be. */
@@ -46,11 +62,17 @@ export class RegionBuilder implements Surroundings {
       outside: {
         noteWrite: (input) => this.#noteWrite(input),
         forgetWrite: (input) => this.#forgetWrite(input),
-        versionOf: (input) => this.#outerOf(input)?.traced?.version(),
+        versionOf: (input) => this.capturedAs(input)?.traced?.version(),
         isSpent: (node) => outer.builder.spent.isSpent(node),
         mayBeSpent: (node) => outer.builder.spent.mayBeSpent(node),
       },
     });
+    regionOf.set(this.builder, this);
+  }
+
+  /** The value of the surrounding program that the input stands for. */
+  capturedAs(input: ValueId): Tensor | undefined {
+    return this.#outerOfInput.get(input);
   }
 
   /** Where the way is left: nothing of it has happened, until the op with the region is appended. */
@@ -59,17 +81,12 @@ export class RegionBuilder implements Surroundings {
   }
 
   #noteWrite(input: ValueId): void {
-    const outer = this.#outerOf(input);
+    const outer = this.capturedAs(input);
     if (outer) this.#outer.builder.noteWrite(this.#outer.builder.valueOf(outer));
   }
 
   #forgetWrite(input: ValueId): void {
-    if (this.#outerOf(input)) this.#outer.builder.forgetWrites(1);
-  }
-
-  /** The value of the surrounding program whose memory the input shows. */
-  #outerOf(input: ValueId): Tensor | undefined {
-    return this.#outerOfInput.get(input);
+    if (this.capturedAs(input)) this.#outer.builder.forgetWrites(1);
   }
 
   /** An input like `outer` that the control op is given explicitly. */

@@ -1,3 +1,4 @@
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { commonSizes } from '../dynamic-shapes/open-shape.ts';
 import type { Tracer } from '../tracer.ts';
@@ -16,6 +17,7 @@ import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind } from './leaf.ts';
 import { idOf } from './object-ids.ts';
 import { partsOf } from './parts.ts';
+import { type Origin, originOf } from './region-builder.ts';
 import { Selectors } from './selectors.ts';
 import { addLists, listForm } from './unify-lists.ts';
 import { classOf } from './variable-class.ts';
@@ -152,6 +154,7 @@ export class Unifier {
       const index = this.leaves.push({ kind: 'dynamic', values }) - 1;
       return (joined) => joined[index]!;
     }
+    this.#viewed = this.#originsOfViews(present);
     const classes = new Set(present.flatMap((way) => optionsOf(way).map(this.#classOf)));
     if (classes.size > 1 || present.some((way) => way.kind === 'choice')) {
       return this.#addChoice(ways, [...classes]);
@@ -159,8 +162,23 @@ export class Unifier {
     const kind = leafKind(t, first);
     if (first.kind === 'text') return this.#addText(ways, first);
     if (!kind) return this.#addStructure(ways, first);
-    const index = this.leaves.push({ kind, values: ways as Leaf['values'] }) - 1;
+    return this.#addLeaf({ kind, values: ways as Leaf['values'] });
+  }
+
+  /** What every way leaves in two places as one value is one value afterwards. */
+  #addLeaf(leaf: Leaf): Build {
+    const known = this.leaves.findIndex((other) => this.#isSameLeaf(leaf, other));
+    const index = known >= 0 ? known : this.leaves.push(leaf) - 1;
     return (joined) => joined[index]!;
+  }
+
+  #isSameLeaf(a: Leaf, b: Leaf): boolean {
+    if (a.kind !== 'tensor' || b.kind !== 'tensor') return false;
+    return a.values.every((value, way) => {
+      const other = b.values[way]!;
+      if (value === null || other === null) return value === other;
+      return isSame(this.#t, value as Variable, other as Variable);
+    });
   }
 
   /** Text has no identity: the same one may be another one on another way. */
@@ -221,7 +239,29 @@ export class Unifier {
     return !tensor.isContiguous && !this.#inner.has(tensor.traced!.builder);
   }
 
-  readonly #classOf = (variable: Variable): string => classOf(this.#t, variable, this.#isOld);
+  readonly #classOf = (variable: Variable): string =>
+    classOf(this.#t, variable, this.#isOld) + this.#viewOf(variable);
+
+  /** Memories of which the ways leave the tensor itself and a view of the same form: two tensors, not one. */
+  #viewed: readonly Origin[] = [];
+
+  #viewOf(variable: Variable): string {
+    if (this.#viewed.length === 0 || variable.kind !== 'tensor') return '';
+    const tensor = this.#t.use(variable);
+    const origin = originOf(tensor);
+    const at = this.#viewed.findIndex((each) => isSameOrigin(each, origin));
+    return at >= 0 && isView(tensor) ? ` view of ${at}` : '';
+  }
+
+  #originsOfViews(present: readonly Variable[]): readonly Origin[] {
+    const tensors = present
+      .flatMap(optionsOf)
+      .flatMap((each) => (each.kind === 'tensor' ? [this.#t.use(each)] : []));
+    if (tensors.length < 2 || !tensors.some(isView)) return [];
+    const whole = tensors.filter((each) => !isView(each)).map(originOf);
+    const views = tensors.filter(isView).map(originOf);
+    return views.filter((view) => whole.some((each) => isSameOrigin(each, view)));
+  }
 
   /** Each class of values is an option; of each way, the one that it leaves. */
   #addChoice(ways: Values, classes: readonly string[]): Build {
@@ -274,6 +314,14 @@ export class Unifier {
     make = buildStructure(this.#t, ways, first, build, (parts) => this.#add(parts));
     return build;
   }
+}
+
+const isSameOrigin = (a: Origin, b: Origin): boolean =>
+  a.builder === b.builder && a.root === b.root;
+
+function isView(tensor: Tensor): boolean {
+  const builder = tensor.traced!.builder as ProgramBuilder;
+  return builder.rootOf(tensor) !== builder.valueOf(tensor);
 }
 
 const none: ReadonlySet<Tensor> = new Set();

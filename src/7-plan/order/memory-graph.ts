@@ -1,6 +1,5 @@
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import { mayOverwrite, operandUse } from '../../../runtime/ops/define-op.ts';
-import { handedOn } from '../../../runtime/program/handed-on.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
@@ -8,7 +7,7 @@ import type { ControlMemory } from '../control/control-memory.ts';
 import { scratchBytesOf } from '../op-memory.ts';
 import type { Storage } from '../storages.ts';
 import { AccessOrder } from './accesses.ts';
-import { mayRefuse, writesInside } from './control-effects.ts';
+import { handedOn, mayRefuse, writesInside } from './control-effects.ts';
 
 /** A program's ops by number, 0 to n − 1 in the order of the source; an order is a permutation. */
 export type OpIndex = number;

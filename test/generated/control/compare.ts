@@ -89,7 +89,7 @@ function severalPrograms(graph: StaticFunction<Fn>): string | null {
 }
 
 /** What the last run took at its peak is what its plans predict of its decisions. */
-function mispredicted(graph: StaticFunction<Fn>): string | null {
+export function mispredicted(graph: Pick<StaticFunction<Fn>, 'programs'>): string | null {
   for (const { record, stages } of graph.programs()) {
     if (!stages || record.runs === 0 || !record.decisions.complete) continue;
     const predicted = predictedPeak(record);
