@@ -17,6 +17,7 @@ export function sameElements(name: string): OpRecord {
 
 /**
  * A value of its own without gradient history. With attr `leaf` a new leaf: gradients that come to it are its
- * own, or those of the program's input that it is an alias of.
+ * own, or those of the program's input that it is an alias of. With attr `same` the same tensor, for paths on which
+ * it has no history.
  */
 export const aliasOp = sameElements('alias');

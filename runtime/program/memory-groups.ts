@@ -1,8 +1,9 @@
 /** Which values of a program may be one memory, or one tensor. */
 
+import { aliasOp } from './alias-op.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 
-type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'regions'>;
+type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'regions'>;
 
 /** `memory`: a view and its base are one group. `tensor`: they are two tensors. */
 type Sameness = 'memory' | 'tensor';
@@ -16,7 +17,8 @@ export class ValueGroups {
 
   constructor(ops: readonly Op[], sameness: Sameness) {
     for (const op of ops) {
-      if (sameness === 'memory' && op.op.kernel.kind === 'view') {
+      const isSame = op.op === aliasOp && op.attrs.same === true;
+      if (isSame || (sameness === 'memory' && op.op.kernel.kind === 'view')) {
         this.#join(op.outputs[0]!, op.inputs[0]!);
       }
       for (const [first, ...others] of sharedBy(op, sameness)) {

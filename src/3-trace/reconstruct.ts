@@ -1,5 +1,6 @@
 import { assertNever, InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import { mapText } from '../../runtime/program/number-text.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { needsArguments } from '../bytecode/call-inputs.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
@@ -16,6 +17,12 @@ import type {
 } from '../traces/trace-result.ts';
 import { resolved } from './choices.ts';
 import { type Keyed, labelOf } from './graph-control/key-order.ts';
+import {
+  requiresGradAlways,
+  requiresGradFlag,
+  withoutGraph,
+} from './graph-control/requires-grad.ts';
+import { asNumber } from './graph-control/scalars.ts';
 import type { ElementForm } from './grown-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from './iterator-variables.ts';
 import { prototypeOf } from './objects/made-objects.ts';
@@ -43,6 +50,9 @@ export class Reconstruction {
   readonly #made = new Map<Variable, number>();
   /** What is to be said of outputs after the run. */
   readonly gradients: Effect[] = [];
+
+  /** Of tensors that require gradients on some paths only. */
+  readonly #choices = new Map<Tensor, Recipe>();
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer;
@@ -143,7 +153,10 @@ export class Reconstruction {
     const tensor = variable.traced!;
     const isNew = !this.outputs.has(tensor);
     const perhaps = variable.perhaps.map(({ source }) => source!);
-    const recipe: Recipe = { kind: 'output', index: this.outputs.of(tensor), perhaps };
+    const own = { kind: 'output', index: this.outputs.of(tensor), perhaps } as const;
+    const t = this.#tracer;
+    const recipe =
+      requiresGradAlways(t, tensor) === null ? this.#withOrWithoutGraph(tensor, own) : own;
     if (!isNew) return recipe;
     if (this.#tracer.builder.isOwnLeaf(tensor)) {
       this.gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
@@ -153,6 +166,23 @@ export class Reconstruction {
       const value = this.recipe(variable.grad);
       this.gradients.push({ kind: 'setGrad', tensor: recipe, value });
     }
+    return recipe;
+  }
+
+  /** Where the run's path has recorded no graph for it, the same tensor without one. */
+  #withOrWithoutGraph(tensor: Tensor, own: Recipe & { kind: 'output' }): Recipe {
+    const known = this.#choices.get(tensor);
+    if (known) return known;
+    const t = this.#tracer;
+    const required = requiresGradFlag(t, tensor);
+    const which = { kind: 'scalar', type: 'number', tensor: asNumber(t, required) } as const;
+    const apart = withoutGraph(t, tensor);
+    const recipe: Recipe = {
+      kind: 'choice',
+      which: this.recipe(which),
+      options: [{ ...own, index: this.outputs.of(apart) }, own],
+    };
+    this.#choices.set(tensor, recipe);
     return recipe;
   }
 

@@ -4,6 +4,8 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import { resolved } from './choices.ts';
 import { constantOf } from './facts.ts';
 import { optionsOf } from './graph-control/describe.ts';
+import { requiresGradAlways, requiresGradFlag } from './graph-control/requires-grad.ts';
+import { scalarUnary } from './graph-control/scalars.ts';
 import { sizeIn } from './sizes.ts';
 import { sizeSource, symbolicFrom } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
@@ -29,6 +31,14 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
     // The guard on the tensor says nothing of its history, which no op of a program depends on.
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.isLeaf);
+  }
+  if (key === 'requiresGrad' || key === 'isLeaf') {
+    const tensor = t.use(variable);
+    // Where it requires none it is a leaf.
+    if (requiresGradAlways(t, tensor) === null) {
+      const flag = requiresGradFlag(t, tensor);
+      return key === 'requiresGrad' ? flag : scalarUnary(t, '!', flag)!;
+    }
   }
   if (key === 'device') {
     const { device } = t.use(variable);

@@ -29,10 +29,11 @@ export function sameOutputs(
 /** Puts one handle in the place of several that show the same memory. */
 export function joinSame(outputs: Tensor[], same: readonly SameOutput[]): void {
   for (const [output, earlier] of same) {
-    const { holder, offset } = outputs[output]!;
+    const { holder, offset, requiresGrad } = outputs[output]!;
     const found = earlier.find((i) => {
       const other = outputs[i]!;
-      return other.holder === holder && other.offset === offset;
+      const isAlike = other.offset === offset && other.requiresGrad === requiresGrad;
+      return other.holder === holder && isAlike;
     });
     if (found === undefined || outputs[found] === outputs[output]) continue;
     outputs[output]!.dispose();

@@ -5,6 +5,8 @@ import { runBackward } from '../../../runtime/autograd/engine.ts';
 import { seedGradient } from '../../../runtime/autograd/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { resolved, settled } from '../choices.ts';
+import { check } from '../graph-control/check.ts';
+import { requiresGradAlways, requiresGradFlag } from '../graph-control/requires-grad.ts';
 import type { Perform } from '../tape.ts';
 import { readTensorProperty, writeTensorGrad } from '../tensor-properties.ts';
 import type { Tracer } from '../tracer.ts';
@@ -38,6 +40,10 @@ function backwardInTrace(
   const createGraph = isSet(t, options, 'createGraph') ?? false;
   const retainGraph = isSet(t, options, 'retainGraph') ?? createGraph;
   const loss = t.use(root);
+  if (requiresGradAlways(t, loss) === null) {
+    // Eager execution refuses it where the loss has no graph.
+    check(t, requiresGradFlag(t, loss).tensor, true);
+  }
   const seed = gradient ? seedOf(t, gradient) : null;
   settleGradients(t, loss);
   const retained = t.autograd.retained.map((each) => t.use(each));

@@ -7,6 +7,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
 import { constantOf } from '../facts.ts';
+import { requiresGradAlways } from '../graph-control/requires-grad.ts';
 import type { Tracer } from '../tracer.ts';
 import { type TensorVariable, undefinedVariable, type Variable } from '../variable.ts';
 import { expectTensor } from './expect-tensor.ts';
@@ -35,6 +36,10 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   const value = asked === undefined ? true : Boolean(asked);
   const tensor = t.use(receiver);
   if (receiver.source) expectLeaf(t, receiver);
+  if (requiresGradAlways(t, tensor) === null) {
+    const what = 'requiresGrad_() of a tensor that requires gradients on some paths';
+    throw new GraphBreak('state-of-ways', what);
+  }
   if (tensor.requiresGrad === value) return receiver;
   // Eager execution refuses to freeze a result.
   if (!tensor.isLeaf) asEagerly(() => tensor.requiresGrad_(value));

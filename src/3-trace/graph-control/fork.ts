@@ -19,6 +19,7 @@ import { numberOf, type PathEnd } from './path.ts';
 import { isFixed, type Place } from './place.ts';
 import { madeObjects } from './reachable.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
+import { flagsOfBranch } from './requires-grad.ts';
 import { asTruth } from './scalars.ts';
 import { type State, stateOf } from './state.ts';
 import { Unifier } from './unify.ts';
@@ -225,8 +226,15 @@ function appendCond(
     ),
   );
   const regions = ways.map(({ region }) => region);
-  for (const [way, region] of regions.entries()) region.captureAll(outputs[way]!);
+  const read = outputs.map((own, way) =>
+    own.map((each, i) => (leaves[i]!.values[way] ? each : null)),
+  );
+  const { flags, note } = flagsOfBranch(t, regions, read);
+  const left = outputs.map((own, way) => [...own, ...flags[way]!]);
+  for (const [way, region] of regions.entries()) region.captureAll(left[way]!);
   const captured = capturedByAny(t.builder, regions);
-  const programs = regions.map((region, way) => region.finish(captured, outputs[way]!));
-  return t.execution.appendControl(condOp, [truth, ...captured], programs);
+  const programs = regions.map((region, way) => region.finish(captured, left[way]!));
+  const results = t.execution.appendControl(condOp, [truth, ...captured], programs);
+  note(results);
+  return results;
 }

@@ -13,6 +13,7 @@ import type { Variable } from '../variable.ts';
 import { CopiedViews } from './copied-views.ts';
 import { LoopMemory } from './loop-memory.ts';
 import type { PathEnd } from './path.ts';
+import { RequiredGradients } from './required-gradients.ts';
 import { TensorConditions } from './tensor-conditions.ts';
 
 /**
@@ -75,6 +76,15 @@ export class LoopPlans {
   /** The function is traced again, with shapes that only the run knows. */
   openShapes(): never {
     this.shapesDiffer = true;
+    throw new TraceAgain();
+  }
+
+  /** Whether tensors require gradients is kept where only the run knows it. */
+  tracksGradients = false;
+
+  /** The function is traced again, and keeps it. */
+  trackGradients(): never {
+    this.tracksGradients = true;
     throw new TraceAgain();
   }
 
@@ -154,6 +164,7 @@ export class GraphControl {
   readonly loopMemory = new LoopMemory();
   readonly copied = new CopiedViews();
   readonly tensorConditions = new TensorConditions();
+  readonly required = new RequiredGradients();
   readonly #loops: ActiveLoop[] = [];
   readonly #paths: Path[] = [];
   /** The head of a loop is being followed: a decision that may leave the loop ends it. */

@@ -118,7 +118,8 @@ function attemptAs(
   const settle = (carried: Map<string, Carried>): PathEnd | null => {
     // What only one place holds can be another object after a turn: nobody sees the difference.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
-    const found = { made, before, carried, changes: new Map(), held };
+    const recorded = new Set<string>();
+    const found = { made, before, carried, changes: new Map(), held, recorded };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const turn = new Turn(t, frame, loop, form, found);
       if (!turn.fits) return null;

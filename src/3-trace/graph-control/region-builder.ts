@@ -15,6 +15,11 @@ export interface FinishedRegion {
 
 const regionOf = new WeakMap<object, RegionBuilder>();
 
+/** The region that a tensor is a value of; undefined for the outermost program. */
+export function regionWith({ traced }: Tensor): RegionBuilder | undefined {
+  return traced ? regionOf.get(traced.builder) : undefined;
+}
+
 /** A value's memory, as the outermost program that has it knows it. */
 export interface Origin {
   readonly builder: object;
@@ -25,7 +30,7 @@ export interface Origin {
 export function originOf(tensor: Tensor): Origin {
   const builder = tensor.traced!.builder as ProgramBuilder;
   const root = builder.rootOf(tensor);
-  const outer = regionOf.get(builder)?.capturedAs(root);
+  const outer = regionOf.get(builder)?.outerOf(root);
   return outer ? originOf(outer) : { builder, root };
 }
 
@@ -62,7 +67,7 @@ export class RegionBuilder implements Surroundings {
       outside: {
         noteWrite: (input) => this.#noteWrite(input),
         forgetWrite: (input) => this.#forgetWrite(input),
-        versionOf: (input) => this.capturedAs(input)?.traced?.version(),
+        versionOf: (input) => this.outerOf(input)?.traced?.version(),
         isSpent: (node) => outer.builder.spent.isSpent(node),
         mayBeSpent: (node) => outer.builder.spent.mayBeSpent(node),
       },
@@ -70,9 +75,14 @@ export class RegionBuilder implements Surroundings {
     regionOf.set(this.builder, this);
   }
 
-  /** The value of the surrounding program that the input stands for. */
-  capturedAs(input: ValueId): Tensor | undefined {
+  /** The value of the surrounding program that an input stands for. */
+  outerOf(input: ValueId): Tensor | undefined {
     return this.#outerOfInput.get(input);
+  }
+
+  /** The value of the surrounding program that the tensor is, if it was captured. */
+  capturedAs(input: Tensor): Tensor | undefined {
+    return this.outerOf(this.builder.valueOf(input));
   }
 
   /** Where the way is left: nothing of it has happened, until the op with the region is appended. */
@@ -81,17 +91,17 @@ export class RegionBuilder implements Surroundings {
   }
 
   #noteWrite(input: ValueId): void {
-    const outer = this.capturedAs(input);
+    const outer = this.outerOf(input);
     if (outer) this.#outer.builder.noteWrite(this.#outer.builder.valueOf(outer));
   }
 
   #forgetWrite(input: ValueId): void {
-    if (this.capturedAs(input)) this.#outer.builder.forgetWrites(1);
+    if (this.outerOf(input)) this.#outer.builder.forgetWrites(1);
   }
 
-  /** An input like `outer` that the control op is given explicitly. */
-  give(outer: Tensor): Tensor {
-    const input = this.builder.input(outer).requiresGrad_(outer.requiresGrad);
+  /** An input like `outer` that the control op is given explicitly; it may require gradients later only. */
+  give(outer: Tensor, requiresGrad = outer.requiresGrad): Tensor {
+    const input = this.builder.input(outer).requiresGrad_(requiresGrad);
     this.given.push(input);
     this.givenFor.push(outer);
     return input;

@@ -20,7 +20,8 @@ export function replayRegions(
   const again = regions.map(({ region: recorded, outputs }) => {
     const region = new RegionBuilder(surroundings, stand);
     recorded.givenFor.forEach((outer, i) => {
-      found.set(recorded.given[i]!, region.give(stand(outer)));
+      const before = recorded.given[i]!;
+      found.set(before, region.give(stand(outer), before.requiresGrad));
     });
     play(recorded.tape, { ...replay, surroundings: region });
     const results = outputs.map(stand);

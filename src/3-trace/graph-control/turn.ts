@@ -23,6 +23,12 @@ import { numberOf, type PathEnd, reaches } from './path.ts';
 import { isFixed, type Place } from './place.ts';
 import { heldMoreThanOnce } from './reachable.ts';
 import { capturedByAny, RegionBuilder } from './region-builder.ts';
+import {
+  noteDecided,
+  noteLoopResults,
+  requiresGradAlways,
+  requiresGradFlag,
+} from './requires-grad.ts';
 import { asTruth, constantTensor, scalarUnary } from './scalars.ts';
 import { type Held, type State, stateOf } from './state.ts';
 import { type Unified, unify } from './unify.ts';
@@ -54,6 +60,15 @@ export interface Found {
   readonly changes: Map<string, number>;
   /** Known by their identity: more than one place holds them, before a turn or after it. */
   readonly held: Set<Variable>;
+  /** Leaves that require gradients after an iteration, if not before it. */
+  readonly recorded: Set<string>;
+}
+
+/** A tensor that is carried, and what it stands for. */
+interface CarriedLeaf {
+  readonly leaf: Leaf;
+  /** The same in every attempt. */
+  readonly key: string;
 }
 
 /** One attempt to follow the body with what is known to be carried. */
@@ -74,9 +89,12 @@ export class Turn {
   readonly #starts: readonly Tensor[];
   /** Per carried place, start and end of this turn. */
   readonly #turned = new Map<string, Unified>();
+  readonly #recorded: Set<string>;
+  /** Numbers of the leaves of which it is carried, too, whether they require gradients. */
+  readonly #tracked: readonly number[];
 
   constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
-    const { made, before, carried, changes, held } = found;
+    const { made, before, carried, changes, held, recorded } = found;
     this.#t = t;
     this.#frame = frame;
     this.#loop = loop;
@@ -85,8 +103,14 @@ export class Turn {
     const { device } = t;
     const flags =
       form === 'flagged' ? [constantTensor(t, true, device), constantTensor(t, 0, device)] : [];
-    const leaves = [...carried.values()].flatMap(({ unified }) => unified.leaves);
-    this.#starts = [...flags, ...leaves.map((leaf) => leafTensor(t, leaf, 0, device))];
+    this.#recorded = recorded;
+    const leaves = [...this.#leaves()];
+    const starts = leaves.map(({ leaf }) => leafTensor(t, leaf, 0, device));
+    this.#tracked = t.control.plans.tracksGradients
+      ? leaves.flatMap((each, i) => (this.#records(starts[i]!, each) ? [i] : []))
+      : [];
+    const required = this.#tracked.map((i) => requiresGradFlag(t, starts[i]!).tensor);
+    this.#starts = [...flags, ...starts, ...required];
     let inside: State = before;
     const enter = (region: RegionBuilder) => {
       for (const flag of flags) region.give(flag);
@@ -119,7 +143,32 @@ export class Turn {
     });
     const { targets } = this.#way.end;
     this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
-    this.settled = !this.fits || !this.#compare(before, inside, carried, held);
+    const added = this.fits && this.#compare(before, inside, carried, held);
+    this.settled = !this.fits || (!added && !this.#findRecorded(flags.length));
+  }
+
+  *#leaves(unifiedAt = ({ unified }: Carried): Unified => unified): Generator<CarriedLeaf> {
+    for (const [key, each] of this.#carried) {
+      for (const [i, leaf] of unifiedAt(each).leaves.entries()) yield { leaf, key: `${key} ${i}` };
+    }
+  }
+
+  /** In the body the value counts as one that requires gradients, if it does so in some iteration. */
+  #records(start: Tensor, { key }: CarriedLeaf): boolean {
+    return start.requiresGrad || this.#recorded.has(key);
+  }
+
+  /** True when a value requires gradients after an iteration that was not known to. */
+  #findRecorded(flags: number): boolean {
+    const { given } = this.#way.region;
+    const before = this.#recorded.size;
+    let index = flags;
+    for (const { leaf, key } of this.#leaves(({ place }) => this.#turned.get(place.key)!)) {
+      const last = leaf.values[1];
+      const isRecorded = last?.kind === 'tensor' && this.#t.use(last).requiresGrad;
+      if (isRecorded && !given[index++]!.requiresGrad) this.#recorded.add(key);
+    }
+    return this.#recorded.size > before;
   }
 
   /** Where the body begins; null when the head is more than a condition. */
@@ -136,8 +185,20 @@ export class Turn {
 
   /** The carried places show the operands of the body. */
   #enter(region: RegionBuilder, flags: number): void {
+    const t = this.#t;
     let index = flags;
-    this.#setAll((leaf) => leafVariable(this.#t, leaf, region.give(this.#starts[index++]!)));
+    const leaves = [...this.#leaves()];
+    const inputs = leaves.map((each) => {
+      const start = this.#starts[index++]!;
+      return region.give(start, this.#records(start, each));
+    });
+    const required = this.#tracked.map(() => region.give(this.#starts[index++]!));
+    inputs.forEach((input, i) => {
+      const tracked = this.#tracked.indexOf(i);
+      if (input.requiresGrad) t.control.required.noteCarried(input, required[tracked] ?? null);
+    });
+    let next = 0;
+    this.#setAll((leaf) => leafVariable(t, leaf, inputs[next++]!));
   }
 
   /** True when something is carried that wasn't known to be, or not in this form. */
@@ -253,11 +314,15 @@ export class Turn {
     if (!head && end.targets.every((target) => target === header)) {
       throw new GraphBreak('endless-ways', 'a loop never ends');
     }
-    const outputs = t.inRegion(region, () => [
-      ...(head ? [] : this.#flags(end)),
-      ...[...this.#carried.keys()].flatMap((key) =>
+    const ends = t.inRegion(region, () =>
+      [...this.#carried.keys()].flatMap((key) =>
         this.#turned.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device, disposed)),
       ),
+    );
+    const outputs = t.inRegion(region, () => [
+      ...(head ? [] : this.#flags(end)),
+      ...ends,
+      ...this.#tracked.map((i) => requiresGradFlag(t, ends[i]!).tensor),
     ]);
     const test = head ? head.region : new RegionBuilder(t.surroundings);
     if (!head) for (const start of this.#starts) test.give(start);
@@ -267,12 +332,29 @@ export class Turn {
     const captured = capturedByAny(t.builder, [test, region]);
     const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
     const results = t.execution.appendControl(whileOp, [...this.#starts, ...captured], programs);
-    const value = this.#place(results.slice(head ? 0 : 2));
+    const left = results.slice(head ? 0 : 2);
+    this.#noteRequired(ends, left);
+    const value = this.#place(left);
     if (head) return { targets: [head.end.targets[1]!], which: null, value };
     const [, which] = results;
     invariant(which, 'a loop answers where it ended');
     const targets = end.targets.filter((target) => target !== header);
     return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
+  }
+
+  /** What a run decides of whether results require gradients. */
+  #noteRequired(ends: readonly Tensor[], results: readonly Tensor[]): void {
+    const t = this.#t;
+    const flags = this.#starts.length - ends.length - this.#tracked.length;
+    const { given } = this.#way.region;
+    const carried = ends.map((end, i) => {
+      return { start: this.#starts[flags + i]!, given: given[flags + i]!, end };
+    });
+    noteLoopResults(t, carried, results);
+    for (const [k, i] of this.#tracked.entries()) {
+      const isOpen = requiresGradAlways(t, results[i]!) === null;
+      if (isOpen) noteDecided(t, results[i]!, results[ends.length + k]!);
+    }
   }
 
   /** Puts the results into their places; answers what is returned. */
