@@ -1,7 +1,7 @@
 /** Conformance 91: numbers of a program are JavaScript's own, to the last bit. */
 
-import { describe, it } from 'vitest';
-import { full, type Tensor, tensor } from '../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import { full, type Tensor, tensor, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 const pairs: readonly (readonly [number, number])[] = [
@@ -34,6 +34,23 @@ describe('numbers of a program', () => {
       return [a + b, a - b, a * b, a / b, a % b, a ** b, c, truths, ...joined, ...compared];
     };
     sameAsEager(f, inputs);
+  });
+
+  it('beside a number that every call brings, on either side', () => {
+    const f = (x: Tensor, k: number) => {
+      const a = x.amax().itemSync();
+      const left = [a + k, a / k, a % k, a ** k, a << k, a < k, Math.max(a, k), Math.atan2(a, k)];
+      const right = [k - a, k % a, k ** a, k | a, k >= a, Math.min(k, a), Math.imul(k, a)];
+      return [...left, ...right, Object.is(k, a), a > 2 ? Math.hypot(a, k) : k ** (a - 5)];
+    };
+    const captured = toStatic(f, { fullGraph: true, memory: { order: false } });
+    for (const k of [2.5, 3.5, -1.25, 7, 1.5]) {
+      for (const a of [1.5, -3.5]) {
+        const found = captured(tensor([a, a - 1], { dtype: 'float64' }), k);
+        expect(found).toEqual(f(tensor([a, a - 1], { dtype: 'float64' }), k));
+      }
+    }
+    expect(captured.stats().graphs).toBe(2);
   });
 
   it('become tensors', () => {

@@ -143,7 +143,7 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
   const compare = comparisons[operator];
   if (!compute && !compare) return hostNumber(t, operator, [a, b]);
   const [x, y] = [operand(t, operator, a), operand(t, operator, b)];
-  const left = x instanceof Tensor ? x : leftTensor(t, a, x, (y as Tensor).device);
+  const left = x instanceof Tensor ? x : asTensor(t, a, x, (y as Tensor).device);
   if (compute) return numberScalar(run(t, () => compute(left, y)));
   return truth(run(t, () => compare!(left, y)));
 }
@@ -157,14 +157,17 @@ function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): ScalarVar
   const { device } = args.find((arg): arg is ScalarVariable => arg.kind === 'scalar')!.tensor;
   const operands = args.map((arg) => {
     const value = operand(t, fn, arg);
-    return typeof value === 'number' ? constantTensor(t, value, device) : value;
+    return value instanceof Tensor ? value : asTensor(t, arg, value, device);
   });
   const tensor = run(t, () => bind1(hostNumberOp, operands, { fn }));
   return { kind: 'scalar', type: tensor.dtype === 'bool' ? 'boolean' : 'number', tensor };
 }
 
-/** The left operand of an operator is a tensor, also where it is a number that each run finds anew. */
-function leftTensor(t: Tracer, variable: Variable, value: number, device: Device): Tensor {
+/**
+ * A number as a value of the program, also where each run finds it anew: so the left operand of an operator has to
+ * be, and those of the host's functions.
+ */
+function asTensor(t: Tracer, variable: Variable, value: number, device: Device): Tensor {
   if (variable.kind !== 'symbolic' || typeof value === 'number') {
     return constantTensor(t, value, device);
   }
