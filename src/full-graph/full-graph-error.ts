@@ -3,6 +3,8 @@ import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { isFrameworkFile } from '../3-trace/framework-files.ts';
 import type { Code } from '../bytecode/code.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+import { protectionAt } from '../bytecode/protection.ts';
 import {
   type BreakRecord,
   breakReasons,
@@ -43,19 +45,30 @@ function inSentence(text: string): string {
 
 /**
  * Throws what keeps a function that is to be one program from it. An error that eager execution would
- * throw keeps its type, and its message gets the user's lines. A function that does nothing but throw
+ * throw to the caller keeps its type, and its message gets the user's lines. A function that does nothing but throw
  * here is left to throw its own error.
  */
 export function expectOneProgram(name: string, result: TraceResult): void {
   const { outcome } = result;
   if (outcome.kind !== 'break' || outcome.record.reason === 'throw') return;
   const { record, cause } = outcome;
-  if (!(cause instanceof Error))
+  if (!(cause instanceof Error) || mayBeCaught(result))
     throw withLongStack(() => new FullGraphError(name, record, result));
   const { frames, window } = whereabouts(record, result);
   cause.message = [cause.message, ...window].join('\n');
   foldStack(cause, frames, `${cause.name}: ${cause.message}`);
   throw cause;
+}
+
+/** Eager execution goes on at a `catch` or `finally` of the user's, which no program holds for an op's error. */
+function mayBeCaught({ outcome, codes }: TraceResult): boolean {
+  if (outcome.kind !== 'break') return false;
+  return outcome.frames.some((frame, depth) => {
+    const isTop = depth === outcome.frames.length - 1;
+    // A caller's pc is already past its call.
+    const pc = isTop ? frame.pc : frame.pc - 1;
+    return protectionAt(codeOf(frame, codes), pc as Pc) !== undefined;
+  });
 }
 
 /** Behind the frames of tostatic there are the user's callers. */
