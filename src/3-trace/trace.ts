@@ -1,3 +1,4 @@
+import { AutogradError } from '../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../runtime/ops/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
@@ -12,7 +13,7 @@ import type { NumberHistory } from '../guards/number-history.ts';
 import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 import { type CallSite, SiteCall } from '../regions/site-call.ts';
-import { isDecision } from '../traces/graph-break.ts';
+import { GraphBreak, isDecision } from '../traces/graph-break.ts';
 import { optionalOutputs } from '../traces/optional-outputs.ts';
 import { sameOutputs } from '../traces/same-outputs.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
@@ -267,7 +268,7 @@ function appendRegions(
     return appendControl(builder, op, operands, regions, differentiate).slice(0, -1);
   };
   const { builder } = tracer;
-  const results = tracer.append(() => append(inputs, programs, builder));
+  const results = overwritingBreaks(() => tracer.append(() => append(inputs, programs, builder)));
   const regions = programs.map(finishedRegion);
   for (const { region } of regions) builder.spent.notePerhaps(region.builder.spent.all);
   const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);
@@ -280,4 +281,15 @@ function appendRegions(
     results,
   );
   return results;
+}
+
+/** A region that writes over what its own backward needs is no mistake until somebody asks for that backward. */
+function overwritingBreaks<T>(append: () => T): T {
+  try {
+    return append();
+  } catch (error) {
+    if (!(error instanceof AutogradError)) throw error;
+    const [what = ''] = error.message.split('\n');
+    throw new GraphBreak('in-place', `${what} (in a branch or loop)`);
+  }
 }

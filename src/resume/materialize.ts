@@ -82,7 +82,10 @@ function compileSameTensor(index: number, perhaps: readonly Source[]): RecipeRea
       .find(({ holder, offset }) => holder === output.holder && offset === output.offset);
     if (!same || same === output) return output;
     output.dispose();
-    outputs[index] = same;
+    // Two outputs may be this one handle.
+    outputs.forEach((each, i) => {
+      if (each === output) outputs[i] = same;
+    });
     return same;
   };
 }

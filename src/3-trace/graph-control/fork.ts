@@ -227,7 +227,7 @@ function appendCond(
   );
   const regions = ways.map(({ region }) => region);
   const read = outputs.map((own, way) =>
-    own.map((each, i) => (leaves[i]!.values[way] ? each : null)),
+    own.map((each, i) => (leaves[i]!.kind === 'tensor' && leaves[i]!.values[way] ? each : null)),
   );
   const { flags, note } = flagsOfBranch(t, regions, read);
   const left = outputs.map((own, way) => [...own, ...flags[way]!]);

@@ -20,6 +20,14 @@ export interface Renumbered {
   readonly to: readonly number[];
 }
 
+/** One of several tensors of one form, between which another choice has chosen. */
+export interface OneOf {
+  readonly kind: 'oneOf';
+  readonly which: Tensor;
+  /** Null: an option that the way doesn't leave here. */
+  readonly options: readonly (TensorVariable | null)[];
+}
+
 /** A tensor of which only some sizes are known where all ways come together. */
 export interface Opened {
   readonly kind: 'opened';
@@ -36,6 +44,7 @@ export type LeafVariable =
   | DynamicVariable
   | Opened
   | NewList
+  | OneOf
   | Renumbered;
 
 /**
@@ -65,4 +74,10 @@ export function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefine
   if (variable.kind !== 'constant' && variable.kind !== 'symbolic') return undefined;
   const type = typeof (variable.kind === 'constant' ? constantOf(t, variable) : variable.value);
   return type === 'number' || type === 'boolean' ? type : undefined;
+}
+
+/** The tensors of known shape that a value of a leaf may be. */
+export function tensorsOf(value: LeafVariable | null | undefined): readonly TensorVariable[] {
+  if (value?.kind === 'tensor') return [value];
+  return value?.kind === 'oneOf' ? value.options.filter((option) => option !== null) : [];
 }

@@ -17,8 +17,9 @@ import { openShape, openVariable } from '../dynamic-shapes/open-shape.ts';
 import { guardNumbers, guardValue } from '../symbolic.ts';
 import type { Tracer } from '../tracer.ts';
 import type { DynamicVariable, SymbolicVariable, TensorVariable, Variable } from '../variable.ts';
+import { chosenTensor } from './chosen-tensor.ts';
 import { type Column, columnsOf, formText } from './element-form.ts';
-import type { Leaf, NewList, Renumbered } from './leaf.ts';
+import { type Leaf, type NewList, type Renumbered, tensorsOf } from './leaf.ts';
 import { grownOf, listOfTensors } from './list-elements.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
 
@@ -37,10 +38,13 @@ export function leafTensor(
   if (!value) return placeholder(t, leaf, device);
   switch (value.kind) {
     case 'tensor':
-      if (disposed.has((value.actual ?? value.traced)!)) {
-        throw new GraphBreak('state-of-ways', 'a disposed tensor leaves a branch or loop');
-      }
-      return t.use(value);
+      return tensorLeft(t, value, disposed);
+    case 'oneOf':
+      return chosenTensor(
+        t,
+        value.which,
+        value.options.map((option) => option && tensorLeft(t, option, disposed)),
+      );
     case 'scalar':
       return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
     case 'symbolic':
@@ -57,6 +61,13 @@ export function leafTensor(
     case 'constant':
       return constantTensor(t, value.value as number | boolean, device);
   }
+}
+
+function tensorLeft(t: Tracer, variable: TensorVariable, disposed: ReadonlySet<Tensor>): Tensor {
+  if (disposed.has((variable.actual ?? variable.traced)!)) {
+    throw new GraphBreak('state-of-ways', 'a disposed tensor leaves a branch or loop');
+  }
+  return t.use(variable);
 }
 
 function renumbered(t: Tracer, { which, to }: Renumbered): Tensor {
@@ -79,7 +90,7 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   if (leaf.kind === 'list') return emptyList(t, columnOf(leaf));
   if (leaf.kind === 'dynamic') return emptyOpen(t, leaf);
   if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
-  const sample = leaf.values.find((value): value is TensorVariable => value?.kind === 'tensor');
+  const [sample] = leaf.values.flatMap(tensorsOf);
   invariant(sample, 'a leaf has a value on one way');
   return t.perform([t.use(sample)], ([like]) => {
     const { shape, strides, dtype, isContiguous } = like as Tensor;
@@ -107,8 +118,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
 /** The tensors from outside among what the ways leave: the result may be the very one. */
 function outerOf(values: Leaf['values']): readonly TensorVariable[] {
   const found = new Set<TensorVariable>();
-  for (const value of values) {
-    if (value?.kind !== 'tensor') continue;
+  for (const value of values.flatMap(tensorsOf)) {
     if (value.source) found.add(value);
     for (const each of value.perhaps) found.add(each);
   }

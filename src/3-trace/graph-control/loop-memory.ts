@@ -126,7 +126,7 @@ function isLeaf({ leaves, options, build }: Unified): boolean {
 }
 
 function isPlain(value: LeafVariable | null): value is Extract<LeafVariable, Variable> | null {
-  return value === null || !['opened', 'newList', 'renumbered'].includes(value.kind);
+  return value === null || !['opened', 'newList', 'oneOf', 'renumbered'].includes(value.kind);
 }
 
 /** Objects made by the trace, by how many were reached before them. */

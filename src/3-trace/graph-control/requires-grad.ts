@@ -48,7 +48,8 @@ const isEqual = (a: Requires, b: Requires): boolean => {
 
 /**
  * The truth values that a branch is to leave besides its results, way by way; empty where none is asked for.
- * `outputs`: per way what it leaves, null where nobody reads it there.
+ * `outputs`: per way what it leaves; null where nobody reads it there, and for lists and tensors of open shapes,
+ * which count as requiring gradients once a value in them does.
  */
 export function flagsOfBranch(
   t: Tracer,
@@ -57,12 +58,18 @@ export function flagsOfBranch(
 ): { readonly flags: readonly (readonly Tensor[])[]; note(results: readonly Tensor[]): void } {
   const { required, plans } = t.control;
   const count = outputs[0]!.length;
+  const builders = new Set<unknown>(regions.map(({ builder }) => builder));
+  // Nothing outside can read a truth value of one of the regions.
+  const isInside = (requires: Requires): boolean =>
+    requires !== true &&
+    [...requires].some((each) => each !== unknown && builders.has(each.traced?.builder));
   const perResult = Array.from({ length: count }, (_, i) =>
     outputs.map((way) => (way[i] ? required.of(way[i]!) : null)),
   );
   const differing = perResult.flatMap((ways, i) => {
     const [first, ...others] = ways.filter((way) => way !== null);
-    return first && others.some((other) => !isEqual(first, other)) ? [i] : [];
+    const isOne = !first || others.every((other) => isEqual(first, other));
+    return isOne && !(first && isInside(first)) ? [] : [i];
   });
   const tracked = plans.tracksGradients ? differing : [];
   const flags = regions.map((region, way) =>
@@ -72,7 +79,7 @@ export function flagsOfBranch(
     flags,
     note: (results) => {
       perResult.forEach((ways, i) => {
-        const agreed = ways.find((way) => way !== null) ?? never;
+        const agreed = ways.find((way) => way !== null) ?? true;
         const kept = tracked.indexOf(i);
         const decided = kept < 0 ? unknown : results[count + kept]!;
         required.noteResult(results[i]!, differing.includes(i) ? new Set([decided]) : agreed);
@@ -88,18 +95,21 @@ export interface CarriedGradient {
   readonly end: Tensor;
 }
 
-/** Notes of the results of a loop what follows from its starts and from what an iteration makes of them. */
+/**
+ * Notes of the results of a loop what follows from its starts and from what an iteration makes of them. Null: a list,
+ * or a tensor of an open shape, which counts as requiring gradients once a value in it does.
+ */
 export function noteLoopResults(
   t: Tracer,
-  carried: readonly CarriedGradient[],
+  carried: readonly (CarriedGradient | null)[],
   results: readonly Tensor[],
 ): void {
   const { required } = t.control;
-  const known: Requires[] = carried.map(({ start }) => required.of(start));
+  const known: Requires[] = carried.map((each) => (each ? required.of(each.start) : true));
   const after = (requires: Requires): Requires => {
     if (requires === true) return true;
     const below = [...requires].map((each): Requires => {
-      const index = carried.findIndex(({ given }) => given === each);
+      const index = carried.findIndex((other) => other?.given === each);
       return index < 0 ? new Set([each]) : known[index]!;
     });
     if (below.includes(true)) return true;
@@ -107,8 +117,9 @@ export function noteLoopResults(
   };
   for (let changed = true; changed; ) {
     changed = false;
-    for (const [i, { end }] of carried.entries()) {
-      const next = after(required.of(end));
+    for (const [i, own] of carried.entries()) {
+      if (!own) continue;
+      const next = after(required.of(own.end));
       const before = known[i]!;
       if (isEqual(before, next) || isEqual(before, undecided)) continue;
       known[i] = undecided;

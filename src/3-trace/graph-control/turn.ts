@@ -16,7 +16,7 @@ import { describeSome, optionsOf } from './describe.ts';
 import { expectLength } from './expect-list.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { isSame } from './is-same.ts';
-import type { Leaf } from './leaf.ts';
+import { type Leaf, tensorsOf } from './leaf.ts';
 import { columnOf, knownSizes, leafTensor, leafVariable } from './leaves.ts';
 import { differing, givenAt, unmergeable } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
@@ -107,7 +107,9 @@ export class Turn {
     const leaves = [...this.#leaves()];
     const starts = leaves.map(({ leaf }) => leafTensor(t, leaf, 0, device));
     this.#tracked = t.control.plans.tracksGradients
-      ? leaves.flatMap((each, i) => (this.#records(starts[i]!, each) ? [i] : []))
+      ? leaves.flatMap((each, i) => {
+          return each.leaf.kind === 'tensor' && this.#records(starts[i]!, each) ? [i] : [];
+        })
       : [];
     const required = this.#tracked.map((i) => requiresGradFlag(t, starts[i]!).tensor);
     this.#starts = [...flags, ...starts, ...required];
@@ -164,9 +166,10 @@ export class Turn {
     const before = this.#recorded.size;
     let index = flags;
     for (const { leaf, key } of this.#leaves(({ place }) => this.#turned.get(place.key)!)) {
-      const last = leaf.values[1];
-      const isRecorded = last?.kind === 'tensor' && this.#t.use(last).requiresGrad;
-      if (isRecorded && !given[index++]!.requiresGrad) this.#recorded.add(key);
+      const input = given[index++]!;
+      const ends = tensorsOf(leaf.values[1]);
+      const isRecorded = ends.some((end) => this.#t.use(end).requiresGrad);
+      if (isRecorded && !input.requiresGrad) this.#recorded.add(key);
     }
     return this.#recorded.size > before;
   }
@@ -195,7 +198,8 @@ export class Turn {
     const required = this.#tracked.map(() => region.give(this.#starts[index++]!));
     inputs.forEach((input, i) => {
       const tracked = this.#tracked.indexOf(i);
-      if (input.requiresGrad) t.control.required.noteCarried(input, required[tracked] ?? null);
+      if (input.requiresGrad && leaves[i]!.leaf.kind === 'tensor')
+        t.control.required.noteCarried(input, required[tracked] ?? null);
     });
     let next = 0;
     this.#setAll((leaf) => leafVariable(t, leaf, inputs[next++]!));
@@ -347,7 +351,9 @@ export class Turn {
     const t = this.#t;
     const flags = this.#starts.length - ends.length - this.#tracked.length;
     const { given } = this.#way.region;
+    const kinds = [...this.#leaves()].map(({ leaf }) => leaf.kind);
     const carried = ends.map((end, i) => {
+      if (kinds[i] !== 'tensor') return null;
       return { start: this.#starts[flags + i]!, given: given[flags + i]!, end };
     });
     noteLoopResults(t, carried, results);

@@ -14,7 +14,7 @@ import type { ArrayContent } from './array-lengths.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
 import { describeWays, optionsOf } from './describe.ts';
 import { isSame } from './is-same.ts';
-import { type Leaf, type LeafVariable, leafKind } from './leaf.ts';
+import { type Leaf, type LeafVariable, leafKind, type OneOf } from './leaf.ts';
 import { idOf } from './object-ids.ts';
 import { partsOf } from './parts.ts';
 import { type Origin, originOf } from './region-builder.ts';
@@ -177,7 +177,8 @@ export class Unifier {
     return a.values.every((value, way) => {
       const other = b.values[way]!;
       if (value === null || other === null) return value === other;
-      return isSame(this.#t, value as Variable, other as Variable);
+      if (value.kind !== 'tensor' || other.kind !== 'tensor') return false;
+      return isSame(this.#t, value, other);
     });
   }
 
@@ -272,19 +273,14 @@ export class Unifier {
     const numbers = ways.map((way) => {
       if (!way) return null;
       const numbers = optionsOf(way).map((option) => classes.indexOf(this.#classOf(option)));
-      if (new Set(numbers).size < numbers.length) {
+      const isTensor = (option: Variable) => option.kind === 'tensor';
+      if (new Set(numbers).size < numbers.length && !optionsOf(way).every(isTensor)) {
         throw new Mismatch(`${how}, of which two are one on another way`);
       }
       return numbers;
     });
-    const options = classes.map((_, number) =>
-      this.#add(
-        ways.map((way, i) => {
-          const at = numbers[i]?.indexOf(number) ?? -1;
-          return way && at >= 0 ? optionsOf(way)[at]! : null;
-        }),
-      ),
-    );
+    const options = classes.map((_, number) => this.#addOption(ways, numbers, number));
+    if (classes.length === 1) return options[0]!;
     const selector = this.#selectors.of(ways, numbers);
     const build: Build = (joined, made): ChoiceVariable => ({
       kind: 'choice',
@@ -293,6 +289,24 @@ export class Unifier {
       from,
     });
     return build;
+  }
+
+  /** What each way has of one class; several tensors of a choice become one. */
+  #addOption(ways: Values, numbers: Numbers, number: number): Build {
+    const found = ways.map((way, i) => {
+      if (!way) return [];
+      return optionsOf(way).map((option, k) => (numbers[i]![k] === number ? option : null));
+    });
+    const kept = found.map((options) => options.filter((option) => option !== null));
+    if (kept.every(({ length }) => length <= 1)) return this.#add(kept.map(([one]) => one ?? null));
+    const values = ways.map((way, i): LeafVariable | null => {
+      const [first, ...others] = kept[i]!;
+      if (!first) return null;
+      if (others.length === 0) return first as TensorVariable;
+      const { which } = (way as ChoiceVariable).selector;
+      return { kind: 'oneOf', which: which.tensor, options: found[i] as OneOf['options'] };
+    });
+    return this.#addLeaf({ kind: 'tensor', values });
   }
 
   #addStructure(ways: Values, first: Variable): Build {
@@ -315,6 +329,9 @@ export class Unifier {
     return build;
   }
 }
+
+/** Per way, the number of each of its options among those of all. */
+type Numbers = readonly (readonly number[] | null)[];
 
 const isSameOrigin = (a: Origin, b: Origin): boolean =>
   a.builder === b.builder && a.root === b.root;

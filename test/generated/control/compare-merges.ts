@@ -30,6 +30,7 @@ export function mergeProblem(nodes: readonly Node[], way: Way): Problem | null {
 /** The lines that differ. */
 function differing(expected: string, found: string): string {
   const [one, other] = [expected, found].map((text) => text.split('\n'));
+  if (one!.length !== other!.length) return `${found}`;
   const lines = one!.flatMap((each, i) =>
     each === other![i] ? [] : [`\n${i}: ${each} became\n   ${other![i]}`],
   );

@@ -109,7 +109,6 @@ class Statements {
     return this.#choices.one([
       `(${t}.requiresGrad ? 1 : 10)`,
       `(${t}.isContiguous ? 100 : 1000)`,
-      `${t}.strides[0] * 1e4`,
       `${t}.sum(0).max().itemSync()`,
     ]);
   }

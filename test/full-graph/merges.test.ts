@@ -1,0 +1,38 @@
+/**
+ * Functions from seeds whose branches and loops leave tensors of different memory, layout and gradient history: as
+ * one program, as programs that graph control flow and breaks share, and as programs with breaks alone.
+ */
+
+import { describe, expect, it } from 'vitest';
+import { type Check, shrunk, type Way } from '../generated/control/compare.ts';
+import { mergeProblem } from '../generated/control/compare-merges.ts';
+import { functionText, programFrom } from '../generated/control/merge-programs.ts';
+
+/** More of them: `TOSTATIC_TEST_PROGRAMS=5000`, from another seed on: `TOSTATIC_TEST_SEED=300`. */
+const count = Number(process.env.TOSTATIC_TEST_PROGRAMS ?? 60);
+const start = Number(process.env.TOSTATIC_TEST_SEED ?? 0);
+const perTest = 20;
+
+/** Most as one program, which is where merges are. */
+const modesOf = (seed: number): readonly Way[] =>
+  seed % 5 === 0 ? ['one program', 'auto', 'breaks'] : ['one program'];
+
+describe('merged tensors are what they are eagerly', () => {
+  const first = Array.from({ length: Math.ceil(count / perTest) }, (_, i) => start + i * perTest);
+  it.each(first)('in programs from seed %i on', { timeout: 600_000 }, (from) => {
+    let refused = 0;
+    for (let seed = from; seed < from + perTest; seed++) {
+      const nodes = programFrom(seed);
+      for (const mode of modesOf(seed)) {
+        const check: Check = (each) => mergeProblem(each, mode);
+        const found = check(nodes);
+        if (found?.kind === 'refused') refused++;
+        if (found?.kind !== 'wrong') continue;
+        const least = shrunk(nodes, check);
+        expect.fail(`seed ${seed}, ${mode}: ${check(least)?.text}\n${functionText(least)}`);
+      }
+    }
+    // Writes through which gradients flow are most of them.
+    expect(refused).toBeLessThan(perTest / 2);
+  });
+});
