@@ -9,6 +9,7 @@ import type { Closure } from '../bytecode/frame.ts';
 import type { Primitive } from '../bytecode/instructions.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
+import type { Origin } from './graph-control/region-builder.ts';
 import type { Birth, GrownList, ListVariable } from './grown-list.ts';
 import type {
   GeneratorVariable,
@@ -60,6 +61,8 @@ export interface TensorVariable {
   retainsGrad: boolean;
   /** It may be one of those that the code has met already: an element read, or what a way left. */
   mayBeKnown?: boolean;
+  /** Of what a branch or loop leaves: memories that it may be a view of, and not the tensor itself. */
+  viewsOf?: readonly Origin[];
   /** Tensors from outside that it is on some ways to it. */
   perhaps: readonly TensorVariable[];
 }

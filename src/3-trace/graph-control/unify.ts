@@ -1,4 +1,3 @@
-import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { commonSizes } from '../dynamic-shapes/open-shape.ts';
 import type { Tracer } from '../tracer.ts';
@@ -15,6 +14,7 @@ import { type Build, buildStructure, Mismatch, type Values } from './build-struc
 import { describeWays, optionsOf } from './describe.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind, type OneOf } from './leaf.ts';
+import { viewedBy } from './leaves.ts';
 import { idOf } from './object-ids.ts';
 import { partsOf } from './parts.ts';
 import { type Origin, originOf } from './region-builder.ts';
@@ -248,20 +248,22 @@ export class Unifier {
 
   #viewOf(variable: Variable): string {
     if (this.#viewed.length === 0 || variable.kind !== 'tensor') return '';
-    const tensor = this.#t.use(variable);
-    const origin = originOf(tensor);
-    const at = this.#viewed.findIndex((each) => isSameOrigin(each, origin));
-    return at >= 0 && isView(tensor) ? ` view of ${at}` : '';
+    const views = viewedBy(this.#t, variable);
+    const at = this.#viewed.findIndex((each) => views.some((view) => isSameOrigin(each, view)));
+    return at >= 0 ? ` view of ${at}` : '';
   }
 
   #originsOfViews(present: readonly Variable[]): readonly Origin[] {
     const tensors = present
       .flatMap(optionsOf)
-      .flatMap((each) => (each.kind === 'tensor' ? [this.#t.use(each)] : []));
-    if (tensors.length < 2 || !tensors.some(isView)) return [];
-    const whole = tensors.filter((each) => !isView(each)).map(originOf);
-    const views = tensors.filter(isView).map(originOf);
-    return views.filter((view) => whole.some((each) => isSameOrigin(each, view)));
+      .flatMap((each) => (each.kind === 'tensor' ? [each] : []));
+    if (tensors.length < 2) return [];
+    const views = tensors.map((each) => viewedBy(this.#t, each));
+    if (views.every(({ length }) => length === 0)) return [];
+    const whole = tensors
+      .filter((_, i) => views[i]!.length === 0)
+      .map((each) => originOf(this.#t.use(each)));
+    return views.flat().filter((view) => whole.some((each) => isSameOrigin(each, view)));
   }
 
   /** Each class of values is an option; of each way, the one that it leaves. */
@@ -335,10 +337,5 @@ type Numbers = readonly (readonly number[] | null)[];
 
 const isSameOrigin = (a: Origin, b: Origin): boolean =>
   a.builder === b.builder && a.root === b.root;
-
-function isView(tensor: Tensor): boolean {
-  const builder = tensor.traced!.builder as ProgramBuilder;
-  return builder.rootOf(tensor) !== builder.valueOf(tensor);
-}
 
 const none: ReadonlySet<Tensor> = new Set();
