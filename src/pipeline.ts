@@ -3,6 +3,7 @@ import { scalarTableOf } from '../runtime/program/scalars.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
 import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/normalize.ts';
+import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compilation.ts';
 import { withGradientsAgain } from './gradients-again.ts';
@@ -101,8 +102,11 @@ function optimizedJoint(compilation: Compilation, joint: JointProgram): JointPro
     stage: 'joint',
     memory: compilation.memory,
     gradOutputs: gradOutputs.filter((id) => id !== null).length,
+    costOf: (each: Program) => roughBytes(each),
   } as const;
-  const done = compilation.optimize({ program, firstLate, alsoRead }, context);
+  // The sums of gradients keep their values: what other nodes bring is added to their parts.
+  const read = [...alsoRead, ...joint.sums.flat()];
+  const done = compilation.optimize({ program, firstLate, alsoRead: read }, context);
   return { ...joint, program: done.program, forwardOps: done.firstLate };
 }
 

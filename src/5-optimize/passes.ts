@@ -1,6 +1,8 @@
 import type { MemoryOptions } from '../programs/memory-options.ts';
+import { shareSubexpressions } from './common-subexpressions.ts';
 import { copyStridedInputs } from './copy-inputs.ts';
 import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './dead-code.ts';
+import { foldConstants } from './fold-constants.ts';
 import { joinCalls } from './join-calls/join-calls.ts';
 import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
@@ -10,6 +12,7 @@ import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { rematerialize } from './rematerialize.ts';
 import { shareCopies } from './share-copies.ts';
 import { shareParts } from './share-parts.ts';
+import { simplify } from './simplify.ts';
 import { chooseSlices } from './slices/choose-slices.ts';
 
 /**
@@ -38,6 +41,15 @@ export const passes = [
       ops: dropUnreadCopies(program.ops, program.outputs),
     })),
   },
+  { name: 'foldConstants', stages: ['joint', 'step'], enabled: simplifies, run: foldConstants },
+  {
+    name: 'shareSubexpressions',
+    stages: ['joint', 'step'],
+    enabled: simplifies,
+    run: shareSubexpressions,
+  },
+  { name: 'simplify', stages: ['joint', 'step'], enabled: simplifies, run: simplify },
+  { name: 'deadSimplified', stages: ['joint', 'step'], enabled: simplifies, run: withoutDead },
   {
     name: 'pooledRelu',
     stages: ['joint', 'step', 'region', 'again'],
@@ -111,6 +123,19 @@ function onProgram(
 
 function choosesSaved({ memory }: { readonly memory: MemoryOptions }): boolean {
   return memory.chooseSaved;
+}
+
+function simplifies({ memory }: { readonly memory: MemoryOptions }): boolean {
+  return memory.simplify;
+}
+
+/** Of a joint program in both parts: what the caller gets of forward is read, too. */
+function withoutDead(given: Staged): Staged {
+  const { program, alsoRead } = given;
+  const ops = eliminateDeadCode(program.ops, [...program.outputs, ...alsoRead]);
+  const early = new Set(program.ops.slice(0, given.firstLate));
+  const firstLate = ops.filter((op) => early.has(op)).length;
+  return { ...given, program: { ...program, ops }, firstLate };
 }
 
 function withoutDeadCode(program: Staged['program']): Staged['program'] {

@@ -1,0 +1,64 @@
+import type { Expr } from '../../runtime/ops/expr.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { DType } from '../../runtime/tensor/dtype.ts';
+import type { PassContext, Staged } from './pass.ts';
+import { isPure, SameValues, unlessLarger } from './same-value.ts';
+import { simplifyExpr, substitute } from './simplify-expr.ts';
+
+/** Dtypes that hold every value of another one. */
+const wider: { readonly [D in DType]: readonly DType[] } = {
+  bool: ['bool', 'uint8', 'int32', 'float16', 'bfloat16', 'float32', 'float64'],
+  uint8: ['uint8', 'int32', 'float16', 'bfloat16', 'float32', 'float64'],
+  int32: ['int32', 'float64'],
+  float16: ['float16', 'float32', 'float64'],
+  bfloat16: ['bfloat16', 'float32', 'float64'],
+  float32: ['float32', 'float64'],
+  float64: ['float64'],
+};
+
+/**
+ * In: a program. Out: one in which an op that changes no bit of its operand is left out: `x · 1`, `x − 0`,
+ * double negation, `relu` of `relu`, `abs` of `abs`, a cast there and back through a dtype that holds every
+ * value. What an op computes is read off the expression in its record.
+ */
+export function simplify(given: Staged, context: PassContext): Staged {
+  const same = new SameValues(given, context);
+  const { program } = given;
+  for (const op of program.ops) {
+    const equal = isPure(op) ? equalTo(program, same, op) : null;
+    if (equal !== null) same.replace(op.outputs[0]!, equal);
+  }
+  return unlessLarger(given, same, context);
+}
+
+/** An operand, or an operand of the operand, that has the bits of the result. */
+function equalTo(program: Program, same: SameValues, op: ProgramOp): ValueId | null {
+  const expr = exprOf(op);
+  if (!expr || op.inputs.length !== 1) return null;
+  const operand = same.now(op.inputs[0]!);
+  const { values } = program;
+  const dtype = values[op.outputs[0]!]!.dtype;
+  if (isInput(expr) && values[operand]!.dtype === dtype) return operand;
+
+  const inner = same.facts.definitionOf(operand);
+  const innerExpr = inner && isPure(inner) && inner.inputs.length === 1 ? exprOf(inner) : null;
+  if (!inner || !innerExpr) return null;
+  const source = same.now(inner.inputs[0]!);
+  const through = values[operand]!.dtype;
+  if (!wider[values[source]!.dtype].includes(through)) return null;
+  const both = simplifyExpr(substitute(expr, { kind: 'input', index: 0 }, innerExpr), {});
+  if (isInput(both)) return values[source]!.dtype === dtype ? source : null;
+  const isRepeated = JSON.stringify(both) === JSON.stringify(innerExpr);
+  return isRepeated && through === dtype && values[source]!.dtype === dtype ? operand : null;
+}
+
+/** The expression of a pointwise op, with its numbers in it; null where a number differs from run to run. */
+function exprOf({ op, attrs }: ProgramOp): Expr | null {
+  if (op.kernel.kind !== 'pointwise') return null;
+  const expr = simplifyExpr(op.kernel.expr, attrs);
+  return JSON.stringify(expr).includes('"attr"') ? null : expr;
+}
+
+function isInput(expr: Expr): boolean {
+  return expr.kind === 'input' && expr.index === 0;
+}

@@ -1,0 +1,134 @@
+/** Programs with redundant work: the passes that remove it act, keep every bit, and never raise the peak. */
+
+import { describe, expect, it } from 'vitest';
+import { passNames } from '../../src/5-optimize/passes.ts';
+import { full, noGrad, relu, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import type { StaticFunction } from '../../src/to-static.ts';
+
+const special = [0, -0, 1, -1, 0.5, -2.5, 1e-30, Infinity, -Infinity, Number.NaN, 3e38, -1e-40];
+
+/** A generator of numbers from 0 to 1: that of Steele and others, "Fast splittable generators" (2014). */
+function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let z = state;
+    z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
+    z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
+    return ((z ^ (z >>> 15)) >>> 0) / 2 ** 32;
+  };
+}
+
+type Op = (all: readonly Tensor[], pick: () => number) => Tensor;
+
+const at = (all: readonly Tensor[], pick: () => number): Tensor =>
+  all[Math.floor(pick() * all.length)]!;
+
+/** Each takes and gives tensors of shape [n, n]. */
+const ops: readonly Op[] = [
+  (all, pick) => at(all, pick).mul(1),
+  (all, pick) => at(all, pick).div(1),
+  (all, pick) => at(all, pick).sub(0),
+  (all, pick) => at(all, pick).add(0),
+  (all, pick) => at(all, pick).neg(),
+  (all, pick) => at(all, pick).neg().neg(),
+  (all, pick) => relu(relu(at(all, pick))),
+  (all, pick) => relu(at(all, pick)),
+  (all, pick) => at(all, pick).abs().abs(),
+  (all, pick) => at(all, pick).floor().ceil(),
+  (all, pick) => at(all, pick).t(),
+  (all, pick) => at(all, pick).t().t(),
+  (all, pick) => {
+    const x = at(all, pick);
+    return x.reshape([x.size]).reshape([...x.shape]);
+  },
+  (all, pick) => at(all, pick).to('float64').to('float32'),
+  (all, pick) => at(all, pick).clone(),
+  (all, pick) => at(all, pick).tanh(),
+  (all, pick) => at(all, pick).exp(),
+  (all, pick) => at(all, pick).add(at(all, pick)),
+  (all, pick) => at(all, pick).mul(at(all, pick)),
+  (all, pick) => {
+    const x = at(all, pick);
+    return x.add(
+      full([...x.shape], 2)
+        .mul(3)
+        .add(full([...x.shape], 0.1)),
+    );
+  },
+];
+
+/** The same function for a seed each time it runs; it writes to the first argument now and then. */
+function program(seed: number, length: number, writes: boolean) {
+  return (x: Tensor, y: Tensor): Tensor[] => {
+    const pick = random(seed);
+    const all = [x, y];
+    for (let i = 0; i < length; i++) all.push(ops[Math.floor(pick() * ops.length)]!(all, pick));
+    if (writes) noGrad(() => x.add_(1));
+    return [all[all.length - 1]!, all[all.length - 2]!.sum()];
+  };
+}
+
+function inputs(n: number, pick: () => number, grad: boolean): [Tensor, Tensor] {
+  const make = (strided: boolean) => {
+    const values = Array.from({ length: n * n }, () => {
+      return pick() < 0.2 ? special[Math.floor(pick() * special.length)]! : pick() * 4 - 2;
+    });
+    const made = tensor(Float32Array.from(values)).reshape([n, n]);
+    return strided ? made.t() : made;
+  };
+  const [x, y] = [make(pick() < 0.3), make(pick() < 0.3)];
+  return grad ? [x, y.clone().requiresGrad_()] : [x, y];
+}
+
+const bits = (t: Tensor | null): number[] | null =>
+  t && Array.from(new Uint32Array(Float32Array.from(t.dataSync()).buffer), canonical);
+
+/** All NaNs are alike. */
+function canonical(word: number): number {
+  return (word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word;
+}
+
+describe('redundant work', () => {
+  const seed = Number(process.env.REDUNDANT_SEED ?? 1);
+  const runs = Number(process.env.REDUNDANT_RUNS ?? 120);
+
+  it(`is removed from ${runs} random programs, which keep their bits and their peaks (REDUNDANT_SEED=${seed})`, () => {
+    const applied = new Map<string, number>();
+    let smaller = 0;
+    for (let i = 0; i < runs; i++) {
+      const pick = random(seed + i);
+      const n = [1, 2, 5, 16, 33][Math.floor(pick() * 5)]!;
+      const [grad, writes] = [pick() < 0.6, pick() < 0.3];
+      const make = program(seed + i, 4 + Math.floor(pick() * 12), writes && !grad);
+      const results = [null, { simplify: true }, { simplify: false }].map((memory) => {
+        const given = inputs(n, random(seed + i + 7), grad);
+        const f = memory ? toStatic(make, { memory, check: 1, strict: true }) : make;
+        const [out, sum] = f(...given);
+        if (grad && sum!.requiresGrad) sum!.backward();
+        const parts = 'programs' in f ? (f as StaticFunction<typeof make>).programs() : [];
+        const seen = [out!, sum!, ...given, given[1].grad].map(bits);
+        return { seen, parts };
+      });
+      const [eager, simplified, plain] = results;
+      const text = `program ${seed + i}`;
+      expect(simplified!.seen, text).toEqual(eager!.seen);
+      expect(plain!.seen, text).toEqual(eager!.seen);
+      const { passes } = simplified!.parts[0]!.stages!;
+      for (const [name, counts] of Object.entries(passes)) {
+        if (counts.applied > 0) applied.set(name, (applied.get(name) ?? 0) + 1);
+      }
+      const [after, before] = [simplified!, plain!].map(({ parts }) => parts[0]!.stages!.planned);
+      const peaks = [after!, before!].map(({ forward, backward }) => {
+        return forward.predicted.peakBytes + (backward?.plan.predicted.peakBytes ?? 0);
+      });
+      expect(peaks[0], `${text}: peak`).toBeLessThanOrEqual(peaks[1]!);
+      if (after!.forward.steps.length < before!.forward.steps.length) smaller++;
+    }
+    for (const name of ['shareSubexpressions', 'simplify', 'foldConstants']) {
+      expect(passNames).toContain(name);
+      expect(applied.get(name) ?? 0, name).toBeGreaterThan(runs / 20);
+    }
+    expect(smaller).toBeGreaterThan(runs / 3);
+  });
+});
