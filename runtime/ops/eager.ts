@@ -87,7 +87,8 @@ function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Devi
       const span = { kind: 'kernel', name: op.name, device: device.name } as const;
       spans.around(span, () => launch(inputs, outputs, now));
     } else launch(inputs, outputs, now);
-    events.kernel(device.name, op.name);
+    // A transfer is a copy, and says so itself.
+    if (op.kernel.kind !== 'transfer') events.kernel(device.name, op.name);
     if (traceStream.active) traceEager(op, device, inputs, outputs);
     if (op.inPlace) inputs[0]!.holder!.version++;
     return outputs;

@@ -212,6 +212,8 @@ function compileKernel(
   const inputs = new Array<Slot>(op.inputs.length);
   const outputs = new Array<Slot>(written.length);
   const span = { kind: 'kernel', name: op.op.name, device: device.name } as const;
+  // A transfer is a copy, and says so itself.
+  const isKernel = op.op.kernel.kind !== 'transfer';
   return (slots, scalars) => {
     for (let i = 0; i < inputs.length; i++) inputs[i] = slots[op.inputs[i]!]!;
     for (let i = 0; i < outputs.length; i++) outputs[i] = slots[written[i]!]!;
@@ -221,7 +223,7 @@ function compileKernel(
     if (spans.active) spans.around(span, () => launch(inputs, outputs, now));
     else launch(inputs, outputs, now);
     if (op.op.inPlace) outputs[0]!.holder!.version++;
-    events.kernel(device.name, op.op.name);
+    if (isKernel) events.kernel(device.name, op.op.name);
   };
 }
 
