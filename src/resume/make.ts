@@ -272,12 +272,16 @@ function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Des
 function compileError(
   type: ErrorConstructor,
   entries: readonly (readonly [string, RecipeReader])[],
-  { hasCause, prototype }: Make & { kind: 'object' },
+  { entries: recipes, hasCause, prototype }: Make & { kind: 'object' },
 ): CompiledMake {
   const above = prototype && compileRecipe(prototype);
+  // Recent engines put the message into the stack as they make the error. What the run makes is not there yet.
+  const isThere = recipes.some(([key, recipe]) => key === 'message' && recipe.kind !== 'made');
+  const message = isThere ? entries.find(([key]) => key === 'message')?.[1] : undefined;
   return {
     empty: (values) => {
-      const error = new type();
+      const text = message?.(values);
+      const error = typeof text === 'string' ? new type(text) : new type();
       const own = above?.(values) as object | undefined;
       // Of a class of the user's.
       return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;
