@@ -11,9 +11,14 @@ import {
   lowerConstruction,
   lowerFunction,
 } from './2-lower/lower.ts';
-import type { CapturedCode, RefusedCode } from './3-trace/code-of.ts';
+import {
+  type CapturedCode,
+  isRefused as isRefusedCode,
+  type RefusedCode,
+} from './3-trace/code-of.ts';
 import type { Code } from './bytecode/code.ts';
 import { newClosure, type PrivateAccess, type Scope } from './bytecode/frame.ts';
+import { provideClosures } from './guards/code-behind.ts';
 import { closureOf } from './resume/function-of.ts';
 import { instantiate } from './resume/interpreter.ts';
 import { capturedBehind } from './static-functions.ts';
@@ -58,6 +63,12 @@ function constructionOf(type: AnyFunction): CapturedCode | RefusedCode {
   }
   return found;
 }
+
+provideClosures((fn) => {
+  const found = codeOf(fn as AnyFunction);
+  const isWhole = !isRefusedCode(found) && !found.boundThis && found.boundArgs.length === 0;
+  return isWhole ? found.closure : undefined;
+});
 
 codeOf.construction = constructionOf;
 codeOf.homeObject = homeObjectOf;

@@ -35,6 +35,8 @@ export interface ToStaticOptions {
    * is kept as a loop of the program where that can be. 0 keeps all of them; all are unrolled when left out.
    */
   readonly unrollLimit?: number;
+  /** A graph ends after so many traced instructions. Never when left out: host loops are unrolled to their end. */
+  readonly traceLimit?: number;
   /** Graphs of fewer ops are not compiled: their instructions run eagerly. 0 when left out. */
   readonly minGraphSize?: number;
   /**
@@ -66,6 +68,7 @@ export interface StaticSettings {
   readonly fullGraph: boolean;
   readonly capture: 'break' | 'auto';
   readonly unrollLimit: number;
+  readonly traceLimit: number;
   readonly minGraphSize: number;
   readonly strict: boolean;
   readonly memory: MemoryOptions;
@@ -104,6 +107,15 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       remedy: 'check: 3 checks the first three runs of every subgraph',
     });
   }
+  const traceLimit = options.traceLimit ?? Number.POSITIVE_INFINITY;
+  if (!(traceLimit >= 1)) {
+    throw new ArgumentError({
+      what: 'toStatic: traceLimit is no number of instructions',
+      given: String(traceLimit),
+      expected: 'a number from 1 on',
+      remedy: 'leave it out to trace functions of any length',
+    });
+  }
   if (options.inputSpec) verifySpecs(options.inputSpec);
   const fullGraph = options.fullGraph ?? false;
   const strict = options.strict ?? false;
@@ -115,6 +127,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     fullGraph,
     capture: options.capture ?? 'break',
     unrollLimit,
+    traceLimit,
     minGraphSize: fullGraph ? 0 : minGraphSize,
     strict,
     memory,

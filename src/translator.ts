@@ -97,13 +97,14 @@ export class Translator {
   }
 
   #trace(point: ResumePoint, frames: readonly Frame[]): TraceResult {
-    const { fullGraph, capture, strict, unrollLimit } = this.#settings;
+    const { fullGraph, capture, strict, unrollLimit, traceLimit } = this.#settings;
     if (strict) verifyFrames(frames);
     const result = withCaptureSession(() =>
       trace(frames, strict ? verifiedCodeOf : codeOf, {
         history: point.history,
         numbersAreVolatile: point.entries.length >= volatileAfter,
         unrollLimit,
+        traceLimit,
         controlPolicy: fullGraph ? 'always' : capture === 'auto' ? 'possible' : 'functions',
         regions: regionPhases,
         onInstruction: instructionLog(),

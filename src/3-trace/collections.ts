@@ -1,5 +1,6 @@
 /** Maps and Sets made inside and from outside, read and changed the same way. */
 
+import type { Primitive } from '../bytecode/instructions.ts';
 import { collectionType, isProxy } from '../guards/plain.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
@@ -133,10 +134,12 @@ export function setEntry(
   t: Tracer,
   given: CollectionVariable,
   operation: 'set' | 'add',
-  entry: CollectionEntry,
+  { key, value }: CollectionEntry,
 ): void {
   const collection = changeable(t, given);
-  const id = keyIdentity(t, entry.key);
+  const id = keyIdentity(t, key);
+  const kept = keptKey(key, id);
+  const entry = { key: kept, value: operation === 'add' ? kept : value };
   if (collection.kind === 'newCollection') {
     makeRoom(t, collection, id);
     const before = collection.entries.get(id);
@@ -249,13 +252,18 @@ function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown):
   return { key: held, value: t.read({ kind: 'mapGet', base: source, key }, content) };
 }
 
+/** A Map or Set has one key for both zeros. */
+function keptKey(key: Variable, id: unknown): Variable {
+  return id === 0 && key.kind === 'constant' && Object.is(key.value, -0) ? known(0) : key;
+}
+
 /** What a Map compares keys by: the primitive, the object from outside, or the variable of one made inside. */
 export function keyIdentity(t: Tracer, given: Variable): unknown {
   const key = settled(given);
   switch (key.kind) {
     case 'constant':
     case 'symbolic':
-      return constantOf(t, key);
+      return unsigned(constantOf(t, key));
     case 'object':
     case 'function': {
       const { source, value } = key;
@@ -279,6 +287,8 @@ export function keyIdentity(t: Tracer, given: Variable): unknown {
       return inside(key);
   }
 }
+
+const unsigned = (value: Primitive | symbol): Primitive | symbol => (value === 0 ? 0 : value);
 
 function inside(key: Variable): Variable {
   expectIdentity(key);

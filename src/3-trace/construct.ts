@@ -17,6 +17,7 @@ import { hasProperty } from './objects/property-keys.ts';
 import { newRegExp } from './objects/regular-expressions.ts';
 import { isPrimitiveVariable, joinedText } from './objects/to-primitive.ts';
 import { readProperty } from './properties.ts';
+import { isPristine } from './protocols.ts';
 import type { Tracer } from './tracer.ts';
 import { newTypedArray, typedArrayTypes } from './typed-arrays.ts';
 import {
@@ -158,6 +159,9 @@ function newCollection(
     putIn: [],
   };
   if (content === undefined || isNullish(t, content)) return made;
+  if (!isPristine(t, type === 'Map' ? 'filledMap' : 'filledSet')) {
+    throw new GraphBreak('constructor', `new ${type}() calls a method that was replaced`);
+  }
   for (const item of expand(t, content)) {
     if (type === 'Set') setEntry(t, made, 'add', { key: item, value: item });
     else {

@@ -3,7 +3,6 @@
  * break in a callback stops in the middle of it like anywhere else.
  */
 
-import type { Code } from '../bytecode/code.ts';
 import type { Closure } from '../bytecode/frame.ts';
 import { arrayLength, asArray, isArray } from './arrays.ts';
 import { isSmallArray } from './builtins/arrays.ts';
@@ -11,6 +10,7 @@ import { isRefused } from './code-of.ts';
 import { asCollection } from './collections.ts';
 import * as arrayLikes from './equivalents/array-likes.ts';
 import * as arrays from './equivalents/arrays.ts';
+import { noteEquivalent } from './equivalents/codes.ts';
 import * as collections from './equivalents/collections.ts';
 import * as json from './equivalents/json.ts';
 import * as lists from './equivalents/lists.ts';
@@ -19,8 +19,10 @@ import { insertionSort } from './equivalents/sort.ts';
 import * as typedArrays from './equivalents/typed-arrays.ts';
 import { grownIn } from './graph-control/grown-array.ts';
 import { needsElements } from './graph-control/list-elements.ts';
+import { makesArrays } from './makes-arrays.ts';
 import { isTree } from './objects/is-tree.ts';
 import { isObjectVariable } from './objects/prototype-variable.ts';
+import { isPristine, type Protocol } from './protocols.ts';
 import type { Tracer } from './tracer.ts';
 import { typedArrayTypes } from './typed-arrays.ts';
 import type { Variable } from './variable.ts';
@@ -98,14 +100,18 @@ const rows: readonly Row[] = [
   [Array.prototype.includes, arrayLikes.includes, onArrayLike],
   [Array.prototype.at, arrayLikes.at, onArrayLike],
   [Array.prototype.join, arrayLikes.join, onArrayLike],
-  [Array.prototype.toString, arrayLikes.join, onArrayLike],
+  [
+    Array.prototype.toString,
+    arrayLikes.join,
+    (t, receiver, args) => onArrayLike(t, receiver, args) && isPristine(t, 'joined'),
+  ],
   [
     Array.prototype.slice,
     arrayLikes.slice,
     (t, receiver, args) => onArrayLike(t, receiver, args) && !isArray(t, receiver),
   ],
   [Array.prototype.toLocaleString, arrayLikes.localeText, (_t, receiver) => isArrayLike(receiver)],
-  [Array.from, arrays.from, (_t, _receiver, [, f]) => isCallable(f)],
+  [Array.from, arrays.from, (t, receiver, [, f]) => isCallable(f) && makesArrays(t, receiver)],
   [Map.prototype.forEach, collections.forEach, onCollection],
   [Set.prototype.forEach, collections.forEach, onCollection],
   [Object.prototype.isPrototypeOf, objects.isAbove, onObject],
@@ -181,13 +187,6 @@ const ofLists = new Map<unknown, AnyFunction>([
   [Array.prototype.toSorted, lists.toSorted],
 ] as [AnyFunction, AnyFunction][]);
 
-const codes = new WeakSet<Code>();
-
-/** Code that stands for the host's: no place in it is the user's. */
-export function isEquivalent(code: Code): boolean {
-  return codes.has(code);
-}
-
 function bodyFor(
   t: Tracer,
   fn: AnyFunction,
@@ -204,6 +203,20 @@ function bodyFor(
   return equivalent?.fits(t, receiver, args) ? equivalent.body : undefined;
 }
 
+/** What a body looks up, though the host's function doesn't. */
+const lookedUp = new Map<unknown, readonly Protocol[]>([
+  [arrays.filter, ['callback', 'list']],
+  [arrays.flatMap, ['callback', 'list']],
+  [arrays.reduce, []],
+  [arrays.reduceRight, []],
+  [arrays.toSorted, ['array', 'sorted']],
+  [insertionSort, ['list']],
+  [collections.forEach, ['callback', 'entries', 'map', 'set', 'array']],
+  ...Object.values(lists).map((body) => [body, ['callback', 'list', 'array', 'sorted']] as const),
+]);
+
+const callbackOnly: readonly Protocol[] = ['callback'];
+
 /** The code that stands for a host function in this call; undefined when there is none. */
 export function equivalentOf(
   t: Tracer,
@@ -213,8 +226,9 @@ export function equivalentOf(
 ): Closure | undefined {
   const body = bodyFor(t, fn, receiver, args);
   if (!body) return undefined;
+  if (!(lookedUp.get(body) ?? callbackOnly).every((each) => isPristine(t, each))) return undefined;
   const found = t.codeOf(body);
   if (isRefused(found)) return undefined;
-  codes.add(found.closure.code);
+  noteEquivalent(found.closure.code);
   return found.closure;
 }

@@ -25,6 +25,8 @@ import { printInGraph } from './graph-control/print.ts';
 import { scalarCall, scalarMethod } from './graph-control/scalars.ts';
 import { textCall } from './graph-control/text.ts';
 import { prototypeOf } from './objects/made-objects.ts';
+import { passedFunction } from './passed-functions.ts';
+import { replacesBuiltin } from './replaced-functions.ts';
 import { withSettledArguments } from './settled-arguments.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
@@ -63,6 +65,8 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
   }
   const made = callee.source && closureOf(callee.value);
   if (made) return inlineMadeClosure(t, callee, made, call);
+  const passed = passedFunction(t, callee);
+  if (passed) return inlinePassed(t, callee, passed, call);
   guardIdentity(t, callee);
   const gradMode = scopedMode(callee.value);
   const [body] = call.args;
@@ -150,25 +154,29 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
     });
   }
   const { receiver, args } = call;
-  const name = `${nameAt(t.top, callee)}()`;
+  // Only errors tell it: it is found in the user's text.
+  const name = () => `${nameAt(t.top, callee)}()`;
+  if (replacesBuiltin(callee.value)) {
+    throw new GraphBreak('native-call', `${name()} replaces a function of the language`);
+  }
   const found = t.codeOf(callee.value);
   if (isRefused(found)) {
-    if (found.native) throw new GraphBreak('native-call', `${name} is native code`);
-    throw new GraphBreak('not-captured', `${name} is not captured: ${found.why}`);
+    if (found.native) throw new GraphBreak('native-call', `${name()} is native code`);
+    throw new GraphBreak('not-captured', `${name()} is not captured: ${found.why}`);
   }
   const { closure, boundThis, boundArgs } = found;
   const { file } = closure.code.source;
   if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
-    throw new GraphBreak('framework-call', `${name} is part of tostatic`);
+    throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
   }
-  if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name} is in ${file}`);
+  if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name()} is in ${file}`);
   const { lexicalThis } = closure;
   if (!closure.homeObject && usesSuper(closure.code)) {
     const above = chainOf(receiver);
     closure.homeObject = above && t.codeOf.homeObject(callee.value, above);
   }
   if (!closure.homeObject && usesSuper(closure.code)) {
-    throw new GraphBreak('not-captured', `${name} uses super in a class that cannot be found`);
+    throw new GraphBreak('not-captured', `${name()} uses super in a class that cannot be found`);
   }
   // The function is the same one, so its cells and what it is bound to are.
   const given = boundThis ? heldVariable(t, boundThis.value, 'the bound this') : receiver;
@@ -176,7 +184,7 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
     ? heldVariable(t, lexicalThis.value, 'this')
     : receiverSeenBy(closure, given, name);
   const cells = closure.cells.map((value) =>
-    heldVariable(t, value, `a variable of ${name}`),
+    heldVariable(t, value, `a variable of ${closure.code.name || 'a function'}`),
   ) as CellReference[];
   const bound = boundArgs.map((value) => heldVariable(t, value, 'a bound argument'));
   return enterCall(t, call, { closure, cells, thisVariable, args: [...bound, ...args] });
@@ -228,11 +236,14 @@ function heldVariable(t: Tracer, value: unknown, name: string): Variable {
 function receiverSeenBy(
   { code }: Pick<Closure, 'code'>,
   receiver: Variable,
-  name: string,
+  name: () => string,
 ): Variable {
   const seesObject = !code.strict && code.kind !== 'arrow' && usesThis(code);
   if (seesObject && receiver.kind === 'constant') {
-    throw new GraphBreak('unsupported-value', `${name} is sloppy and is called without an object`);
+    throw new GraphBreak(
+      'unsupported-value',
+      `${name()} is sloppy and is called without an object`,
+    );
   }
   return receiver;
 }
@@ -242,9 +253,11 @@ function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): undefine
   const { code, outer, cells } = callee;
   const arrow = code.kind === 'arrow';
   const closure = { code, scope: outer.scope, homeObject: arrow ? outer.homeObject : undefined };
+  const passed = t.passed.get(outer);
+  if (passed) t.passed.set(closure, passed);
   const thisVariable = arrow
     ? callee.thisVariable
-    : receiverSeenBy(closure, call.receiver, `${code.name}()`);
+    : receiverSeenBy(closure, call.receiver, () => `${code.name}()`);
   return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
 }
 
@@ -263,12 +276,27 @@ function inlineMadeClosure(
   t.guard(`closure ${sourceKey(base)}`, { kind: 'closure', source: base, code, scope, homeObject });
   const thisVariable = lexicalThis
     ? t.read({ kind: 'closureThis', base }, lexicalThis.value)
-    : receiverSeenBy(made, call.receiver, `${code.name}()`);
+    : receiverSeenBy(made, call.receiver, () => `${code.name}()`);
   const closure = { code, scope, homeObject };
   const cells = made.cells.map((cell, index) =>
     t.read({ kind: 'closureCell', base, index }, cell),
   ) as CellReference[];
   return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+}
+
+/** A function that the call was given: another one of the same code is as good. */
+function inlinePassed(
+  t: Tracer,
+  callee: FunctionVariable,
+  closure: Closure,
+  call: Call,
+): undefined {
+  const { code, lexicalThis } = closure;
+  const base = callee.source!;
+  const thisVariable = lexicalThis
+    ? t.read({ kind: 'closureThis', base }, lexicalThis.value)
+    : receiverSeenBy(closure, call.receiver, () => `${code.name}()`);
+  return enterCall(t, call, { closure, cells: [], thisVariable, args: call.args });
 }
 
 /** Pushes the callee; the caller goes on after its call, with the result in `returnTo`. */

@@ -4,6 +4,8 @@ import { unbind } from '../../runtime/ops/splitting.ts';
 import { entries } from '../../runtime/tensor/nested.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isProxy } from '../guards/plain.ts';
+import type { Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { settled } from './choices.ts';
@@ -13,7 +15,9 @@ import { constantOf, isNullish, truthiness } from './facts.ts';
 import { nextOf, returnOf } from './generators.ts';
 import { type GrownArray, isGrown } from './graph-control/grown-array.ts';
 import { startOf, stepGrown } from './graph-control/lists.ts';
+import { iteratedBy } from './iterated-by.ts';
 import type {
+  GeneratorVariable,
   IteratedVariable,
   IteratorRecordVariable,
   IteratorVariable,
@@ -21,10 +25,12 @@ import type {
 import { prototypeOf } from './objects/made-objects.ts';
 import { plainKeys } from './objects/property-keys.ts';
 import { readProperty, readSymbol } from './properties.ts';
+import { isPristine } from './protocols.ts';
 import type { Tracer } from './tracer.ts';
 import {
   known,
   newArray,
+  type ObjectVariable,
   type TensorVariable,
   undefinedVariable,
   type Variable,
@@ -45,14 +51,15 @@ export function iteratorOver(
 export function openIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const iterable = settled(given);
   const array = asArray(t, iterable);
-  if (array) return record(iteratorOver(t, array, 'values'), null, true);
-  if (iterable.kind === 'iterator' || iterable.kind === 'generator') {
+  if (array && isPristine(t, 'array')) return record(iteratorOver(t, array, 'values'), null, true);
+  const isDriven = iterable.kind === 'iterator' || iterable.kind === 'generator';
+  if (isDriven && isPristine(t, 'iterator') && advancesItself(t, iterable)) {
     return record(iterable, null, false);
   }
   const set = asCollection(t, iterable, 'Set');
-  if (set) return record(iteratorOver(t, set, 'values'), null, false);
+  if (set && isPristine(t, 'set')) return record(iteratorOver(t, set, 'values'), null, false);
   const map = asCollection(t, iterable, 'Map');
-  if (map) return record(iteratorOver(t, map, 'entries'), null, false);
+  if (map && isPristine(t, 'map')) return record(iteratorOver(t, map, 'entries'), null, false);
   if (iterable.kind === 'tensor') return overRows(t, iterable);
   if (iterable.kind === 'dynamic') {
     const rows = callDynamically(t, unbind as never, undefinedVariable, [iterable])!;
@@ -61,6 +68,9 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
   if (iterable.kind === 'constant') {
     const value = constantOf(t, iterable);
     if (typeof value !== 'string') throw new GraphBreak('throw', `${typeof value} is iterated`);
+    if (!isPristine(t, 'string')) {
+      throw new GraphBreak('unsupported-iterable', 'the iterator of strings is replaced');
+    }
     const letters = newArray([...value].map((letter) => known(letter)));
     return record(iteratorOver(t, letters, 'values'), null, true);
   }
@@ -74,19 +84,26 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
     return overNames(t, isNullish(t, object) ? [] : plainKeys(t, object));
   }
   if (object.kind === 'object') {
-    for (
-      let above = Object.getPrototypeOf(object.value) as object | null;
-      above;
-      above = Object.getPrototypeOf(above) as object | null
-    ) {
-      if (isProxy(above) || Object.keys(above).length > 0) {
-        throw new GraphBreak('unsupported-iterable', 'inherited names are visited');
-      }
-    }
+    expectNoNames(t, object);
   } else if (object.kind !== 'newObject' || prototypeOf(object)) {
     throw new GraphBreak('unsupported-iterable', `the names of a ${object.kind} are visited`);
-  }
+  } else expectNoNames(t, null);
   return overNames(t, plainKeys(t, object));
+}
+
+/** The prototypes have no names to visit, and get none later. */
+function expectNoNames(t: Tracer, object: ObjectVariable | null): void {
+  const root: Source = { kind: 'held', value: Object.prototype, name: 'Object.prototype' };
+  let above = object ? (Object.getPrototypeOf(object.value) as object | null) : Object.prototype;
+  let source: Source = object ? { kind: 'prototypeOf', base: object.source } : root;
+  for (; above; above = Object.getPrototypeOf(above) as object | null) {
+    if (above === Object.prototype) source = root;
+    if (isProxy(above) || Object.keys(above).length > 0) {
+      throw new GraphBreak('unsupported-iterable', 'inherited names are visited');
+    }
+    t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys: [] });
+    source = { kind: 'prototypeOf', base: source };
+  }
 }
 
 function overNames(t: Tracer, names: readonly string[]): IteratorRecordVariable {
@@ -109,11 +126,22 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
       throw new GraphBreak('unsupported-iterable', `a ${iterable.kind} is iterated`);
     }
     const iterator = t.execution.callInside(method, iterable, []);
-    if (iterator.kind === 'iterator' || iterator.kind === 'generator') {
-      return record(iterator, null, false);
-    }
+    const isDriven = iterator.kind === 'iterator' || iterator.kind === 'generator';
+    if (isDriven && advancesItself(t, iterator)) return record(iterator, null, false);
     return record(iterator, readProperty(t, iterator, 'next'), false);
   });
+}
+
+/** Nobody has replaced its `next`. */
+function advancesItself(t: Tracer, iterator: IteratorVariable | GeneratorVariable): boolean {
+  if (iterator.kind === 'generator') return isPristine(t, 'generator');
+  return isPristine(t, iteratedBy(iterator));
+}
+
+/** Nobody has replaced, or given it, a `return`. */
+function leavesItself(t: Tracer, iterator: Variable): boolean {
+  if (iterator.kind === 'generator') return isPristine(t, 'generator return');
+  return iterator.kind === 'iterator' && isPristine(t, `${iteratedBy(iterator)} return`);
 }
 
 function record(
@@ -159,8 +187,9 @@ function nextElement(
   next: Variable | null,
   read: ReadResult,
 ): Variable | null {
+  if (next) return callNext(t, iterator, next, read);
   if (iterator.kind === 'iterator') return advanceIterator(t, iterator);
-  if (iterator.kind !== 'generator') return callNext(t, iterator, next!, read);
+  if (iterator.kind !== 'generator') throw new GraphBreak('throw', 'next is no function');
   const { value, done } = nextOf(t, iterator, undefinedVariable);
   return done ? null : value;
 }
@@ -215,17 +244,26 @@ function collectionStep(
   const { what, passed, heard } = iterator;
   const putIn = putInto(t, collection);
   const again = new Set(putIn.slice(heard));
-  const next = [...entriesOf(t, collection)].find(([id]) => !passed.has(id) || again.has(id));
+  const entries = entriesOf(t, collection);
+  const id = firstOf(entries.keys(), (each) => !passed.has(each) || again.has(each));
   t.journal.keepSet(passed);
   for (const id of again) passed.delete(id);
   t.journal.note(() => Object.assign(iterator, { heard }));
   iterator.heard = putIn.length;
-  if (!next) return null;
-  const [id, entry] = next;
+  const entry = entries.get(id);
+  if (!entry) return null;
   passed.add(id);
   if (what === 'entries') return newArray([entry.key, entry.value]);
   return what === 'keys' ? entry.key : entry.value;
 }
+
+function firstOf(keys: Iterable<unknown>, fits: (key: unknown) => boolean): unknown {
+  for (const key of keys) if (fits(key)) return key;
+  return nothing;
+}
+
+/** No key of the user's. */
+const nothing = Symbol('nothing');
 
 function callNext(
   t: Tracer,
@@ -243,9 +281,11 @@ function callNext(
 /** Leaving a loop early. The language's own iterators have no method for it. */
 export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): void {
   const { iterator, done } = iteration;
-  if (done || iterator.kind === 'iterator') return;
+  if (done) return;
+  const isOwn = leavesItself(t, iterator);
+  if (isOwn && iterator.kind === 'iterator') return;
   t.attempt(() => {
-    if (iterator.kind === 'generator') {
+    if (isOwn && iterator.kind === 'generator') {
       returnOf(t, iterator, undefinedVariable);
       return;
     }
@@ -263,7 +303,7 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
 /** All elements, as for `[...iterable]`. */
 export function expand(t: Tracer, iterable: Variable): Variable[] {
   const array = asArray(t, iterable);
-  if (array) return arrayElements(t, array);
+  if (array && isPristine(t, 'array')) return arrayElements(t, array);
   return t.attempt(() => {
     const iteration = openIteration(t, iterable);
     const elements: Variable[] = [];

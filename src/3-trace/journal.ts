@@ -1,16 +1,22 @@
 /** How to take back what a trace has done to its own state, youngest change first. */
 export class Journal {
   readonly #undos: (() => void)[] = [];
-  #open = 0;
+  /** Where the attempts under way begin. */
+  readonly #marks: number[] = [];
+  /** The latest copy of each collection, and its place among the undos. */
+  readonly #kept = new Map<object, { readonly at: number; readonly undo: () => void }>();
 
   /** From now on changes are noted; the answer is for `undo`. */
   open(): number {
-    this.#open++;
+    this.#marks.push(this.#undos.length);
     return this.#undos.length;
   }
 
   close(): void {
-    if (--this.#open === 0) this.#undos.length = 0;
+    this.#marks.pop();
+    if (this.#marks.length > 0) return;
+    this.#undos.length = 0;
+    this.#kept.clear();
   }
 
   undo(to: number): void {
@@ -19,35 +25,48 @@ export class Journal {
 
   /** Called before a change, with what takes it back. */
   note(undo: () => void): void {
-    if (this.#open > 0) this.#undos.push(undo);
+    if (this.#marks.length > 0) this.#undos.push(undo);
   }
 
   /** Called before a list is changed. */
   keepList<T>(list: T[]): void {
-    if (this.#open === 0) return;
-    const before = [...list];
-    this.#undos.push(() => {
-      list.splice(0, list.length, ...before);
+    this.#keep(list, () => {
+      const before = [...list];
+      return () => {
+        list.splice(0, list.length, ...before);
+      };
     });
   }
 
   /** Called before a set is changed. */
   keepSet<T>(set: Set<T>): void {
-    if (this.#open === 0) return;
-    const before = [...set];
-    this.#undos.push(() => {
-      set.clear();
-      for (const item of before) set.add(item);
+    this.#keep(set, () => {
+      const before = [...set];
+      return () => {
+        set.clear();
+        for (const item of before) set.add(item);
+      };
     });
   }
 
   /** Called before a map is changed; its order comes back, too. */
   keepMap<K, V>(map: Map<K, V>): void {
-    if (this.#open === 0) return;
-    const before = [...map];
-    this.#undos.push(() => {
-      map.clear();
-      for (const [key, value] of before) map.set(key, value);
+    this.#keep(map, () => {
+      const before = [...map];
+      return () => {
+        map.clear();
+        for (const [key, value] of before) map.set(key, value);
+      };
     });
+  }
+
+  /** One copy per attempt: the first holds what the collection was when the attempt began. */
+  #keep(collection: object, copy: () => () => void): void {
+    const mark = this.#marks.at(-1);
+    if (mark === undefined) return;
+    const kept = this.#kept.get(collection);
+    if (kept && kept.at >= mark && this.#undos[kept.at] === kept.undo) return;
+    const undo = copy();
+    this.#kept.set(collection, { at: this.#undos.push(undo) - 1, undo });
   }
 }

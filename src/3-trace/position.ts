@@ -1,5 +1,5 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
-import { isEquivalent } from './equivalents.ts';
+import { isEquivalent } from './equivalents/codes.ts';
 import { isFrameworkFile } from './framework-files.ts';
 import type { TraceFrame } from './trace-frame.ts';
 

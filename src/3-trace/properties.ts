@@ -2,14 +2,19 @@
 
 import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
+import { sharesParameters } from '../resume/arguments-object.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { present, settled } from './choices.ts';
 import { asCollection, sizeOf } from './collections.ts';
 import { readDynamicProperty } from './dynamic-shapes/dynamic-properties.ts';
-import { constantOf } from './facts.ts';
+import { isEquivalent } from './equivalents/codes.ts';
+import { constantOf, guardIdentity } from './facts.ts';
+import { callGetter, heldFunction } from './getters.ts';
 import { isIndex } from './index-key.ts';
+import { iteratedBy } from './iterated-by.ts';
 import { type Key, ownAttributes, ownContent, prototypeOf } from './objects/made-objects.ts';
+import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { guardNumbers } from './symbolic.ts';
 import { readTensorProperty } from './tensor-properties.ts';
 import { textAsked } from './text.ts';
@@ -17,7 +22,6 @@ import type { Tracer } from './tracer.ts';
 import { readTypedArray } from './typed-array-elements.ts';
 import {
   type FunctionVariable,
-  isPrimitive,
   known,
   type NewObjectVariable,
   type ObjectVariable,
@@ -26,7 +30,11 @@ import {
 } from './variable.ts';
 
 const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as object;
-const arrayIteratorPrototype = Object.getPrototypeOf([][Symbol.iterator]()) as object;
+const iteratorPrototypes = {
+  array: Object.getPrototypeOf([].values()) as object,
+  map: Object.getPrototypeOf(new Map().values()) as object,
+  set: Object.getPrototypeOf(new Set().values()) as object,
+} as const;
 
 export function readProperty(t: Tracer, object: Variable, key: string): Variable {
   const base = settled(object);
@@ -45,20 +53,20 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       return readMade(t, base, base, key);
     case 'symbolic':
       guardNumbers(t, base);
-      return inherited(t, Object.getPrototypeOf(base.value) as object, key);
+      return inherited(t, Object.getPrototypeOf(base.value) as object, key, base);
     case 'scalar':
-      return inherited(t, base.type === 'number' ? Number.prototype : Boolean.prototype, key);
+      return inherited(t, base.type === 'number' ? Number.prototype : Boolean.prototype, key, base);
     case 'text':
       if (key === 'length' || isIndex(key)) throw textAsked(base, `is asked for ${key}`);
-      return inherited(t, String.prototype, key);
+      return inherited(t, String.prototype, key, base);
     case 'newCollection': {
       if (key === 'size') return sizeOf(t, base);
-      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key);
+      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key, base);
     }
     case 'iterator':
-      return inherited(t, arrayIteratorPrototype, key);
+      return inherited(t, iteratorPrototypes[iteratedBy(base)], key, base);
     case 'generator':
-      return inherited(t, generatorPrototype, key);
+      return inherited(t, generatorPrototype, key, base);
     case 'regexp':
       if (key === 'lastIndex') return known(base.lastIndex);
       return inherited(t, RegExp.prototype, key, base);
@@ -71,10 +79,10 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       if (key === 'prototype' || key === 'caller' || key === 'arguments') break;
       if (key === 'name') return known(base.name ?? base.code.name);
       if (key === 'length') return known(base.code.parameterCount);
-      return inherited(t, Function.prototype, key);
+      return inherited(t, Function.prototype, key, base);
     case 'bound':
       if (key === 'name' || key === 'length') break;
-      return inherited(t, Function.prototype, key);
+      return inherited(t, Function.prototype, key, base);
     case 'constant': {
       const value = constantOf(t, base);
       // null and undefined throw; the native step does it with the right message.
@@ -99,27 +107,27 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
     case 'newObject':
       return readMade(t, base, base, key);
     case 'newArray':
-      return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key);
+      return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
     case 'newCollection':
-      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key);
+      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key, base);
     case 'iterator':
-      return inherited(t, arrayIteratorPrototype, key);
+      return inherited(t, iteratorPrototypes[iteratedBy(base)], key, base);
     case 'generator':
-      return inherited(t, generatorPrototype, key);
+      return inherited(t, generatorPrototype, key, base);
     case 'regexp':
-      return inherited(t, RegExp.prototype, key);
+      return inherited(t, RegExp.prototype, key, base);
     case 'newTypedArray':
       return inherited(t, Object.getPrototypeOf(base.data) as object, key, base);
     case 'closure':
     case 'bound':
-      return inherited(t, Function.prototype, key);
+      return inherited(t, Function.prototype, key, base);
     case 'constant':
     case 'symbolic': {
       const value = constantOf(t, base);
       if (value === null || value === undefined) {
         throw new GraphBreak('throw', `${String(key)} of ${value}`);
       }
-      return inherited(t, Object.getPrototypeOf(value) as object, key);
+      return inherited(t, Object.getPrototypeOf(value) as object, key, base);
     }
     default:
       throw new GraphBreak('unsupported-value', `a symbol as key of a ${base.kind}`);
@@ -135,6 +143,10 @@ function readArrayProperty(
   if (isIndex(key)) return arrayElement(t, base, Number(key));
   const named = base.named?.get(key);
   if (named) return named;
+  if (base.isArguments && key === 'callee') {
+    if (base.callee) return base.callee;
+    throw new GraphBreak('unsupported-value', 'arguments.callee is read');
+  }
   return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
 }
 
@@ -155,25 +167,60 @@ function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key:
   return readOuterProperty(t, prototype, key);
 }
 
-/** What the language's own prototypes hold, which somebody may replace. */
+/** What the language's own prototypes hold, which somebody may replace; a getter there sees the receiver. */
 function inherited(
   t: Tracer,
   prototype: object,
   key: string | symbol,
-  receiver?: Variable,
+  receiver: Variable,
 ): Variable {
+  const name = `${(prototype.constructor as { name?: string }).name ?? 'the host'}.prototype`;
+  const base = { kind: 'held', value: prototype, name } as const;
   const accessor = accessorOf(prototype, key);
-  if (accessor && receiver) {
-    const held = { kind: 'held', value: prototype, name: 'the host' } as const;
-    return callGetter(t, t.read(held, prototype) as ObjectVariable, receiver, key, accessor);
+  if (accessor) {
+    const holder = { kind: 'object', value: prototype, source: base } as const;
+    return (
+      nativeField(t, receiver, holder, key, accessor) ??
+      callGetter(t, holder, receiver, key, accessor)
+    );
   }
   const value: unknown = (prototype as Record<string | symbol, unknown>)[key];
-  if (isPrimitive(value) || typeof value === 'function') {
-    const name = `${(prototype.constructor as { name?: string }).name ?? 'the host'}.prototype`;
-    const base = { kind: 'held', value: prototype, name } as const;
-    return t.read({ kind: 'property', base, key }, value);
+  if (typeof value === 'function') {
+    noteFunctionRead(key, value);
+    // It stands for a function of the host, which looks nothing up.
+    const original = isEquivalent(t.top.closure.code) && originalFunction(prototype, key);
+    if (typeof original === 'function') {
+      return { kind: 'function', value: original as FunctionVariable['value'], source: null };
+    }
   }
-  throw new GraphBreak('unsupported-value', `the inherited property ${String(key)}`);
+  return t.read({ kind: 'property', base, key }, value);
+}
+
+/** Getters of the language that tell a part of what the value is. */
+const nativeFields: ReadonlySet<unknown> = new Set(
+  [
+    [Symbol.prototype, 'description'] as const,
+    ...(
+      ['source', 'global', 'ignoreCase', 'multiline', 'dotAll', 'unicode', 'sticky'] as const
+    ).map((key) => [RegExp.prototype, key] as const),
+  ].map(([prototype, key]) => Object.getOwnPropertyDescriptor(prototype, key)?.get),
+);
+
+function nativeField(
+  t: Tracer,
+  receiver: Variable,
+  { source: base }: ObjectVariable,
+  key: string | symbol,
+  { get }: PropertyDescriptor,
+): Variable | undefined {
+  if (!get || !nativeFields.has(get)) return undefined;
+  let of: unknown;
+  if (receiver.kind === 'constant') of = constantOf(t, receiver);
+  else if (receiver.kind === 'regexp') of = new RegExp(receiver.pattern, receiver.flags);
+  else return undefined;
+  const getter = t.read({ kind: 'accessor', base, key, which: 'get' }, get);
+  guardIdentity(t, getter as FunctionVariable);
+  return known(Reflect.apply(get, of, []) as string | boolean);
 }
 
 function readOuterProperty(
@@ -183,6 +230,7 @@ function readOuterProperty(
 ): Variable {
   const { value: object } = base;
   const source = base.source ?? heldFunction(base);
+  expectNoParameters(object, key);
   const special = typeof key === 'string' ? readContainerProperty(t, base, key) : undefined;
   if (special) return special;
   const written = t.effects.written(object, source, key);
@@ -198,7 +246,14 @@ function readOuterProperty(
   if (accessor) return callGetter(t, base, base, key, accessor);
   if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${String(key)}`);
   const value: unknown = (object as unknown as Record<string | symbol, unknown>)[key];
+  if (typeof value === 'function') noteFunctionRead(key, value);
   return t.read({ kind: 'property', base: source, key }, value);
+}
+
+/** Elements of `arguments` that are parameters of sloppy code: the variables are places of their own. */
+export function expectNoParameters(object: object, key: string | symbol): void {
+  if (!sharesParameters(object)) return;
+  throw new GraphBreak('unsupported-value', `${String(key)} of arguments that shares its elements`);
 }
 
 /** Lengths, elements and sizes, which the trace may have changed. */
@@ -232,30 +287,6 @@ function readDeleted(
   const accessor = isProxy(prototype) ? undefined : accessorOf(prototype, key);
   if (accessor) return callGetter(t, base, receiver, key, accessor);
   return readOuterProperty(t, base, key);
-}
-
-/** The getter is the same function, which is a guard; it is followed like any call. */
-export function callGetter(
-  t: Tracer,
-  holder: ObjectVariable | FunctionVariable,
-  receiver: Variable,
-  key: string | symbol,
-  { get }: PropertyDescriptor,
-): Variable {
-  if (!get) return undefinedVariable;
-  const base = holder.source ?? heldFunction(holder);
-  const getter = t.read({ kind: 'accessor', base, key, which: 'get' }, get);
-  try {
-    return t.execution.callInside(getter, receiver, []);
-  } catch (error) {
-    const native = error instanceof GraphBreak && error.reason === 'native-call';
-    throw native ? new GraphBreak('getter', `reading ${String(key)}`) : error;
-  }
-}
-
-export function heldFunction({ value }: ObjectVariable | FunctionVariable): Source {
-  const name = typeof value === 'function' ? value.name : 'an object';
-  return { kind: 'held', value, name };
 }
 
 /** `base[key]` of a key that is one already. */

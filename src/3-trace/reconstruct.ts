@@ -26,12 +26,14 @@ import { asNumber } from './graph-control/scalars.ts';
 import type { ElementForm } from './grown-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from './iterator-variables.ts';
 import { prototypeOf } from './objects/made-objects.ts';
+import { expectNotPassed } from './passed-functions.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import {
   absent,
   hole,
+  type NewArrayVariable,
   type NewCollectionVariable,
   type NewObjectVariable,
   type ObjectTraits,
@@ -193,6 +195,7 @@ export class Reconstruction {
   /** The frame at its present instruction, with the registers that are read from there on. */
   frame(frame: TraceFrame, pc: Pc, awaited: Reg | undefined): FrameRecipe {
     const { closure, cells, entry, returnTo } = frame;
+    expectNotPassed(this.#tracer, closure);
     // A frame that waits for its call may go on behind it, or at the handler of a throw.
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
@@ -238,12 +241,13 @@ export class Reconstruction {
     };
   }
 
-  #record({ iterator, direct, done }: IteratorRecordVariable): Make {
+  #record({ iterator, next, direct, done }: IteratorRecordVariable): Make {
     if (direct && iterator.kind === 'iterator') {
       const array = this.recipe(iterator.over);
       return { kind: 'arrayIterator', array, next: iterator.next, done };
     }
-    return { kind: 'iteratorRecord', iterator: this.recipe(iterator), done };
+    const method = next && this.recipe(next);
+    return { kind: 'iteratorRecord', iterator: this.recipe(iterator), next: method, done };
   }
 
   #elementRecipe(form: ElementForm): ElementRecipe {
@@ -278,6 +282,19 @@ export class Reconstruction {
     return index;
   }
 
+  #array(variable: NewArrayVariable): Make {
+    const { elements, isArguments, parameters, callee } = variable;
+    const isFrozen = variable.fixed === true;
+    const named = [...(variable.named ?? [])].map(
+      ([key, value]) => [key, this.recipe(value)] as const,
+    );
+    const items = elements.map((element) => this.element(element));
+    if (!isArguments) return { kind: 'array', elements: items, isFrozen, named };
+    const count = parameters && Math.max(0, ...[...parameters.keys()].map((index) => index + 1));
+    const shared = count === undefined ? null : { count, callee: callee?.value };
+    return { kind: 'arguments', elements: items, named, shared };
+  }
+
   #content(variable: Variable): Make {
     switch (variable.kind) {
       case 'newArray':
@@ -286,12 +303,7 @@ export class Reconstruction {
           const outputs = lists.map((list) => this.outputs.ofList(list));
           return { kind: 'list', outputs, element: this.#elementRecipe(form) };
         }
-        return {
-          kind: variable.isArguments ? 'arguments' : 'array',
-          elements: variable.elements.map((element) => this.element(element)),
-          isFrozen: variable.fixed === true,
-          named: [...(variable.named ?? [])].map(([key, value]) => [key, this.recipe(value)]),
-        };
+        return this.#array(variable);
       case 'newObject':
         return {
           kind: 'object',
@@ -310,6 +322,10 @@ export class Reconstruction {
           order: this.order(variable),
         };
       case 'cell':
+        if (variable.element) {
+          const { of, index } = variable.element;
+          return { kind: 'parameterCell', arguments: this.recipe(of), index };
+        }
         return { kind: 'cell', content: this.recipe(variable.content) };
       case 'iterator': {
         const { over, what, done } = variable;
@@ -341,6 +357,7 @@ export class Reconstruction {
         };
       case 'closure': {
         const { code, outer, cells, thisVariable, name } = variable;
+        expectNotPassed(this.#tracer, outer);
         return {
           kind: 'closure',
           code,

@@ -1,6 +1,7 @@
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { withRandomSource } from '../../runtime/random/seed.ts';
+import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
@@ -140,7 +141,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
       const { dtype, device, requiresGrad, isContiguous } = tensor;
       const strides = isContiguous ? contiguousStrides(shape) : present;
       const input = builder.input({ dtype, shape, strides, offset: 0, device });
-      found.set(tensor, input.requiresGrad_(requiresGrad));
+      found.set(tensor, requireGrad(input, requiresGrad));
     }
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
     const surroundings = { builder, capture, tape: [] };

@@ -2,8 +2,9 @@
 
 import { accessorOf, isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { callGetter } from './getters.ts';
 import type { Key } from './objects/made-objects.ts';
-import { callGetter, readKey } from './properties.ts';
+import { readKey } from './properties.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import type { Variable } from './variable.ts';

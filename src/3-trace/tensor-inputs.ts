@@ -3,6 +3,7 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { disposedError } from '../../runtime/tensor/disposed-error.ts';
+import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import { contiguousStrides } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
@@ -77,7 +78,7 @@ export class TensorInputs {
     const guard = { source, dtype, shape, strides, device, requiresGrad } as const;
     this.#t.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
     const meta = { dtype, shape, strides: strides ?? contiguousStrides(shape), offset: 0, device };
-    const traced = this.#builder.input(meta).requiresGrad_(requiresGrad);
+    const traced = requireGrad(this.#builder.input(meta), requiresGrad);
     this.list.push({ source, tensor: traced, actual });
     this.#t.journal.note(() => {
       variable.traced = null;

@@ -1,15 +1,26 @@
 import { tensorMethods } from '../../runtime/tensor/methods.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { accessorOf, isProxy, readsPlainly } from '../guards/plain.ts';
+import type { Source } from '../guards/source.ts';
+import { isTensorGetter } from '../guards/tensor-getters.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { resolved } from './choices.ts';
-import { constantOf } from './facts.ts';
+import { constantOf, guardIdentity } from './facts.ts';
+import { callGetter } from './getters.ts';
 import { optionsOf } from './graph-control/describe.ts';
 import { requiresGradAlways, requiresGradFlag } from './graph-control/requires-grad.ts';
 import { scalarUnary } from './graph-control/scalars.ts';
 import { sizeIn } from './sizes.ts';
 import { sizeSource, symbolicFrom } from './symbolic.ts';
 import type { Tracer } from './tracer.ts';
-import { known, newArray, type TensorVariable, type Variable } from './variable.ts';
+import {
+  type FunctionVariable,
+  known,
+  newArray,
+  type ObjectVariable,
+  type TensorVariable,
+  type Variable,
+} from './variable.ts';
 
 /** Facts that the guard on the tensor fixes. */
 const metaProperties = new Set([
@@ -21,8 +32,56 @@ const metaProperties = new Set([
   'disposed',
 ]);
 
+/** Fields that each tensor has by itself; all others come from its prototype. */
+const fields = new Set(['shape', 'dtype', 'device', 'grad']);
+
 /** `x.key` for a tensor. */
 export function readTensorProperty(t: Tracer, variable: TensorVariable, key: string): Variable {
+  return (fields.has(key) ? undefined : readMember(t, variable, key)) ?? readOwn(t, variable, key);
+}
+
+/** Undefined: what this package's own field or getter returns. */
+function readMember(t: Tracer, variable: TensorVariable, key: string): Variable | undefined {
+  const { source, actual } = variable;
+  if (source && actual) {
+    if (Object.getPrototypeOf(actual) !== Tensor.prototype || Object.hasOwn(actual, key)) {
+      return readByPlace(t, variable, { kind: 'object', value: actual, source }, key);
+    }
+    t.inherited.expectBare(source, key);
+  }
+  const { getter, value } = t.inherited.read(Tensor.prototype, key);
+  if (isTensorGetter(getter)) return undefined;
+  if (typeof value === 'function') {
+    t.use(variable);
+    return { kind: 'function', value: value as (...args: never[]) => unknown, source: null };
+  }
+  const held = { kind: 'held', value: Tensor.prototype, name: 'Tensor.prototype' } as const;
+  const prototype = { kind: 'object', value: Tensor.prototype, source: held } as const;
+  return readByPlace(t, variable, prototype, key);
+}
+
+/** A property of the user's own: on the tensor, its class or `Tensor.prototype`. */
+function readByPlace(
+  t: Tracer,
+  receiver: TensorVariable,
+  holder: ObjectVariable,
+  key: string,
+): Variable | undefined {
+  const { value: object, source: base } = holder;
+  const accessor = isProxy(object) ? undefined : accessorOf(object, key);
+  if (accessor?.get && isTensorGetter(accessor.get)) {
+    const source: Source = { kind: 'accessor', base, key, which: 'get' };
+    guardIdentity(t, t.read(source, accessor.get) as FunctionVariable);
+    return undefined;
+  }
+  if (accessor) return callGetter(t, holder, receiver, key, accessor);
+  if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${key} of a tensor`);
+  const value: unknown = (object as unknown as Record<string, unknown>)[key];
+  return t.read({ kind: 'property', base, key }, value);
+}
+
+/** What this package has by the name. */
+function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
     variable.shape ??= newArray(t.use(variable).shape.map((_, dim) => sizeOf(t, variable, dim)));
     return variable.shape;
@@ -57,16 +116,9 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
   }
   if (key === 'grad') return variable.grad ?? known(null);
   const computed = tensorMethods.properties.get(key);
-  if (computed && !isShadowed(variable, key)) {
-    const x = t.use(variable);
-    return t.result(t.perform([x], ([operand]) => computed(operand as Tensor)));
-  }
-  const method: unknown = Object.getOwnPropertyDescriptor(Tensor.prototype, key)?.value;
-  if (typeof method === 'function' && !isShadowed(variable, key)) {
-    t.use(variable);
-    return { kind: 'function', value: method as (...args: never[]) => unknown, source: null };
-  }
-  throw new GraphBreak('unsupported-value', `the property ${key} of a tensor`);
+  if (!computed) throw new GraphBreak('unsupported-value', `the property ${key} of a tensor`);
+  const x = t.use(variable);
+  return t.result(t.perform([x], ([operand]) => computed(operand as Tensor)));
 }
 
 /** A dimension, or the number of elements: a constant unless sizes may differ from run to run. */
@@ -83,11 +135,6 @@ function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variab
   }
   if (!sizes.vary || (source && !sizes.dims.has(tensor))) return known(value);
   return { kind: 'symbolic', expr: sizes.read(tensor, dim), value, source: null };
-}
-
-/** A property of the user's own hides the method of the same name. */
-function isShadowed({ actual }: TensorVariable, key: string): boolean {
-  return actual !== null && Object.hasOwn(actual, key);
 }
 
 /** `x.grad = value`: of a tensor from outside after the run. */

@@ -3,20 +3,16 @@
 import { GraphBreak } from '../traces/graph-break.ts';
 import type { Tracer } from './tracer.ts';
 
-/** More instructions than this in one trace end the graph: a long loop was unrolled. */
-const maxInstructions = 200_000;
 /** Calls that wait for others: of each, a break keeps the frame. */
 const maxDepth = 1024;
 /** What is followed inside an instruction, or on one of several ways, takes stack of the host's. */
 const maxNested = 64;
 
-export function expectMoreInstructions(t: Tracer, followed: number): void {
-  if (followed <= maxInstructions) return;
+/** The option `traceLimit` ends the graph: a long loop of the host was unrolled, for instance. */
+export function tooLong(t: Tracer, limit: number): GraphBreak {
   const condition = t.control.tensorConditions.describe(t.frames);
-  throw new GraphBreak(
-    'trace-length',
-    `more than ${maxInstructions} instructions${condition ? `; ${condition}` : ''}`,
-  );
+  const why = `more than ${limit} instructions (traceLimit)`;
+  return new GraphBreak('trace-length', condition ? `${why}; ${condition}` : why);
 }
 
 export function expectDepth(calls: number): void {

@@ -46,6 +46,8 @@ export interface TraceOptions {
   readonly controlPolicy?: ControlPolicy;
   /** Loops of the host that take more turns are to be loops of the program. */
   readonly unrollLimit?: number;
+  /** More instructions than this end the graph. */
+  readonly traceLimit?: number;
   /** Told of each instruction before it is executed, for logs. */
   readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
   /** What later phases do with the programs of branches and loop bodies. */
@@ -124,7 +126,9 @@ function traceOnce(
 ): Traced {
   const { history, numbersAreVolatile = false, controlPolicy = 'functions', regions } = options;
   const control = new GraphControl(controlPolicy, plans, options.unrollLimit);
-  const tracer = new Tracer(entryFrames, codeOf, { numbersAreVolatile, history, control });
+  const { traceLimit = Number.POSITIVE_INFINITY } = options;
+  const given = { numbersAreVolatile, history, control, traceLimit };
+  const tracer = new Tracer(entryFrames, codeOf, given);
   tracer.execution = executionOf(tracer, {
     appendControl: (op, inputs, programs) => appendRegions(tracer, regions, op, inputs, programs),
     appendCall: (...given) => appendTraced(tracer, regions, ...given),
@@ -158,6 +162,7 @@ function traceOnce(
   const { inputs, numbers, tape, sizes } = tracer;
   const guards: Guard[] = [
     ...tracer.guards.values(),
+    ...tracer.inherited.guards(),
     ...distinctInputs(inputs, program),
     ...tracer.effects.met.guards(),
     ...disposedInputs(inputs, tracer.effects.disposed),
@@ -205,7 +210,11 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
   const record = { reason: 'op-error', detail: what, at, line: at && tracer.lineAt(at) } as const;
   const frames = new Reconstruction(tracer);
   return {
-    guards: [...tracer.guards.values(), ...tracer.effects.met.guards()],
+    guards: [
+      ...tracer.guards.values(),
+      ...tracer.inherited.guards(),
+      ...tracer.effects.met.guards(),
+    ],
     inputs: [],
     numbers: tracer.numbers.sources,
     scalars: tracer.numbers.scalars,

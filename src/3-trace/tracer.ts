@@ -31,6 +31,7 @@ import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control/graph-control.ts';
 import type { RegionBuilder } from './graph-control/region-builder.ts';
+import { InheritedProperties } from './inherited.ts';
 import { Journal } from './journal.ts';
 import { OuterVariables } from './outer-variables.ts';
 import { lineIn, positionIn } from './position.ts';
@@ -41,7 +42,7 @@ import { takingBack } from './taking-back.ts';
 import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
 import { type TensorInput, TensorInputs } from './tensor-inputs.ts';
 import { enteredFrame, type TraceFrame } from './trace-frame.ts';
-import { expectDepth, expectMoreInstructions, expectNesting } from './trace-limits.ts';
+import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 import type { TensorVariable, Variable } from './variable.ts';
 
 /**
@@ -68,9 +69,13 @@ export class Tracer {
   readonly random = new RelativeStream(this);
   /** What the tensor API was asked for. */
   readonly tape: TapeCall[] = [];
+  /** Closures of functions that are guarded by their code, and where those come from. */
+  readonly passed = new Map<object, Source>();
+  readonly inherited = new InheritedProperties();
   readonly variables: OuterVariables;
   readonly entryFrames: readonly Frame[];
   #instructions = 0;
+  readonly #traceLimit: number;
   readonly journal = new Journal();
   /** Of the functions that were followed. */
   readonly sources = new Set<SourceText>();
@@ -94,9 +99,16 @@ export class Tracer {
       numbersAreVolatile,
       history,
       control,
-    }: { numbersAreVolatile: boolean; history: NumberHistory; control: GraphControl },
+      traceLimit,
+    }: {
+      numbersAreVolatile: boolean;
+      history: NumberHistory;
+      control: GraphControl;
+      traceLimit: number;
+    },
   ) {
     this.codeOf = codeOf;
+    this.#traceLimit = traceLimit;
     this.entryFrames = entryFrames;
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
@@ -191,9 +203,9 @@ export class Tracer {
     }
   }
 
-  /** Counts an instruction; ends a trace that grows without bound. */
+  /** Counts an instruction. */
   tick(): void {
-    expectMoreInstructions(this, ++this.#instructions);
+    if (++this.#instructions > this.#traceLimit) throw tooLong(this, this.#traceLimit);
   }
 
   /** Follows frames from inside an instruction. */

@@ -2,7 +2,7 @@
 
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
-import { constantOf } from './facts.ts';
+import { constantOf, guardIdentity } from './facts.ts';
 import { expand } from './iterators.ts';
 import type { Tracer } from './tracer.ts';
 import type { NewTypedArrayVariable, Variable } from './variable.ts';
@@ -55,9 +55,10 @@ export function typedArrayMade(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable | undefined {
-  if (fn !== typedArrayBase.of) return undefined;
-  const type: unknown = receiver.kind === 'function' ? receiver.value : undefined;
+  if (fn !== typedArrayBase.of || receiver.kind !== 'function') return undefined;
+  const type: unknown = receiver.value;
   if (!typedArrayTypes.has(type)) return undefined;
+  guardIdentity(t, receiver);
   return filled(t, type as TypedArrayConstructor, args);
 }
 

@@ -174,6 +174,10 @@ export interface NewArrayVariable {
   readonly born?: Birth;
   /** An `arguments` object, which is iterated like an array and is none. */
   readonly isArguments?: true;
+  /** Of sloppy code: the parameters' variables by their places among the elements, which are the same. */
+  readonly parameters?: Map<number, CellVariable>;
+  /** The function whose `arguments` it is, if that existed before. */
+  readonly callee?: FunctionVariable | undefined;
   /** The array from outside whose content after the run it is. */
   readonly outer?: ObjectVariable;
   /** It is, or was, an element of such an array, which holds its parts and not itself. */
@@ -261,6 +265,8 @@ export interface CollectionEntry {
 export interface CellVariable {
   readonly kind: 'cell';
   content: Variable;
+  /** A parameter of sloppy code: which element of `arguments` it is. */
+  readonly element?: { readonly of: NewArrayVariable; readonly index: number };
 }
 
 /** A cell made inside, or one that existed before. */

@@ -4,8 +4,10 @@ import { accessorOf, allows, isProxy, writesPlainly } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
+import { setArgument } from './cell-content.ts';
 import { present, settled } from './choices.ts';
 import { constantOf, guardChange } from './facts.ts';
+import { heldFunction } from './getters.ts';
 import { expectUnlisted } from './graph-control/listed.ts';
 import { isIndex } from './index-key.ts';
 import {
@@ -16,7 +18,7 @@ import {
   prototypeOf,
   setOwnProperty,
 } from './objects/made-objects.ts';
-import { heldFunction } from './properties.ts';
+import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
 import type { Tracer } from './tracer.ts';
 import { writeTypedArray } from './typed-array-elements.ts';
@@ -37,7 +39,10 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
       writeMade(t, object, key, value);
       return;
     case 'newArray':
-      if (object.isArguments) break;
+      if (object.isArguments) {
+        if (isIndex(key) && setArgument(t, object, Number(key), value)) return;
+        break;
+      }
       if (isIndex(key)) {
         setElement(t, object, Number(key), value);
         return;
@@ -121,6 +126,7 @@ function writeOuterProperty(
   key: Key,
   value: Variable,
 ): void {
+  expectNoParameters(object.value, key);
   if (isIndex(key) || key === 'length') {
     const array = asArray(t, object);
     if (array) {
@@ -181,6 +187,7 @@ export function deleteProperty(t: Tracer, target: Variable, key: Key): void {
     return;
   }
   if (object.kind === 'object' && allows(object.value, 'delete', key)) {
+    expectNoParameters(object.value, key);
     guardChange(t, object.source, 'delete', key);
     t.effects.write(object.value, object.source, key, absent);
     return;

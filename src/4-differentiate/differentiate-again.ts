@@ -5,6 +5,7 @@ import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { GivenGradient, GradientRequest } from '../../runtime/program/gradients-again.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
+import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
@@ -61,7 +62,7 @@ export function differentiateAgain(
         const tensor = tensorOf(of);
         const meta = contiguousMeta(tensor, tensor.device);
         const gradient = builder.input(strides ? { ...meta, strides } : meta);
-        return { tensor, gradient: gradient.requiresGrad_(recorded) };
+        return { tensor, gradient: requireGrad(gradient, recorded) };
       });
     const roots = [
       ...rootsOf(request.outputs, (i) => outputs[i]!),

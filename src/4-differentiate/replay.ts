@@ -15,6 +15,7 @@ import {
 } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
@@ -60,7 +61,7 @@ export function replay(
     tensors[id] = tensor;
   };
   forward.inputs.forEach((id, i) => {
-    define(id, builder.input(forward.values[id]!).requiresGrad_(needsGrad[i]!));
+    define(id, requireGrad(builder.input(forward.values[id]!), needsGrad[i]!));
   });
   for (const op of forward.ops) {
     builder.at = op.at;
@@ -82,7 +83,7 @@ export function replay(
         ? appendControl(builder, op.op, inputs, regions, differentiateRegion)
         : deviceGuard(deviceOf(forward, op), () => bind(op.op, inputs, attrs));
     });
-    if (op.op === aliasOp && op.attrs.leaf) outputs[0]!.requiresGrad_();
+    if (op.op === aliasOp && op.attrs.leaf) requireGrad(outputs[0]!);
     if (op.op === aliasOp && op.attrs.leaf === 'outer') leaves.set(op.inputs[0]!, outputs[0]!);
     op.outputs.forEach((id, i) => {
       const output = outputs[i]!;

@@ -5,7 +5,9 @@ import { type Shape, sameShape } from '../../runtime/tensor/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../bytecode/frame.ts';
 import { closureOf } from '../resume/function-of.ts';
+import { closureBehind } from './code-behind.ts';
 import type { Guard, GuardedSize, GuardedStrides } from './guard.ts';
+import { isInherited } from './inherited-property.ts';
 import { compileNumber } from './number-expr.ts';
 import { allows, collectionType, isPlainArray, listsPlainly } from './plain.ts';
 import type { PlainReads } from './plain-reads.ts';
@@ -123,6 +125,10 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
         );
       };
     }
+    case 'code': {
+      const { code } = guard;
+      return (value) => closureOf(value) === undefined && closureBehind(value)?.code === code;
+    }
     case 'tensor': {
       const { dtype, shape, strides, device, requiresGrad } = guard;
       return (value) =>
@@ -135,11 +141,32 @@ function compileTest(guard: ValueGuard): (value: unknown) => boolean {
         // A disposed tensor must raise its error where eager execution raises it.
         value.holder !== null;
     }
+    case 'prototype': {
+      const { properties } = guard;
+      return (value) => {
+        for (let i = 0; i < properties.length; i++) {
+          if (!isInherited(value as object, properties[i]!)) return false;
+        }
+        return true;
+      };
+    }
+    case 'bare': {
+      const { keys } = guard;
+      return (value) => isBare(value as object, keys);
+    }
     case 'leaf':
       return (value) => value instanceof Tensor && value.isLeaf && !value.hooks?.length;
     default:
       return assertNever(guard, 'guard');
   }
+}
+
+const { getPrototypeOf, hasOwn } = Object;
+
+function isBare(tensor: object, keys: readonly PropertyKey[]): boolean {
+  if (getPrototypeOf(tensor) !== Tensor.prototype) return false;
+  for (let i = 0; i < keys.length; i++) if (hasOwn(tensor, keys[i]!)) return false;
+  return true;
 }
 
 function hasLayout(value: Tensor, strides: GuardedStrides): boolean {

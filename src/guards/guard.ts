@@ -15,6 +15,15 @@ export type GuardedSize = number | null | 'any';
 /** Null: contiguous; 'any': not contiguous, which strides the entries of each set of sizes know. */
 export type GuardedStrides = readonly number[] | 'any' | null;
 
+/** What a name leads to. */
+export interface InheritedProperty {
+  readonly key: string | symbol;
+  /** Undefined: not a getter. */
+  readonly getter: unknown;
+  /** Of a property without a getter. */
+  readonly value: unknown;
+}
+
 /** One fact about the inputs that a compiled entry relies on. */
 export type Guard =
   | { readonly kind: 'gradMode'; readonly enabled: boolean }
@@ -54,6 +63,8 @@ export type Guard =
       readonly scope: Scope;
       readonly homeObject: object | undefined;
     }
+  /** A function of the user's, not bound: its code; the variables around it are read through it. */
+  | { readonly kind: 'code'; readonly source: Source; readonly code: Code }
   /** One of the language's own collections, with nothing of the user's on it. */
   | {
       readonly kind: 'collection';
@@ -71,6 +82,14 @@ export type Guard =
     }
   /** Properties that the trace has read without asking for their value: no getter stands there. */
   | { readonly kind: 'data'; readonly sources: readonly Source[] }
+  /** Properties that a prototype has, or inherits: the same values, or the same getters. */
+  | {
+      readonly kind: 'prototype';
+      readonly source: Source;
+      readonly properties: readonly InheritedProperty[];
+    }
+  /** A tensor that has everything of these names from `Tensor.prototype`. */
+  | { readonly kind: 'bare'; readonly source: Source; readonly keys: readonly PropertyKey[] }
   /** The own enumerable keys, in order, of an object without symbols. */
   | { readonly kind: 'keys'; readonly source: Source; readonly keys: readonly string[] }
   | { readonly kind: 'isArray'; readonly source: Source; readonly isArray: boolean }
@@ -99,11 +118,14 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   number: 3,
   identity: 4,
   same: 5,
+  prototype: 5,
   isArray: 5,
   plainArray: 5,
   closure: 5,
+  code: 5,
   collection: 5,
   tensor: 6,
+  bare: 6,
   leaf: 6,
   distinct: 7,
   keys: 8,

@@ -1,8 +1,11 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../bytecode/frame.ts';
+import { isParameterCell } from '../resume/arguments-object.ts';
+import { lookupGetter } from './inherited-property.ts';
 import { accessorOf, isModuleNamespace, isProxy } from './plain.ts';
 import { compileRead, type Reader, type Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
+import { isTensorGetter } from './tensor-getters.ts';
 
 const unread: unique symbol = Symbol('unread');
 
@@ -76,22 +79,20 @@ export function compilePlainReader(source: Source): Reader {
   };
 }
 
-/** The cheapest question for a getter, own or inherited. */
-const { __lookupGetter__: lookupGetter } = Object.prototype as unknown as {
-  __lookupGetter__(this: unknown, key: PropertyKey): (() => unknown) | undefined;
-};
-
 function compilePlainRead(base: Reader, key: string | symbol): Reader {
   return (frames) => {
     const object = base(frames) as Record<string | symbol, unknown>;
-    if (lookupGetter.call(object, key) !== undefined && !isHarmless(object)) throw notPlain;
+    const getter = lookupGetter.call(object, key);
+    if (getter !== undefined && !isHarmless(object, getter)) throw notPlain;
     return object[key];
   };
 }
 
 /** Getters of this package, of the host's containers and of module namespaces run nothing of the user's. */
-function isHarmless(object: object): boolean {
-  if (object instanceof Tensor || object instanceof Map || object instanceof Set) return true;
+function isHarmless(object: object, getter: unknown): boolean {
+  if (object instanceof Tensor) return isTensorGetter(getter);
+  if (object instanceof Map || object instanceof Set) return true;
+  if (isParameterCell(object)) return true;
   return ArrayBuffer.isView(object) || isModuleNamespace(object);
 }
 

@@ -69,6 +69,7 @@ function printAbout(
       return `${source} is the same ${typeof guard.value}`;
     case 'same':
       return `${source} ${guard.same ? '===' : '!=='} ${printSource(guard.other, names)}`;
+    case 'code':
     case 'closure':
       return `${source} is made by ${guard.code.name || 'the same function expression'}`;
     case 'leaf':
@@ -85,6 +86,12 @@ function printAbout(
       return `${source}${changes[guard.change](String(guard.key))}`;
     case 'keys':
       return `Object.keys(${source}) is [${guard.keys.join(', ')}]`;
+    case 'prototype': {
+      const names = guard.properties.map(({ key }) => printKey(key));
+      return `${source} has the same ${names.join(', ')}`;
+    }
+    case 'bare':
+      return `${source} has no ${guard.keys.map(printKey).join(', ')} of its own`;
     case 'tensor': {
       const { strides } = guard;
       const which = strides === 'any' ? 'of its own' : `[${strides?.join(',')}]`;
@@ -97,6 +104,9 @@ function printAbout(
       return assertNever(guard, 'guard');
   }
 }
+
+const printKey = (key: PropertyKey): string =>
+  typeof key === 'symbol' ? `[${key.description}]` : String(key);
 
 const changes: { readonly [C in Change]: (key: string) => string } = {
   write: (key) => `.${key} can be assigned without a setter`,

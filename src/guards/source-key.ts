@@ -55,6 +55,8 @@ export function sourceKey(source: Source): string {
       return `${sourceKey(source.base)}/c${source.index}`;
     case 'closureThis':
       return `${sourceKey(source.base)}/t`;
+    case 'closureName':
+      return `${sourceKey(source.base)}/v${keyText(source.name)}`;
     case 'held':
       return `h${objectId(source.value)}`;
     default:

@@ -5,6 +5,7 @@ import type { Frame, PrivateAccess, Scope } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { registerText } from '../bytecode/user-text.ts';
 import { closureOf } from '../resume/function-of.ts';
+import { closureBehind } from './code-behind.ts';
 import { accessorOf } from './plain.ts';
 import { PrivateSlot } from './private-slot.ts';
 import { ask, type Query } from './query.ts';
@@ -64,6 +65,8 @@ export type Source =
   /** What a function that bytecode made has captured: a cell, or an arrow's `this`. */
   | { readonly kind: 'closureCell'; readonly base: Source; readonly index: number }
   | { readonly kind: 'closureThis'; readonly base: Source }
+  /** A variable around a function of the user's. */
+  | { readonly kind: 'closureName'; readonly base: Source; readonly name: string }
   /** An object that the trace found by itself and holds on to. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
 
@@ -178,7 +181,12 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
     }
     case 'closureThis': {
       const base = readerOf(source.base);
-      return (frames) => closureOf(base(frames))!.lexicalThis!.value;
+      return (frames) => closureBehind(base(frames))!.lexicalThis!.value;
+    }
+    case 'closureName': {
+      const base = readerOf(source.base);
+      const { name } = source;
+      return (frames) => closureBehind(base(frames))!.scope.get(name);
     }
     case 'held': {
       const { value } = source;
@@ -262,6 +270,8 @@ export function printSource(source: Source, names: SourceNames): string {
     }
     case 'closureCell':
       return `a variable of ${printSource(source.base, names)}`;
+    case 'closureName':
+      return source.name;
     case 'closureThis':
       return `this of ${printSource(source.base, names)}`;
     case 'held':

@@ -1,6 +1,7 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { isTracked, liveWith } from '../../runtime/tensor/lifetime.ts';
+import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader } from '../guards/source.ts';
 import { storedBy } from '../traces/recipes.ts';
@@ -100,7 +101,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       const change =
         effect.kind === 'retainGrad'
           ? (tensor: Tensor) => tensor.retainGrad()
-          : (tensor: Tensor) => tensor.requiresGrad_(effect.value);
+          : (tensor: Tensor) => requireGrad(tensor, effect.value);
       return (values) => {
         const tensor = read(values) as Tensor;
         return () => {

@@ -9,13 +9,27 @@ const parameters = new WeakMap<object, readonly Cell[]>();
 export function argumentsObject(frame: Frame, mapped: boolean): object {
   const { args, closure } = frame;
   if (!mapped) return unmappedArguments(args);
-  const shared = shareArguments(closure.code.parameterCount)(args);
-  const { object, cells } = shared;
+  return sharedArguments(args, closure.code.parameterCount, closure.fn);
+}
+
+/** The first elements are the variables of `count` parameters. */
+export function sharedArguments(args: readonly unknown[], count: number, callee: unknown): object {
+  const { object, cells } = shareArguments(count)(args);
   weakSet(parameters, object, cells);
-  const callee = { value: closure.fn, writable: true, enumerable: false, configurable: true };
-  defineProperty(object, 'callee', descriptor(callee));
+  for (let i = 0; i < count; i++) weakSet(cellsOfParameters, cells[i]!, true);
+  const field = { value: callee, writable: true, enumerable: false, configurable: true };
+  defineProperty(object, 'callee', descriptor(field));
   return object;
 }
+
+/** Their `value` is an accessor. */
+const cellsOfParameters = new WeakMap<object, true>();
+
+export const isParameterCell = (object: object): boolean =>
+  weakGet(cellsOfParameters, object) === true;
+
+export const sharesParameters = (object: object): boolean =>
+  weakGet(parameters, object) !== undefined;
 
 export const parameterCell = (object: unknown, index: number): Cell =>
   weakGet(parameters, object as object)![index]!;

@@ -42,14 +42,15 @@ export interface Protocol {
 }
 
 /** Mirrors the specification's record. */
-class ProtocolIterator extends IteratorRecord {
-  private readonly iterator: Iterator<unknown>;
-  private readonly next: () => unknown;
+export class ProtocolIterator extends IteratorRecord {
+  private iterator!: Iterator<unknown>;
+  private next!: () => unknown;
 
-  constructor({ iterator, next }: Protocol) {
-    super();
+  /** Over an iterator whose `next` was looked up before. */
+  begin(iterator: Iterator<unknown>, next: () => unknown): this {
     this.iterator = iterator;
     this.next = next;
+    return this;
   }
 
   advance(): boolean {
@@ -153,7 +154,8 @@ export function openIterator(iterable: unknown, error: () => TypeError): Iterato
   if (method === arrayValues && arrayIteratorPrototype.next === arrayNext) {
     if (isArray(iterable)) return new ArrayIterator(iterable, 0);
   }
-  return new ProtocolIterator(callProtocol(iterable, method));
+  const { iterator, next } = callProtocol(iterable, method);
+  return new ProtocolIterator().begin(iterator, next);
 }
 
 /** The iterator itself, also of an array. */
@@ -181,10 +183,6 @@ function callMethod(iterable: unknown, method: () => unknown): Iterator<unknown>
 /** The iterator alone, for the engine's own `yield*`, which looks `next` up. */
 export const iteratorOf = (iterable: unknown, error: () => TypeError): Iterator<unknown> =>
   callMethod(iterable, iteratorMethod(iterable, error));
-
-/** The iteration by an iterator's methods. */
-export const iterationOf = (iterator: Iterator<unknown>): IteratorRecord =>
-  new ProtocolIterator({ iterator, next: iterator.next });
 
 /** The iteration over an array whose next element is number `next`. */
 export function arrayIteratorAt(array: readonly unknown[], next: number): IteratorRecord {

@@ -5,6 +5,7 @@ import { takeItems } from '../../runtime/run-program/list-items.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { ElementRecipe, Make } from '../traces/trace-result.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
+import { append } from './primordials.ts';
 
 /** What the lists hold for one leaf, element by element. */
 type Columns = readonly (readonly Tensor[])[];
@@ -40,7 +41,7 @@ function fillArray(
 ): unknown[] {
   const [first] = columns;
   invariant(first, 'an array of any length has a list');
-  for (const place of first.keys()) array.push(read(columns, 0, place, values));
+  for (const place of first.keys()) append(array, read(columns, 0, place, values));
   return array;
 }
 

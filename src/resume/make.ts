@@ -4,9 +4,9 @@ import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { MadeAttributes, MadeTraits, Make, Recipe } from '../traces/trace-result.ts';
-import { unmappedArguments } from './arguments-object.ts';
+import { parameterCell, sharedArguments, unmappedArguments } from './arguments-object.ts';
 import { arrayIteratorAt, instantiate, resumedGenerator } from './interpreter.ts';
-import { iterationOf } from './iterator-record.ts';
+import { ProtocolIterator } from './iterator-record.ts';
 import { compileEntries, inKeyOrder } from './key-order.ts';
 import { compileList } from './make-list.ts';
 import {
@@ -16,6 +16,7 @@ import {
   type RecipeReader,
   type RunValues,
 } from './materialize.ts';
+import { append } from './primordials.ts';
 
 /**
  * Makes the objects of one run: first empty containers, then what is made of others, then the
@@ -55,12 +56,19 @@ function inOrder(makes: readonly Make[]): number[] {
   return [...order];
 }
 
+const filledLater: ReadonlySet<Make['kind']> = new Set<Make['kind']>([
+  'array',
+  'arguments',
+  'list',
+  'object',
+  'collection',
+  'cell',
+  'iteratorRecord',
+]);
+
 /** What must be there when it is built; containers are filled later. */
 function partsOf(make: Make): readonly Recipe[] {
-  const isContainer = ['array', 'arguments', 'list', 'object', 'collection', 'cell'].includes(
-    make.kind,
-  );
-  return isContainer ? [] : contentsOf(make);
+  return filledLater.has(make.kind) ? [] : contentsOf(make);
 }
 
 type CompiledMake =
@@ -86,9 +94,13 @@ function compileMake(make: Make): CompiledMake {
     }
     case 'arguments': {
       const append = compileItems(make.elements);
-      const { length } = make.elements;
+      const { elements, shared } = make;
+      const nothing = elements.map(() => undefined);
       return {
-        empty: () => unmappedArguments(new Array<unknown>(length).fill(undefined)),
+        empty: () =>
+          shared
+            ? sharedArguments(nothing, shared.count, shared.callee)
+            : unmappedArguments(nothing),
         fill: (made, values) => {
           const items: unknown[] = [];
           append(items, values);
@@ -110,6 +122,10 @@ function compileMake(make: Make): CompiledMake {
           (made as Cell).value = read(values);
         },
       };
+    }
+    case 'parameterCell': {
+      const args = compileRecipe(make.arguments);
+      return { build: (values) => parameterCell(args(values), make.index) };
     }
     case 'arrayIterator': {
       const array = compileRecipe(make.array);
@@ -134,12 +150,16 @@ function compileMake(make: Make): CompiledMake {
     }
     case 'iteratorRecord': {
       const iterator = compileRecipe(make.iterator);
+      const method = make.next && compileRecipe(make.next);
       const { done } = make;
+      // The iterator may be an object that is filled later.
       return {
-        build: (values) => {
-          const iteration = iterationOf(iterator(values) as Iterator<unknown>);
+        empty: () => new ProtocolIterator(),
+        fill: (made, values) => {
+          const iteration = made as ProtocolIterator;
+          const over = iterator(values) as Iterator<unknown>;
+          iteration.begin(over, (method ? method(values) : over.next) as () => unknown);
           iteration.done = done;
-          return iteration;
         },
       };
     }
@@ -192,7 +212,7 @@ export function compileItems(
       if (!read) array.length++;
       else {
         const item = read(values);
-        if (item !== absentValue) array.push(item);
+        if (item !== absentValue) append(array, item);
       }
     }
   };

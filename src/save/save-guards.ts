@@ -65,6 +65,9 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     // A loaded program takes plain data: what it can't write, it refuses itself.
     case 'change':
     case 'data':
+    // It reads nothing but data of a tensor, and calls no methods.
+    case 'prototype':
+    case 'bare':
       return [];
     case 'value': {
       const { value } = guard;
@@ -111,6 +114,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
       return [{ kind: 'isArray', place: places.of(source.base), isArray: true }];
     }
     case 'closure':
+    case 'code':
     case 'collection':
     case 'members':
     case 'leaf':

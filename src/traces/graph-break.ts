@@ -154,8 +154,8 @@ export const breakReasons = {
     hint: 'Turn the recursion into a loop.',
   },
   'trace-length': {
-    explanation: 'The trace grew longer than one graph may be.',
-    hint: 'Capture the body of the loop instead of the loop.',
+    explanation: 'The trace grew longer than the option traceLimit allows.',
+    hint: 'Capture the body of the loop instead of the loop, or raise traceLimit.',
   },
   'host-value': {
     explanation:

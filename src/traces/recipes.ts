@@ -38,6 +38,8 @@ export function partsOf(make: Make): readonly Recipe[] {
       return [...make.entries.flat(), ...present([make.order?.which])];
     case 'cell':
       return [make.content];
+    case 'parameterCell':
+      return [make.arguments];
     case 'typedArray':
     case 'regexp':
       return [];
@@ -48,7 +50,7 @@ export function partsOf(make: Make): readonly Recipe[] {
     case 'iterator':
       return [make.over];
     case 'iteratorRecord':
-      return [make.iterator];
+      return [make.iterator, ...present([make.next])];
     case 'generator':
       return recipesOfFrame(make.frame);
     case 'bound':

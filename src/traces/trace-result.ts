@@ -67,11 +67,18 @@ export interface MadeAttributes {
 export type Make =
   /** Null: the element is missing. */
   | {
-      readonly kind: 'array' | 'arguments';
+      readonly kind: 'array';
       readonly elements: readonly (Recipe | null)[];
       readonly isFrozen: boolean;
       /** Properties with names. */
       readonly named: readonly (readonly [string, Recipe])[];
+    }
+  | {
+      readonly kind: 'arguments';
+      readonly elements: readonly (Recipe | null)[];
+      readonly named: readonly (readonly [string, Recipe])[];
+      /** Of sloppy code: the first elements are as many parameters' variables. */
+      readonly shared: { readonly count: number; readonly callee: unknown } | null;
     }
   | {
       readonly kind: 'object';
@@ -93,6 +100,8 @@ export type Make =
       readonly order: KeyOrder | null;
     }
   | { readonly kind: 'cell'; readonly content: Recipe }
+  /** The variable that is an element of such an object. */
+  | { readonly kind: 'parameterCell'; readonly arguments: Recipe; readonly index: number }
   /** What a `for … of` over an array holds. */
   | {
       readonly kind: 'arrayIterator';
@@ -101,7 +110,13 @@ export type Make =
       readonly done: boolean;
     }
   /** The same over any iterator. */
-  | { readonly kind: 'iteratorRecord'; readonly iterator: Recipe; readonly done: boolean }
+  | {
+      readonly kind: 'iteratorRecord';
+      readonly iterator: Recipe;
+      /** Looked up when the iteration began; null: that of the language's own iterators. */
+      readonly next: Recipe | null;
+      readonly done: boolean;
+    }
   /** The object that `values()`, `keys()` or `entries()` answers, after some steps. */
   | {
       readonly kind: 'iterator';

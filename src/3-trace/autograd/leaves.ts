@@ -3,6 +3,7 @@
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/bind.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
+import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
@@ -42,7 +43,7 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   }
   if (tensor.requiresGrad === value) return receiver;
   // Eager execution refuses to freeze a result.
-  if (!tensor.isLeaf) asEagerly(() => tensor.requiresGrad_(value));
+  if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
   if (receiver.source) switchOuter(t, receiver, value);
   else t.replace(receiver, value ? alias(t, tensor, 'own') : alias(t, tensor));
   return receiver;
@@ -67,7 +68,7 @@ function alias(t: Tracer, tensor: Tensor, leaf: 'own' | 'outer' | null = null): 
   return asEagerly(() =>
     t.perform<Tensor>([tensor], ([x]) => {
       const view = noGrad(() => bind1(aliasOp, [x as Tensor], leaf ? { leaf } : {}));
-      return leaf ? view.requiresGrad_() : view;
+      return leaf ? requireGrad(view) : view;
     }),
   );
 }

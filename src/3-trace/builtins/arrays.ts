@@ -25,6 +25,7 @@ import { needsElements } from '../graph-control/list-elements.ts';
 import { appendGrown, grownElement } from '../graph-control/lists.ts';
 import type { IteratorVariable } from '../iterator-variables.ts';
 import { expand, iteratorOver } from '../iterators.ts';
+import { makesArrays } from '../makes-arrays.ts';
 import {
   isPrimitiveVariable,
   textOfPrimitive,
@@ -32,6 +33,7 @@ import {
   withPrimitive,
 } from '../objects/to-primitive.ts';
 import { readProperty, readSymbol } from '../properties.ts';
+import { isPristine } from '../protocols.ts';
 import type { Tracer } from '../tracer.ts';
 import { hole, known, type NewArrayVariable, newArray, type Variable } from '../variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
@@ -213,11 +215,8 @@ export function isSmallArray(value: object): boolean {
 }
 
 /** `Array.from(items)`, also of what only has a length. */
-function arrayFrom(
-  t: Tracer,
-  _receiver: Variable,
-  args: readonly Variable[],
-): Variable | undefined {
+function arrayFrom(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable | undefined {
+  if (!makesArrays(t, receiver)) return undefined;
   const [items] = args;
   if (args.length !== 1 || items === undefined) return undefined;
   if (isPrimitiveVariable(items) && isNullish(t, items)) return undefined;
@@ -248,7 +247,7 @@ function lengthIn(t: Tracer, size: Variable): number {
 
 export const arrayBuiltins: BuiltinTable = [
   [Array.isArray, (t, _receiver, [x]) => known(x !== undefined && isArray(t, x))],
-  [Array.of, (_t, _receiver, args) => newArray(args)],
+  [Array.of, (t, receiver, args) => (makesArrays(t, receiver) ? newArray(args) : undefined)],
   [Array.from, arrayFrom],
   [Array as unknown as () => unknown[], (t, _receiver, args) => newElements(t, args)],
   [
@@ -355,7 +354,12 @@ export const arrayBuiltins: BuiltinTable = [
   ],
   [Array.prototype.concat, concat],
   [Array.prototype.join, elementwise('join', join)],
-  [Array.prototype.toString, elementwise('toString', (t, array) => join(t, array, []))],
+  [
+    Array.prototype.toString,
+    elementwise('toString', (t, array) =>
+      isPristine(t, 'joined') ? join(t, array, []) : undefined,
+    ),
+  ],
   [
     Array.prototype.indexOf,
     onKnownArray((t, array, [item = known(undefined), start]) =>

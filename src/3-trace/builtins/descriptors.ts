@@ -7,6 +7,7 @@ import { arrayElement, arrayLength, hasElement } from '../arrays.ts';
 import { settled } from '../choices.ts';
 import { typeError } from '../exceptions.ts';
 import { constantOf, truthiness } from '../facts.ts';
+import { heldFunction } from '../getters.ts';
 import { isIndex } from '../index-key.ts';
 import {
   isExtensible,
@@ -20,7 +21,7 @@ import {
   setOwnProperty,
 } from '../objects/made-objects.ts';
 import { hasProperty, ownNames } from '../objects/property-keys.ts';
-import { heldFunction, readKey, readProperty } from '../properties.ts';
+import { readKey, readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type Attributes,

@@ -81,8 +81,9 @@ const defineProperty: Body = (t, target, [key = nothing, descriptor = nothing]) 
   return target;
 };
 
-const defineProperties: Body = (t, target, [descriptors = nothing]) => {
-  if (!isObjectVariable(target)) return undefined;
+const defineProperties: Body = (t, target, [descriptors]) => {
+  // Of nothing it throws.
+  if (!descriptors || !isObjectVariable(target) || isNullish(t, descriptors)) return undefined;
   for (const key of copiedKeys(t, descriptors)) {
     defineByDescriptor(t, target, key, readKey(t, descriptors, key));
   }

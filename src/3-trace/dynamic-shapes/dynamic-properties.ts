@@ -4,15 +4,26 @@ import { dimensionOp } from '../../../runtime/program/control-ops.ts';
 import { tensorMethods } from '../../../runtime/tensor/methods.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isTensorGetter } from '../../guards/tensor-getters.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Tracer } from '../tracer.ts';
 import { type DynamicVariable, known, newArray, type Variable } from '../variable.ts';
 import { callDynamically } from './call-dynamically.ts';
 import { noteSamples } from './samples.ts';
 
+/** Fields that each tensor has by itself; all others come from its prototype. */
+const fields = new Set(['shape', 'dtype', 'device']);
+
 /** `x.key` of a tensor whose shape only the run knows: its sizes are numbers of the program. */
 export function readDynamicProperty(t: Tracer, variable: DynamicVariable, key: string): Variable {
   const { tensor, sizes } = variable;
+  if (!fields.has(key)) {
+    const { getter, value } = t.inherited.read(Tensor.prototype, key);
+    if (typeof value === 'function') {
+      return { kind: 'function', value: value as (...args: never[]) => unknown, source: null };
+    }
+    if (!isTensorGetter(getter)) throw unknownProperty(key);
+  }
   switch (key) {
     case 'shape':
       return newArray(
@@ -38,14 +49,11 @@ export function readDynamicProperty(t: Tracer, variable: DynamicVariable, key: s
   }
   const computed = tensorMethods.properties.get(key);
   if (computed) return callDynamically(t, computed as never, known(undefined), [variable])!;
-  const method: unknown = Object.getOwnPropertyDescriptor(Tensor.prototype, key)?.value;
-  if (typeof method === 'function') {
-    return { kind: 'function', value: method as (...args: never[]) => unknown, source: null };
-  }
-  throw new GraphBreak(
-    'shape-of-run',
-    `the property ${key} of a tensor whose shape only the run knows`,
-  );
+  throw unknownProperty(key);
+}
+
+function unknownProperty(key: string): GraphBreak {
+  return new GraphBreak('shape-of-run', `the property ${key} of a tensor of unknown shape`);
 }
 
 /** A size, or (−1) the number of elements. */

@@ -40,6 +40,17 @@ export class LoopPlans {
   /** Why the last loop that could not be one is followed turn by turn. */
   unrolledBecause: GraphBreak | null = null;
 
+  readonly #byIdentity = new Set<string>();
+
+  /** Passed functions that are to be the same ones at each call. */
+  isByIdentity(place: string): boolean {
+    return this.#byIdentity.has(place);
+  }
+
+  guardByIdentity(place: string): void {
+    this.#byIdentity.add(place);
+  }
+
   get isEmpty(): boolean {
     return this.#plans.size === 0;
   }

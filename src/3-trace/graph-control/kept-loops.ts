@@ -1,6 +1,6 @@
 import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { keptBecause } from '../../traces/kept-loops.ts';
-import { isEquivalent } from '../equivalents.ts';
+import { isEquivalent } from '../equivalents/codes.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 

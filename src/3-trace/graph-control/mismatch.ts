@@ -1,7 +1,7 @@
 import { formatPosition, type UserPosition } from '../../../runtime/errors/position.ts';
 import { writes } from '../../bytecode/effects.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { isEquivalent } from '../equivalents.ts';
+import { isEquivalent } from '../equivalents/codes.ts';
 import { isFrameworkFile } from '../framework-files.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import { Mismatch } from './build-structure.ts';

@@ -1,6 +1,7 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Surroundings } from '../surroundings.ts';
 import type { TapeCall } from '../tape.ts';
@@ -101,7 +102,7 @@ export class RegionBuilder implements Surroundings {
 
   /** An input like `outer` that the control op is given explicitly; it may require gradients later only. */
   give(outer: Tensor, requiresGrad = outer.requiresGrad): Tensor {
-    const input = this.builder.input(outer).requiresGrad_(requiresGrad);
+    const input = requireGrad(this.builder.input(outer), requiresGrad);
     this.given.push(input);
     this.givenFor.push(outer);
     return input;
@@ -114,7 +115,7 @@ export class RegionBuilder implements Surroundings {
     const id = builder.valueOf(outer);
     const known = this.#captured.get(id);
     if (known) return known.input;
-    const input = this.builder.input(outer).requiresGrad_(outer.requiresGrad);
+    const input = requireGrad(this.builder.input(outer), outer.requiresGrad);
     this.#captured.set(id, { outer, input });
     this.#outerOfInput.set(this.builder.valueOf(input), outer);
     return input;

@@ -1,7 +1,8 @@
 import type { Pc, Reg } from '../../bytecode/instructions.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { arrayElements, asArray } from '../arrays.ts';
 import { construct } from '../construct.ts';
 import { invoke } from '../invoke.ts';
-import { expand } from '../iterators.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { undefinedVariable, type Variable } from '../variable.ts';
@@ -12,11 +13,11 @@ export const callHandlers: Handlers<'call' | 'callSpread' | 'construct' | 'const
   call: (t, frame, { dst, callee, receiver, args }) =>
     perform(t, frame, dst, callee, receiver, read(frame, args)),
   callSpread: (t, frame, { dst, callee, receiver, args }) =>
-    perform(t, frame, dst, callee, receiver, expand(t, get(frame, args))),
+    perform(t, frame, dst, callee, receiver, listed(t, get(frame, args))),
   construct: (t, frame, { dst, callee, args }) =>
     finish(frame, dst, construct(t, get(frame, callee), read(frame, args), dst)),
   constructSpread: (t, frame, { dst, callee, args }) =>
-    finish(frame, dst, construct(t, get(frame, callee), expand(t, get(frame, args)), dst)),
+    finish(frame, dst, construct(t, get(frame, callee), listed(t, get(frame, args)), dst)),
 };
 
 function perform(
@@ -39,6 +40,13 @@ function perform(
 function finish(frame: TraceFrame, dst: Reg, result: Variable | undefined): Pc {
   if (result) set(frame, dst, result);
   return frame.pc + 1;
+}
+
+/** The arguments that the code has put together. */
+function listed(t: Tracer, args: Variable): Variable[] {
+  const array = asArray(t, args);
+  if (!array) throw new GraphBreak('unsupported-value', 'arguments that are no array');
+  return arrayElements(t, array);
 }
 
 function read(frame: TraceFrame, registers: readonly Reg[]): Variable[] {

@@ -2,7 +2,7 @@ import type { Pc, Reg } from '../../bytecode/instructions.ts';
 import type { Intrinsic } from '../../bytecode/intrinsics.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { enterConstructor } from '../construct.ts';
-import { heldFunction } from '../properties.ts';
+import { heldFunction } from '../getters.ts';
 import { readAbove, superPrototype } from '../super.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';

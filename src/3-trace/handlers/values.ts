@@ -1,14 +1,19 @@
 import { templateObject } from '../../bytecode/template-object.ts';
 import { isGetterGlobal } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { setCell } from '../cell-content.ts';
 import { constantOf, isInitialized, typeOf } from '../facts.ts';
 import { isFrameworkFile } from '../framework-files.ts';
 import { nameClosure } from '../objects/name-closure.ts';
+import { expectNonePassed, variableAround } from '../passed-functions.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type CellReference,
+  type CellVariable,
   type ClosureVariable,
+  type FunctionVariable,
   known,
   newArray,
   undefinedVariable,
@@ -62,12 +67,24 @@ export const valueHandlers: Handlers<
   newTarget: (_t, frame, { dst }) => set(frame, dst, frame.newTarget ?? undefinedVariable),
 
   arguments: (t, frame, { dst, mapped }) => {
-    if (mapped) throw new GraphBreak('unsupported-value', 'arguments shares its elements');
     if (frame.entry !== null) guardArgumentCount(t, frame);
-    set(frame, dst, { kind: 'newArray', elements: [...frame.args], isArguments: true });
+    const elements = [...frame.args];
+    const shared = mapped ? { parameters: new Map(), callee: calleeOf(frame) } : {};
+    set(frame, dst, { kind: 'newArray', elements, isArguments: true, ...shared });
   },
-  parameterCell: () => {
-    throw new GraphBreak('unsupported-value', 'arguments is used');
+  parameterCell: (_t, frame, { dst, arguments: from, index }) => {
+    const of = get(frame, from);
+    if (of.kind !== 'newArray' || !of.parameters) {
+      throw new GraphBreak('unsupported-value', 'arguments is used');
+    }
+    const content = of.elements[index] ?? undefinedVariable;
+    const isElement = index < of.elements.length;
+    const known = of.parameters.get(index);
+    const cell: CellVariable =
+      known ??
+      (isElement ? { kind: 'cell', content, element: { of, index } } : { kind: 'cell', content });
+    if (isElement) of.parameters.set(index, cell);
+    set(frame, dst, cell);
   },
   class: (_t, _frame, { name }) => {
     throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
@@ -83,6 +100,7 @@ export const valueHandlers: Handlers<
     const place = frame.closure.scope.place?.(name, true);
     if (!place) throw new GraphBreak('variable-write', `${name} is assigned`);
     const { object, key } = place;
+    expectNonePassed(t);
     t.effects.hasVariables = true;
     t.effects.write(object, { kind: 'held', value: object, name }, key, get(frame, src));
   },
@@ -99,13 +117,8 @@ export const valueHandlers: Handlers<
   loadCell: (t, frame, { dst, cell }) => set(frame, dst, cellContent(t, cellIn(frame, cell))),
   storeCell: (t, frame, { cell, src }) => {
     const target = cellIn(frame, cell);
-    if (target.kind === 'cell') {
-      const { content } = target;
-      t.journal.note(() => {
-        target.content = content;
-      });
-      target.content = get(frame, src);
-    } else t.effects.write(target.value, target.source, 'value', get(frame, src));
+    if (target.kind === 'cell') setCell(t, target, get(frame, src));
+    else t.effects.write(target.value, target.source, 'value', get(frame, src));
   },
   outerCell: (_t, frame, { dst, index }) => set(frame, dst, frame.cells[index]!),
   closure: (t, frame, { dst, code, cells, nameFrom, home }) => {
@@ -124,6 +137,11 @@ export const valueHandlers: Handlers<
   },
 };
 
+/** Only functions from outside are seen as the `callee`. */
+function calleeOf({ closure: { fn } }: TraceFrame): FunctionVariable | undefined {
+  return fn && { kind: 'function', value: fn as FunctionVariable['value'], source: null };
+}
+
 function argument(t: Tracer, frame: TraceFrame, index: number): Variable {
   const given = frame.args[index];
   if (given) return given;
@@ -140,6 +158,11 @@ function guardArgumentCount(t: Tracer, frame: TraceFrame): void {
 function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
   const { scope, code } = frame.closure;
   if (isGetterGlobal(name)) throw new GraphBreak('getter', `reading ${name}`);
+  const around = variableAround(t, frame.closure, name);
+  if (around) {
+    if (t.effects.hasVariables) expectNonePassed(t);
+    return readAround(t, frame, around, name);
+  }
   const constant = scope.isConstant(name);
   const place = constant ? undefined : scope.place?.(name, false);
   if (place) {
@@ -163,6 +186,17 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
     return { ...variable, source: null };
   }
   return variable;
+}
+
+/** Of a function that another one of the same code may stand for. */
+function readAround(t: Tracer, { closure }: TraceFrame, source: Source, name: string): Variable {
+  let value: unknown;
+  try {
+    value = closure.scope.get(name);
+  } catch {
+    throw new GraphBreak('throw', `${name} can't be read`);
+  }
+  return t.read(source, value);
 }
 
 function cellIn(frame: TraceFrame, reg: Parameters<typeof get>[1]): CellReference {

@@ -6,9 +6,10 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { arrayLength, asArray, hasElement } from '../arrays.ts';
 import { present, settled } from '../choices.ts';
 import { constantOf } from '../facts.ts';
+import { heldFunction } from '../getters.ts';
 import { settleOrder } from '../graph-control/key-order.ts';
 import { isIndex } from '../index-key.ts';
-import { heldFunction, readProperty } from '../properties.ts';
+import { expectNoParameters, readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type FunctionVariable,
@@ -28,14 +29,15 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
     case 'newArray':
       if (isIndex(key)) return known(hasElement(t, base, Number(key)));
       if (key === 'length' || (typeof key === 'string' && base.named?.has(key))) return known(true);
-      return known(!own && key in (base.isArguments ? Object.prototype : Array.prototype));
+      if (own) return known(false);
+      return hasInherited(t, base.isArguments ? Object.prototype : Array.prototype, key);
     case 'newTypedArray':
       if (own && typeof key === 'symbol') break;
       return known(own ? Object.hasOwn(base.data, key) : key in base.data);
     case 'closure':
     case 'bound':
       if (own) break;
-      return known(key in Function.prototype || key === 'prototype');
+      return key === 'prototype' ? known(true) : hasInherited(t, Function.prototype, key);
     case 'tensor': {
       const { source, actual } = base;
       if (!source || !actual)
@@ -61,8 +63,14 @@ function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): 
   if (ownAttributes(object, key)) return known(true);
   const prototype = own ? null : prototypeOf(object);
   if (prototype === null) return known(false);
-  if (prototype === undefined) return known(key in Object.prototype);
+  if (prototype === undefined) return hasInherited(t, Object.prototype, key);
   return hasProperty(t, prototype, key, false);
+}
+
+/** What stands on the language's own prototypes may change. */
+function hasInherited(t: Tracer, prototype: object, key: Key): Variable {
+  t.inherited.read(prototype, key);
+  return known(key in prototype);
 }
 
 function hasOuterProperty(
@@ -73,6 +81,7 @@ function hasOuterProperty(
 ): Variable {
   const { value: object } = base;
   const source = base.source ?? heldFunction(base);
+  expectNoParameters(object, key);
   if (isProxy(object)) throw new GraphBreak('getter', `looking for ${String(key)} in a Proxy`);
   const array = base.kind === 'object' && isIndex(key) ? asArray(t, base) : undefined;
   if (array) return known(hasElement(t, array, Number(key)));
@@ -107,6 +116,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
     throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);
   }
   const { source, value } = base;
+  expectNoParameters(value, 'the elements');
   const array = asArray(t, base);
   if (array && t.effects.array(value))
     return Array.from({ length: arrayLength(t, array) }, (_, i) => String(i));

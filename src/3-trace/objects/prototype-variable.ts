@@ -2,7 +2,7 @@ import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { settled } from '../choices.ts';
 import { constantOf } from '../facts.ts';
-import { heldFunction } from '../properties.ts';
+import { heldFunction } from '../getters.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type Variable } from '../variable.ts';
 import { prototypeOf } from './made-objects.ts';

@@ -1,0 +1,83 @@
+/**
+ * Functions that a call is given: `g(x, (y) => y.mul(2))` makes another one each time, of the same code. They are
+ * guarded by their code and by what it reads around it; where the function itself matters, by identity.
+ */
+
+import type { Code } from '../bytecode/code.ts';
+import type { Closure } from '../bytecode/frame.ts';
+import type { Opcode } from '../bytecode/instructions.ts';
+import { usesSuper } from '../bytecode/uses-super.ts';
+import { isPlainObject } from '../guards/plain.ts';
+import type { Source } from '../guards/source.ts';
+import { sourceKey } from '../guards/source-key.ts';
+import { closureOf } from '../resume/function-of.ts';
+import { isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
+import { isRefused } from './code-of.ts';
+import { isFrameworkFile } from './framework-files.ts';
+import { TraceAgain } from './graph-control/graph-control.ts';
+import type { Tracer } from './tracer.ts';
+import type { FunctionVariable } from './variable.ts';
+
+/** The closure to follow, once its code is guarded; undefined: the function is guarded by identity. */
+export function passedFunction(
+  t: Tracer,
+  { value, source }: FunctionVariable,
+): Closure | undefined {
+  if (!source || !isPassed(t, source) || t.control.plans.isByIdentity(sourceKey(source))) return;
+  if (closureOf(value) || isNotToStatic(value)) return undefined;
+  const found = t.codeOf(value);
+  if (isRefused(found) || found.boundThis || found.boundArgs.length > 0) return undefined;
+  const { code, homeObject } = found.closure;
+  const { file } = code.source;
+  if (isFrameworkFile(file) || isIgnoredFile(file)) return undefined;
+  if (homeObject || usesSuper(code) || reachesOut(code)) return undefined;
+  t.guard(`code ${sourceKey(source)}`, { kind: 'code', source, code });
+  const closure = { ...found.closure };
+  t.passed.set(closure, source);
+  return closure;
+}
+
+/** An argument, or what a plain object among the arguments holds. */
+function isPassed({ entryFrames }: Tracer, source: Source): boolean {
+  if (source.kind === 'argument') return true;
+  if (source.kind !== 'property' || source.base.kind !== 'argument') return false;
+  const { frame, index } = source.base;
+  return isPlainObject(entryFrames[frame]?.args[index]);
+}
+
+/** The code, or a function that it makes, assigns a variable around it or uses a private name. */
+function reachesOut({ instructions, inner }: Code): boolean {
+  return instructions.some(({ op }) => outside.has(op)) || inner.some(reachesOut);
+}
+
+const outside: ReadonlySet<Opcode> = new Set<Opcode>([
+  'storeFree',
+  'getPrivate',
+  'setPrivate',
+  'hasPrivate',
+]);
+
+/** Where the code reads a variable around it: of whichever function is passed. */
+export function variableAround(
+  t: Tracer,
+  closure: Omit<Closure, 'cells'>,
+  name: string,
+): Source | undefined {
+  const base = t.passed.get(closure);
+  return base && { kind: 'closureName', base, name };
+}
+
+/** A frame or a function keeps the closure beyond the trace: the function is traced again, guarded by identity. */
+export function expectNotPassed(t: Tracer, closure: Omit<Closure, 'cells'>): void {
+  const source = t.passed.get(closure);
+  if (!source) return;
+  t.control.plans.guardByIdentity(sourceKey(source));
+  throw new TraceAgain();
+}
+
+/** A variable is assigned that may be one of theirs. */
+export function expectNonePassed(t: Tracer): void {
+  if (t.passed.size === 0) return;
+  for (const source of t.passed.values()) t.control.plans.guardByIdentity(sourceKey(source));
+  throw new TraceAgain();
+}

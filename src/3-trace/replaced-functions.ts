@@ -1,0 +1,62 @@
+/**
+ * Functions that the user has put in the place of the language's own. This package calls them too while it traces, so
+ * none is captured: it runs natively, like what it replaces.
+ */
+
+type Place = readonly [holder: object, original: unknown];
+
+const iterators = [[].values(), new Map().values(), new Set().values(), ''[Symbol.iterator]()];
+
+const holders: readonly object[] = [
+  ...[Object, Function, Array, String, Number, Boolean, Symbol, RegExp, Promise, Error],
+  ...[Map, Set, WeakMap, WeakSet, ArrayBuffer, Float32Array],
+].flatMap((type): object[] => [type, type.prototype as object]);
+
+const others: readonly object[] = [
+  Math,
+  JSON,
+  Reflect,
+  Object.getPrototypeOf(Float32Array.prototype) as object,
+  Object.getPrototypeOf(function* () {}.prototype) as object,
+  Object.getPrototypeOf(Object.getPrototypeOf(iterators[0])) as object,
+  ...iterators.map((iterator) => Object.getPrototypeOf(iterator) as object),
+];
+
+const places = new Map<PropertyKey, Place[]>();
+for (const holder of [...holders, ...others]) {
+  for (const key of Reflect.ownKeys(holder)) {
+    const original: unknown = Object.getOwnPropertyDescriptor(holder, key)?.value;
+    if (typeof original !== 'function') continue;
+    const known = places.get(key);
+    if (known) known.push([holder, original]);
+    else places.set(key, [[holder, original]]);
+  }
+}
+
+const replacements = new WeakSet<object>();
+
+/** Told of each function that is read as a property. */
+export function noteFunctionRead(key: PropertyKey, fn: object): void {
+  for (const [holder, original] of places.get(key) ?? []) {
+    if (fn !== original && Object.getOwnPropertyDescriptor(holder, key)?.value === fn) {
+      replacements.add(fn);
+    }
+  }
+}
+
+/** What the language's own object had by the name, or inherited, when this file was loaded. */
+export function originalFunction(object: object, key: PropertyKey): unknown {
+  for (
+    let holder: object | null = object;
+    holder;
+    holder = Object.getPrototypeOf(holder) as object | null
+  ) {
+    const place = places.get(key)?.find(([each]) => each === holder);
+    if (place) return place[1];
+  }
+  return undefined;
+}
+
+export function replacesBuiltin(fn: object): boolean {
+  return replacements.has(fn);
+}

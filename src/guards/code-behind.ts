@@ -1,0 +1,17 @@
+import type { Closure } from '../bytecode/frame.ts';
+import { closureOf } from '../resume/function-of.ts';
+
+// biome-ignore lint/complexity/noBannedTypes: whatever is called.
+type FindClosure = (fn: Function) => Closure | undefined;
+
+let find: FindClosure | undefined;
+
+/** What captures functions of the user's says here how. */
+export function provideClosures(provider: FindClosure): void {
+  find = provider;
+}
+
+/** The code and variables behind a function: one that bytecode made, or one of the user's, not bound. */
+export function closureBehind(fn: unknown): Closure | undefined {
+  return closureOf(fn) ?? (typeof fn === 'function' ? find?.(fn) : undefined);
+}
