@@ -55,7 +55,7 @@ describe.skipIf(skipGpu)('gpu/order', () => {
   it('dataSync names the remedy', () => {
     const x = deviceGuard(gpu(), () => tensor([1]));
     expect(() => x.dataSync()).toThrow(DeviceError);
-    expect(() => x.itemSync()).toThrow(/await t\.data\(\)/);
+    expect(() => x.itemSync()).toThrow(/await x\.item\(\)/);
     x.dispose();
   });
 
