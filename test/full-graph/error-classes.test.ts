@@ -1,8 +1,10 @@
 /** Every class of error of the catalogue, thrown by a small function as a user meets it. */
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { TostaticError } from '../../runtime/index.ts';
+import type { Pass } from '../../src/5-optimize/pass.ts';
+import { passes } from '../../src/5-optimize/passes.ts';
 import { errorClasses } from '../../src/explain/diagnostics.ts';
 import {
   arange,
@@ -31,6 +33,20 @@ async function failedCheck(): Promise<void> {
   loaded(tensor([5, 6]));
 }
 
+/** A pass that is wrong. */
+function differing(): unknown {
+  const pass: Pass = passes.find(({ name }) => name === 'deadCode')!;
+  vi.spyOn(pass, 'run').mockImplementation((given) => {
+    const ops = given.program.ops.map((op) => ({ ...op, attrs: { ...op.attrs, value: 3 } }));
+    return { ...given, program: { ...given.program, ops } };
+  });
+  try {
+    return toStatic((y: Tensor) => y.mul(2), { ...full, check: 1 })(x());
+  } finally {
+    vi.restoreAllMocks();
+  }
+}
+
 const thrown: Record<string, () => unknown> = {
   ShapeError: () => toStatic((y: Tensor) => y.matmul(tensor([[1, 2, 3]])), full)(x()),
   DTypeError: () => tensor([1, 2], { dtype: 'int32' }).requiresGrad_(),
@@ -45,6 +61,7 @@ const thrown: Record<string, () => unknown> = {
   DataError: () => load(new Uint8Array(8)),
   ArgumentError: () => toStatic(() => arange(0, 4, 0), full)(),
   CaptureError: () => toStatic(new Proxy((y: Tensor) => y, {}), { fallback: 'error' })(x()),
+  CheckError: differing,
   FullGraphError: () => toStatic(() => breakGraph(), full)(),
   FailedCheck: failedCheck,
   InvariantError: () => invariant(false, 'this test breaks it'),
