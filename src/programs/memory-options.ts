@@ -95,7 +95,7 @@ export const memoryPresets = {
 } as const satisfies Record<string, MemoryOptions>;
 
 export type MemoryPreset = keyof typeof memoryPresets;
-/** A preset's name, or switches and a budget; switches left out are on. */
+/** A preset's name, or switches and a budget; by default all switches but `simplify` are on. */
 export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 
 /** Names of the single clean-ups. */
