@@ -4,8 +4,8 @@ import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { opNamed } from '../runtime/ops/define-op.ts';
 import { GuardSet } from '../src/guards/guard.ts';
 import { randn, type Tensor, toStatic } from '../src/index.ts';
-import { activate } from '../src/resume/function-of.ts';
 import { capturedBehind } from '../src/static-functions.ts';
+import { activate } from '../src/vm/frames/function-of.ts';
 
 /** Least microseconds of one call, over `rounds` of `calls`. */
 function least(body: () => void, calls: number, rounds = 30): number {

@@ -5,8 +5,8 @@ import MagicString from 'magic-string';
 import type { Plugin } from 'rolldown';
 import { publishedScheme } from '../runtime/errors/own-code.ts';
 import { transform } from '../src/plugin/transform.ts';
-import { childrenOf } from '../src/syntax/children.ts';
-import { parse } from '../src/syntax/parse.ts';
+import { childrenOf } from '../src/vm/syntax/children.ts';
+import { parse } from '../src/vm/syntax/parse.ts';
 
 /** What captures look into (`src/3-trace/framework-files.ts`). */
 const captured = /^runtime\/(?:nn|optim|control-flow)\//;

@@ -16,12 +16,12 @@ import {
   isRefused as isRefusedCode,
   type RefusedCode,
 } from './3-trace/code-of.ts';
-import type { Code } from './bytecode/code.ts';
-import { newClosure, type PrivateAccess, type Scope } from './bytecode/frame.ts';
 import { provideClosures } from './guards/code-behind.ts';
-import { closureOf } from './resume/function-of.ts';
-import { instantiate } from './resume/interpreter.ts';
 import { capturedBehind } from './static-functions.ts';
+import type { Code } from './vm/bytecode/code.ts';
+import { newClosure, type PrivateAccess, type Scope } from './vm/bytecode/frame.ts';
+import { closureOf } from './vm/frames/function-of.ts';
+import { instantiate } from './vm/machine/run-frames.ts';
 
 export interface CodeOptions {
   /** Values of the free names, for functions whose scope can't be had otherwise. */

@@ -4,9 +4,9 @@ import type { AnyFunction } from './1-capture/capture.ts';
 import { Captured, type ToStaticOptions } from './captured-function.ts';
 import { explain } from './explain/explain.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
-import { closureOf } from './resume/function-of.ts';
 import { registerStatic } from './static-functions.ts';
 import type { CapturedStats } from './stats.ts';
+import { closureOf } from './vm/frames/function-of.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
 type Callable = (this: any, ...args: any[]) => any;

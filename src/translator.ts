@@ -11,25 +11,25 @@ import { type RegionPhases, trace } from './3-trace/trace.ts';
 import { differentiateRegion } from './4-differentiate/differentiate.ts';
 import { joinCalls } from './5-optimize/join-calls/join-calls.ts';
 import { normalize } from './5-optimize/normalize.ts';
-import type { Frame } from './bytecode/frame.ts';
 import { CheckCounter, noChecks } from './check/check-counter.ts';
 import { checkedSubgraph } from './check/checked-subgraph.ts';
 import { codeOf } from './code-cache.ts';
 import type { CompileOptions } from './compilation.ts';
+import { Entry } from './dispatch/entry.ts';
+import type { ResumePoint } from './dispatch/resume-point.ts';
+import { SizedEntries } from './dispatch/sized-entries.ts';
+import { SubgraphVariants } from './dispatch/subgraph-variants.ts';
 import { instructionLog } from './explain/log-events.ts';
 import { tellWhere } from './full-graph/failed-run.ts';
 import { expectOneProgram } from './full-graph/full-graph-error.ts';
 import { compileSubgraph } from './pipeline.ts';
 import { type CompiledPart, RunRecord } from './programs/compiled-part.ts';
 import type { SubgraphStages } from './programs/stages.ts';
-import { Entry } from './resume/entry.ts';
-import type { ResumePoint } from './resume/resume-point.ts';
-import { SizedEntries } from './resume/sized-entries.ts';
-import { SubgraphVariants } from './resume/subgraph-variants.ts';
 import type { StaticSettings } from './static-options.ts';
 import type { StatsCounter } from './stats.ts';
 import type { TraceResult } from './traces/trace-result.ts';
 import { verifiedCodeOf, verifyFrames } from './verified-code.ts';
+import type { Frame } from './vm/bytecode/frame.ts';
 
 const regionPhases: RegionPhases = {
   normalize: (program) => normalize(joinCalls(program)),

@@ -1,4 +1,4 @@
-import type { SourceText } from '../bytecode/code.ts';
+import type { SourceText } from '../vm/bytecode/code.ts';
 import { analyzeScript } from './analyze-script.ts';
 import type { FunctionFacts } from './binding.ts';
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';

@@ -1,4 +1,4 @@
-import type { PrivateAccess, Scope } from '../bytecode/frame.ts';
+import type { PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { type Binding, type FunctionFacts, isNeverReassigned } from './binding.ts';
 import type { Evaluate } from './entry-probe.ts';
 import { isOwnFunction, placesOf, scopeReads } from './scope-reads.ts';

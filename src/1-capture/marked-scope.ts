@@ -1,4 +1,4 @@
-import type { Scope } from '../bytecode/frame.ts';
+import type { Scope } from '../vm/bytecode/frame.ts';
 import { isNeverReassigned } from './binding.ts';
 import { guardUninitialized } from './live-scope.ts';
 import type { ScopeTable } from './probe.ts';

@@ -1,4 +1,4 @@
-import type { Scope, VariablePlace } from '../bytecode/frame.ts';
+import type { Scope, VariablePlace } from '../vm/bytecode/frame.ts';
 import type { Binding, FunctionFacts } from './binding.ts';
 import { knownVariable, writtenVariable } from './outer-variables.ts';
 import { isOwnModule } from './own-modules.ts';

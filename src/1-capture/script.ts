@@ -1,7 +1,7 @@
 import type { Program } from 'acorn';
 import { ownPartAt, ownPartOfFile, publishedScheme } from '../../runtime/errors/own-code.ts';
-import type { SourceText } from '../bytecode/code.ts';
-import { parse } from '../syntax/parse.ts';
+import type { SourceText } from '../vm/bytecode/code.ts';
+import { parse } from '../vm/syntax/parse.ts';
 import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
 import type { Binding, FunctionFacts } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';

@@ -7,11 +7,11 @@ import type {
   UpdateExpression,
 } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { BinaryOperator, Reg } from '../bytecode/instructions.ts';
+import type { BinaryOperator, Reg } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
 import { emitGet, emitSet, lowerObject, memberKey, type Place, superPlace } from './members.ts';
-import { isParenthesized, spanOf } from './nodes.ts';
-import { writesOnce } from './writes-once.ts';
+import { isParenthesized, spanOf } from './syntax/nodes.ts';
+import { writesOnce } from './syntax/writes-once.ts';
 
 export function lowerAssignment(l: Lowering, node: AssignmentExpression, dst?: Reg): Reg {
   const value = assignedValue(l, node, dst);

@@ -7,7 +7,7 @@ import type {
   TaggedTemplateExpression,
 } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Reg } from '../bytecode/instructions.ts';
+import type { Reg } from '../vm/bytecode/instructions.ts';
 import { spreadArray } from './literals.ts';
 import type { Lowering } from './lowering.ts';
 import {
@@ -18,7 +18,7 @@ import {
   lowerSuperMember,
   lowerThis,
 } from './members.ts';
-import { type Argument, spanOf } from './nodes.ts';
+import { type Argument, spanOf } from './syntax/nodes.ts';
 
 interface Callee {
   readonly callee: Reg;

@@ -1,12 +1,12 @@
 import type { Class, ClassBody, Expression, MethodDefinition, PropertyDefinition } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Code } from '../bytecode/code.ts';
-import type { Reg } from '../bytecode/instructions.ts';
-import type { Intrinsic } from '../bytecode/intrinsics.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Reg } from '../vm/bytecode/instructions.ts';
+import type { Intrinsic } from '../vm/bytecode/intrinsics.ts';
 import { endOfBody } from './function-end.ts';
 import type { InnerFunction, Lowering } from './lowering.ts';
 import { privateKey } from './members.ts';
-import { spanOf, staticKey } from './nodes.ts';
+import { spanOf, staticKey } from './syntax/nodes.ts';
 
 /** The class and the object that its methods stand on. */
 interface ClassParts {

@@ -1,6 +1,6 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Code } from '../bytecode/code.ts';
-import { effectOf, effects } from '../bytecode/effects.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import { effectOf, effects } from '../vm/bytecode/effects.ts';
 import {
   type Instruction,
   type InstructionOf,
@@ -9,9 +9,9 @@ import {
   type Reg,
   reg,
   type Span,
-} from '../bytecode/instructions.ts';
-import type { Intrinsic } from '../bytecode/intrinsics.ts';
-import type { ProtectedRegion } from '../bytecode/protection.ts';
+} from '../vm/bytecode/instructions.ts';
+import type { Intrinsic } from '../vm/bytecode/intrinsics.ts';
+import type { ProtectedRegion } from '../vm/bytecode/protection.ts';
 
 /** A place to jump to, bound once to the instruction that comes next. */
 export interface Label {

@@ -1,7 +1,7 @@
 import type { Expression } from 'acorn';
 import type { Label } from './code-builder.ts';
 import type { Lowering } from './lowering.ts';
-import { spanOf } from './nodes.ts';
+import { spanOf } from './syntax/nodes.ts';
 
 /** Jumps to `target` when the truth of the value is `sense`; `!`, `&&` and `||` become jumps. */
 export function lowerCondition(l: Lowering, node: Expression, target: Label, sense: boolean): void {

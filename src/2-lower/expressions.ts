@@ -1,13 +1,13 @@
 import type { AnyNode, Expression, Literal } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { BinaryOperator, Primitive, Reg } from '../bytecode/instructions.ts';
+import type { BinaryOperator, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import { lowerAssignment, lowerUpdate } from './assignments.ts';
 import { lowerCall, lowerNew, lowerTagged } from './calls.ts';
 import { lowerYield } from './generators.ts';
 import { lowerArray, lowerObject, lowerTemplate } from './literals.ts';
 import type { ExpressionRule, Lowering } from './lowering.ts';
 import { lowerChain, lowerDelete, lowerMember, lowerThis, privateKey } from './members.ts';
-import { spanOf } from './nodes.ts';
+import { spanOf } from './syntax/nodes.ts';
 
 /** Refused before lowering began. */
 const refused = (_lowering: Lowering, node: AnyNode): never => {

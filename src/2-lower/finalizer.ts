@@ -1,4 +1,4 @@
-import type { Reg, Span } from '../bytecode/instructions.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { CodeBuilder, Label } from './code-builder.ts';
 
 /** A way through a `finally` block: which one it is stands in a register until the block is done. */

@@ -1,7 +1,7 @@
 import type { ForOfStatement } from 'acorn';
-import type { Reg, Span } from '../bytecode/instructions.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { spanOf } from './nodes.ts';
+import { spanOf } from './syntax/nodes.ts';
 
 /**
  * `for await`: each step of the protocol waits, so closing on a throw is a handler in the code, where

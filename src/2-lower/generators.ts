@@ -1,7 +1,7 @@
 import type { YieldExpression } from 'acorn';
-import type { Reg, Span } from '../bytecode/instructions.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { spanOf } from './nodes.ts';
+import { spanOf } from './syntax/nodes.ts';
 
 /** A generator that is told to return at a `yield` leaves from there: `finally` blocks run. */
 export function lowerYield(l: Lowering, node: YieldExpression, dst = l.code.temp()): Reg {

@@ -1,5 +1,5 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Reg, Span } from '../bytecode/instructions.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { CodeBuilder, Label, Protection } from './code-builder.ts';
 import type { Finalizer } from './finalizer.ts';
 

@@ -8,9 +8,9 @@ import type {
   TemplateLiteral,
 } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Reg } from '../bytecode/instructions.ts';
+import type { Reg } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { spanOf, staticKey } from './nodes.ts';
+import { spanOf, staticKey } from './syntax/nodes.ts';
 
 export function lowerArray(l: Lowering, node: ArrayExpression, dst = l.code.temp()): Reg {
   const mark = l.code.mark();

@@ -5,11 +5,11 @@ import type {
   ForStatement,
   WhileStatement,
 } from 'acorn';
-import type { Reg, Span } from '../bytecode/instructions.ts';
-import { contains } from './bindings.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import { lowerForAwait } from './for-await.ts';
 import type { Lowering } from './lowering.ts';
-import { spanOf } from './nodes.ts';
+import { contains } from './scopes/bindings.ts';
+import { spanOf } from './syntax/nodes.ts';
 
 export function lowerWhile(l: Lowering, node: WhileStatement): void {
   const next = l.code.label();

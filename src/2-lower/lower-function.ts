@@ -1,9 +1,8 @@
 import type { Class, Expression, Pattern, Statement } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Code, SourceText } from '../bytecode/code.ts';
-import type { Reg, Span } from '../bytecode/instructions.ts';
-import { usesSuper } from '../bytecode/uses-super.ts';
-import type { Analysis, FunctionScope } from './bindings.ts';
+import type { Code, SourceText } from '../vm/bytecode/code.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
+import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { lowerClass } from './classes.ts';
 import { CodeBuilder, type Label } from './code-builder.ts';
 import { lowerCondition } from './condition.ts';
@@ -11,15 +10,16 @@ import { lowerEffect, lowerExpression } from './expressions.ts';
 import { endOfBody } from './function-end.ts';
 import { JumpTargets } from './jump-targets.ts';
 import type { InnerFunction, Lowering, Store } from './lowering.ts';
+import { lowerTarget, valueRegister } from './patterns.ts';
+import type { Analysis, FunctionScope } from './scopes/bindings.ts';
+import { lowerStatement, lowerStatements } from './statements.ts';
 import {
   expectedArguments,
   type FunctionNode,
   isAnonymousDefinition,
   isFunctionNode,
   spanOf,
-} from './nodes.ts';
-import { lowerTarget, valueRegister } from './patterns.ts';
-import { lowerStatement, lowerStatements } from './statements.ts';
+} from './syntax/nodes.ts';
 import { Variables } from './variables.ts';
 
 let nextId = 0;

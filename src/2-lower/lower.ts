@@ -1,19 +1,19 @@
 import type { Class, Program, Statement } from 'acorn';
-import type { Code, SourceText } from '../bytecode/code.ts';
-import { analyze } from './analyze.ts';
+import type { Code, SourceText } from '../vm/bytecode/code.ts';
 import { partsOfConstruction } from './classes.ts';
-import { findConstructionRefusal, findRefusal } from './find-refusal.ts';
 import { lowerAnalysed } from './lower-function.ts';
-import type { FunctionNode } from './nodes.ts';
-import { type LowerRefusal, refuse } from './refusal.ts';
+import { analyze } from './scopes/analyze.ts';
+import { findConstructionRefusal, findRefusal } from './syntax/find-refusal.ts';
+import type { FunctionNode } from './syntax/nodes.ts';
+import { type LowerRefusal, refuse } from './syntax/refusal.ts';
 
-export type { FunctionNode } from './nodes.ts';
+export type { FunctionNode } from './syntax/nodes.ts';
 export {
   isLowerRefusal,
   type LowerRefusal,
   type LowerRefusalReason,
   lowerRefusals,
-} from './refusal.ts';
+} from './syntax/refusal.ts';
 
 /**
  * In: a function of a script, with its offsets in `source.text`; `name` when its place gives it one;

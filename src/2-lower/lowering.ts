@@ -1,10 +1,10 @@
 import type { AnyNode, Class, Expression, Pattern, Statement } from 'acorn';
-import type { Code } from '../bytecode/code.ts';
-import type { Reg, Span } from '../bytecode/instructions.ts';
-import type { Analysis } from './bindings.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { CodeBuilder, Label } from './code-builder.ts';
 import type { JumpTargets } from './jump-targets.ts';
-import type { FunctionLike } from './nodes.ts';
+import type { Analysis } from './scopes/bindings.ts';
+import type { FunctionLike } from './syntax/nodes.ts';
 import type { Variables } from './variables.ts';
 
 /**

@@ -9,9 +9,9 @@ import type {
   UnaryExpression,
 } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Reg } from '../bytecode/instructions.ts';
+import type { Reg } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { spanOf } from './nodes.ts';
+import { spanOf } from './syntax/nodes.ts';
 
 /** A property key: a name in the text, or a value of the program. */
 export type Key = { readonly name: string } | { readonly register: Reg };

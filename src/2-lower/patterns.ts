@@ -7,12 +7,12 @@ import type {
   RestElement,
 } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import { expressionText } from '../bytecode/expression-text.ts';
-import type { Reg, Span } from '../bytecode/instructions.ts';
+import { expressionText } from '../vm/bytecode/expression-text.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import { lowerMemberTarget } from './assignments.ts';
 import type { Lowering, Store } from './lowering.ts';
 import { emitGet, emitSet, type Key } from './members.ts';
-import { isParenthesized, spanOf, staticKey } from './nodes.ts';
+import { isParenthesized, spanOf, staticKey } from './syntax/nodes.ts';
 
 /**
  * In: a target of a declaration or an assignment. Runs the expressions that come before its value

@@ -3,9 +3,9 @@ import { invariant } from '../../runtime/errors/invariant.ts';
 import { lowerReturn } from './generators.ts';
 import { lowerDoWhile, lowerFor, lowerForEach, lowerWhile } from './loops.ts';
 import type { Lowering, StatementRule } from './lowering.ts';
-import { clause, declaredFunction, spanOf } from './nodes.ts';
+import { clause, declaredFunction, spanOf } from './syntax/nodes.ts';
+import { writesOnce } from './syntax/writes-once.ts';
 import { lowerTry } from './try.ts';
-import { writesOnce } from './writes-once.ts';
 
 /** Refused before lowering began. */
 const refused = (_lowering: Lowering, node: AnyNode): never => {

@@ -1,7 +1,7 @@
 import type { BlockStatement, CatchClause, TryStatement } from 'acorn';
 import { Finalizer } from './finalizer.ts';
 import type { Lowering } from './lowering.ts';
-import { spanOf } from './nodes.ts';
+import { spanOf } from './syntax/nodes.ts';
 
 export function lowerTry(l: Lowering, node: TryStatement): void {
   const { block, handler, finalizer } = node;

@@ -1,9 +1,9 @@
 import type { AnyNode, Identifier, Node } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import type { Reg, Span } from '../bytecode/instructions.ts';
-import { type Analysis, type Binding, contains, type FunctionScope } from './bindings.ts';
+import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { CodeBuilder } from './code-builder.ts';
-import { spanOf } from './nodes.ts';
+import { type Analysis, type Binding, contains, type FunctionScope } from './scopes/bindings.ts';
+import { spanOf } from './syntax/nodes.ts';
 
 /**
  * Reads and writes of names. A variable lives in a register of its own; one that inner functions

@@ -1,4 +1,4 @@
-import { calleeText } from '../bytecode/user-text.ts';
+import { calleeText } from '../vm/bytecode/user-text.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { FunctionVariable } from './variable.ts';
 

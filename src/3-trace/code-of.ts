@@ -1,4 +1,4 @@
-import type { Closure } from '../bytecode/frame.ts';
+import type { Closure } from '../vm/bytecode/frame.ts';
 
 /** A function as the tracer needs it; phases 1 and 2 provide it. */
 export interface CapturedCode {

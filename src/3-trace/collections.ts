@@ -1,9 +1,9 @@
 /** Maps and Sets made inside and from outside, read and changed the same way. */
 
-import type { Primitive } from '../bytecode/instructions.ts';
 import { collectionType, isProxy } from '../guards/plain.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import type { Primitive } from '../vm/bytecode/instructions.ts';
 import { present, resolved, settled } from './choices.ts';
 import type { CollectionChange } from './effects.ts';
 import { constantOf } from './facts.ts';

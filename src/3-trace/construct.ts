@@ -1,9 +1,9 @@
 /** `new`: the language's own containers and instances of the user's classes are made inside. */
 
-import type { Reg } from '../bytecode/instructions.ts';
 import { isProxy } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
+import type { Reg } from '../vm/bytecode/instructions.ts';
 import { asObject } from './builtins/objects.ts';
 import { nameAt } from './callee-name.ts';
 import { settled } from './choices.ts';

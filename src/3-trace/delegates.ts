@@ -1,7 +1,7 @@
 /** `yield*` in a generator that was made inside: it hands out what another iterator yields. */
 
-import type { InstructionOf } from '../bytecode/instructions.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import type { InstructionOf } from '../vm/bytecode/instructions.ts';
 import { truthiness } from './facts.ts';
 import { nextOf, type Step } from './generators.ts';
 import type { IteratorRecordVariable } from './iterator-variables.ts';

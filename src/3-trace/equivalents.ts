@@ -3,7 +3,7 @@
  * break in a callback stops in the middle of it like anywhere else.
  */
 
-import type { Closure } from '../bytecode/frame.ts';
+import type { Closure } from '../vm/bytecode/frame.ts';
 import { arrayLength, asArray, isArray } from './arrays.ts';
 import { isSmallArray } from './builtins/arrays.ts';
 import { isRefused } from './code-of.ts';

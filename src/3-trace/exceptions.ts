@@ -1,9 +1,9 @@
 /** Exceptions that the trace follows: from where they are thrown to the handler that catches them. */
 
-import type { Pc } from '../bytecode/instructions.ts';
-import { openIterators } from '../bytecode/open-iterators.ts';
-import { type ProtectedRegion, protectionAt } from '../bytecode/protection.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import type { Pc } from '../vm/bytecode/instructions.ts';
+import { openIterators } from '../vm/bytecode/open-iterators.ts';
+import { type ProtectedRegion, protectionAt } from '../vm/bytecode/protection.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type NewObjectVariable, type ObjectVariable, type Variable } from './variable.ts';

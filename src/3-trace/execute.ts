@@ -1,7 +1,7 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
-import type { Instruction, Opcode, Pc } from '../bytecode/instructions.ts';
-import type { Loop } from '../bytecode/structure.ts';
 import { type BreakRecord, GraphBreak } from '../traces/graph-break.ts';
+import type { Instruction, Opcode, Pc } from '../vm/bytecode/instructions.ts';
+import type { Loop } from '../vm/bytecode/structure.ts';
 import { ChoiceMet } from './choices.ts';
 import { stepDelegate } from './delegates.ts';
 import { goToHandler, Raised } from './exceptions.ts';

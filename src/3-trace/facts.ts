@@ -1,10 +1,10 @@
 /** What the trace comes to rely on when it asks something of a variable: an answer, and its guard. */
 
-import type { Primitive } from '../bytecode/instructions.ts';
 import type { Change } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { keyText, rootOf, sourceKey } from '../guards/source-key.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import type { Primitive } from '../vm/bytecode/instructions.ts';
 import { settled } from './choices.ts';
 import { expectIdentity } from './graph-control/listed.ts';
 import { numberNeeded } from './number-needed.ts';

@@ -1,7 +1,7 @@
 /** Generators whose function has source: their frames are followed from one `yield` to the next. */
 
-import type { InstructionOf } from '../bytecode/instructions.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import type { InstructionOf } from '../vm/bytecode/instructions.ts';
 import { handlerAt, Raised } from './exceptions.ts';
 import type { GeneratorVariable } from './iterator-variables.ts';
 import type { TraceFrame } from './trace-frame.ts';

@@ -3,8 +3,8 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { TensorSpec } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Code } from '../bytecode/code.ts';
-import type { Pc } from '../bytecode/instructions.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Pc } from '../vm/bytecode/instructions.ts';
 import type {
   ConstantVariable,
   FunctionVariable,

@@ -1,14 +1,14 @@
 /** Calls: the tensor API is appended, user functions are inlined, everything else runs natively. */
 
 import type { Device } from '../../runtime/device/device.ts';
-import type { Closure } from '../bytecode/frame.ts';
-import type { Reg } from '../bytecode/instructions.ts';
-import { usesSuper } from '../bytecode/uses-super.ts';
-import { usesThis } from '../bytecode/uses-this.ts';
 import { sourceKey } from '../guards/source-key.ts';
-import { closureOf } from '../resume/function-of.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { breakGraph, isIgnoredFile, isNotToStatic, keepLoop } from '../traces/policy.ts';
+import type { Closure } from '../vm/bytecode/frame.ts';
+import type { Reg } from '../vm/bytecode/instructions.ts';
+import { usesSuper } from '../vm/bytecode/uses-super.ts';
+import { usesThis } from '../vm/bytecode/uses-this.ts';
+import { closureOf } from '../vm/frames/function-of.ts';
 import { callApi, isDataRead, isTracedApi } from './api.ts';
 import { arrayElements, asArray } from './arrays.ts';
 import { callBuiltin } from './builtins.ts';

@@ -1,8 +1,8 @@
 /** Numbers that a run computes anew, as the tracer sees them. */
 
 import { hostScalarNames, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
-import type { BinaryOperator } from '../bytecode/instructions.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
+import type { BinaryOperator } from '../vm/bytecode/instructions.ts';
 import { ChangingNumbers } from './changing-numbers.ts';
 import { constantOf } from './facts.ts';
 import { guardNumbers, symbolicFrom } from './symbolic.ts';

@@ -1,9 +1,9 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
-import { uninitialized } from '../bytecode/frame.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
 import { isProxy } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
+import { uninitialized } from '../vm/bytecode/frame.ts';
 import { symbolicFrom } from './symbolic.ts';
 import { isPrimitive, tensorVariable, type Variable } from './variable.ts';
 

@@ -3,15 +3,15 @@
  * guarded by their code and by what it reads around it; where the function itself matters, by identity.
  */
 
-import type { Code } from '../bytecode/code.ts';
-import type { Closure } from '../bytecode/frame.ts';
-import type { Opcode } from '../bytecode/instructions.ts';
-import { usesSuper } from '../bytecode/uses-super.ts';
 import { isPlainObject } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
-import { closureOf } from '../resume/function-of.ts';
 import { isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Closure } from '../vm/bytecode/frame.ts';
+import type { Opcode } from '../vm/bytecode/instructions.ts';
+import { usesSuper } from '../vm/bytecode/uses-super.ts';
+import { closureOf } from '../vm/frames/function-of.ts';
 import { isRefused } from './code-of.ts';
 import { isFrameworkFile } from './framework-files.ts';
 import { TraceAgain } from './graph-control/graph-control.ts';

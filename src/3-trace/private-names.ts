@@ -1,10 +1,10 @@
 /** `object.#name` of objects from outside: fields and methods, through the scope of the function. */
 
-import type { PrivateAccess } from '../bytecode/frame.ts';
 import { isProxy } from '../guards/plain.ts';
-import { PrivateSlot } from '../guards/private-slot.ts';
 import type { Source } from '../guards/source.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import type { PrivateAccess } from '../vm/bytecode/frame.ts';
+import { PrivateSlot } from '../vm/language/private-slot.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type ObjectVariable, type Variable } from './variable.ts';

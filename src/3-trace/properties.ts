@@ -2,8 +2,8 @@
 
 import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
-import { sharesParameters } from '../resume/arguments-object.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { sharesParameters } from '../vm/language/arguments-object.ts';
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { present, settled } from './choices.ts';
 import { asCollection, sizeOf } from './collections.ts';

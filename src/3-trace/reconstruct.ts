@@ -1,10 +1,6 @@
 import { assertNever, InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import { mapText } from '../../runtime/program/number-text.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { needsArguments } from '../bytecode/call-inputs.ts';
-import { uninitialized } from '../bytecode/frame.ts';
-import type { Pc, Reg } from '../bytecode/instructions.ts';
-import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 import type {
   Effect,
   ElementRecipe,
@@ -15,6 +11,10 @@ import type {
   Make,
   Recipe,
 } from '../traces/trace-result.ts';
+import { needsArguments } from '../vm/bytecode/call-inputs.ts';
+import { uninitialized } from '../vm/bytecode/frame.ts';
+import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
+import { liveBefore, liveDuring } from '../vm/bytecode/liveness.ts';
 import { resolved } from './choices.ts';
 import { type Keyed, labelOf } from './graph-control/key-order.ts';
 import {

@@ -1,4 +1,4 @@
-import { liveBefore } from '../bytecode/liveness.ts';
+import { liveBefore } from '../vm/bytecode/liveness.ts';
 import type { TraceFrame } from './trace-frame.ts';
 
 /** Whether somebody reads what the instruction answers: nothing is asked for without need. */

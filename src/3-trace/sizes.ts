@@ -1,11 +1,11 @@
 import { scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
 import { ScalarTable, type SymbolicNumber } from '../../runtime/ops/symbolic-number.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Frame } from '../bytecode/frame.ts';
 import type { Guard } from '../guards/guard.ts';
 import { compileNumber, type NumberExpr, numberKey, numberSources } from '../guards/number-expr.ts';
 import { compileReader, type Reader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
 import { isLayout } from './symbolic.ts';
 
 /** A size of a result that the user's code asked for. */

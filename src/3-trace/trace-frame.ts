@@ -1,7 +1,7 @@
 import type { Device } from '../../runtime/device/device.ts';
-import type { Closure, Frame } from '../bytecode/frame.ts';
-import type { Pc, Reg } from '../bytecode/instructions.ts';
 import type { Source } from '../guards/source.ts';
+import type { Closure, Frame } from '../vm/bytecode/frame.ts';
+import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
 import type { IteratorRecordVariable } from './iterator-variables.ts';
 import type { CellReference, Variable } from './variable.ts';
 

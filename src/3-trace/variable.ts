@@ -4,11 +4,11 @@ import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
 import type { Shape } from '../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Code } from '../bytecode/code.ts';
-import type { Closure } from '../bytecode/frame.ts';
-import type { Primitive } from '../bytecode/instructions.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Closure } from '../vm/bytecode/frame.ts';
+import type { Primitive } from '../vm/bytecode/instructions.ts';
 import type { Origin } from './graph-control/region-builder.ts';
 import type { Birth, GrownList, ListVariable } from './grown-list.ts';
 import type {

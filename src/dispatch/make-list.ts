@@ -4,8 +4,8 @@ import { assertNever, invariant } from '../../runtime/errors/invariant.ts';
 import { takeItems } from '../../runtime/run-program/list-items.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { ElementRecipe, Make } from '../traces/trace-result.ts';
+import { append } from '../vm/language/primordials.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
-import { append } from './primordials.ts';
 
 /** What the lists hold for one leaf, element by element. */
 type Columns = readonly (readonly Tensor[])[];

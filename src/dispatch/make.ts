@@ -1,12 +1,17 @@
 /** Objects that each run makes again. */
 
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import type { Cell } from '../bytecode/frame.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { MadeAttributes, MadeTraits, Make, Recipe } from '../traces/trace-result.ts';
-import { parameterCell, sharedArguments, unmappedArguments } from './arguments-object.ts';
-import { arrayIteratorAt, instantiate, resumedGenerator } from './interpreter.ts';
-import { ProtocolIterator } from './iterator-record.ts';
+import type { Cell } from '../vm/bytecode/frame.ts';
+import {
+  parameterCell,
+  sharedArguments,
+  unmappedArguments,
+} from '../vm/language/arguments-object.ts';
+import { ProtocolIterator } from '../vm/language/iterator-record.ts';
+import { append } from '../vm/language/primordials.ts';
+import { arrayIteratorAt, instantiate, resumedGenerator } from '../vm/machine/run-frames.ts';
 import { compileEntries, inKeyOrder } from './key-order.ts';
 import { compileList } from './make-list.ts';
 import {
@@ -16,7 +21,6 @@ import {
   type RecipeReader,
   type RunValues,
 } from './materialize.ts';
-import { append } from './primordials.ts';
 
 /**
  * Makes the objects of one run: first empty containers, then what is made of others, then the

@@ -1,10 +1,10 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { mapText, textWith } from '../../runtime/program/number-text.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Cell, Frame } from '../bytecode/frame.ts';
 import { compileNumber } from '../guards/number-expr.ts';
 import { compileReader, type Source } from '../guards/source.ts';
 import type { FrameRecipe, Recipe, ScalarRecipe } from '../traces/trace-result.ts';
+import type { Cell, Frame } from '../vm/bytecode/frame.ts';
 
 /** What recipes are read from after a run of the graph. */
 export interface RunValues {

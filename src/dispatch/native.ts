@@ -5,17 +5,17 @@ import { withGuard } from '../../runtime/device/current.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
-import { reads } from '../bytecode/effects.ts';
-import type { Frame } from '../bytecode/frame.ts';
-import type { Pc, Reg } from '../bytecode/instructions.ts';
-import { dyingBetween } from '../bytecode/liveness.ts';
-import { mayRead } from './held.ts';
-import { positionOf, step } from './interpreter.ts';
-import { executeFrame } from './machine.ts';
+import { reads } from '../vm/bytecode/effects.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
+import { dyingBetween } from '../vm/bytecode/liveness.ts';
+import { mayRead } from '../vm/frames/held.ts';
+import { Suspended } from '../vm/frames/suspended.ts';
+import { showCapturedFrames } from '../vm/frames/thrown.ts';
+import { unwindTo } from '../vm/frames/unwind.ts';
+import { executeFrame } from '../vm/machine/machine.ts';
+import { positionOf, step } from '../vm/machine/run-frames.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
-import { Suspended } from './suspended.ts';
-import { showCapturedFrames } from './thrown.ts';
-import { unwindTo } from './unwind.ts';
 
 /**
  * Runs the innermost frame's instruction, which is no return. A throw goes on at the innermost handler:

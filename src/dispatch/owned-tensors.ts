@@ -1,7 +1,7 @@
 import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Frame } from '../bytecode/frame.ts';
-import { closureOf } from './function-of.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { closureOf } from '../vm/frames/function-of.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
 

@@ -1,10 +1,10 @@
-import type { Frame } from '../bytecode/frame.ts';
-import type { Pc } from '../bytecode/instructions.ts';
 import { Dispatch } from '../guards/dispatch.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { PromisedSizes } from '../guards/promised-sizes.ts';
 import { objectId } from '../guards/source-key.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import type { Pc } from '../vm/bytecode/instructions.ts';
 import type { Entry } from './entry.ts';
 import type { SizedEntries } from './sized-entries.ts';
 

@@ -2,14 +2,14 @@
 
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { printProgram } from '../../runtime/program/print.ts';
-import type { Code } from '../bytecode/code.ts';
-import type { Frame } from '../bytecode/frame.ts';
-import type { Pc } from '../bytecode/instructions.ts';
-import { printInstruction } from '../bytecode/print.ts';
+import type { ResumePoint } from '../dispatch/resume-point.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
-import type { ResumePoint } from '../resume/resume-point.ts';
 import type { Outcome } from '../traces/trace-result.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import type { Pc } from '../vm/bytecode/instructions.ts';
+import { printInstruction } from '../vm/bytecode/print.ts';
 import { isLogged, log } from './log.ts';
 
 const nameOf = (name: string) => name || 'function';

@@ -1,8 +1,8 @@
 import { printProgram } from '../../runtime/program/print.ts';
-import type { Code } from '../bytecode/code.ts';
-import { printCode } from '../bytecode/print.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import { printCode } from '../vm/bytecode/print.ts';
 import { printPlan } from './print-plan.ts';
 
 /** What can be printed of a captured function, in the order in which it is made. */

@@ -14,9 +14,9 @@ import type {
 } from 'acorn';
 import { parse } from 'acorn';
 import MagicString from 'magic-string';
-import type { Span } from '../bytecode/instructions.ts';
-import { childrenOf } from '../syntax/children.ts';
 import type { BreakReason } from '../traces/graph-break.ts';
+import type { Span } from '../vm/bytecode/instructions.ts';
+import { childrenOf } from '../vm/syntax/children.ts';
 import { lineDiff, printLineDiff } from './line-diff.ts';
 import { lineStart, removeLines } from './statement-lines.ts';
 

@@ -1,7 +1,7 @@
 import { TostaticError } from '../../runtime/errors/errors.ts';
 import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
-import type { SourceText } from '../bytecode/code.ts';
+import type { SourceText } from '../vm/bytecode/code.ts';
 import { windowAround } from './source-window.ts';
 
 /**

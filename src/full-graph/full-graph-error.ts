@@ -2,9 +2,6 @@ import { CaptureError } from '../../runtime/errors/errors.ts';
 import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { isFrameworkFile } from '../3-trace/framework-files.ts';
-import type { Code } from '../bytecode/code.ts';
-import type { Pc } from '../bytecode/instructions.ts';
-import { protectionAt } from '../bytecode/protection.ts';
 import {
   type BreakRecord,
   breakReasons,
@@ -12,6 +9,9 @@ import {
   hintForOneProgram,
 } from '../traces/graph-break.ts';
 import type { FrameRecipe, TraceResult } from '../traces/trace-result.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Pc } from '../vm/bytecode/instructions.ts';
+import { protectionAt } from '../vm/bytecode/protection.ts';
 import { windowAround } from './source-window.ts';
 
 /** The function is to be one program, and can't be. */

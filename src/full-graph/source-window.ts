@@ -1,5 +1,5 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
-import type { SourceText } from '../bytecode/code.ts';
+import type { SourceText } from '../vm/bytecode/code.ts';
 
 /** Lines shown before and after the one that is meant. */
 const around = 2;

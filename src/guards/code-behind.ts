@@ -1,5 +1,5 @@
-import type { Closure } from '../bytecode/frame.ts';
-import { closureOf } from '../resume/function-of.ts';
+import type { Closure } from '../vm/bytecode/frame.ts';
+import { closureOf } from '../vm/frames/function-of.ts';
 
 // biome-ignore lint/complexity/noBannedTypes: whatever is called.
 type FindClosure = (fn: Function) => Closure | undefined;

@@ -1,6 +1,6 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Frame } from '../bytecode/frame.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Guard } from './guard.ts';
 import { compileNumber, hasResultSize, numberKey } from './number-expr.ts';
 import { compilePlainReader } from './plain-reads.ts';

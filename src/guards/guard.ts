@@ -1,8 +1,8 @@
 import type { Device } from '../../runtime/device/device.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
-import type { Code } from '../bytecode/code.ts';
-import type { Frame, Scope } from '../bytecode/frame.ts';
-import type { Primitive } from '../bytecode/instructions.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Frame, Scope } from '../vm/bytecode/frame.ts';
+import type { Primitive } from '../vm/bytecode/instructions.ts';
 import { type Check, compileCheck } from './check-guard.ts';
 import type { NumberExpr } from './number-expr.ts';
 import type { Change } from './plain.ts';

@@ -1,5 +1,5 @@
 import { printScalarCall, scalarFunctions } from '../../runtime/ops/scalar-functions.ts';
-import type { Frame } from '../bytecode/frame.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
 import {
   compileReader,
   printSource,

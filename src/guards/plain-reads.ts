@@ -1,6 +1,6 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Frame } from '../bytecode/frame.ts';
-import { isParameterCell } from '../resume/arguments-object.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { isParameterCell } from '../vm/language/arguments-object.ts';
 import { lookupGetter } from './inherited-property.ts';
 import { accessorOf, isModuleNamespace, isProxy } from './plain.ts';
 import { compileRead, type Reader, type Source } from './source.ts';

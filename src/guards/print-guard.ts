@@ -1,6 +1,6 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
-import type { Primitive } from '../bytecode/instructions.ts';
+import type { Primitive } from '../vm/bytecode/instructions.ts';
 import type { Guard } from './guard.ts';
 import { printNumber } from './number-expr.ts';
 import type { Change } from './plain.ts';

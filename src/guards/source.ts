@@ -1,13 +1,13 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { randomState } from '../../runtime/random/seed.ts';
-import type { Code } from '../bytecode/code.ts';
-import type { Frame, PrivateAccess, Scope } from '../bytecode/frame.ts';
-import type { Pc, Reg } from '../bytecode/instructions.ts';
-import { registerText } from '../bytecode/user-text.ts';
-import { closureOf } from '../resume/function-of.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import type { Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
+import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
+import { registerText } from '../vm/bytecode/user-text.ts';
+import { closureOf } from '../vm/frames/function-of.ts';
+import { PrivateSlot } from '../vm/language/private-slot.ts';
 import { closureBehind } from './code-behind.ts';
 import { accessorOf } from './plain.ts';
-import { PrivateSlot } from './private-slot.ts';
 import { ask, type Query } from './query.ts';
 
 /**

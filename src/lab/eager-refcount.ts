@@ -6,13 +6,13 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isTensorFunction } from '../3-trace/api.ts';
 import { isRefused } from '../3-trace/code-of.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../3-trace/framework-files.ts';
-import { reads, writes } from '../bytecode/effects.ts';
-import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
-import type { Instruction, InstructionOf, Opcode, Reg } from '../bytecode/instructions.ts';
-import { dyingBetween } from '../bytecode/liveness.ts';
 import { codeOf } from '../code-cache.ts';
-import { mayRead } from '../resume/held.ts';
-import { closureOf, runFrames } from '../resume/interpreter.ts';
+import { reads, writes } from '../vm/bytecode/effects.ts';
+import { type Closure, type Frame, newFrame } from '../vm/bytecode/frame.ts';
+import type { Instruction, InstructionOf, Opcode, Reg } from '../vm/bytecode/instructions.ts';
+import { dyingBetween } from '../vm/bytecode/liveness.ts';
+import { mayRead } from '../vm/frames/held.ts';
+import { closureOf, runFrames } from '../vm/machine/run-frames.ts';
 import { MadeObjects } from './made-objects.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Frame } from '../bytecode/frame.ts';
-import { closureOf } from '../resume/function-of.ts';
-import { readableIn } from '../resume/held.ts';
-import { IteratorRecord } from '../resume/iterator-record.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { closureOf } from '../vm/frames/function-of.ts';
+import { readableIn } from '../vm/frames/held.ts';
+import { IteratorRecord } from '../vm/language/iterator-record.ts';
 
 /**
  * Arrays, objects, cells and closures that a run has made itself, and the tensors in them: who can still

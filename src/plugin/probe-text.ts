@@ -5,7 +5,7 @@ import type { ClassNode } from '../1-capture/captured-function.ts';
 import { markerProperty } from '../1-capture/entry-marker.ts';
 import { isFunctionNode } from '../1-capture/hoist.ts';
 import { standardGlobals } from '../1-capture/standard-globals.ts';
-import { childrenOf } from '../syntax/children.ts';
+import { childrenOf } from '../vm/syntax/children.ts';
 
 /** The names that the plugin adds to a module. */
 export interface AddedNames {

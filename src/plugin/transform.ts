@@ -4,7 +4,7 @@ import MagicString from 'magic-string';
 import { analyzeScript } from '../1-capture/analyze-script.ts';
 import type { FunctionFacts } from '../1-capture/binding.ts';
 import { markerProperty } from '../1-capture/entry-marker.ts';
-import { parse } from '../syntax/parse.ts';
+import { parse } from '../vm/syntax/parse.ts';
 import { embeddedSource } from './embedded-source.ts';
 import { excludedRanges } from './excluded.ts';
 import { type PluginOptions, pathOf, shownFile } from './options.ts';

@@ -2,9 +2,9 @@ import type { Place } from '../../runtime/save/place.ts';
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { StateEntry } from '../../runtime/save/program-state.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
-import type { Frame } from '../bytecode/frame.ts';
 import { compileReader, printSource, type Source, type SourceNames } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
 import { notSavable } from './not-savable.ts';
 
 /** How many arguments a bound function has before those of a call. */

@@ -1,13 +1,13 @@
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { SavedNumber } from '../../runtime/save/recipe.ts';
 import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
-import type { Frame } from '../bytecode/frame.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { sourcesOf } from '../guards/guard-sources.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { Source, SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
 import { notSavable } from './not-savable.ts';
 import type { Places } from './places.ts';
 

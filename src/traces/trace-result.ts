@@ -4,12 +4,12 @@ import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
 import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
-import type { Code, SourceText } from '../bytecode/code.ts';
-import type { Closure, Frame } from '../bytecode/frame.ts';
-import type { Pc, Primitive, Reg } from '../bytecode/instructions.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import type { Source } from '../guards/source.ts';
+import type { Code, SourceText } from '../vm/bytecode/code.ts';
+import type { Closure, Frame } from '../vm/bytecode/frame.ts';
+import type { Pc, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import type { BreakRecord } from './graph-break.ts';
 import type { SameOutput } from './same-outputs.ts';
 

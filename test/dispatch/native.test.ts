@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Code } from '../../src/bytecode/code.ts';
-import type { Frame, Scope } from '../../src/bytecode/frame.ts';
-import { reg } from '../../src/bytecode/instructions.ts';
-import { activate } from '../../src/resume/interpreter.ts';
-import { finishNatively, stepNatively } from '../../src/resume/native.ts';
-import { OwnedTensors } from '../../src/resume/owned-tensors.ts';
+import { finishNatively, stepNatively } from '../../src/dispatch/native.ts';
+import { OwnedTensors } from '../../src/dispatch/owned-tensors.ts';
+import type { Code } from '../../src/vm/bytecode/code.ts';
+import type { Frame, Scope } from '../../src/vm/bytecode/frame.ts';
+import { reg } from '../../src/vm/bytecode/instructions.ts';
+import { activate } from '../../src/vm/machine/run-frames.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 
 const scope: Scope = {

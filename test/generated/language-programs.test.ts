@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, expect, it, vi } from 'vitest';
-import type { Scope } from '../../src/bytecode/frame.ts';
-import { activate } from '../../src/resume/interpreter.ts';
-import { type Execution, machines } from '../../src/resume/machine.ts';
+import type { Scope } from '../../src/vm/bytecode/frame.ts';
+import { type Execution, machines } from '../../src/vm/machine/machine.ts';
+import { activate } from '../../src/vm/machine/run-frames.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 import { type LanguageProgram, languagePrograms } from './language-programs.ts';
 import { makeWorld, surroundings } from './language-world.ts';

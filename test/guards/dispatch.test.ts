@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Frame } from '../../src/bytecode/frame.ts';
 import { Dispatch } from '../../src/guards/dispatch.ts';
 import { type Guard, GuardSet } from '../../src/guards/guard.ts';
 import { randn, type Tensor, toStatic } from '../../src/index.ts';
+import type { Frame } from '../../src/vm/bytecode/frame.ts';
 import { expectSameAsEager, values } from '../trace/same-as-eager.ts';
 
 const argument = { kind: 'argument', frame: 0, index: 0 } as const;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Frame } from '../../src/bytecode/frame.ts';
 import { type Guard, GuardSet } from '../../src/guards/guard.ts';
 import { printGuard } from '../../src/guards/print-guard.ts';
 import type { Source } from '../../src/guards/source.ts';
 import { nn, optim, randn, toStatic } from '../../src/index.ts';
+import type { Frame } from '../../src/vm/bytecode/frame.ts';
 
 const argument = (index: number): Source => ({ kind: 'argument', frame: 0, index });
 const calledWith = (...args: unknown[]) => [{ args }] as unknown as Frame[];

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { describe, it } from 'vitest';
-import type { Scope } from '../../src/bytecode/frame.ts';
-import { printCode } from '../../src/bytecode/print.ts';
-import { activate, run } from '../../src/resume/interpreter.ts';
+import type { Scope } from '../../src/vm/bytecode/frame.ts';
+import { printCode } from '../../src/vm/bytecode/print.ts';
+import { activate, run } from '../../src/vm/machine/run-frames.ts';
 import { checkFixture, readFixture } from './fixture-file.ts';
 import { lowerChecked } from './parse-function.ts';
 

@@ -1,9 +1,9 @@
 import type { AnyNode } from 'acorn';
 import type { LowerRefusal } from '../../src/2-lower/lower.ts';
 import { type FunctionNode, isLowerRefusal, lowerFunction } from '../../src/2-lower/lower.ts';
-import type { Code, SourceText } from '../../src/bytecode/code.ts';
-import { verify } from '../../src/bytecode/verify.ts';
-import { parseExpressionAt } from '../../src/syntax/parse.ts';
+import type { Code, SourceText } from '../../src/vm/bytecode/code.ts';
+import { verify } from '../../src/vm/bytecode/verify.ts';
+import { parseExpressionAt } from '../../src/vm/syntax/parse.ts';
 
 export function sourceText(text: string): SourceText {
   return {

@@ -10,7 +10,7 @@ import {
   withCaptureSession,
 } from '../../src/1-capture/capture.ts';
 import { isLowerRefusal, lowerFunction } from '../../src/2-lower/lower.ts';
-import { printCode } from '../../src/bytecode/print.ts';
+import { printCode } from '../../src/vm/bytecode/print.ts';
 import { captured, refused } from '../capture/captured.ts';
 import { instrument, type Loaded, loadModule, withoutInspector } from './load-module.ts';
 import { programs } from './programs.ts';

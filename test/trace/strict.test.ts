@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
-import { type Instruction, reg } from '../../src/bytecode/instructions.ts';
 import { codeOf } from '../../src/code-cache.ts';
 import { ones, type Tensor, toStatic } from '../../src/index.ts';
+import { type Instruction, reg } from '../../src/vm/bytecode/instructions.ts';
 
 it('with strict, bytecode is verified before it is traced, that of called functions too', () => {
   const callee = (x: Tensor): Tensor => x.add(1);

@@ -1,5 +1,5 @@
-import type { Frame } from '../../src/bytecode/frame.ts';
-import { activate } from '../../src/resume/interpreter.ts';
+import type { Frame } from '../../src/vm/bytecode/frame.ts';
+import { activate } from '../../src/vm/machine/run-frames.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 import { type Example, show, World } from './world.ts';
 

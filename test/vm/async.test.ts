@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: examples are source text
 import { describe, expect, it } from 'vitest';
-import type { Frame } from '../../src/bytecode/frame.ts';
-import { drive, resumeWith } from '../../src/resume/async-frame.ts';
-import { interpreterOf } from '../../src/resume/interpret.ts';
-import { step } from '../../src/resume/interpreter.ts';
-import { executeFrame, machineFor } from '../../src/resume/machine.ts';
-import { catchIn } from '../../src/resume/unwind.ts';
+import type { Frame } from '../../src/vm/bytecode/frame.ts';
+import { drive, resumeWith } from '../../src/vm/frames/async-frame.ts';
+import { catchIn } from '../../src/vm/frames/unwind.ts';
+import { interpreterOf } from '../../src/vm/interpreter/interpret.ts';
+import { executeFrame, machineFor } from '../../src/vm/machine/machine.ts';
+import { step } from '../../src/vm/machine/run-frames.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 import { bytecodeTurns, nativeTurns } from './async-world.ts';
 import type { Example } from './world.ts';

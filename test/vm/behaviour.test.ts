@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Frame } from '../../src/bytecode/frame.ts';
-import { interpreterOf } from '../../src/resume/interpret.ts';
-import { run, step } from '../../src/resume/interpreter.ts';
-import { compile, executeFrame } from '../../src/resume/machine.ts';
+import type { Frame } from '../../src/vm/bytecode/frame.ts';
+import { interpreterOf } from '../../src/vm/interpreter/interpret.ts';
+import { compile, executeFrame } from '../../src/vm/machine/machine.ts';
+import { run, step } from '../../src/vm/machine/run-frames.ts';
 import { controlFlow } from './examples/control-flow.ts';
 import { destructuring } from './examples/destructuring.ts';
 import { errors } from './examples/errors.ts';

@@ -1,12 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: examples are source text
 import { describe, expect, it } from 'vitest';
-import type { Code } from '../../src/bytecode/code.ts';
-import { effects, reads, writes } from '../../src/bytecode/effects.ts';
-import { type Instruction, reg } from '../../src/bytecode/instructions.ts';
-import { dyingBetween, liveAfter, liveBefore, liveDuring } from '../../src/bytecode/liveness.ts';
-import { printCode, printInstruction } from '../../src/bytecode/print.ts';
-import { verify } from '../../src/bytecode/verify.ts';
-import { lowerChecked } from './parse-function.ts';
+import type { Code } from '../../src/vm/bytecode/code.ts';
+import { effects, reads, writes } from '../../src/vm/bytecode/effects.ts';
+import { type Instruction, reg } from '../../src/vm/bytecode/instructions.ts';
+import { dyingBetween, liveAfter, liveBefore, liveDuring } from '../../src/vm/bytecode/liveness.ts';
+import { printCode, printInstruction } from '../../src/vm/bytecode/print.ts';
+import { verify } from '../../src/vm/bytecode/verify.ts';
+import { lowerChecked } from '../lower/parse-function.ts';
 
 const names = (code: Code, live: Iterable<number>): string[] =>
   [...live].flatMap((register) => code.registerNames[register] ?? []);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { userPosition } from '../../runtime/errors/position.ts';
 import { isLowerRefusal, lowerFunction } from '../../src/2-lower/lower.ts';
-import type { Closure, Frame, Scope } from '../../src/bytecode/frame.ts';
+import type { Closure, Frame, Scope } from '../../src/vm/bytecode/frame.ts';
+import { executeFrame } from '../../src/vm/machine/machine.ts';
 import {
   activate,
   arrayIteratorAt,
@@ -11,8 +12,7 @@ import {
   run,
   runFrames,
   step,
-} from '../../src/resume/interpreter.ts';
-import { executeFrame } from '../../src/resume/machine.ts';
+} from '../../src/vm/machine/run-frames.ts';
 import { findFunction, lowerChecked, sourceText } from '../lower/parse-function.ts';
 
 const scopeOf = (values: Record<string, unknown>): Scope => ({

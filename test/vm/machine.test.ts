@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { controlGraph } from '../../src/bytecode/control-graph.ts';
-import { activate } from '../../src/resume/interpreter.ts';
-import { compile } from '../../src/resume/machine.ts';
-import { machineText } from '../../src/resume/machine-text.ts';
-import { resumePoints } from '../../src/resume/resume-pcs.ts';
+import { controlGraph } from '../../src/vm/bytecode/control-graph.ts';
+import { compile } from '../../src/vm/machine/machine.ts';
+import { machineText } from '../../src/vm/machine/machine-text.ts';
+import { resumePoints } from '../../src/vm/machine/resume-pcs.ts';
+import { activate } from '../../src/vm/machine/run-frames.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 import { bytecodeOutcome, type Example, nativeOutcome } from './world.ts';
 
@@ -115,7 +115,7 @@ describe('without code generation', () => {
 });
 
 /** The machine as a page with a strict content security policy loads it. */
-async function withoutCodeGeneration(): Promise<typeof import('../../src/resume/machine.ts')> {
+async function withoutCodeGeneration(): Promise<typeof import('../../src/vm/machine/machine.ts')> {
   vi.resetModules();
   const RealFunction = Function;
   const forbidden = new Proxy(RealFunction, {
@@ -125,5 +125,5 @@ async function withoutCodeGeneration(): Promise<typeof import('../../src/resume/
     },
   });
   vi.stubGlobal('Function', forbidden);
-  return import('../../src/resume/machine.ts');
+  return import('../../src/vm/machine/machine.ts');
 }

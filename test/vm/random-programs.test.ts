@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Frame } from '../../src/bytecode/frame.ts';
-import { drive } from '../../src/resume/async-frame.ts';
-import { interpreterOf } from '../../src/resume/interpret.ts';
-import { run, step } from '../../src/resume/interpreter.ts';
-import { executeFrame, machineFor } from '../../src/resume/machine.ts';
+import type { Frame } from '../../src/vm/bytecode/frame.ts';
+import { drive } from '../../src/vm/frames/async-frame.ts';
+import { interpreterOf } from '../../src/vm/interpreter/interpret.ts';
+import { executeFrame, machineFor } from '../../src/vm/machine/machine.ts';
+import { run, step } from '../../src/vm/machine/run-frames.ts';
 import { bytecodeTurns, nativeTurns } from './async-world.ts';
 import { bytecodeOutcome, nativeOutcome } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
-import type { Closure, Frame, Scope } from '../../src/bytecode/frame.ts';
-import { activate } from '../../src/resume/interpreter.ts';
+import type { Closure, Frame, Scope } from '../../src/vm/bytecode/frame.ts';
+import { activate } from '../../src/vm/machine/run-frames.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 
 /** One small function, what surrounds it, and how it is called. */

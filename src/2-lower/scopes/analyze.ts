@@ -1,11 +1,11 @@
 import type { AnyNode, Class, FunctionDeclaration, Statement } from 'acorn';
-import { childrenOf } from '../syntax/children.ts';
+import { childrenOf } from '../../vm/syntax/children.ts';
+import { clause, type FunctionNode, hasUseStrict, spanOf } from '../syntax/nodes.ts';
 import { analyzeClass, analyzeConstruction } from './analyze-class.ts';
 import type { Analysis, Binding, LexicalScope } from './bindings.ts';
 import { hoistedFunctions } from './block-functions.ts';
 import { boundNames, scriptLexicals, varNames } from './declarations.ts';
 import { declareLexical, declareVars } from './declare-variables.ts';
-import { clause, type FunctionNode, hasUseStrict, spanOf } from './nodes.ts';
 import { ScopeBuilder } from './scope-builder.ts';
 
 /** What the place of the analysed function says about it. */

@@ -6,8 +6,8 @@ import type {
   PrivateIdentifier,
   PropertyDefinition,
 } from 'acorn';
-import type { FunctionLike } from './nodes.ts';
-import type { LowerRefusal } from './refusal.ts';
+import type { FunctionLike } from '../syntax/nodes.ts';
+import type { LowerRefusal } from '../syntax/refusal.ts';
 
 /** `self` is a function expression's own name; `this`, `private` and `key` are no names of the source's. */
 export type BindingKind =

@@ -1,7 +1,7 @@
 import type { AnyNode, FunctionDeclaration, Statement } from 'acorn';
-import { statementsIn } from '../syntax/children.ts';
+import { statementsIn } from '../../vm/syntax/children.ts';
+import { clause, declaredFunction, isClass, isFunctionNode } from '../syntax/nodes.ts';
 import { boundNames } from './declarations.ts';
-import { clause, declaredFunction, isClass, isFunctionNode } from './nodes.ts';
 
 /**
  * In: the body of a sloppy function. Out: the functions in its blocks that are variables of the

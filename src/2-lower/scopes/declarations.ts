@@ -1,7 +1,7 @@
 import type { AnyNode, Identifier, Pattern } from 'acorn';
-import { statementsIn } from '../syntax/children.ts';
+import { statementsIn } from '../../vm/syntax/children.ts';
+import { isFunctionNode, spanOf } from '../syntax/nodes.ts';
 import type { Range } from './bindings.ts';
-import { isFunctionNode, spanOf } from './nodes.ts';
 
 /** A name that a pattern binds, and where in the text it can't be initialised yet. */
 export interface BoundName {

@@ -1,7 +1,12 @@
 import type { AnyNode, Statement, VariableDeclaration } from 'acorn';
+import {
+  declaredFunction,
+  type FunctionNode,
+  hasParameterExpressions,
+  spanOf,
+} from '../syntax/nodes.ts';
 import type { Binding, LexicalScope, Range } from './bindings.ts';
 import { boundNames, varNames } from './declarations.ts';
-import { declaredFunction, type FunctionNode, hasParameterExpressions, spanOf } from './nodes.ts';
 import type { ScopeBuilder } from './scope-builder.ts';
 
 /** The variables that `var` declares anywhere in the function. */

@@ -6,6 +6,8 @@ import type {
   PrivateIdentifier,
   PropertyDefinition,
 } from 'acorn';
+import type { FunctionLike } from '../syntax/nodes.ts';
+import { type LowerRefusal, refuse } from '../syntax/refusal.ts';
 import {
   type Analysis,
   Binding,
@@ -17,8 +19,6 @@ import {
   type Use,
 } from './bindings.ts';
 import type { BoundName } from './declarations.ts';
-import type { FunctionLike } from './nodes.ts';
-import { type LowerRefusal, refuse } from './refusal.ts';
 
 /** Collects scopes, and what the names used in them mean; `analyze` walks the tree. */
 export class ScopeBuilder implements Analysis {

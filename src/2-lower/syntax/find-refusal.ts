@@ -1,5 +1,5 @@
 import type { AnyNode } from 'acorn';
-import { childrenOf } from '../syntax/children.ts';
+import { childrenOf } from '../../vm/syntax/children.ts';
 import { type FunctionNode, isClass, isFunctionNode } from './nodes.ts';
 import { type LowerRefusal, type LowerRefusalReason, refuse } from './refusal.ts';
 

@@ -15,10 +15,10 @@ import type {
   Statement,
   StaticBlock,
 } from 'acorn';
-import type { Span } from '../bytecode/instructions.ts';
-import type { FunctionNode } from '../syntax/function-node.ts';
+import type { Span } from '../../vm/bytecode/instructions.ts';
+import type { FunctionNode } from '../../vm/syntax/function-node.ts';
 
-export type { FunctionNode } from '../syntax/function-node.ts';
+export type { FunctionNode } from '../../vm/syntax/function-node.ts';
 
 /**
  * What becomes a code of its own: a function; a class without a constructor in its text (its default

@@ -1,5 +1,5 @@
 import type { Node } from 'acorn';
-import type { Span } from '../bytecode/instructions.ts';
+import type { Span } from '../../vm/bytecode/instructions.ts';
 import { spanOf } from './nodes.ts';
 
 /** Why a function can't be lowered: a closed set, each with an explanation and a way out. */

@@ -1,8 +1,8 @@
 import type { HookHandle } from '../../../runtime/autograd/hooks.ts';
 import type { GradNode } from '../../../runtime/autograd/node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { Code } from '../../bytecode/code.ts';
-import type { Pc } from '../../bytecode/instructions.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { TensorVariable, Variable } from '../variable.ts';
 
 /** The call that made something which a trace can hold only as long as it lasts. */

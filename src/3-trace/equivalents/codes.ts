@@ -1,4 +1,4 @@
-import type { Code } from '../../bytecode/code.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
 
 const codes = new WeakSet<Code>();
 

@@ -2,9 +2,9 @@
 
 import { eq } from '../../../runtime/ops/pointwise.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { Pc } from '../../bytecode/instructions.ts';
-import { type Structure, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
 import type { ChoiceMet } from '../choices.ts';
 import { isControlFlowFile } from '../framework-files.ts';
 import type { TraceFrame } from '../trace-frame.ts';

@@ -1,7 +1,7 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { Code } from '../../bytecode/code.ts';
-import type { Pc, Reg } from '../../bytecode/instructions.ts';
-import { liveBefore } from '../../bytecode/liveness.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
+import { liveBefore } from '../../vm/bytecode/liveness.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';

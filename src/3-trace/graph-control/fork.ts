@@ -1,7 +1,7 @@
 import { condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { protectionAt } from '../../bytecode/protection.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { protectionAt } from '../../vm/bytecode/protection.ts';
 import { EagerlyRefused } from '../autograd/refused.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';

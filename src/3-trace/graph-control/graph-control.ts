@@ -1,12 +1,12 @@
 import type { UserPosition } from '../../../runtime/errors/position.ts';
-import type { Code } from '../../bytecode/code.ts';
-import type { Pc } from '../../bytecode/instructions.ts';
-import type { Loop } from '../../bytecode/structure.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
 import { keptBecause } from '../../traces/kept-loops.ts';
 import type { LoopDecision } from '../../traces/trace-result.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import type { Loop } from '../../vm/bytecode/structure.ts';
 import type { Birth } from '../grown-list.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Variable } from '../variable.ts';

@@ -1,5 +1,5 @@
-import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { keptBecause } from '../../traces/kept-loops.ts';
+import { type Loop, structureOf } from '../../vm/bytecode/structure.ts';
 import { isEquivalent } from '../equivalents/codes.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';

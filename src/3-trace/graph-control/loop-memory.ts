@@ -3,7 +3,7 @@
  * once more for each attempt to follow those, and would find the same from the start each time.
  */
 
-import type { Pc } from '../../bytecode/instructions.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { ElementForm } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
 import { known, type NewArrayVariable, type Variable } from '../variable.ts';

@@ -1,5 +1,5 @@
-import { type Loop, structureOf } from '../../bytecode/structure.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { type Loop, structureOf } from '../../vm/bytecode/structure.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { NewArrayVariable, Variable } from '../variable.ts';

@@ -1,6 +1,6 @@
 import { formatPosition, type UserPosition } from '../../../runtime/errors/position.ts';
-import { writes } from '../../bytecode/effects.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { writes } from '../../vm/bytecode/effects.ts';
 import { isEquivalent } from '../equivalents/codes.ts';
 import { isFrameworkFile } from '../framework-files.ts';
 import type { TraceFrame } from '../trace-frame.ts';

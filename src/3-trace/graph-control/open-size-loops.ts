@@ -1,9 +1,9 @@
-import type { Pc } from '../../bytecode/instructions.ts';
-import { structureOf } from '../../bytecode/structure.ts';
 import { numberSources } from '../../guards/number-expr.ts';
 import { decidedByBounds } from '../../guards/number-range.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { keptBecause } from '../../traces/kept-loops.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { structureOf } from '../../vm/bytecode/structure.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';

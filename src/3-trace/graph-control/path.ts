@@ -1,5 +1,5 @@
 import type { UserPosition } from '../../../runtime/errors/position.ts';
-import type { Pc } from '../../bytecode/instructions.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { ScalarVariable, Variable } from '../variable.ts';
 
 /** Where a way through a function ends: before an instruction at which others go on, or at the return. */

@@ -1,4 +1,4 @@
-import type { Reg } from '../../bytecode/instructions.ts';
+import type { Reg } from '../../vm/bytecode/instructions.ts';
 import type { ElementForm } from '../grown-list.ts';
 import type { Tracer } from '../tracer.ts';
 import type { NewArrayVariable, Variable } from '../variable.ts';

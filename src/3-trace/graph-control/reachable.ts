@@ -1,8 +1,8 @@
 /** What the trace can still reach of what it has made. */
 
-import { needsArguments } from '../../bytecode/call-inputs.ts';
-import type { Pc } from '../../bytecode/instructions.ts';
-import { liveBefore, liveDuring } from '../../bytecode/liveness.ts';
+import { needsArguments } from '../../vm/bytecode/call-inputs.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { liveBefore, liveDuring } from '../../vm/bytecode/liveness.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import type { Variable } from '../variable.ts';

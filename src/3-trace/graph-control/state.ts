@@ -1,6 +1,6 @@
 /** What a way through the code may change, place by place. */
 
-import type { Reg } from '../../bytecode/instructions.ts';
+import type { Reg } from '../../vm/bytecode/instructions.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
 import { undefinedVariable, type Variable } from '../variable.ts';

@@ -1,8 +1,8 @@
 import { formatPosition } from '../../../runtime/errors/position.ts';
-import type { Code } from '../../bytecode/code.ts';
-import { successors } from '../../bytecode/effects.ts';
-import type { Pc } from '../../bytecode/instructions.ts';
-import { structureOf } from '../../bytecode/structure.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import { successors } from '../../vm/bytecode/effects.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { structureOf } from '../../vm/bytecode/structure.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 
 /** Jumps that have asked whether a tensor is true: as an object it is, whatever its values are. */

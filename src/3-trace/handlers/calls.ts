@@ -1,5 +1,5 @@
-import type { Pc, Reg } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
 import { arrayElements, asArray } from '../arrays.ts';
 import { construct } from '../construct.ts';
 import { invoke } from '../invoke.ts';

@@ -1,5 +1,5 @@
-import type { Reg } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Reg } from '../../vm/bytecode/instructions.ts';
 import { goToHandler } from '../exceptions.ts';
 import { type Condition, missingOf, truthOf } from '../graph-control/choice-operators.ts';
 import { decide } from '../graph-control/decide.ts';

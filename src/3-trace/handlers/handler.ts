@@ -1,4 +1,4 @@
-import type { InstructionOf, Opcode, Pc, Reg } from '../../bytecode/instructions.ts';
+import type { InstructionOf, Opcode, Pc, Reg } from '../../vm/bytecode/instructions.ts';
 import { resolved } from '../choices.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';

@@ -1,6 +1,6 @@
-import type { Pc, Reg } from '../../bytecode/instructions.ts';
-import type { Intrinsic } from '../../bytecode/intrinsics.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
+import type { Intrinsic } from '../../vm/bytecode/intrinsics.ts';
 import { enterConstructor } from '../construct.ts';
 import { heldFunction } from '../getters.ts';
 import { readAbove, superPrototype } from '../super.ts';

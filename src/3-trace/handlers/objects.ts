@@ -1,5 +1,5 @@
-import type { Reg } from '../../bytecode/instructions.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Reg } from '../../vm/bytecode/instructions.ts';
 import { append } from '../array-changes.ts';
 import { type ArrayVariable, asArray } from '../arrays.ts';
 import { settled } from '../choices.ts';

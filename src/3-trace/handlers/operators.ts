@@ -1,7 +1,7 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
-import type { BinaryOperator, Primitive } from '../../bytecode/instructions.ts';
-import { binary, unary } from '../../bytecode/operators.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { BinaryOperator, Primitive } from '../../vm/bytecode/instructions.ts';
+import { binary, unary } from '../../vm/bytecode/operators.ts';
 import { settled } from '../choices.ts';
 import { looselyEqual, strictlyEqual } from '../equality.ts';
 import { orRaise } from '../exceptions.ts';

@@ -1,7 +1,7 @@
-import { templateObject } from '../../bytecode/template-object.ts';
 import { isGetterGlobal } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { templateObject } from '../../vm/bytecode/template-object.ts';
 import { setCell } from '../cell-content.ts';
 import { constantOf, isInitialized, typeOf } from '../facts.ts';
 import { isFrameworkFile } from '../framework-files.ts';

@@ -16,7 +16,7 @@ export const outside = [
 export async function realmRuntime(): Promise<string> {
   const prebuilt = new URL('./realm-runtime.txt', import.meta.url);
   if (!import.meta.url.endsWith('.ts')) return readFileSync(prebuilt, 'utf8');
-  return bundleRealm(fileURLToPath(new URL('../../resume/realm.ts', import.meta.url)));
+  return bundleRealm(fileURLToPath(new URL('../../vm/realm/script-steps.ts', import.meta.url)));
 }
 
 /** Made once when the package is built; at every start where it runs from its sources. */

@@ -1,14 +1,14 @@
 import { Script } from 'node:vm';
 import type { Options, Program } from 'acorn';
-import { hoistedFunctions } from '../../2-lower/block-functions.ts';
-import { scriptLexicals, varNames } from '../../2-lower/declarations.ts';
 import { isLowerRefusal, type LowerRefusal, lowerScript } from '../../2-lower/lower.ts';
-import { declaredFunction } from '../../2-lower/nodes.ts';
-import type { Code, SourceText } from '../../bytecode/code.ts';
-import { verify } from '../../bytecode/verify.ts';
-import type { Execution } from '../../resume/machine.ts';
-import { parse } from '../../syntax/parse.ts';
-import type { Realm, ScriptNames } from './realm.ts';
+import { hoistedFunctions } from '../../2-lower/scopes/block-functions.ts';
+import { scriptLexicals, varNames } from '../../2-lower/scopes/declarations.ts';
+import { declaredFunction } from '../../2-lower/syntax/nodes.ts';
+import type { Code, SourceText } from '../../vm/bytecode/code.ts';
+import { verify } from '../../vm/bytecode/verify.ts';
+import type { Execution } from '../../vm/machine/machine.ts';
+import type { Realm, ScriptNames } from '../../vm/realm/realm.ts';
+import { parse } from '../../vm/syntax/parse.ts';
 
 /** Why the engine itself runs a script. */
 export interface NativeRun {

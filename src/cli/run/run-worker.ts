@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../runtime/errors/invariant.ts';
-import type { Execution } from '../../resume/machine.ts';
-import { compileRuntime, Realm } from './realm.ts';
+import type { Execution } from '../../vm/machine/machine.ts';
+import { compileRuntime, Realm } from '../../vm/realm/realm.ts';
 import { describeError, type RunResult } from './run-result.ts';
 import { runText } from './run-text.ts';
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Execution } from '../../resume/machine.ts';
+import type { Execution } from '../../vm/machine/machine.ts';
 import { describeError, type RunResult } from './run-result.ts';
 import type { WorkerData } from './run-worker.ts';
 

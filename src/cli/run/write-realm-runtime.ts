@@ -4,5 +4,5 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bundleRealm } from './realm-runtime.ts';
 
-const entry = fileURLToPath(new URL('../../resume/realm.js', import.meta.url));
+const entry = fileURLToPath(new URL('../../vm/realm/script-steps.js', import.meta.url));
 writeFileSync(new URL('./realm-runtime.txt', import.meta.url), await bundleRealm(entry));

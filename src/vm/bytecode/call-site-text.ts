@@ -1,8 +1,8 @@
 import type { Expression, Super } from 'acorn';
-import type { Code } from '../bytecode/code.ts';
-import { expressionText } from '../bytecode/expression-text.ts';
-import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { parseExpressionAt } from '../syntax/parse.ts';
+import type { Code } from './code.ts';
+import { expressionText } from './expression-text.ts';
+import type { Pc, Reg } from './instructions.ts';
 
 /** Messages that V8 words by the source of the failing expression. Asked for on failure only. */
 

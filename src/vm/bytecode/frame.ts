@@ -1,4 +1,4 @@
-import type { Device } from '../../runtime/device/device.ts';
+import type { Device } from '../../../runtime/device/device.ts';
 import type { Code } from './code.ts';
 import type { Pc, Reg } from './instructions.ts';
 

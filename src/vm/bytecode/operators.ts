@@ -1,4 +1,4 @@
-import { assertNever } from '../../runtime/errors/invariant.ts';
+import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, UnaryOperator } from './instructions.ts';
 
 /** The language's operators as functions, for whoever executes an instruction. */

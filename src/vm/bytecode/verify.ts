@@ -1,4 +1,4 @@
-import { invariant } from '../../runtime/errors/invariant.ts';
+import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { Code } from './code.ts';
 import { effectOf, handlerOf, jumpTarget, type RegisterKind, writes } from './effects.ts';
 import type { Instruction, Pc, Reg } from './instructions.ts';

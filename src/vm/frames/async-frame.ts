@@ -1,8 +1,8 @@
 import type { Frame } from '../bytecode/frame.ts';
+import type { AnyFunction } from '../language/itself.ts';
+import { apply } from '../language/primordials.ts';
 import type { Begin } from './driven-frame.ts';
 import type { Machine } from './function-of.ts';
-import type { AnyFunction } from './itself.ts';
-import { apply } from './primordials.ts';
 import { Suspended } from './suspended.ts';
 import { catchIn } from './unwind.ts';
 

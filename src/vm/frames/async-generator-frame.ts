@@ -1,9 +1,9 @@
 import type { Frame } from '../bytecode/frame.ts';
 import { liveDuring } from '../bytecode/liveness.ts';
-import { delegateOf } from './async-iterator.ts';
+import { delegateOf } from '../language/async-iterator.ts';
+import { apply, listOf } from '../language/primordials.ts';
 import { type Arguments, type Begin, goOn, taken, type Way, yieldAt } from './driven-frame.ts';
 import type { Machine } from './function-of.ts';
-import { apply, listOf } from './primordials.ts';
 import { Suspended } from './suspended.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { invariant } from '../../runtime/errors/invariant.ts';
+import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import type { InstructionOf } from '../bytecode/instructions.ts';
 import { Suspended } from './suspended.ts';

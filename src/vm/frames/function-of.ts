@@ -1,10 +1,10 @@
-import { assertNever } from '../../runtime/errors/invariant.ts';
+import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
+import { type AnyFunction, Itself } from '../language/itself.ts';
+import { defineProperty, descriptionOf, descriptor, toObject } from '../language/primordials.ts';
 import { asyncCallable } from './async-frame.ts';
 import { asyncGeneratorCallable, generatorCallable } from './generator-frame.ts';
-import { type AnyFunction, Itself } from './itself.ts';
-import { defineProperty, descriptionOf, descriptor, toObject } from './primordials.ts';
 
 /** Runs a frame of one code from its pc to its return, or to where it is suspended: then the result is `Suspended`. */
 export type Machine = (frame: Frame) => unknown;

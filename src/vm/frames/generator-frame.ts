@@ -1,12 +1,12 @@
-import { invariant } from '../../runtime/errors/invariant.ts';
+import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { Frame } from '../bytecode/frame.ts';
+import { delegateOf } from '../language/async-iterator.ts';
+import type { AnyFunction } from '../language/itself.ts';
+import { apply, listOf } from '../language/primordials.ts';
+import { Returned, yieldAll, yieldOnce } from '../language/returned-yield.ts';
 import { asyncDriver } from './async-generator-frame.ts';
-import { delegateOf } from './async-iterator.ts';
 import { type Arguments, type Begin, goOn, taken, type Way, yieldAt } from './driven-frame.ts';
 import type { Machine } from './function-of.ts';
-import type { AnyFunction } from './itself.ts';
-import { apply, listOf } from './primordials.ts';
-import { Returned, yieldAll, yieldOnce } from './returned-yield.ts';
 import { Suspended } from './suspended.ts';
 
 const placeholder = Symbol('what the engine returns');

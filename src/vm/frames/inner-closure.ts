@@ -1,4 +1,4 @@
-import { invariant } from '../../runtime/errors/invariant.ts';
+import { invariant } from '../../../runtime/errors/invariant.ts';
 import { type Cell, type Closure, type Frame, newClosure } from '../bytecode/frame.ts';
 
 /** What the `closure` instruction makes in a frame: arrows keep the frame's `this` and `super`. */

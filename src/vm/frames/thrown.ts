@@ -1,6 +1,6 @@
-import { foldStack } from '../../runtime/errors/folded-stack.ts';
-import { ownPartOfFile } from '../../runtime/errors/own-code.ts';
-import type { UserPosition } from '../../runtime/errors/position.ts';
+import { foldStack } from '../../../runtime/errors/folded-stack.ts';
+import { ownPartOfFile } from '../../../runtime/errors/own-code.ts';
+import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { Frame } from '../bytecode/frame.ts';
 
 /** Errors that show the user's frames already: they may leave several runs. */

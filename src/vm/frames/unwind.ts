@@ -1,7 +1,7 @@
 import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { protectionAt } from '../bytecode/protection.ts';
-import { abandonIterators } from './iterator-record.ts';
+import { abandonIterators } from '../language/iterator-record.ts';
 
 /**
  * The instruction at `pc` threw: the frame goes on at its handler, once the iterators that were opened

@@ -2,12 +2,12 @@ import { type Cell, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
 import { binary, unary } from '../bytecode/operators.ts';
 import { templateObject } from '../bytecode/template-object.ts';
-import { argumentsObject, parameterCell } from './arguments-object.ts';
-import { classOf, functionOf, type MachineFor } from './function-of.ts';
-import { innerClosure } from './inner-closure.ts';
+import { classOf, functionOf, type MachineFor } from '../frames/function-of.ts';
+import { innerClosure } from '../frames/inner-closure.ts';
+import { argumentsObject, parameterCell } from '../language/arguments-object.ts';
+import { keyIterator } from '../language/iterator-record.ts';
+import { append, apply, argumentAt } from '../language/primordials.ts';
 import { intrinsics } from './intrinsics.ts';
-import { keyIterator } from './iterator-record.ts';
-import { append, apply, argumentAt } from './primordials.ts';
 import * as semantics from './semantics.ts';
 
 /** Does what the instruction says; the pc to go on at, when that isn't the next one. */

@@ -1,13 +1,13 @@
 import type { Code } from '../bytecode/code.ts';
 import { blankRegisters, type Frame } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
-import type { Machine, MachineFor } from './function-of.ts';
+import type { Machine, MachineFor } from '../frames/function-of.ts';
+import { stopped } from '../frames/stopped.ts';
+import { Suspended } from '../frames/suspended.ts';
+import { catchIn } from '../frames/unwind.ts';
 import { nextPc, perform } from './handlers.ts';
 import { type PackedCode, packedCode } from './packed-code.ts';
 import { pausing, runPacked } from './run-packed.ts';
-import { stopped } from './stopped.ts';
-import { Suspended } from './suspended.ts';
-import { catchIn } from './unwind.ts';
 
 /** What isn't packed. */
 const rare = (frame: Frame, pc: Pc, machineFor: MachineFor): Pc => {

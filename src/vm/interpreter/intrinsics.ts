@@ -1,9 +1,9 @@
 import type { Frame } from '../bytecode/frame.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Intrinsic, intrinsics as operandCounts } from '../bytecode/intrinsics.ts';
-import { asyncIterator, asyncNext, asyncReturn } from './async-iterator.ts';
-import { closureOf, functionName } from './function-of.ts';
-import { iteratorResult } from './iterator-record.ts';
+import { closureOf, functionName } from '../frames/function-of.ts';
+import { asyncIterator, asyncNext, asyncReturn } from '../language/async-iterator.ts';
+import { iteratorResult } from '../language/iterator-record.ts';
 import {
   apply,
   construct,
@@ -13,8 +13,8 @@ import {
   getPrototypeOf,
   isObject,
   set,
-} from './primordials.ts';
-import * as privateNames from './private-names.ts';
+} from '../language/primordials.ts';
+import * as privateNames from '../language/private-names.ts';
 import {
   defineDataProperty,
   getSuperBase,

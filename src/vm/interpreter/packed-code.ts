@@ -1,7 +1,7 @@
 import type { Code } from '../bytecode/code.ts';
 import type { BinaryOperator, Instruction, Pc, Reg } from '../bytecode/instructions.ts';
 import { liveDuring } from '../bytecode/liveness.ts';
-import { append, weakGet, weakSet } from './primordials.ts';
+import { append, weakGet, weakSet } from '../language/primordials.ts';
 
 /**
  * Instructions as four integers each, so that one `switch` over them is compiled as a whole: operation and

@@ -1,9 +1,9 @@
 import { type Cell, type Frame, uninitialized } from '../bytecode/frame.ts';
 import { binary } from '../bytecode/operators.ts';
-import type { MachineFor } from './function-of.ts';
-import { notCallable } from './native-errors.ts';
+import type { MachineFor } from '../frames/function-of.ts';
+import { notCallable } from '../language/native-errors.ts';
+import { append, apply, argumentAt } from '../language/primordials.ts';
 import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packed-code.ts';
-import { append, apply, argumentAt } from './primordials.ts';
 import { asIterator } from './semantics.ts';
 
 /** An instruction that isn't packed: does it, and answers the pc to go on at. */

@@ -1,10 +1,10 @@
-import { invariant } from '../../runtime/errors/invariant.ts';
+import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { Code } from '../bytecode/code.ts';
 import { type Frame, type PrivateAccess, type Scope, uninitialized } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
-import { functionName } from './function-of.ts';
-import { IteratorRecord, openIterator } from './iterator-record.ts';
-import { notCallable, notIterable } from './native-errors.ts';
+import { functionName } from '../frames/function-of.ts';
+import { IteratorRecord, openIterator } from '../language/iterator-record.ts';
+import { notCallable, notIterable } from '../language/native-errors.ts';
 import {
   append,
   construct,
@@ -20,7 +20,7 @@ import {
   toObject,
   weakGet,
   weakSet,
-} from './primordials.ts';
+} from '../language/primordials.ts';
 
 /**
  * What instructions do beyond one native operator. The interpreter and the state machine share these,

@@ -1,6 +1,11 @@
+import {
+  notCallableText,
+  notDelegableText,
+  notIterableText,
+  valueText,
+} from '../bytecode/call-site-text.ts';
 import type { Code } from '../bytecode/code.ts';
 import type { Pc } from '../bytecode/instructions.ts';
-import { notCallableText, notDelegableText, notIterableText, valueText } from './call-site-text.ts';
 
 /** Errors with V8's words for the failing expression; they belong to the realm of this file. */
 

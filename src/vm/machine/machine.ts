@@ -2,29 +2,29 @@ import type { Code } from '../bytecode/code.ts';
 import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { templateObject } from '../bytecode/template-object.ts';
-import { argumentsObject, parameterCell } from './arguments-object.ts';
 import {
   classOf,
   type FunctionMaker,
   functionOf,
   type Machine,
   type MachineFor,
-} from './function-of.ts';
+} from '../frames/function-of.ts';
+import { innerClosure } from '../frames/inner-closure.ts';
+import { stopped } from '../frames/stopped.ts';
+import { Suspended } from '../frames/suspended.ts';
+import { interpreterOf } from '../interpreter/interpret.ts';
+import { intrinsics } from '../interpreter/intrinsics.ts';
+import * as semantics from '../interpreter/semantics.ts';
+import { argumentsObject, parameterCell } from '../language/arguments-object.ts';
+import { abandonIterators, keyIterator } from '../language/iterator-record.ts';
+import { notCallable } from '../language/native-errors.ts';
+import { apply, weakGet, weakSet } from '../language/primordials.ts';
 import { functionText, runsWithoutFrame } from './function-text.ts';
-import { innerClosure } from './inner-closure.ts';
-import { interpreterOf } from './interpret.ts';
-import { intrinsics } from './intrinsics.ts';
-import { abandonIterators, keyIterator } from './iterator-record.ts';
 import { type MachineShape, machineText } from './machine-text.ts';
-import { notCallable } from './native-errors.ts';
-import { apply, weakGet, weakSet } from './primordials.ts';
 import { resumePoints } from './resume-pcs.ts';
-import * as semantics from './semantics.ts';
-import { stopped } from './stopped.ts';
 import { stopsEverywhere } from './stops.ts';
-import { Suspended } from './suspended.ts';
 
-export type { Machine } from './function-of.ts';
+export type { Machine } from '../frames/function-of.ts';
 
 /** Who executes: generated code, or the interpreter where a page forbids that. */
 export interface Execution {

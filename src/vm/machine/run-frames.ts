@@ -1,18 +1,18 @@
-import { invariant } from '../../runtime/errors/invariant.ts';
-import { withPositionProvider } from '../../runtime/errors/position.ts';
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import { withPositionProvider } from '../../../runtime/errors/position.ts';
 import type { Code, SourcePosition } from '../bytecode/code.ts';
 import { writes } from '../bytecode/effects.ts';
 import { type Cell, type Closure, type Frame, newClosure, type Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
-import { activate, functionOf } from './function-of.ts';
-import { generatorAt } from './generator-frame.ts';
-import { type Performed, perform } from './handlers.ts';
+import { activate, functionOf } from '../frames/function-of.ts';
+import { generatorAt } from '../frames/generator-frame.ts';
+import { catchIn, unwindTo } from '../frames/unwind.ts';
+import { type Performed, perform } from '../interpreter/handlers.ts';
 import { machineFor } from './machine.ts';
-import { catchIn, unwindTo } from './unwind.ts';
 
-export { activate, closureOf } from './function-of.ts';
-export { innerClosure } from './inner-closure.ts';
-export { arrayIteratorAt, IteratorRecord } from './iterator-record.ts';
+export { activate, closureOf } from '../frames/function-of.ts';
+export { innerClosure } from '../frames/inner-closure.ts';
+export { arrayIteratorAt, IteratorRecord } from '../language/iterator-record.ts';
 
 export type StepResult =
   | { readonly kind: 'next' }

@@ -2,11 +2,11 @@ import type { Code } from '../bytecode/code.ts';
 import { blankRegisters, type Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
-import type { Machine, MachineFor } from './function-of.ts';
-import { interpretOne } from './interpret.ts';
-import { putDown } from './put-down.ts';
-import { stopped } from './stopped.ts';
-import { Suspended } from './suspended.ts';
+import type { Machine, MachineFor } from '../frames/function-of.ts';
+import { putDown } from '../frames/put-down.ts';
+import { stopped } from '../frames/stopped.ts';
+import { Suspended } from '../frames/suspended.ts';
+import { interpretOne } from '../interpreter/interpret.ts';
 
 type Compile = (
   code: Code,

@@ -1,5 +1,5 @@
 import type { Scope } from '../bytecode/frame.ts';
-import { create } from './primordials.ts';
+import { create } from '../language/primordials.ts';
 
 /** One global name, as the engine reads and writes it. */
 export interface GlobalName {

@@ -1,15 +1,15 @@
 import { type Context, constants, createContext, Script } from 'node:vm';
-import type { ScriptLexical } from '../../2-lower/declarations.ts';
-import type { Code } from '../../bytecode/code.ts';
-import * as liveness from '../../bytecode/liveness.ts';
-import * as callSiteText from '../../resume/call-site-text.ts';
-import * as functionText from '../../resume/function-text.ts';
-import type { Execution } from '../../resume/machine.ts';
-import * as machineText from '../../resume/machine-text.ts';
-import * as packedCode from '../../resume/packed-code.ts';
-import type { scriptSteps } from '../../resume/realm.ts';
-import * as resumePcs from '../../resume/resume-pcs.ts';
-import type { outside } from './realm-runtime.ts';
+import type { ScriptLexical } from '../../2-lower/scopes/declarations.ts';
+import type { outside } from '../../cli/run/realm-runtime.ts';
+import * as callSiteText from '../bytecode/call-site-text.ts';
+import type { Code } from '../bytecode/code.ts';
+import * as liveness from '../bytecode/liveness.ts';
+import * as packedCode from '../interpreter/packed-code.ts';
+import * as functionText from '../machine/function-text.ts';
+import type { Execution } from '../machine/machine.ts';
+import * as machineText from '../machine/machine-text.ts';
+import * as resumePcs from '../machine/resume-pcs.ts';
+import type { scriptSteps } from './script-steps.ts';
 
 type Outside = { readonly [M in (typeof outside)[number]]: object };
 

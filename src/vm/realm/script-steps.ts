@@ -5,11 +5,11 @@
 
 import type { Code } from '../bytecode/code.ts';
 import { newClosure } from '../bytecode/frame.ts';
-import { activate, closureOf } from './function-of.ts';
+import { activate, closureOf } from '../frames/function-of.ts';
+import { Suspended } from '../frames/suspended.ts';
+import { apply, defineProperty, descriptor } from '../language/primordials.ts';
+import { type Execution, machines } from '../machine/machine.ts';
 import { type GlobalName, globalScope } from './global-scope.ts';
-import { type Execution, machines } from './machine.ts';
-import { apply, defineProperty, descriptor } from './primordials.ts';
-import { Suspended } from './suspended.ts';
 
 /**
  * A script's code, made ready; `declared`: the names that it declares with `let`, `const` or `class`. Each call of

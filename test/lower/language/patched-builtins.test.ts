@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compileRuntime, Realm } from '../../../src/cli/run/realm.ts';
 import { realmRuntime } from '../../../src/cli/run/realm-runtime.ts';
 import { runText } from '../../../src/cli/run/run-text.ts';
-import type { Execution } from '../../../src/resume/machine.ts';
+import type { Execution } from '../../../src/vm/machine/machine.ts';
+import { compileRuntime, Realm } from '../../../src/vm/realm/realm.ts';
 
 /** One change of how many is tried; long runs try each. */
 const executions: readonly (Execution & { readonly stride: number })[] = [

@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: cases are source text
 import { inspect } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compileRuntime, Realm } from '../../../src/cli/run/realm.ts';
 import { realmRuntime } from '../../../src/cli/run/realm-runtime.ts';
 import { describeError } from '../../../src/cli/run/run-result.ts';
 import { runText } from '../../../src/cli/run/run-text.ts';
-import type { Execution } from '../../../src/resume/machine.ts';
+import type { Execution } from '../../../src/vm/machine/machine.ts';
+import { compileRuntime, Realm } from '../../../src/vm/realm/realm.ts';
 
 const executions: readonly Execution[] = [
   { executor: 'machine' },

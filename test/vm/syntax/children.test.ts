@@ -1,7 +1,7 @@
 import type { AnyNode } from 'acorn';
 import { describe, expect, it } from 'vitest';
-import { childrenOf, statementsIn } from '../../src/syntax/children.ts';
-import { parse } from '../../src/syntax/parse.ts';
+import { childrenOf, statementsIn } from '../../../src/vm/syntax/children.ts';
+import { parse } from '../../../src/vm/syntax/parse.ts';
 
 const module = `
 import a, { b as c } from 'd' with { type: 'json' };
