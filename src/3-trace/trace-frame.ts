@@ -1,5 +1,6 @@
 import type { Device } from '../../runtime/device/device.ts';
 import type { Source } from '../guards/source.ts';
+import { guardOf } from '../traces/frame-guard.ts';
 import type { Closure, Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
 import type { IteratorRecordVariable } from './iterator-variables.ts';
@@ -34,7 +35,7 @@ export function enteredFrame(
   entry: number,
   read: (source: Source, value: unknown) => Variable,
 ): TraceFrame {
-  const { closure, pc, registers, returnTo, gradMode, guard } = frame;
+  const { closure, pc, registers, returnTo, gradMode } = frame;
   const source = (reg: number): Source => ({ kind: 'register', frame: entry, reg: reg as Reg });
   return {
     closure,
@@ -52,7 +53,7 @@ export function enteredFrame(
     registers: pc === 0 ? new Array(registers.length) : registers.map((v, r) => read(source(r), v)),
     returnTo,
     gradMode,
-    guard,
+    guard: guardOf(frame),
     pc,
     last: null,
   };

@@ -5,6 +5,7 @@ import { withGuard } from '../../runtime/device/current.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { guardOf } from '../traces/frame-guard.ts';
 import { reads } from '../vm/bytecode/effects.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
@@ -146,6 +147,6 @@ function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors)
 }
 
 /** As `noGrad`, `enableGrad` and `deviceGuard` around the frame want it. */
-function inModesOf<T>({ guard, gradMode }: Frame, body: () => T): T {
-  return withGuard(guard, () => withGradMode(gradMode, body));
+function inModesOf<T>(frame: Frame, body: () => T): T {
+  return withGuard(guardOf(frame), () => withGradMode(frame.gradMode, body));
 }

@@ -79,12 +79,49 @@ describe('layers', () => {
   });
 
   it('data models of the compiler know no phase', () => {
-    const models = ['src/bytecode/', 'src/guards/', 'src/traces/', 'src/programs/'];
+    const models = ['src/vm/', 'src/guards/', 'src/traces/', 'src/programs/'];
     const wrong = imports.filter(
       ({ from, to }) => models.some((model) => from.startsWith(model)) && /^src\/\d-/.test(to),
     );
     expect(wrong.map(describeImport)).toEqual([]);
   });
+
+  it('the VM knows JavaScript alone: no tensor, program, guard or trace, types included', () => {
+    const allowed = ['src/vm/', 'runtime/errors/'];
+    const wrong = imports.filter(
+      ({ from, to }) =>
+        from.startsWith('src/vm/') && !allowed.some((layer) => to.startsWith(layer)),
+    );
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  it('lowering knows the VM and nothing else', () => {
+    const allowed = ['src/2-lower/', 'src/vm/', 'runtime/errors/'];
+    const wrong = imports.filter(
+      ({ from, to }) =>
+        from.startsWith('src/2-lower/') && !allowed.some((layer) => to.startsWith(layer)),
+    );
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+
+  it.each(['src/vm/', 'src/2-lower/'])('folders of %s have an order, types included', (layer) => {
+    const between = imports
+      .filter(({ from, to }) => from.startsWith(layer) && to.startsWith(layer))
+      .map(({ from, to }) => ({ from: dirname(from), to: dirname(to), typeOnly: false }))
+      .filter(({ from, to }) => from !== to);
+    expect(cyclesIn(between)).toEqual([]);
+  });
+
+  it.each(['src/vm/', 'src/2-lower/', 'src/dispatch/'])(
+    'folders of %s hold at most 25 files',
+    (layer) => {
+      const sizes = new Map<string, number>();
+      for (const file of files.filter((each) => each.startsWith(layer))) {
+        sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+      }
+      expect([...sizes].filter(([, count]) => count > 25)).toEqual([]);
+    },
+  );
 
   it('gpu.js is behind one file', () => {
     const users = files.filter((file) =>

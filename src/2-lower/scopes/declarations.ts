@@ -1,4 +1,5 @@
 import type { AnyNode, Identifier, Pattern } from 'acorn';
+import type { ScriptLexical } from '../../vm/realm/realm.ts';
 import { statementsIn } from '../../vm/syntax/children.ts';
 import { isFunctionNode, spanOf } from '../syntax/nodes.ts';
 import type { Range } from './bindings.ts';
@@ -51,12 +52,6 @@ export function varNames(body: readonly AnyNode[]): VarName[] {
   };
   for (const statement of body) visit(statement, true);
   return names;
-}
-
-/** A name that a script declares for all scripts of its realm. */
-export interface ScriptLexical {
-  readonly kind: 'let' | 'const';
-  readonly name: string;
 }
 
 /** What a script declares with `let`, `const` and `class`, in the order in which the names get their values. */

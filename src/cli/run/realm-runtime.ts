@@ -1,18 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BuildOptions } from 'esbuild';
+import { outsideModules } from '../../vm/realm/outside-modules.ts';
 
-/** Modules that a realm's runtime takes from outside: they hand out texts and numbers only. */
-export const outside = [
-  'machine-text',
-  'function-text',
-  'packed-code',
-  'call-site-text',
-  'liveness',
-  'resume-pcs',
-] as const;
-
-/** The text of `src/resume/realm.ts` with what it imports, as the body of a function of `require` and `exports`. */
+/** The text of `src/vm/realm/script-steps.ts` with what it imports, as the body of a function of `require` and `exports`. */
 export async function realmRuntime(): Promise<string> {
   const prebuilt = new URL('./realm-runtime.txt', import.meta.url);
   if (!import.meta.url.endsWith('.ts')) return readFileSync(prebuilt, 'utf8');
@@ -21,7 +12,7 @@ export async function realmRuntime(): Promise<string> {
 
 /** Made once when the package is built; at every start where it runs from its sources. */
 export async function bundleRealm(entry: string): Promise<string> {
-  const pattern = new RegExp(`/(${outside.join('|')})\\.[jt]s$`);
+  const pattern = new RegExp(`/(${outsideModules.join('|')})\\.[jt]s$`);
   return bundle({
     entryPoints: [entry],
     plugins: [

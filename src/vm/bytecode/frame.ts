@@ -1,4 +1,3 @@
-import type { Device } from '../../../runtime/device/device.ts';
 import type { Code } from './code.ts';
 import type { Pc, Reg } from './instructions.ts';
 
@@ -99,8 +98,8 @@ export interface Frame {
   readonly newTarget: unknown;
   /** Set in a frame that `noGrad` or `enableGrad` called, and in those that it calls. */
   readonly gradMode?: boolean | undefined;
-  /** Set in a frame that `deviceGuard` called, and in those that it calls: its device, or null for none. */
-  readonly guard?: Device | null | undefined;
+  /** Set in a frame that `deviceGuard` called, and in those that it calls: its device, which the VM only hands on, or null for none. */
+  readonly guard?: object | null | undefined;
   /** The caller's register that gets the result; undefined in the outermost frame. */
   readonly returnTo?: Reg | undefined;
 }

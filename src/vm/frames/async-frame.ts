@@ -2,7 +2,7 @@ import type { Frame } from '../bytecode/frame.ts';
 import type { AnyFunction } from '../language/itself.ts';
 import { apply } from '../language/primordials.ts';
 import type { Begin } from './driven-frame.ts';
-import type { Machine } from './function-of.ts';
+import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';
 import { catchIn } from './unwind.ts';
 

@@ -3,7 +3,7 @@ import { liveDuring } from '../bytecode/liveness.ts';
 import { delegateOf } from '../language/async-iterator.ts';
 import { apply, listOf } from '../language/primordials.ts';
 import { type Arguments, type Begin, goOn, taken, type Way, yieldAt } from './driven-frame.ts';
-import type { Machine } from './function-of.ts';
+import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';
 
 /**

@@ -1,22 +1,10 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
-import type { Code } from '../bytecode/code.ts';
 import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
 import { type AnyFunction, Itself } from '../language/itself.ts';
 import { defineProperty, descriptionOf, descriptor, toObject } from '../language/primordials.ts';
 import { asyncCallable } from './async-frame.ts';
 import { asyncGeneratorCallable, generatorCallable } from './generator-frame.ts';
-
-/** Runs a frame of one code from its pc to its return, or to where it is suspended: then the result is `Suspended`. */
-export type Machine = (frame: Frame) => unknown;
-
-/** What runs the functions that code makes. */
-export interface MachineFor {
-  (code: Code): Machine;
-  /** What makes functions whose calls need no frame, where it can; undefined: they run by machines. */
-  functionsFor?: ((code: Code) => FunctionMaker | undefined) | undefined;
-}
-
-export type FunctionMaker = (closure: Closure) => AnyFunction;
+import type { MachineFor } from './machine.ts';
 
 class Marked extends Itself {
   readonly #closure: Closure;

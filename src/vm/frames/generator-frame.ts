@@ -6,7 +6,7 @@ import { apply, listOf } from '../language/primordials.ts';
 import { Returned, yieldAll, yieldOnce } from '../language/returned-yield.ts';
 import { asyncDriver } from './async-generator-frame.ts';
 import { type Arguments, type Begin, goOn, taken, type Way, yieldAt } from './driven-frame.ts';
-import type { Machine } from './function-of.ts';
+import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';
 
 const placeholder = Symbol('what the engine returns');

@@ -1,6 +1,6 @@
 import { type Cell, type Frame, uninitialized } from '../bytecode/frame.ts';
 import { binary } from '../bytecode/operators.ts';
-import type { MachineFor } from '../frames/function-of.ts';
+import type { MachineFor } from '../frames/machine.ts';
 import { notCallable } from '../language/native-errors.ts';
 import { append, apply, argumentAt } from '../language/primordials.ts';
 import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packed-code.ts';

@@ -2,14 +2,9 @@ import type { Code } from '../bytecode/code.ts';
 import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { templateObject } from '../bytecode/template-object.ts';
-import {
-  classOf,
-  type FunctionMaker,
-  functionOf,
-  type Machine,
-  type MachineFor,
-} from '../frames/function-of.ts';
+import { classOf, functionOf } from '../frames/function-of.ts';
 import { innerClosure } from '../frames/inner-closure.ts';
+import type { FunctionMaker, Machine, MachineFor } from '../frames/machine.ts';
 import { stopped } from '../frames/stopped.ts';
 import { Suspended } from '../frames/suspended.ts';
 import { interpreterOf } from '../interpreter/interpret.ts';
@@ -24,7 +19,7 @@ import { type MachineShape, machineText } from './machine-text.ts';
 import { resumePoints } from './resume-pcs.ts';
 import { stopsEverywhere } from './stops.ts';
 
-export type { Machine } from '../frames/function-of.ts';
+export type { Machine } from '../frames/machine.ts';
 
 /** Who executes: generated code, or the interpreter where a page forbids that. */
 export interface Execution {

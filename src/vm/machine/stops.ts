@@ -2,7 +2,7 @@ import type { Code } from '../bytecode/code.ts';
 import { blankRegisters, type Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
-import type { Machine, MachineFor } from '../frames/function-of.ts';
+import type { Machine, MachineFor } from '../frames/machine.ts';
 import { putDown } from '../frames/put-down.ts';
 import { stopped } from '../frames/stopped.ts';
 import { Suspended } from '../frames/suspended.ts';

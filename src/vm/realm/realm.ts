@@ -1,6 +1,4 @@
 import { type Context, constants, createContext, Script } from 'node:vm';
-import type { ScriptLexical } from '../../2-lower/scopes/declarations.ts';
-import type { outside } from '../../cli/run/realm-runtime.ts';
 import * as callSiteText from '../bytecode/call-site-text.ts';
 import type { Code } from '../bytecode/code.ts';
 import * as liveness from '../bytecode/liveness.ts';
@@ -9,9 +7,10 @@ import * as functionText from '../machine/function-text.ts';
 import type { Execution } from '../machine/machine.ts';
 import * as machineText from '../machine/machine-text.ts';
 import * as resumePcs from '../machine/resume-pcs.ts';
+import type { outsideModules } from './outside-modules.ts';
 import type { scriptSteps } from './script-steps.ts';
 
-type Outside = { readonly [M in (typeof outside)[number]]: object };
+type Outside = { readonly [M in (typeof outsideModules)[number]]: object };
 
 const modules: Outside = {
   'machine-text': machineText,
@@ -50,6 +49,12 @@ const printing = `(print) => {
 /** What the declaring script calls: a name that no property of the global object shows. */
 const stepName = '$$tostatic';
 const starting = `let ${stepName}; (begin) => { ${stepName} = (names) => { ${stepName} = begin(names); } }`;
+
+/** A name that a script declares for all scripts of its realm. */
+export interface ScriptLexical {
+  readonly kind: 'let' | 'const';
+  readonly name: string;
+}
 
 /** What a script declares for its realm, each name once. */
 export interface ScriptNames {

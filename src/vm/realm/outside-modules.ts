@@ -1,0 +1,9 @@
+/** Modules that a realm's runtime takes from outside: they hand out texts and numbers only. */
+export const outsideModules = [
+  'machine-text',
+  'function-text',
+  'packed-code',
+  'call-site-text',
+  'liveness',
+  'resume-pcs',
+] as const;
