@@ -18,6 +18,7 @@ import {
   differentiateAgain,
   type RecordedJoint,
 } from './4-differentiate/differentiate-again.ts';
+import { eagerRefusal } from './4-differentiate/eager-refusal.ts';
 import { eliminateDeadCode } from './5-optimize/dead-code.ts';
 import { makeAgain } from './5-optimize/make-again.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
@@ -63,7 +64,10 @@ export function withGradientsAgain(
     compile: (program, needs, asked) =>
       compile(program, { needsGrad: needs, differentiable: asked }, own).planned,
   };
-  const again: GradientsAgain = { at: (request) => gradientProgram(making, request) };
+  const again: GradientsAgain = {
+    at: (request) => gradientProgram(making, request),
+    eagerRefusal: (refused) => eagerRefusal(making, refused),
+  };
   return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
 }
 

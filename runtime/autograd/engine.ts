@@ -1,10 +1,16 @@
-import { AutogradError } from '../errors/errors.ts';
 import { withoutMoves } from '../ops/guarded-op.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { enableGrad, noGrad } from './grad-mode.ts';
 import { passOutput, throughHooks } from './hooks.ts';
-import { type GradNode, type PassOutput, share, type TakeSum, type Target } from './node.ts';
+import {
+  type GradEdge,
+  type GradNode,
+  type PassOutput,
+  share,
+  type TakeSum,
+  type Target,
+} from './node.ts';
 import { byKey, indexOf, type Key, keyOf, type Place, placeOf } from './place.ts';
 import { sum } from './sum.ts';
 
@@ -162,7 +168,7 @@ class BackwardPass {
       }
       this.#inboxes.set(key, { gradients: [], missing: 1 });
       if (!('node' in place) || !this.#runs(place.node)) return;
-      this.#refuseConsumed(place.node);
+      this.#refuseConsumed(place);
       if (place.node.leadsTo) waiting.set(place.node, new Set([place.index]));
       else pending.push(place.node);
     };
@@ -227,15 +233,9 @@ class BackwardPass {
     return [...(this.#wanted?.get(node) ?? [])].some((index) => innerOutputs.has(index));
   }
 
-  #refuseConsumed(node: GradNode): void {
+  #refuseConsumed({ node, index }: GradEdge): void {
     const { isConsumed } = this.#options;
-    if (!(isConsumed ? isConsumed(node) : node.consumed)) return;
-    throw new AutogradError({
-      what: `backward through ${node.name} a second time`,
-      given: 'a graph whose saved values were given back by an earlier backward',
-      expected: 'a graph that was not yet differentiated',
-      remedy: 'pass { retainGraph: true } to the first backward, or run the forward pass again',
-    });
+    if (isConsumed ? isConsumed(node) : node.consumed) throw node.refusedTwice(index);
   }
 
   #runs(node: GradNode): boolean {

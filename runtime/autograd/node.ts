@@ -1,3 +1,4 @@
+import { AutogradError } from '../errors/errors.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 
@@ -98,6 +99,11 @@ export abstract class GradNode {
     return this.#consumed;
   }
 
+  /** The error of a backward that comes to output `index` when the node is consumed. */
+  refusedTwice(_index: number): AutogradError {
+    return undoneTwice(this.name);
+  }
+
   consume(): void {
     if (this.#consumed) return;
     this.#consumed = true;
@@ -153,4 +159,14 @@ export function retainAt(tensor: Tensor): void {
   const { node, index } = tensor.gradEdge!;
   node.retained ??= [];
   node.retained.push({ index, handle: new WeakRef(tensor) });
+}
+
+/** An earlier backward, which didn't retain the graph, has given back what `op` saved. */
+export function undoneTwice(op: string): AutogradError {
+  return new AutogradError({
+    what: `backward through ${op} a second time`,
+    given: 'a graph whose saved values were given back by an earlier backward',
+    expected: 'a graph that was not yet differentiated',
+    remedy: 'pass { retainGraph: true } to the first backward, or run the forward pass again',
+  });
 }

@@ -71,8 +71,7 @@ export class SavedValue {
     if (this.#deferred) return this.#deferred.get().read(op, target);
     const holder = this.#holder;
     if (this.#checked && this.#currentVersion() !== this.#version) {
-      const versions = `saved at version ${this.#version}, now at version ${this.#currentVersion()}`;
-      throw changedInPlace(op, `a ${formatSpec(this.#meta)} tensor, ${versions}`);
+      throw changedInPlace(op, `a ${formatSpec(this.#meta)} tensor, written since forward`);
     }
     const value = new Tensor(this.#meta, holder?.retain() ?? null, this.#traced);
     return this.#checked && gradEnabled() ? attach(value, target) : value;

@@ -1,5 +1,6 @@
 /** Backward as a program of its own, whose results can be differentiated themselves. */
 
+import type { AutogradError } from '../errors/errors.ts';
 import type { PlannedSubgraph } from './plan.ts';
 import type { ValueId } from './program.ts';
 
@@ -63,8 +64,23 @@ export interface GradientProgram {
   readonly gradInputs: readonly (ValueId | null)[];
 }
 
-/** Makes such programs when they are asked for. */
+/** A backward that a run refuses. */
+export interface RefusedBackward {
+  /** Values of forward that bring a gradient. */
+  readonly roots: readonly ValueId[];
+  /** Those of earlier backwards that didn't retain the graph. */
+  readonly undone: readonly ValueId[];
+  /** Values that were written since. */
+  readonly changed: readonly ValueId[];
+}
+
+/** What is asked of the traced program once it has run. */
 export interface GradientsAgain {
-  /** Throws AutogradError where an op has no second gradient, or forward has kept too little. */
+  /**
+   * Backward with a history as a program. Throws AutogradError where an op has no second gradient, or forward has
+   * kept too little.
+   */
   at(request: GradientRequest): GradientProgram;
+  /** The error that eager backward throws in the same situation, which names the op; null: it throws none. */
+  eagerRefusal(backward: RefusedBackward): AutogradError | null;
 }

@@ -1,6 +1,13 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { GradNode, type PassOutput, type TakeSum, type Target } from '../autograd/node.ts';
-import { AutogradError } from '../errors/errors.ts';
+import {
+  GradNode,
+  type PassOutput,
+  type TakeSum,
+  type Target,
+  undoneTwice,
+} from '../autograd/node.ts';
+import { changedInPlace } from '../autograd/saved-value.ts';
+import type { AutogradError } from '../errors/errors.ts';
 import { valuesThatMayMiss } from '../program/missing-gradients.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
@@ -49,7 +56,9 @@ export class RunProgramNode extends GradNode {
     super(targets, owners);
     this.subgraph = subgraph;
     this.scope = scope;
-    this.results = new OpenResults(this.backward, subgraph.partials!);
+    this.results = new OpenResults(this.backward, subgraph.partials!, (outputs) =>
+      this.undoneTwice(outputs),
+    );
     this.#versions = this.backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
   }
 
@@ -67,7 +76,7 @@ export class RunProgramNode extends GradNode {
     if (gradEnabled() || isOther) {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
     }
-    this.expectUnchanged(given.isWhole ? null : given.freeing.reads);
+    this.expectUnchanged(given.outputs, given.isWhole ? null : given.freeing.reads);
     const part = this.results.choose(given, retainGraph);
     try {
       const plan = this.#continued(part, takeSum);
@@ -100,7 +109,7 @@ export class RunProgramNode extends GradNode {
   ): Promise<(Tensor | null)[]> {
     const given = this.subgraph.partials!.of(gradOutputs, this.#expected);
     this.#expected = null;
-    this.expectUnchanged(given.isWhole ? null : given.freeing.reads);
+    this.expectUnchanged(given.outputs, given.isWhole ? null : given.freeing.reads);
     const part = this.results.choose(given, retainGraph);
     try {
       const plan = this.#continued(part, takeSum);
@@ -262,20 +271,45 @@ export class RunProgramNode extends GradNode {
     return executable;
   }
 
-  /** Of what these gradients need: what only others would need may have changed. */
-  expectUnchanged(reads: ReadonlySet<ValueId> | null): void {
+  /**
+   * Throws AutogradError where a value was written since forward that backward of these outputs reads, null: any. What
+   * only others would read may have changed.
+   */
+  expectUnchanged(outputs: readonly number[], reads: ReadonlySet<ValueId> | null): void {
     const { slots } = this.scope;
-    this.backward.saved.withData.forEach((id, i) => {
-      if (reads && !reads.has(id)) return;
+    const changed = this.backward.saved.withData.filter((id, i) => {
       const { holder } = slots[id]!;
       // Given back: nobody asks for it any more.
-      if (!holder || holder.version === this.#versions[i]) return;
-      throw new AutogradError({
-        what: 'backward of run_program: a value that it needs was changed in place',
-        given: `%${id}, a ${formatSpec(this.subgraph.planned.values[id]!)} tensor, written since forward`,
-        expected: 'the data that the forward pass saw',
-        remedy: 'use the out-of-place form of the op that changed it, or change a clone()',
-      });
+      return holder && (!reads || reads.has(id)) && holder.version !== this.#versions[i];
     });
+    if (changed.length === 0) return;
+    const meta = this.subgraph.planned.values[changed[0]!]!;
+    throw (
+      this.#eagerRefusal(outputs, changed) ??
+      changedInPlace(this.name, `a ${formatSpec(meta)} tensor, written since forward`)
+    );
+  }
+
+  override refusedTwice(index: number): AutogradError {
+    return this.undoneTwice([index]);
+  }
+
+  /** The error of a second backward of these outputs. */
+  undoneTwice(outputs: readonly number[]): AutogradError {
+    return this.#eagerRefusal(outputs, []) ?? undoneTwice(this.name);
+  }
+
+  #eagerRefusal(outputs: readonly number[], changed: readonly ValueId[]): AutogradError | null {
+    const { recorded } = this.subgraph;
+    if (!recorded) return null;
+    const { forward } = this.subgraph.planned;
+    const count = this.backward.gradOutputs.length;
+    // A larger number is that of a value which a recorded backward has read.
+    const idsOf = (list: readonly number[]) =>
+      list.map((i) => forward.outputs[i] ?? ((i - count) as ValueId));
+    const refused = { roots: idsOf(outputs), undone: idsOf(this.results.closed), changed };
+    // The scope of a consumed node may be another run's by now.
+    const numbers = this.consumed ? null : this.subgraph.numbersOf(this.scope);
+    return recorded.eagerRefusal(refused, numbers);
   }
 }

@@ -1,11 +1,13 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { attach, type PassOutput, share, type Target } from '../autograd/node.ts';
+import type { AutogradError } from '../errors/errors.ts';
 import type { ScalarDependencies, ScalarTable } from '../ops/symbolic-number.ts';
 import type {
   GradientPart,
   GradientProgram,
   GradientRequest,
   GradientsAgain,
+  RefusedBackward,
 } from '../program/gradients-again.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
@@ -65,6 +67,12 @@ export class RecordedBackwards {
       this.#known.set(key, [...known, made]);
     }
     return made.backward;
+  }
+
+  /** `numbers`: null where those of the run are gone. */
+  eagerRefusal(backward: RefusedBackward, numbers: readonly number[] | null): AutogradError | null {
+    const make = () => noGrad(() => this.#makes.eagerRefusal(backward));
+    return this.#table && numbers ? this.#table.withInputs(numbers, make).result : make();
   }
 
   #make(request: GradientRequest, numbers: readonly number[]): Made {

@@ -1,4 +1,4 @@
-import { AutogradError } from '../errors/errors.ts';
+import type { AutogradError } from '../errors/errors.ts';
 import type { BackwardPart } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import type { PartialBackward } from './partial-backward.ts';
@@ -15,15 +15,29 @@ export class OpenResults {
   readonly #undone = new Set<ValueId>();
   /** The backwards that may still come. */
   #open: readonly PartialBackward[] = [];
+  /** Outputs of all backwards that didn't retain the graph. */
+  readonly #closed = new Set<number>();
+  readonly #refused: (outputs: readonly number[]) => AutogradError;
 
-  constructor(backward: BackwardPart, partials: Partials) {
+  /** `refused`: the error where a part of these outputs' backward is undone. */
+  constructor(
+    backward: BackwardPart,
+    partials: Partials,
+    refused: (outputs: readonly number[]) => AutogradError,
+  ) {
     this.#backward = backward;
     this.#partials = partials;
+    this.#refused = refused;
   }
 
   /** Throws AutogradError where an earlier backward has undone a part of this one. */
   expectOpen(part: Partial): void {
-    if (this.#undone.size > 0 && !isApart(part.freeing.undone, this.#undone)) throw undoneTwice();
+    if (this.#undone.size === 0 || isApart(part.freeing.undone, this.#undone)) return;
+    throw this.#refused(part.outputs);
+  }
+
+  get closed(): readonly number[] {
+    return [...this.#closed];
   }
 
   /** The form in which a backward runs, which may be the last that comes. */
@@ -35,21 +49,26 @@ export class OpenResults {
   }
 
   #close(part: Partial): void {
+    for (const output of part.outputs) this.#closed.add(output);
     if (part.isWhole && this.#undone.size === 0) {
       this.#open = [];
       return;
     }
     for (const id of part.freeing.undone) this.#undone.add(id);
-    const given = [...this.#backward.gradOutputs.keys()].filter((i) => {
-      return this.#backward.gradOutputs[i] !== null;
-    });
-    this.#open = given
+    this.#open = this.#given
       .map((i) => this.#partials.ofOutputs(new Set([i])).freeing)
       .filter((other) => isApart(other.undone, this.#undone));
   }
 
+  /** Outputs that may bring a gradient. */
+  get #given(): number[] {
+    const { gradOutputs } = this.#backward;
+    return [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null);
+  }
+
   /** Nothing of the run can be differentiated after this. */
   closeAll(): void {
+    for (const output of this.#given) this.#closed.add(output);
     this.#open = [];
   }
 
@@ -65,15 +84,6 @@ export class OpenResults {
     for (const { plan } of this.#open) for (const id of plan.outputs) needed.add(id);
     return needed;
   }
-}
-
-export function undoneTwice(): AutogradError {
-  return new AutogradError({
-    what: 'backward through run_program a second time',
-    given: 'a graph whose saved values were given back by an earlier backward',
-    expected: 'a graph that was not yet differentiated',
-    remedy: 'pass { retainGraph: true } to the first backward, or run the forward pass again',
-  });
 }
 
 function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {

@@ -9,14 +9,22 @@ type Gradients = readonly unknown[];
 export class Partial {
   /** Of the missing gradients. */
   readonly key: number | string;
+  /** Numbers of the outputs that bring a gradient. */
+  readonly outputs: readonly number[];
   /** No gradient is missing. */
   readonly isWhole: boolean;
   readonly #make: (retains: boolean) => PartialBackward;
   #freeing: PartialBackward | null = null;
   #retaining: PartialBackward | null = null;
 
-  constructor(key: number | string, isWhole: boolean, make: (retains: boolean) => PartialBackward) {
+  constructor(
+    key: number | string,
+    outputs: readonly number[],
+    isWhole: boolean,
+    make: (retains: boolean) => PartialBackward,
+  ) {
     this.key = key;
+    this.outputs = outputs;
     this.isWhole = isWhole;
     this.#make = make;
   }
@@ -81,7 +89,8 @@ export class Partials {
       if (id !== null && !gradients[i]) missing.add(id);
     });
     const isWhole = missing.size === 0;
-    return new Partial(key, isWhole, (retains) => {
+    const outputs = [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null && gradients[i]);
+    return new Partial(key, outputs, isWhole, (retains) => {
       const from = retains ? retainingPlan : plan;
       const part = partialBackward(this.#backward, from, this.#values, missing);
       return isWhole ? { ...part, plan: from, gradInputs } : part;

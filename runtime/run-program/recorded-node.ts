@@ -7,7 +7,6 @@ import type { GradientProgram, GradientRequest } from '../program/gradients-agai
 import type { ValueId } from '../program/program.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { RunProgramNode } from './grad-node.ts';
-import { undoneTwice } from './open-results.ts';
 import type { Partial } from './partials.ts';
 
 type Gradients = readonly (Tensor | null | undefined)[];
@@ -62,7 +61,7 @@ export function applyRecorded(
     const numbers = subgraph.numbersOf(scope);
     const backward = subgraph.recorded.at(request, numbers);
     const { program } = backward;
-    expectKept(node, program);
+    expectKept(node, given.outputs, program);
     if (!retainGraph) {
       if (ofValues.length > 0) results.closeAll();
       else results.choose(given, false);
@@ -108,9 +107,13 @@ function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
   return new Set(parts.flatMap(({ passes }) => passes?.numbers ?? []));
 }
 
-function expectKept(node: RunProgramNode, { taken }: GradientProgram): void {
-  node.expectUnchanged(taken);
-  for (const id of taken) if (!node.scope.slots[id]!.holder) throw undoneTwice();
+function expectKept(
+  node: RunProgramNode,
+  outputs: readonly number[],
+  { taken }: GradientProgram,
+): void {
+  node.expectUnchanged(outputs, taken);
+  for (const id of taken) if (!node.scope.slots[id]!.holder) throw node.undoneTwice(outputs);
 }
 
 /** Where a gradient of a value of forward goes. */
