@@ -1,7 +1,7 @@
-import { promote } from '../tensor/dtype.ts';
+import { dtypes, promote } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { broadcastShapes } from '../tensor/shape.ts';
-import { expectHeld } from '../tensor/stored-numbers.ts';
+import { expectHeld, isHeld } from '../tensor/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { sumTo } from './broadcast.ts';
@@ -11,7 +11,6 @@ import { defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
 import { E } from './expr.ts';
 import { logicalNot } from './logic.ts';
 import {
-  bindNumber,
   bindPromoted,
   inferBinary,
   inferBool,
@@ -91,7 +90,15 @@ const dropWhereOp: OpRecord = defineOp({
 function compare(name: keyof typeof compareOps) {
   const { tensor, scalar } = compareOps[name];
   return (a: Tensor, b: Operand): Tensor =>
-    isNumber(b) ? bindNumber(scalar, a, b) : bindPromoted(tensor, a, b);
+    isNumber(b) ? bindCompared(scalar, a, b) : bindPromoted(tensor, a, b);
+}
+
+/** Integers are compared with a whole number exactly, also with one that int32 does not hold. */
+function bindCompared(op: OpRecord, a: Tensor, value: number): Tensor {
+  if (dtypes[a.dtype].floating) return bind1(op, [a], { value });
+  const joined = joinedBy(a.dtype, value);
+  const dtype = joined === 'int32' && !isHeld(value, 'int32') ? 'float64' : joined;
+  return casting([a], dtype, (operands) => bind1(op, operands, { value }));
 }
 
 export const eq = compare('eq');

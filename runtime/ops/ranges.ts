@@ -6,15 +6,17 @@ import { ArgumentError } from '../errors/errors.ts';
 import type { DType } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { contiguousStrides, type Shape } from '../tensor/shape.ts';
+import { expectHeld } from '../tensor/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
 import { cast } from './cast.ts';
 import { full } from './create.ts';
 import { defineOp } from './define-op.ts';
-import { difference, equals, minus, quotient } from './number-arithmetic.ts';
+import { difference, equals, isInteger, minus, quotient } from './number-arithmetic.ts';
 import { placed } from './place.ts';
 import { expectNumber } from './positional.ts';
+import { isNumber } from './symbolic-number.ts';
 
 const arangeOp = defineOp({
   name: 'arange',
@@ -39,29 +41,54 @@ function range(count: number, start: number, step: number, options: RangeOptions
 }
 
 /**
- * Numbers from `start` (0 when only one is given) up to, but without, `end`: `arange(3)`,
- * `arange(2, 8, 2)`. float32 unless the options say otherwise: JavaScript has one kind of number.
+ * Numbers from `start` (0 by default) up to, but without, `end`: `arange(3)`, `arange(2, 8, 2)`,
+ * `arange(3, { dtype: 'float32' })`. By default int32 if start, end and step are whole, else float32. Throws
+ * ArgumentError for bounds that the steps never reach, and DTypeError for whole bounds outside int32.
  */
+export function arange(end: number, options?: RangeOptions): Tensor;
+export function arange(start: number, end: number | null, options?: RangeOptions): Tensor;
 export function arange(
   start: number,
   end?: number | null,
-  step = 1,
-  options: RangeOptions = {},
-): Tensor {
-  const [from, to] = end === undefined || end === null ? [0, start] : [start, end];
+  step?: number,
+  options?: RangeOptions,
+): Tensor;
+export function arange(first: number, ...rest: readonly (RangeArgument | undefined)[]): Tensor {
+  const { numbers, options } = withoutOptions(rest);
+  const [end, step = 1] = numbers;
+  const [from, to] = end === undefined || end === null ? [0, first] : [first, end];
   expectNumber('arange', 'start', from);
   expectNumber('arange', 'end', to);
   expectNumber('arange', 'step', step);
-  const count = Math.ceil(quotient(difference(to, from), step));
-  if (equals(step, 0) || !Number.isFinite(count) || count < 0) {
+  const by = step as number;
+  const count = Math.ceil(quotient(difference(to, from), by));
+  if (equals(by, 0) || !Number.isFinite(count) || count < 0) {
     throw new ArgumentError({
       what: 'arange: the steps never arrive',
-      given: `from ${from} to ${to} by ${step}`,
+      given: `from ${from} to ${to} by ${by}`,
       expected: 'finite bounds, and a step that leads from the first to the second',
       remedy: 'check the sign of the step',
     });
   }
-  return range(count, from, step, options);
+  if (options.dtype) return range(count, from, by, options);
+  const isWhole = isInteger(from) && isInteger(to) && isInteger(by);
+  const dtype: DType = isWhole ? 'int32' : 'float32';
+  for (const bound of [from, to]) expectHeld(bound, dtype, 'arange');
+  return range(count, from, by, { ...options, dtype });
+}
+
+type RangeArgument = number | null | RangeOptions;
+
+/** The numbers by position, and the options, which may follow any of them. */
+function withoutOptions(given: readonly (RangeArgument | undefined)[]): {
+  readonly numbers: readonly (number | null | undefined)[];
+  readonly options: RangeOptions;
+} {
+  const at = given.findIndex(
+    (each) => typeof each === 'object' && each !== null && !isNumber(each),
+  );
+  const numbers = (at < 0 ? given : given.slice(0, at)) as (number | null | undefined)[];
+  return { numbers, options: at < 0 ? {} : (given[at] as RangeOptions) };
 }
 
 /** `steps` numbers from `start` to `end`, both included, at equal distances. */

@@ -55,9 +55,13 @@ export function expectInteger(value: number, dtype: 'uint8' | 'int32', use: stri
 /** DTypeError for a number that an integer dtype does not hold. */
 export function expectHeld(value: unknown, dtype: DType, use: string): void {
   if (!isNumber(value) || (dtype !== 'uint8' && dtype !== 'int32')) return;
+  if (!isHeld(value, dtype)) expectInteger(+value, dtype, use);
+}
+
+/** Whether the integer dtype holds the number without its fraction. */
+export function isHeld(value: number, dtype: 'uint8' | 'int32'): boolean {
   const [low, high] = bounds[dtype];
-  // Without its fraction it lies within the bounds.
-  if (!isBelow(low - 1, value) || !isBelow(value, high + 1)) expectInteger(+value, dtype, use);
+  return isBelow(low - 1, value) && isBelow(value, high + 1);
 }
 
 /** The numbers that an array of the dtype stands for: itself, but for the bits of halves. */

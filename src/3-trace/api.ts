@@ -66,7 +66,12 @@ import { settled } from './choices.ts';
 import { callDynamically } from './dynamic-shapes/call-dynamically.ts';
 import { constantOf } from './facts.ts';
 import { rowsAt } from './graph-control/rows-at.ts';
-import { decidesShape, scalarOperands, scaledWrite } from './graph-control/scalar-arguments.ts';
+import {
+  decidesShape,
+  integersCompared,
+  scalarOperands,
+  scaledWrite,
+} from './graph-control/scalar-arguments.ts';
 import { tensorOfScalars } from './graph-control/tensor-of-scalars.ts';
 import { prototypeOf } from './objects/made-objects.ts';
 import { plainEntries } from './objects/property-keys.ts';
@@ -225,6 +230,8 @@ export function callApi(
     t.guardDevice();
     return ofScalars;
   }
+  const compared = integersCompared(t, fn, receiver, args);
+  if (compared) return callApi(t, compared.fn, known(undefined), compared.args);
   const call = fn as (...args: unknown[]) => unknown;
   // Only methods of tensors have a `this`.
   const self = receiver.kind === 'tensor' ? t.use(receiver) : undefined;

@@ -1,7 +1,7 @@
 /** Conformance 91: numbers of a program are JavaScript's own, to the last bit. */
 
 import { describe, expect, it } from 'vitest';
-import { full, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { arange, full, ne, type Tensor, tensor, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 const pairs: readonly (readonly [number, number])[] = [
@@ -51,6 +51,35 @@ describe('numbers of a program', () => {
       }
     }
     expect(captured.stats().graphs).toBe(2);
+  });
+
+  it.each(['int32', 'uint8', 'bool'] as const)('are compared with a tensor of %s', (dtype) => {
+    const f = (x: Tensor, own: Tensor) => {
+      const n = x.itemSync();
+      const ordered = [own.lt(n), own.le(n), own.gt(n), own.ge(n)];
+      return [own.eq(n), ne(own, n), ...ordered];
+    };
+    const bounds = dtype === 'int32' ? [2 ** 24 + 1, -(2 ** 31), 2 ** 31 - 1] : [];
+    const own = [0, 1, ...(dtype === 'bool' ? [] : [2, 3, 255, ...bounds])];
+    const numbers = [0, 1, 2, 2.5, -0.5, 255.5, 300, 2 ** 24 + 0.5, 2 ** 31, -(2 ** 40)];
+    sameAsEager(
+      f,
+      [...numbers, Number.NaN, Number.POSITIVE_INFINITY].map((n) => () => [
+        tensor([n], { dtype: 'float64' }),
+        tensor(own, { dtype }),
+      ]),
+    );
+  });
+
+  it('bound a range, whose dtype they decide as in eager code', () => {
+    const f = (n: Tensor) => {
+      const end = n.itemSync();
+      return [arange(0, end).lt(end), arange(0, 4).le(end)];
+    };
+    sameAsEager(
+      f,
+      [3, 1, 4].map((n) => () => [tensor([n])]),
+    );
   });
 
   it('become tensors', () => {

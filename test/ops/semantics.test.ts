@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ArgumentError, DTypeError, ShapeError } from '../../runtime/errors/errors.ts';
 import { max, min } from '../../runtime/ops/extremes.ts';
 import * as ops from '../../runtime/ops/pointwise.ts';
+import { arange } from '../../runtime/ops/ranges.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { type Tensor, tensor } from './eager.ts';
 
@@ -38,6 +39,9 @@ describe('dtypes follow PyTorch', () => {
     ['isnan of int32', () => ints().isnan(), 'bool'],
     ['logicalAnd of float32 and bool', () => floats().logicalAnd(bools()), 'bool'],
     ['maskedFill of int32 with a fraction', () => ints().maskedFill(bools(), 0.5), 'int32'],
+    ['arange of whole numbers', () => arange(1, 7, 2), 'int32'],
+    ['arange of whole numbers as asked for', () => arange(3, { dtype: 'float64' }), 'float64'],
+    ['arange by a fraction', () => arange(0, 1, 0.25), 'float32'],
     ['where of two whole numbers', () => ops.where(bools(), 1, 0), 'int32'],
     ['where of a fraction and a whole number', () => ops.where(bools(), 1.5, 0), 'float32'],
     ['where of int32 and a fraction', () => ops.where(bools(), ints(), 0.5), 'float32'],

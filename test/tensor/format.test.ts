@@ -34,11 +34,11 @@ const printed: Readonly<Record<string, readonly [make: () => unknown, text: stri
   ],
   'planes are set apart': [() => zeros([2, 1, 2]), 'tensor([[[0., 0.]],\n\n        [[0., 0.]]])'],
   'lines end at 80 columns': [
-    () => arange(25),
+    () => arange(25, { dtype: 'float32' }),
     'tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11., 12., 13.,\n        14., 15., 16., 17., 18., 19., 20., 21., 22., 23., 24.])',
   ],
   'long ones are shortened': [
-    () => arange(1001, null, 1, { dtype: 'int32' }),
+    () => arange(1001, { dtype: 'int32' }),
     'tensor([   0,    1,    2,  ...,  998,  999, 1000])',
   ],
   'in every dimension': [

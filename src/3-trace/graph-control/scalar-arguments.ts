@@ -1,14 +1,20 @@
 /** Numbers of a program as arguments of the tensor API. */
 
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { bind1 } from '../../../runtime/ops/bind.ts';
+import { cast } from '../../../runtime/ops/cast.ts';
 import * as inPlace from '../../../runtime/ops/in-place.ts';
 import * as pointwise from '../../../runtime/ops/pointwise.ts';
 import * as pointwiseInPlace from '../../../runtime/ops/pointwise-in-place.ts';
+import { hostNumberOp } from '../../../runtime/program/control-ops.ts';
+import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { GraphBreak } from '../../traces/graph-break.ts';
+import { resolved } from '../choices.ts';
 import { numberNeeded } from '../number-needed.ts';
 import type { Tracer } from '../tracer.ts';
 import type { ScalarVariable, TensorVariable, Variable } from '../variable.ts';
-import { scalarOperand } from './scalars.ts';
+import { asNumber, scalarOperand } from './scalars.ts';
 
 const { prototype } = Tensor;
 
@@ -80,3 +86,58 @@ export function scaledWrite(
   );
   return t.result(written);
 }
+
+type Comparison = (x: Tensor, y: Tensor) => Tensor;
+
+/** Comparisons of a tensor with a number, as functions and as methods. */
+const comparisons = new Map<unknown, Comparison>(
+  [pointwise.eq, pointwise.ne, pointwise.lt, pointwise.le, pointwise.gt, pointwise.ge].flatMap(
+    (compare, i): [unknown, Comparison][] => [
+      [compare, compare],
+      [methodNamed(['eq', 'ne', 'lt', 'le', 'gt', 'ge'][i]!), compare],
+    ],
+  ),
+);
+
+/** A comparison of integers or booleans with a data-dependent number, as a call on two tensors. */
+export interface NumberComparison {
+  readonly fn: Comparison;
+  readonly args: readonly Variable[];
+}
+
+/**
+ * `x.lt(n)` for a tensor of integers or booleans and a data-dependent number; undefined for other calls. A
+ * whole number is compared exactly and a fraction in float32, as eager comparisons do, so that each run
+ * computes both and selects one.
+ */
+export function integersCompared(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  given: readonly Variable[],
+): NumberComparison | undefined {
+  const compare = comparisons.get(fn);
+  const isMethod = receiver.kind === 'tensor' || receiver.kind === 'dynamic';
+  const [left, right] = (isMethod ? [receiver, ...given] : given).map(resolved);
+  if (!compare || right?.kind !== 'scalar' || right.type !== 'number') return undefined;
+  const own = left && tensorOf(t, left);
+  if (!own || isFloating(own) || !isFloating(right.tensor)) return undefined;
+  return { fn: comparedWith(compare), args: [left, t.result(asNumber(t, right))] };
+}
+
+function tensorOf(t: Tracer, variable: Variable): Tensor | undefined {
+  if (variable.kind === 'tensor') return t.use(variable);
+  return variable.kind === 'dynamic' ? variable.tensor : undefined;
+}
+
+const isFloating = ({ dtype }: Tensor): boolean => dtypes[dtype].floating;
+
+const comparedWith =
+  (compare: Comparison): Comparison =>
+  (x, number) =>
+    noGrad(() => {
+      const isWhole = bind1(hostNumberOp, [number], { fn: 'Number.isInteger' });
+      const exact = compare(cast(x, 'float64'), number);
+      const rounded = compare(cast(x, 'float32'), cast(number, 'float32'));
+      return pointwise.where(isWhole, exact, rounded);
+    });

@@ -294,7 +294,7 @@ export function scalarOperand(
   if (!dtypes[dtype].floating && (scalar.type === 'boolean' || dtypes[tensor.dtype].floating)) {
     throw numberNeeded(
       scalar,
-      `joins a tensor of ${dtype}: whether it is whole decides the dtype of the result`,
+      `joins a tensor of ${dtype}: whether it is whole decides the dtype of the result (cast the tensor: x.float())`,
     );
   }
   return t.result(tensor.dtype === dtype ? tensor : run(t, () => cast(tensor, dtype)));
