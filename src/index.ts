@@ -14,7 +14,12 @@ export {
 } from './programs/memory-options.ts';
 export { save } from './save/save.ts';
 export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';
-export { type StaticFunction, toStatic } from './to-static.ts';
+export {
+  type StaticFunction,
+  type StaticModule,
+  type StaticReports,
+  toStatic,
+} from './to-static.ts';
 export type { BreakReason, BreakRecord } from './traces/graph-break.ts';
 export {
   breakGraph,

@@ -11,8 +11,8 @@ import { closureOf } from './vm/frames/function-of.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
 type Callable = (this: any, ...args: any[]) => any;
 
-/** A captured function: called like the original, and it says what became of it. */
-export type StaticFunction<F extends Callable> = F & {
+/** The reports of a captured function or module. */
+export interface StaticReports {
   /** Breaks, guards, subgraphs and memory so far, as text. */
   explain(): string;
   stats(): CapturedStats;
@@ -20,11 +20,17 @@ export type StaticFunction<F extends Callable> = F & {
   checked(): Promise<void>;
   /** What is compiled: per part the trace, the programs and the plan. */
   programs(): readonly CompiledPart[];
-};
+}
+
+/** A captured function: called like the original, with reports of what became of it. */
+export type StaticFunction<F extends Callable> = F & StaticReports;
+
+/** A module whose `forward` is captured, with its reports; members that the module has itself stay its own. */
+export type StaticModule<M extends Module> = M & Omit<StaticReports, keyof M>;
 
 /**
  * Captures a function: its tensor ops run as planned programs, everything else as before. As an
- * argument: a function, or a module, whose `forward` is captured. As a decorator: `@toStatic` on a
+ * argument: a function, or a module, whose `forward` is captured and which gets `explain()` and its kin. As a decorator: `@toStatic` on a
  * method, by the language's decorators and by TypeScript's older ones.
  *
  * A generator function gives generators whose bodies run as programs from one `yield` to the next. A class is
@@ -33,7 +39,7 @@ export type StaticFunction<F extends Callable> = F & {
  * Nothing is traced before the first call. What can't be captured runs as it is, and `explain()` says
  * what and why; with `fallback: 'error'` it throws CaptureError instead.
  */
-export function toStatic<M extends Module>(module: M, options?: ToStaticOptions): M;
+export function toStatic<M extends Module>(module: M, options?: ToStaticOptions): StaticModule<M>;
 export function toStatic<F extends Callable>(fn: F, options?: ToStaticOptions): StaticFunction<F>;
 export function toStatic<F extends Callable>(
   method: F,
@@ -49,17 +55,29 @@ export function toStatic(target: unknown, second: unknown = {}, descriptor?: unk
     return { ...descriptor, value: capture(checkedFunction(descriptor.value), {}) };
   }
   if (target instanceof Module) {
-    const captured = capture(target.forward, second as ToStaticOptions);
-    Object.defineProperty(target, 'forward', {
-      value: captured,
-      writable: true,
-      configurable: true,
-    });
-    return target;
+    return captureModule(target, second as ToStaticOptions);
   }
   const options = isDecoratorContext(second) ? {} : (second as ToStaticOptions);
   return capture(checkedFunction(target), options);
 }
+
+const reports = ['explain', 'stats', 'checked', 'programs'] as const;
+
+/** Replaces `forward` by its captured form, and adds the reports, hidden from walks over the module. */
+function captureModule(module: Module, options: ToStaticOptions): Module {
+  const captured = capture(module.forward, options);
+  const hidden = { writable: true, configurable: true };
+  Object.defineProperty(module, 'forward', { value: captured, ...hidden });
+  for (const name of reports) {
+    const isOwn = name in module && !reported.has(module);
+    if (!isOwn) Object.defineProperty(module, name, { value: captured[name], ...hidden });
+  }
+  reported.add(module);
+  return module;
+}
+
+/** Modules whose reports are those of a captured `forward`. */
+const reported = new WeakSet<Module>();
 
 function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Callable> {
   const captured = new Captured(fn, options);

@@ -31,6 +31,20 @@ export interface RunningNormOptions {
   readonly trackRunningStats?: boolean;
 }
 
+/** An input that a layer of so many channels does not take. */
+function unfit(name: string, input: Tensor, channels: number, expected: string): ShapeError {
+  const given = input.shape[1];
+  const isOther = given !== undefined && given !== channels;
+  return new ShapeError({
+    what: isOther
+      ? `${name}: the layer takes ${channels} channels, not ${given}`
+      : `${name}: the input doesn't fit`,
+    given: `input ${formatSpec(input)}`,
+    expected,
+    remedy: `add the missing dimension with unsqueeze(), or change the sizes given to new nn.${name}`,
+  });
+}
+
 /** What batch and instance normalization have in common: state per channel. */
 abstract class RunningNorm extends Module {
   readonly numFeatures: number;
@@ -60,12 +74,8 @@ abstract class RunningNorm extends Module {
 
   protected expectInput(input: Tensor): void {
     if (this.ranks.includes(input.rank) && input.shape[1] === this.numFeatures) return;
-    throw new ShapeError({
-      what: `${this.constructor.name}: the input doesn't fit`,
-      given: formatSpec(input),
-      expected: `${this.ranks.join(' or ')} dimensions, of which the second is ${this.numFeatures}`,
-      remedy: 'add the missing dimension with unsqueeze(), or change the number of channels',
-    });
+    const dimensions = `${this.ranks.join(' or ')} dimensions, of which the second is ${this.numFeatures}`;
+    throw unfit(this.constructor.name, input, this.numFeatures, dimensions);
   }
 
   /**
@@ -192,6 +202,10 @@ export class GroupNorm extends Module {
   }
 
   override forward(input: Tensor): Tensor {
+    const channels = this.weight?.shape[0];
+    if (channels !== undefined && input.shape[1] !== channels) {
+      throw unfit('GroupNorm', input, channels, `[n, ${channels}, …]`);
+    }
     return groupNorm(input, this.numGroups, this.weight, this.bias, this.eps);
   }
 }

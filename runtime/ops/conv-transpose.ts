@@ -92,8 +92,11 @@ function transposedSize(x: Tensor, weight: Tensor, sizes: ConvSizes, added: Pair
     return size;
   }
   throw new ShapeError({
-    what: "convTranspose2d: input and weight don't fit",
-    given: `${formatSpec(x)} with weight ${formatSpec(weight)}, ${groups} group(s), outputPadding ${added.join('×')}`,
+    what:
+      x.rank === 4 && x.shape[1] !== weight.shape[0]
+        ? `convTranspose2d: the layer takes ${weight.shape[0]} channels, not ${x.shape[1]}`
+        : "convTranspose2d: input and weight don't fit",
+    given: `input ${formatSpec(x)} for a weight ${formatSpec(weight)}, ${groups} group(s), outputPadding ${added.join('×')}`,
     expected:
       '[n, c, h, w] with weight [c, o / groups, kh, kw], c divisible by groups, outputPadding below the stride',
     remedy: 'check the channels and the options',

@@ -37,11 +37,16 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
     });
   }
   if (x!.shape.length !== 4 || w!.shape.length !== 4 || c !== cPerGroup! * groups || o! % groups) {
+    const taken = cPerGroup! * groups;
+    const otherChannels = x!.shape.length === 4 && w!.shape.length === 4 && c !== taken;
     throw new ShapeError({
-      what: "conv2d: input and weight don't fit",
-      given: `${formatSpec(x!)} with weight ${formatSpec(w!)}, ${groups} group(s)`,
-      expected: '[n, c, h, w] with weight [o, c / groups, kh, kw], o divisible by groups',
-      remedy: 'add the channel dimension (x.unsqueeze(1)) or change the number of channels',
+      what: otherChannels
+        ? `conv2d: the layer takes ${taken} channels, not ${c}`
+        : "conv2d: input and weight don't fit",
+      given: `input ${formatSpec(x!)} for a weight ${formatSpec(w!)}, ${groups} group(s)`,
+      expected: `[n, ${taken}, h, w] with weight [o, c / groups, kh, kw], o divisible by groups`,
+      remedy:
+        'check the order of the dimensions, add the channel dimension (x.unsqueeze(1)), or change the sizes given to new nn.Conv2d(in, out, kernel)',
     });
   }
   const outH = windowed(h!, kh!, stride[0], padding[0], dilation[0]);

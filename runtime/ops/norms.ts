@@ -32,9 +32,9 @@ function expectTrailing(name: string, x: Tensor, shape: Shape): void {
   const start = x.rank - shape.length;
   if (shape.length > 0 && start >= 0 && sameShape(x.shape.slice(start), shape)) return;
   throw new ShapeError({
-    what: `${name}: the tensor doesn't end with the normalized shape`,
-    given: `${formatSpec(x)} for ${formatShape(shape)}`,
-    expected: 'the last dimensions of the tensor',
+    what: `${name}: the layer normalizes ${formatShape(shape)}, and the input doesn't end with that`,
+    given: `input ${formatSpec(x)}`,
+    expected: `[..., ${shape.join(', ')}]`,
     remedy: 'check the number of features, or transpose the tensor',
   });
 }

@@ -55,10 +55,15 @@ export const unaryInPlace = {
   sin_: unary('sin'),
   cos_: unary('cos'),
   tan_: unary('tan'),
+  asin_: unary('asin'),
+  acos_: unary('acos'),
   atan_: unary('atan'),
   sinh_: unary('sinh'),
   cosh_: unary('cosh'),
   tanh_: unary('tanh'),
+  asinh_: unary('asinh'),
+  acosh_: unary('acosh'),
+  atanh_: unary('atanh'),
   sigmoid_: unary('sigmoid'),
   relu_: unary('relu'),
   erf_: unary('erf'),
@@ -122,4 +127,8 @@ export function maximum_(target: Tensor, other: Tensor): Tensor {
   return intoTarget(maximumInto, target, other);
 }
 
+/** x = x² */
+export const square_ = (target: Tensor): Tensor => pow_(target, 2);
 export const zero_ = (target: Tensor): Tensor => fill_(target, 0);
+
+export * from './written-over.ts';

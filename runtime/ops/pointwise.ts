@@ -7,6 +7,7 @@ export * from './comparison.ts';
 export * from './division.ts';
 export * from './functions.ts';
 export * from './logic.ts';
+export * from './other-names.ts';
 export * from './pairs.ts';
 export * from './powers.ts';
 export type { Operand } from './promotion.ts';

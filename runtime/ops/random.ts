@@ -16,7 +16,7 @@ import { argmax } from './extremes.ts';
 import { copy_ } from './in-place.ts';
 import { unsqueeze } from './movement.ts';
 import { argsort, topk } from './order.ts';
-import { add, div, gt, log, lt, mul, neg, where } from './pointwise.ts';
+import { add, div, exp, gt, log, lt, mul, neg, tan, where } from './pointwise.ts';
 import { floating } from './promotion.ts';
 import { fullLike } from './ranges.ts';
 
@@ -65,11 +65,52 @@ export function normal_(x: Tensor, center = 0, deviation = 1): Tensor {
   return tidy(() => copy_(x, add(mul(drawnFor(x, randn), deviation), center)));
 }
 
+/** Overwritten with numbers of the exponential distribution. One number of the stream per element. */
+export function exponential_(x: Tensor, rate = 1): Tensor {
+  return tidy(() => copy_(x, div(neg(log(add(neg(drawnFor(x, rand)), 1))), rate)));
+}
+
+/** Overwritten with exponentials of normal numbers. One number of the stream per element. */
+export function logNormal_(x: Tensor, center = 1, deviation = 2): Tensor {
+  return tidy(() => copy_(x, exp(add(mul(drawnFor(x, randn), deviation), center))));
+}
+
+/** Overwritten with numbers of the Cauchy distribution. One number of the stream per element. */
+export function cauchy_(x: Tensor, center = 0, scale = 1): Tensor {
+  return tidy(() => {
+    const angle = mul(add(drawnFor(x, rand), -0.5), Math.PI);
+    return copy_(x, add(mul(tan(angle), scale), center));
+  });
+}
+
+/** Overwritten with 1, with the given probability, and 0 otherwise. One number of the stream per element. */
+export function bernoulli_(x: Tensor, probability: number | Tensor = 0.5): Tensor {
+  return tidy(() => {
+    const drawn = deviceGuard(x.device, () => rand(x.shape));
+    return copy_(x, cast(lt(drawn, probability), x.dtype));
+  });
+}
+
+/** Overwritten with integers from `low` up to, but without, `high`. One number of the stream per element. */
+export function random_(x: Tensor, low: number, high: number): Tensor {
+  return tidy(() =>
+    copy_(
+      x,
+      deviceGuard(x.device, () => randint(low, high, x.shape, { dtype: x.dtype })),
+    ),
+  );
+}
+
+/** Normal numbers of a mean and a deviation. One number of the stream per element. */
+export function normal(center: number, deviation: number, shape: Shape): Tensor {
+  return tidy(() => add(mul(randn(shape), deviation), center));
+}
+
 function drawnFor(x: Tensor, draw: typeof rand): Tensor {
   if (dtypes[x.dtype].floating)
     return deviceGuard(x.device, () => draw(x.shape, { dtype: x.dtype }));
   throw new DTypeError({
-    what: 'uniform_ and normal_: random numbers between integers',
+    what: 'uniform_, normal_ and their kin: random numbers between integers',
     given: formatSpec(x),
     expected: 'a floating-point tensor',
     remedy: 'use randint(low, high, shape)',

@@ -79,14 +79,21 @@ export function arange(first: number, ...rest: readonly (RangeArgument | undefin
 
 type RangeArgument = number | null | RangeOptions;
 
+const optionNames: ReadonlySet<string> = new Set<keyof RangeOptions>(['dtype', 'device']);
+
+/** An object with other keys stands in the place of a number. */
+const isOptions = (given: unknown): boolean =>
+  typeof given === 'object' &&
+  given !== null &&
+  !isNumber(given) &&
+  Object.keys(given).every((name) => optionNames.has(name));
+
 /** The numbers by position, and the options, which may follow any of them. */
 function withoutOptions(given: readonly (RangeArgument | undefined)[]): {
   readonly numbers: readonly (number | null | undefined)[];
   readonly options: RangeOptions;
 } {
-  const at = given.findIndex(
-    (each) => typeof each === 'object' && each !== null && !isNumber(each),
-  );
+  const at = given.findIndex(isOptions);
   const numbers = (at < 0 ? given : given.slice(0, at)) as (number | null | undefined)[];
   return { numbers, options: at < 0 ? {} : (given[at] as RangeOptions) };
 }

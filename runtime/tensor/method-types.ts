@@ -27,15 +27,34 @@ type Truths =
   | 'isnan'
   | 'isinf'
   | 'isfinite'
+  | 'isposinf'
+  | 'isneginf'
+  | 'isin'
+  | 'greater'
+  | 'greaterEqual'
+  | 'less'
+  | 'lessEqual'
+  | 'notEqual'
   | 'any'
   | 'all'
   | 'bool';
 
 /** Answer places or counts. */
-type Counts = 'argmax' | 'argmin' | 'argsort' | 'countNonzero' | 'int';
+type Counts = 'argmax' | 'argmin' | 'argsort' | 'argwhere' | 'countNonzero' | 'int';
 
 /** Answer what they are given, moved, chosen or of another sign; writes answer their target. */
 type Kept =
+  | 'absolute'
+  | 'negative'
+  | 'sgn'
+  | 'fix'
+  | 'ravel'
+  | 'reshapeAs'
+  | 'adjoint'
+  | 'swapdims'
+  | 'hsplit'
+  | 'vsplit'
+  | 'dsplit'
   | 'neg'
   | 'abs'
   | 'sign'
@@ -95,6 +114,12 @@ type Kept =
 
 /** Answer real numbers. */
 type Reals =
+  | 'arccos'
+  | 'arccosh'
+  | 'arcsin'
+  | 'arcsinh'
+  | 'arctan'
+  | 'arctanh'
   | 'exp'
   | 'log'
   | 'sqrt'
@@ -132,7 +157,15 @@ type Reals =
 type Sums = 'sum' | 'prod' | 'cumsum' | 'cumprod';
 
 /** Take a tensor or a number. */
-type Joining = 'add' | 'sub' | 'mul' | 'floorDivide' | 'remainder' | 'fmod';
+type Joining =
+  | 'add'
+  | 'sub'
+  | 'mul'
+  | 'subtract'
+  | 'multiply'
+  | 'floorDivide'
+  | 'remainder'
+  | 'fmod';
 
 type Casts = { float: 'float32'; double: 'float64'; byte: 'uint8'; half: 'float16' } & {
   bfloat16: 'bfloat16';
@@ -197,6 +230,16 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   uniform_(low?: number, high?: number): Tensor<D>;
   /** Overwritten with normal numbers. */
   normal_(center?: number, deviation?: number): Tensor<D>;
+  /** Overwritten with numbers of the exponential distribution. */
+  exponential_(rate?: number): Tensor<D>;
+  /** Overwritten with exponentials of normal numbers. */
+  logNormal_(center?: number, deviation?: number): Tensor<D>;
+  /** Overwritten with numbers of the Cauchy distribution. */
+  cauchy_(center?: number, scale?: number): Tensor<D>;
+  /** Overwritten with 1, with the given probability (0.5 by default), and 0 otherwise. */
+  bernoulli_(probability?: number | Tensor): Tensor<D>;
+  /** Overwritten with integers from `low` up to, but without, `high`. */
+  random_(low: number, high: number): Tensor<D>;
   /** The dimensions in reverse. */
   readonly T: Tensor<D>;
   /** The last two dimensions swapped. */

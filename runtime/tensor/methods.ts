@@ -10,7 +10,7 @@ import * as matrix from '../ops/matmul.ts';
 import * as movement from '../ops/movement.ts';
 import * as pointwise from '../ops/pointwise.ts';
 import * as pointwiseInPlace from '../ops/pointwise-in-place.ts';
-import { bernoulli, multinomial, normal_, uniform_ } from '../ops/random.ts';
+import * as random from '../ops/random.ts';
 import * as ranges from '../ops/ranges.ts';
 import * as reduce from '../ops/reduce.ts';
 import * as scans from '../ops/scans.ts';
@@ -21,6 +21,7 @@ import { formatTensor, formatTensorAsync } from './format.ts';
 import { functionMethods, overloadedFunctions } from './function-methods.ts';
 import type { TensorMethods } from './method-types.ts';
 import * as nested from './nested.ts';
+import { otherMethods, otherWrites } from './other-methods.ts';
 import * as read from './read.ts';
 import { Tensor } from './tensor.ts';
 import { moveTo, moveToAsync } from './transfer.ts';
@@ -158,6 +159,8 @@ const methods = {
   matmul: matrix.matmul,
   ...arrangementMethods,
   ...functionMethods,
+  ...otherMethods,
+  ...otherWrites,
   add_: inPlace.add_,
   mul_: inPlace.mul_,
   fill_: inPlace.fill_,
@@ -172,6 +175,19 @@ const methods = {
   minimum_: pointwiseInPlace.minimum_,
   maximum_: pointwiseInPlace.maximum_,
   zero_: pointwiseInPlace.zero_,
+} as const;
+
+/** Typed in `TensorMethods`. */
+const drawingMethods = {
+  bernoulli: random.bernoulli,
+  multinomial: random.multinomial,
+  uniform_: random.uniform_,
+  normal_: random.normal_,
+  exponential_: random.exponential_,
+  logNormal_: random.logNormal_,
+  cauchy_: random.cauchy_,
+  bernoulli_: random.bernoulli_,
+  random_: random.random_,
 } as const;
 
 /** Typed in `TensorMethods`. */
@@ -256,7 +272,7 @@ export const tensorMethods: {
 } = {
   traced: [...defineAll({ ...methods, ...overloaded, clone: movement.clone, to: moveTo })],
   properties: new Map(Object.entries(transposes).map(([name, fn]) => defineProperty(name, fn))),
-  draws: [...defineAll({ bernoulli, multinomial, uniform_, normal_ })],
+  draws: [...defineAll(drawingMethods)],
   reads: [...defineAll({ ...readers, toString: formatTensor })],
 };
 // What iterates or prints is no call of a method by name.

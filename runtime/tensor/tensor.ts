@@ -188,6 +188,21 @@ export class Tensor<D extends DType = DType> implements TensorMeta, Operand {
     return this.shape.length;
   }
 
+  /** PyTorch's name of `rank`. */
+  get ndim(): number {
+    return this.shape.length;
+  }
+
+  /** Bytes of one element. */
+  get itemsize(): number {
+    return dtypes[this.dtype].bytes;
+  }
+
+  /** Bytes of all elements, as if they were contiguous. */
+  get nbytes(): number {
+    return this.size * this.itemsize;
+  }
+
   /** Number of elements. */
   get size(): number {
     return sizeOf(this.shape);

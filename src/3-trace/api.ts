@@ -7,6 +7,7 @@ import * as broadcast from '../../runtime/ops/broadcast.ts';
 import { cast } from '../../runtime/ops/cast.ts';
 import * as cholesky from '../../runtime/ops/cholesky.ts';
 import * as classLosses from '../../runtime/ops/class-losses.ts';
+import * as compositions from '../../runtime/ops/compositions.ts';
 import * as conv from '../../runtime/ops/conv.ts';
 import * as convTranspose from '../../runtime/ops/conv-transpose.ts';
 import * as counting from '../../runtime/ops/counting.ts';
@@ -108,6 +109,7 @@ const composed = [
   attention,
   cholesky,
   classLosses,
+  compositions,
   convTranspose,
   counting,
   determinants,
@@ -168,6 +170,7 @@ const creators: ReadonlySet<unknown> = new Set<unknown>([
   zeros,
   rand,
   randn,
+  random.normal,
   random.randint,
   random.randperm,
   tensor,

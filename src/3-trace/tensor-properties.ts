@@ -26,7 +26,10 @@ import {
 const metaProperties = new Set([
   'dtype',
   'rank',
+  'ndim',
   'size',
+  'itemsize',
+  'nbytes',
   'requiresGrad',
   'isContiguous',
   'disposed',

@@ -44,17 +44,38 @@ describe('constructors', () => {
   });
 });
 
-it('a wrong input names the layer, its sizes and those of the input', () => {
-  tidy(() => {
-    const layer = new nn.Linear(3, 4);
-    const given = zeros([2, 5]);
-    const message = /linear: the layer takes 3 features, not 5.*f32\[2,5\].*f32\[4,3\]/s;
-    expect(() => layer.forward(given)).toThrow(ShapeError);
-    expect(() => layer.forward(given)).toThrow(message);
-    expect(() => toStatic(() => layer.forward(given))()).toThrow(message);
+/** A layer of size 4, and an input of another size; the size that it takes stands in the error, too. */
+const unfit: Readonly<Record<string, readonly [layer: () => nn.Layer, shape: number[]]>> = {
+  Linear: [() => new nn.Linear(4, 2), [2, 5]],
+  Conv1d: [() => new nn.Conv1d(4, 2, 3), [2, 5, 8]],
+  Conv2d: [() => new nn.Conv2d(4, 2, 3), [2, 5, 8, 8]],
+  ConvTranspose1d: [() => new nn.ConvTranspose1d(4, 2, 3), [2, 5, 8]],
+  ConvTranspose2d: [() => new nn.ConvTranspose2d(4, 2, 3), [2, 5, 8, 8]],
+  BatchNorm1d: [() => new nn.BatchNorm1d(4), [2, 5]],
+  BatchNorm2d: [() => new nn.BatchNorm2d(4), [2, 5, 8, 8]],
+  InstanceNorm2d: [() => new nn.InstanceNorm2d(4), [2, 5, 8, 8]],
+  GroupNorm: [() => new nn.GroupNorm(2, 4), [2, 5, 8]],
+  LayerNorm: [() => new nn.LayerNorm(4), [2, 5]],
+  RMSNorm: [() => new nn.RMSNorm(4), [2, 5]],
+};
+
+it.each(Object.entries(unfit))(
+  '%s: a wrong input names the layer, its sizes and those of the input',
+  (name, [make, shape]) => {
+    const layer = make();
+    tidy(() => {
+      const given = zeros(shape);
+      // A convolution in one dimension is computed as one in two.
+      const family = name.replace(/[12]d$/, '');
+      const message = new RegExp(`${family}.*takes 4 |${family}.*normalizes \\[4\\]`, 'i');
+      expect(() => layer.forward(given)).toThrow(ShapeError);
+      expect(() => layer.forward(given)).toThrow(message);
+      expect(() => layer.forward(given)).toThrow(/input f32\[2,.*5/);
+      expect(() => toStatic(() => layer.forward(given))()).toThrow(message);
+    });
     layer.dispose();
-  });
-});
+  },
+);
 
 it('options in the place of dimensions are an error that says what to write', () => {
   tidy(() => {

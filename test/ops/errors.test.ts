@@ -80,7 +80,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   'channels of a convolution': {
     make: () => conv2d(f(1, 3, 8, 8), f(4, 2, 3, 3)),
     type: 'ShapeError',
-    what: "conv2d: input and weight don't fit",
+    what: 'conv2d: the layer takes 2 channels, not 3',
     given: 'f32[1,3,8,8] with weight f32[4,2,3,3]',
     remedy: 'number of channels',
   },

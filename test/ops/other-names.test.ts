@@ -3,14 +3,20 @@
 import { describe, expect, it } from 'vitest';
 import {
   clip,
+  cov,
   empty,
   emptyLike,
+  eye,
+  isin,
+  matrixPower,
   moveaxis,
+  normal,
   seed,
   type Tensor,
   tensor,
   tidy,
   toStatic,
+  zeros,
 } from '../../src/index.ts';
 
 const x = () =>
@@ -40,7 +46,89 @@ const names: Readonly<Record<string, readonly [(x: Tensor) => Tensor, (x: Tensor
   emptyLike: [(own) => emptyLike(own.int()), (own) => own.int().mul(0)],
   numel: [(own) => own.mul(own.numel()), (own) => own.mul(6)],
   dim: [(own) => own.mul(own.dim()), (own) => own.mul(2)],
+  'ndim, nelement and bytes': [
+    (own) => own.mul(own.ndim + own.nelement() + own.nbytes + own.itemsize + own.elementSize()),
+    (own) => own.mul(2 + 6 + 24 + 4 + 4),
+  ],
+  isFloatingPoint: [(own) => own.mul(own.isFloatingPoint() ? 2 : 3), (own) => own.mul(2)],
+  'arithmetic in words': [
+    (own) => own.multiply(3).subtract(own).divide(2).negative().absolute(),
+    (own) => own.mul(3).sub(own).div(2).neg().abs(),
+  ],
+  'arc functions': [
+    (own) => own.mul(0.1).arcsin().add(own.arctan2(own.arctan())),
+    (own) => own.mul(0.1).asin().add(own.atan2(own.atan())),
+  ],
+  'comparisons in words': [
+    (own) => own.greater(1).add(own.lessEqual(3)).add(own.notEqual(0)),
+    (own) => own.gt(1).add(own.le(3)).add(own.ne(0)),
+  ],
+  infinities: [
+    (own) => own.div(0).isposinf().logicalXor(own.div(0).isneginf().logicalNot()),
+    (own) => own.lt(0).mul(0).bool(),
+  ],
+  ravel: [(own) => own.t().ravel(), (own) => own.t().flatten()],
+  reshapeAs: [(own) => own.reshapeAs(own.t()), (own) => own.reshape(3, 2)],
+  adjoint: [(own) => own.adjoint().swapdims(0, 1).adjoint(), (own) => own.t()],
+  splits: [
+    (own) =>
+      own
+        .hsplit(3)[1]!
+        .add(own.vsplit([1])[0]!)
+        .add(own.unsqueeze(0).dsplit(3)[2]!),
+    (own) =>
+      own
+        .narrow(1, 1, 1)
+        .add(own.narrow(0, 0, 1))
+        .add(own.narrow(1, 2, 1).unsqueeze(0)),
+  ],
+  sumToSize: [(own) => own.sumToSize(2, 1), (own) => own.sum(1, { keepDim: true })],
+  where: [(own) => own.where(own.gt(0), -1), (own) => own.clampMin(0).sub(own.le(0).float())],
+  isin: [
+    (own) => own.isin(tensor([1, 5])).add(isin(own, own, { invert: true })),
+    (own) => own.eq(1).logicalOr(own.eq(5)),
+  ],
+  matrixPower: [
+    (own) => matrixPower(own.narrow(1, 0, 2), 3).add(own.narrow(1, 0, 2).matrixPower(0)),
+    (own) => {
+      const square = own.narrow(1, 0, 2);
+      return square.matmul(square.matmul(square)).add(eye(2));
+    },
+  ],
+  cov: [
+    (own) => own.cov(),
+    (own) => {
+      const centered = own.sub(own.mean(1, { keepDim: true }));
+      return centered.matmul(centered.t()).div(2);
+    },
+  ],
+  corrcoef: [
+    (own) => own.corrcoef(),
+    (own) => {
+      const covariance = cov(own);
+      const deviation = covariance.diag().sqrt();
+      return covariance.div(deviation.unsqueeze(1)).div(deviation.unsqueeze(0)).clamp(-1, 1);
+    },
+  ],
+  'writes by a copy': [
+    (own) => {
+      const written = own.clone();
+      written.lerp_(own.neg(), 0.25).remainder_(3).clampMin_(0.5).clampMax_(2).square_().clip_(1);
+      return written.cumsum_(1).tril_();
+    },
+    (own) =>
+      own.lerp(own.neg(), 0.25).remainder(3).clamp(0.5, 2).square().clamp(1).cumsum(1).tril(),
+  ],
 };
+
+/** The gradient of the sum of the results; null for functions without one. */
+function gradientOf(fn: (x: Tensor) => Tensor): readonly number[] | null {
+  const own = x().requiresGrad_();
+  const result = fn(own);
+  if (!result.requiresGrad) return null;
+  result.sum().backward();
+  return Array.from(own.grad!.dataSync(), (value) => Math.fround(Number(value.toPrecision(5))));
+}
 
 describe('other names', () => {
   it.each(Object.entries(names))('%s', (_name, [call, same]) => {
@@ -49,6 +137,10 @@ describe('other names', () => {
       expect(contents(call(x()))).toEqual(expected);
       const captured = toStatic(call, { fallback: 'error' });
       expect(contents(captured(x()))).toEqual(expected);
+      expect(captured.stats().breaks).toEqual([]);
+      const gradients = [call, same, captured].map((fn) => gradientOf(fn));
+      expect(gradients[0]).toEqual(gradients[1]);
+      expect(gradients[2]).toEqual(gradients[0]);
     });
   });
 
@@ -77,6 +169,39 @@ describe('other names', () => {
       expect(own.dtype).toBe('float64');
       expect(own.abs().amax().itemSync()).toBeLessThan(1);
       expect(() => x().int().uniform_()).toThrow('random numbers between integers');
+    });
+  });
+
+  it('other distributions are drawn into a tensor, captured as eagerly', () => {
+    tidy(() => {
+      const draw = (own: Tensor): Tensor[] => [
+        own.clone().exponential_(2),
+        own.clone().logNormal_(0, 0.5),
+        own.clone().cauchy_(1, 2),
+        own.clone().bernoulli_(0.3),
+        own.int().random_(5, 9),
+        normal(10, 0.1, [3]),
+      ];
+      const given = () => zeros([200]);
+      seed(5);
+      const eager = draw(given()).map(contents);
+      seed(5);
+      const captured = toStatic(draw);
+      expect(captured(given()).map(contents)).toEqual(eager);
+      expect(captured.stats().breaks).toEqual([]);
+      const [exponential, , , coins, integers, center] = eager.map(({ values }) => values);
+      const meanOf = (values: readonly number[]) => values.reduce((a, b) => a + b) / values.length;
+      expect(Math.abs(meanOf(exponential!) - 0.5)).toBeLessThan(0.15);
+      expect(Math.abs(meanOf(coins!) - 0.3)).toBeLessThan(0.15);
+      expect(new Set(integers)).toEqual(new Set([5, 6, 7, 8]));
+      expect(Math.abs(meanOf(center!) - 10)).toBeLessThan(0.5);
+    });
+  });
+
+  it('a write of fractions to integers is an error that names the method', () => {
+    tidy(() => {
+      expect(() => x().int().remainder_(0.5)).toThrow("remainder_: the target's dtype");
+      return null;
     });
   });
 });

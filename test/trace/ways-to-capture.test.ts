@@ -47,8 +47,25 @@ describe('what is captured', () => {
     }
     const gradients = (model: Net) => model.parameters().map((p) => [...p.grad!.dataSync()]);
     expect(gradients(net)).toEqual(gradients(eager));
-    const { graphs, breaks } = (net.forward as unknown as StaticFunction<() => void>).stats();
+    const { graphs, breaks } = captured.stats();
     expect([graphs, breaks]).toEqual([1, []]);
+    expect(captured.explain()).toMatch(/^forward: 1 call, 1 trace, 1 subgraph/);
+    expect(captured.programs()).toHaveLength(1);
+    expect(Object.keys(captured)).toEqual(Object.keys(eager));
+    // Captured again: the reports are those of the new forward.
+    expect(toStatic(net).stats().calls).toBe(0);
+  });
+
+  it('a module that has an explain() of its own, which stays', () => {
+    class Explained extends Net {
+      explain(): string {
+        return 'mine';
+      }
+    }
+    const captured = toStatic(new Explained());
+    captured.forward(values([2, 3], 50)).dispose();
+    expect(captured.explain()).toBe('mine');
+    expect(captured.stats().graphs).toBe(1);
   });
 
   it('a module inside another captured function is part of its graph', () => {

@@ -32,8 +32,10 @@ export function readDynamicProperty(t: Tracer, variable: DynamicVariable, key: s
     case 'size':
       return dimension(t, variable, -1);
     case 'rank':
+    case 'ndim':
       return known(sizes.length);
     case 'dtype':
+    case 'itemsize':
     case 'requiresGrad':
     case 'isLeaf':
       return known(tensor[key]);
