@@ -53,11 +53,33 @@ function readsTarget(
   inputs: readonly Tensor[],
   targets: ReturnType<typeof targetsOf>,
 ): boolean {
+  return inputs.some((input, at) => input === inputs[0] && reads(op, targets, at));
+}
+
+/** A gradient that is needed reads the data of operand `at`. */
+function reads(op: OpRecord, targets: ReturnType<typeof targetsOf>, at: number): boolean {
   return op.operands.some(({ name }, i) => {
     const saves: Readonly<Record<string, string | undefined>> = op.vjp?.[name]?.saves ?? {};
-    if (!targets[i]) return false;
-    return op.operands.some((own, at) => saves[own.name] === 'value' && inputs[at] === inputs[0]);
+    return targets[i] && saves[op.operands[at]!.name] === 'value';
   });
+}
+
+/**
+ * The operands of a write in place, with a copy for each that shows the target's memory and whose data backward
+ * reads: the write would change it, as it changes the target. A gradient goes through the copy to the operand.
+ */
+export function apartFromTarget(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  showsTarget: (operand: Tensor) => boolean,
+  copyOf: (operand: Tensor) => Tensor,
+): readonly Tensor[] {
+  const isApart = (input: Tensor) => input === inputs[0] || !showsTarget(input);
+  if (inputs.every(isApart)) return inputs;
+  const targets = targetsOf(op, inputs);
+  return inputs.map((input, at) =>
+    isApart(input) || !reads(op, targets, at) ? input : copyOf(input),
+  );
 }
 
 /** How many handles show the target's memory. */

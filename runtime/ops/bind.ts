@@ -1,5 +1,5 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
-import { recordInPlace } from '../autograd/in-place-node.ts';
+import { apartFromTarget, recordInPlace } from '../autograd/in-place-node.ts';
 import { anyRequiresGrad, recordOp } from '../autograd/op-node.ts';
 import { currentDevice, guardingDevice } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
@@ -85,9 +85,18 @@ function bindInPlace(
     return interceptor.execute(op, inputs, attrs, device)[0]!;
   }
   if (!recorded) return executeEagerly(op, inputs, attrs, device)[0]!;
+  const { holder } = inputs[0]!;
+  const shows = (operand: Tensor) => operand.holder === holder;
+  const operands = apartFromTarget(op, inputs, shows, (operand) => bind1(copy, [operand]));
   const before = () => executeEagerly(copy, inputs.slice(0, 1), {}, device)[0]!;
-  const write = () => executeEagerly(op, inputs, attrs, device)[0]!;
-  return recordInPlace(op, attrs, inputs, { before, write });
+  const write = () => executeEagerly(op, operands, attrs, device)[0]!;
+  try {
+    return recordInPlace(op, attrs, operands, { before, write });
+  } finally {
+    operands.forEach((operand, i) => {
+      if (operand !== inputs[i]) operand.dispose();
+    });
+  }
 }
 
 function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {

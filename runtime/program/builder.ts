@@ -1,5 +1,6 @@
 import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
-import { recordInPlace } from '../autograd/in-place-node.ts';
+import { apartFromTarget, recordInPlace } from '../autograd/in-place-node.ts';
+import { attach, targetOf } from '../autograd/node.ts';
 import { joinViews } from '../autograd/view-family.ts';
 import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
@@ -191,17 +192,24 @@ export class ProgramBuilder implements Interceptor {
     return isOwn && isSymbolic(tensor.offset) ? { ...meta, offset: tensor.offset } : meta;
   }
 
-  recordWrite(op: OpRecord, inputs: readonly Tensor[], given: Attrs): Tensor {
-    const target = inputs[0]!;
+  recordWrite(op: OpRecord, operands: readonly Tensor[], given: Attrs): Tensor {
+    const target = operands[0]!;
     // What existed before has handles that the program knows nothing of.
     if (this.#isRegion || this.isInput(this.#memory.rootOf(this.valueOf(target)))) {
       throw new RecordedWriteInPlace(userName(op));
     }
+    const root = this.valueOf(target);
+    const shows = (operand: Tensor) => this.#memory.mayShare(this.valueOf(operand), root);
+    const inputs = apartFromTarget(op, operands, shows, (operand) => bind1(copy, [operand]));
     const attrs = settledAttrs(given, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     this.#expectFit(op, ids, attrs);
     return recordInPlace(op, attrs, inputs, {
-      before: () => this.copyBefore ?? noGrad(() => bind1(copy, [target])),
+      before: () => {
+        const before = this.copyBefore ?? noGrad(() => bind1(copy, [target]));
+        // Backward with a history reads it as the target that it was: from there gradients go on.
+        return attach(before, targetOf(target)).detach();
+      },
       write: (before) => this.#write(op, ids, attrs, before && this.valueOf(before)),
     });
   }

@@ -52,6 +52,12 @@ export class ValueMemory {
     return root;
   }
 
+  /** Whether a write to one may change the other. */
+  mayShare(one: ValueId, other: ValueId): boolean {
+    const [root, to] = [this.rootOf(one), this.rootOf(other)];
+    return root === to || (this.#linked.get(root)?.has(to) ?? false);
+  }
+
   /** How many values show this memory. */
   sharing(id: ValueId): number {
     const root = this.rootOf(id);
