@@ -1,4 +1,5 @@
 import type { OpRecord } from '../ops/define-op.ts';
+import type { ProgramOp } from './program.ts';
 
 /** The same elements under another name: a view without gradient history. Not in the op table: programs alone have it. */
 export function sameElements(name: string): OpRecord {
@@ -21,3 +22,7 @@ export function sameElements(name: string): OpRecord {
  * it has no history.
  */
 export const aliasOp = sameElements('alias');
+
+/** It stands for the tensor that its operand stands for, and not for another one on the same memory. */
+export const isSameTensor = ({ op, attrs }: Pick<ProgramOp, 'op' | 'attrs'>): boolean =>
+  op === aliasOp && (attrs.same === true || attrs.leaf !== undefined);

@@ -1,6 +1,6 @@
 /** Which values of a program may be one memory, or one tensor. */
 
-import { aliasOp } from './alias-op.ts';
+import { isSameTensor } from './alias-op.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 
 type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'regions'>;
@@ -17,8 +17,7 @@ export class ValueGroups {
 
   constructor(ops: readonly Op[], sameness: Sameness) {
     for (const op of ops) {
-      const isSame = op.op === aliasOp && op.attrs.same === true;
-      if (isSame || (sameness === 'memory' && op.op.kernel.kind === 'view')) {
+      if (isSameTensor(op) || (sameness === 'memory' && op.op.kernel.kind === 'view')) {
         this.#join(op.outputs[0]!, op.inputs[0]!);
       }
       for (const [first, ...others] of sharedBy(op, sameness)) {
@@ -55,6 +54,8 @@ export function sharedBy(
   if (form === 'call') {
     return sameness === 'memory' ? outputs.map((id) => [id, ...inputs]) : nothing;
   }
+  // An element that is read is one that was put in, as often as not.
+  if (form === 'list') return sameness === 'tensor' ? [[outputs[0]!, ...inputs]] : nothing;
   if (form !== 'cond' && form !== 'while') return nothing;
   const isLoop = form === 'while';
   const operands = isLoop ? inputs : inputs.slice(1);

@@ -4,21 +4,27 @@ import { copy } from '../ops/copy.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { isContiguous } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { ownPlace } from './identity.ts';
 import type { Slot } from './scope.ts';
 
 /**
  * Puts a tensor into a scope as the program was planned for it: one more owner of its holder, or, when
  * the program wants it contiguous and it isn't, a copy that the scope alone owns.
  */
-export function enter(slot: Slot, tensor: Tensor, { shape, strides }: TensorMeta): void {
+export function enter(
+  slot: Slot,
+  tensor: Tensor,
+  { shape, strides }: TensorMeta,
+  identity = ownPlace,
+): void {
   const holder = tensor.holderFor('run_program');
   // Strides of dimensions of size 1 mean nothing, so contiguous tensors are not compared by them.
   const fits = tensor.isContiguous || !isContiguous(shape, strides);
   if (fits) {
-    slot.put(holder.retain(), tensor.offset);
+    slot.put(holder.retain(), tensor.offset, identity);
     return;
   }
   const copied = noGrad(() => bind1(copy, [tensor]));
-  slot.put(copied.holder!.retain(), copied.offset);
+  slot.put(copied.holder!.retain(), copied.offset, identity);
   copied.dispose();
 }

@@ -6,6 +6,7 @@ import { Holder } from '../memory/holder.ts';
 import { type Attrs, userName } from '../ops/define-op.ts';
 import { hasChangingAttrs, launchAttrs } from '../ops/symbolic-attrs.ts';
 import { spans } from '../profiler/spans.ts';
+import { isSameTensor } from '../program/alias-op.ts';
 import { valuesThatMayMiss } from '../program/missing-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
@@ -15,6 +16,7 @@ import { type Named, traceStream } from '../trace-log/stream.ts';
 import type { Action, BindPlan } from './action.ts';
 import { changingAttrs } from './changing-attrs.ts';
 import { compileControl } from './control/compile-control.ts';
+import { identityOfView } from './identity.ts';
 import { lateMemory, RunMemory } from './late-memory.ts';
 import { unlessMissing } from './missing.ts';
 import type { Scope, Slot } from './scope.ts';
@@ -156,13 +158,19 @@ function compileOp(step: Step, values: ValueTable, results: ResultMemory): Actio
 }
 
 /** A view shares its operand's holder; only its place in it is its own. */
-function compileView({ op }: Step, values: ValueTable): Action {
+function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
   const [base, view] = [op.inputs[0]!, op.outputs[0]!];
   const shift = values[view]!.offset - values[base]!.offset;
   if (hasChangingAttrs(op.attrs)) return compileMovingView(op, values);
+  if (isSameTensor(op)) {
+    return (slots) => {
+      const { holder, offset, identity } = slots[base]!;
+      slots[view]!.put(holder!.retain(), offset, identity);
+    };
+  }
   return (slots) => {
     const { holder, offset } = slots[base]!;
-    slots[view]!.put(holder!.retain(), offset + shift);
+    slots[view]!.put(holder!.retain(), offset + shift, identityOfView());
   };
 }
 
@@ -183,7 +191,7 @@ function compileMovingView({ op, inputs, outputs, attrs }: ProgramOp, values: Va
     const isInside = Number.isInteger(shift) && shift >= 0 && shift <= room;
     invariant(isInside, `${op.name} outside of its tensor`);
     const { holder, offset } = slots[base]!;
-    slots[view]!.put(holder!.retain(), offset + shift);
+    slots[view]!.put(holder!.retain(), offset + shift, identityOfView());
   };
 }
 

@@ -4,6 +4,7 @@ import { contiguous } from '../ops/movement.ts';
 import { elementSpec } from '../program/list-ops.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { noteIdentity, ownPlace } from './identity.ts';
 
 /** Handles on the elements of a list that a program has answered; the list's own handle is given back. */
 export function takeItems(list: Tensor): Tensor[] {
@@ -11,8 +12,10 @@ export function takeItems(list: Tensor): Tensor[] {
   const meta = contiguousMeta(elementSpec(list), device);
   const items = holder instanceof TensorList ? holder.items : [];
   const tensors = items.map((item) => {
-    const { holder: data, offset } = item!;
-    return new Tensor({ ...meta, offset }, data.retain());
+    const { holder: data, offset, identity = ownPlace } = item!;
+    const tensor = new Tensor({ ...meta, offset }, data.retain());
+    noteIdentity(tensor, identity);
+    return tensor;
   });
   if (list.gradEdge && tensors.length > 0) {
     const node = new ListItemsNode(list, tensors.length);

@@ -15,6 +15,7 @@ import { Executable } from './executor.ts';
 import { RunProgramNode } from './grad-node.ts';
 import { GradientOrder } from './gradient-order.ts';
 import { RecordedBackwards } from './gradients-again.ts';
+import { identityOfInput, noteIdentity } from './identity.ts';
 import { MemoryBefore } from './memory-before.ts';
 import { Partials } from './partials.ts';
 import { type Scope, ScopePool, type Slot } from './scope.ts';
@@ -43,6 +44,8 @@ export class Subgraph {
   /** Outputs that lead to the node. */
   readonly #differentiable: number;
   readonly #span: SpanStart;
+  /** Branches and loops may leave a view or an input in several places. */
+  readonly #mayBeSame: boolean;
   /** Per output: it shares memory without being a view. */
   readonly #apart: readonly boolean[];
   /** Numbers of the inputs that are brought back when the run is given up. */
@@ -63,7 +66,9 @@ export class Subgraph {
     this.gradientOrder = this.recorded && new GradientOrder(backward!, values);
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     this.#forward = new Executable(planned.forward, planned.values, [], { atomic: true });
-    const [first] = planned.forward.steps;
+    const { steps } = planned.forward;
+    const [first] = steps;
+    this.#mayBeSame = steps.some(({ regions }) => regions);
     this.#span = { kind: 'program', name: 'run_program', device: 'host', at: first?.op.at };
     this.#apart = viewsApart(planned.forward);
     this.#copied = copiedInputs(planned.forward);
@@ -105,7 +110,8 @@ export class Subgraph {
     try {
       const { slots } = scope;
       forward.inputs.forEach((id, i) => {
-        if (this.#enters[i]) enter(slots[id]!, inputs[i]!, this.planned.values[id]!);
+        if (this.#enters[i])
+          enter(slots[id]!, inputs[i]!, this.planned.values[id]!, identityOfInput(i));
         if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
       });
       this.#scalars.run(numbers, scope.scalars);
@@ -134,10 +140,12 @@ export class Subgraph {
 
   /** A handle for the outside on a value of the scope. */
   take(slots: readonly Slot[], id: ValueId): Tensor {
-    const { holder, offset } = slots[id]!;
+    const { holder, offset, identity } = slots[id]!;
     const { dtype, shape, strides, device } = this.planned.values[id]!;
     if (holder instanceof DynamicTensor) return takeDynamic(holder, dtype);
-    return new Tensor({ dtype, shape, strides, offset, device }, holder!.retain());
+    const tensor = new Tensor({ dtype, shape, strides, offset, device }, holder!.retain());
+    if (this.#mayBeSame) noteIdentity(tensor, identity);
+    return tensor;
   }
 
   /** The host's numbers that a run in this scope was given. */

@@ -1,16 +1,20 @@
 import type { Operand } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { Holder } from '../memory/holder.ts';
+import { ownPlace } from './identity.ts';
 
 /** A value's place in a scope: an owner of its holder while the value is alive. */
 export class Slot implements Operand {
   holder: Holder | null = null;
   offset = 0;
+  /** Tells tensors at one place apart (`identity.ts`). */
+  identity = ownPlace;
 
   /** Takes over one ownership. */
-  put(holder: Holder, offset: number): void {
+  put(holder: Holder, offset: number, identity = ownPlace): void {
     this.holder = holder;
     this.offset = offset;
+    this.identity = identity;
   }
 
   release(): void {

@@ -126,7 +126,7 @@ export class Reconstruction {
       case 'generator':
         return { kind: 'made', index: this.make(variable) };
       case 'dynamic':
-        return { kind: 'output', index: this.outputs.of(variable.tensor), perhaps: [] };
+        return { kind: 'output', index: this.outputs.of(variable.tensor) };
       case 'list':
         throw new InvariantError('a list is the content of an array');
       default:
@@ -154,8 +154,7 @@ export class Reconstruction {
   #tensorOutput(variable: TensorVariable): Recipe {
     const tensor = variable.traced!;
     const isNew = !this.outputs.has(tensor);
-    const perhaps = variable.perhaps.map(({ source }) => source!);
-    const own = { kind: 'output', index: this.outputs.of(tensor), perhaps } as const;
+    const own = { kind: 'output', index: this.outputs.of(tensor) } as const;
     const t = this.#tracer;
     const recipe =
       requiresGradAlways(t, tensor) === null ? this.#withOrWithoutGraph(tensor, own) : own;

@@ -9,7 +9,6 @@ import type { Source } from '../guards/source.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Closure } from '../vm/bytecode/frame.ts';
 import type { Primitive } from '../vm/bytecode/instructions.ts';
-import type { Origin } from './graph-control/region-builder.ts';
 import type { Birth, GrownList, ListVariable } from './grown-list.ts';
 import type {
   GeneratorVariable,
@@ -61,8 +60,6 @@ export interface TensorVariable {
   retainsGrad: boolean;
   /** It may be one of those that the code has met already: an element read, or what a way left. */
   mayBeKnown?: boolean;
-  /** Of what a branch or loop leaves: memories that it may be a view of, and not the tensor itself. */
-  viewsOf?: readonly Origin[];
   /** Tensors from outside that it is on some ways to it. */
   perhaps: readonly TensorVariable[];
 }

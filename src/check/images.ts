@@ -85,9 +85,7 @@ class Copies {
 
   #copy(holder: Holder): Holder {
     if (holder instanceof TensorList) {
-      const items = holder.items.map(
-        (item) => item && { holder: this.of(item.holder), offset: item.offset },
-      );
+      const items = holder.items.map((item) => item && { ...item, holder: this.of(item.holder) });
       return new TensorList(holder.device, items);
     }
     if (holder instanceof DynamicTensor) {

@@ -77,7 +77,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
       const listOf = effect.list && compileRecipe(effect.list);
       return (values, owned) => {
         const array = arrayOf(values.frames) as unknown[];
-        const items = listOf ? sameTensors(listOf(values) as unknown[], array) : [];
+        const items = listOf ? [...(listOf(values) as unknown[])] : [];
         append(items, values);
         for (const item of items) owned.escape(item);
         return () => {
@@ -161,20 +161,6 @@ const nothing: Change = () => {};
 
 function compileCondition(when: Recipe | null): RecipeReader {
   return when ? compileRecipe(when) : () => true;
-}
-
-/** Elements that a list has handed through are the very tensors that the array holds. */
-function sameTensors(items: readonly unknown[], before: readonly unknown[]): unknown[] {
-  const known = before.filter((each) => each instanceof Tensor);
-  return items.map((item) => {
-    if (!(item instanceof Tensor)) return item;
-    const same = known.find(({ holder, offset }) => {
-      return holder === item.holder && offset === item.offset;
-    });
-    if (!same) return item;
-    item.dispose();
-    return same;
-  });
 }
 
 /** Numbers of the subgraph's outputs that an effect puts somewhere: nobody's to give back. */

@@ -51,6 +51,7 @@ export class Entry {
   /** Eager execution refuses something on this way: it is left to do so. */
   readonly runsEagerly: boolean;
   readonly #giveBackUnchosen: ReturnType<typeof compileUnchosen>;
+  readonly #lasting: readonly number[];
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
@@ -71,6 +72,7 @@ export class Entry {
     this.#effects = result.effects.length > 0 ? compileEffects(result.effects) : undefined;
     this.#stored = storedOutputs(result.effects);
     this.#giveBackUnchosen = compileUnchosen(result);
+    this.#lasting = lastingOutputs(result);
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
@@ -136,9 +138,16 @@ export class Entry {
       ? this.#runMeasured(this.subgraph, inputs, this.#donated(inputs, frames, owned))
       : [];
     for (const { name, index } of this.#spent) markSpent(outputs[index]!, name);
-    if (this.result.same.length > 0) joinSame(outputs, this.result.same);
+    if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
-    const values: RunValues = { frames, outputs, sizes: this.result.sizes, made: [] };
+    const values: RunValues = {
+      frames,
+      inputs,
+      outputs,
+      lasting: this.#lasting,
+      sizes: this.result.sizes,
+      made: [],
+    };
     this.#make(values);
     // Everything is read before anything changes.
     const applyEffects = this.#effects?.(values, owned);
@@ -166,6 +175,12 @@ export class Entry {
 }
 
 const nothing: readonly Tensor[] = [];
+
+/** Outputs that are no numbers, and given back by nobody; empty where there are no lists of elements to be one of them. */
+function lastingOutputs({ program, makes, reads, optional }: TraceResult): readonly number[] {
+  if (!makes.some(({ kind }) => kind === 'list')) return [];
+  return program.outputs.flatMap((_, i) => (reads.includes(i) || optional.includes(i) ? [] : [i]));
+}
 
 let calls = 0;
 

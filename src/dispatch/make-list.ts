@@ -5,6 +5,7 @@ import { takeItems } from '../../runtime/run-program/list-items.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { ElementRecipe, Make } from '../traces/trace-result.ts';
 import { append } from '../vm/language/primordials.ts';
+import { knownTensor } from './known-tensors.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
 
 /** What the lists hold for one leaf, element by element. */
@@ -51,9 +52,9 @@ function compileElement(element: ElementRecipe): CompiledElement {
       const { of } = element;
       return {
         count: 1,
-        read: (columns, from, place) => {
+        read: (columns, from, place, values) => {
           const item = columns[from]![place]!;
-          return of === 'tensor' ? item : readItem(item, of);
+          return of === 'tensor' ? knownTensor(item, values) : readItem(item, of);
         },
       };
     }

@@ -2,15 +2,22 @@ import { assertNever } from '../../runtime/errors/invariant.ts';
 import { mapText, textWith } from '../../runtime/program/number-text.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileNumber } from '../guards/number-expr.ts';
-import { compileReader, type Source } from '../guards/source.ts';
+import { compileReader } from '../guards/source.ts';
 import type { FrameRecipe, Recipe, ScalarRecipe } from '../traces/trace-result.ts';
 import type { Cell, Frame } from '../vm/bytecode/frame.ts';
+import type { KnownTensors } from './known-tensors.ts';
 
 /** What recipes are read from after a run of the graph. */
 export interface RunValues {
   /** The frames that the entry was entered with. */
   readonly frames: readonly Frame[];
+  /** Those that the subgraph was given. */
+  readonly inputs: readonly Tensor[];
   readonly outputs: Tensor[];
+  /** Numbers of the outputs that are tensors of the user's afterwards, where lists may hold these, too. */
+  readonly lasting: readonly number[];
+  /** Made when a list is read. */
+  known?: KnownTensors;
   /** Sizes of results that the user's code asked for. */
   readonly sizes: readonly number[];
   /** Filled by `Makers`. */
@@ -39,8 +46,7 @@ export function compileRecipe(recipe: Recipe): RecipeReader {
       return ({ frames, sizes }) => read(frames, sizes);
     }
     case 'output': {
-      const { index, perhaps } = recipe;
-      if (perhaps.length > 0) return compileSameTensor(index, perhaps);
+      const { index } = recipe;
       return ({ outputs }) => outputs[index];
     }
     case 'scalar':
@@ -69,24 +75,6 @@ function compileScalar({ index, type }: ScalarRecipe): (values: RunValues) => nu
   return ({ outputs }) => {
     const [value] = outputs[index]!.dataSync();
     return type === 'boolean' ? Boolean(value) : Number(value);
-  };
-}
-
-/** Where the program has handed a tensor from outside through, the result is that very tensor. */
-function compileSameTensor(index: number, perhaps: readonly Source[]): RecipeReader {
-  const readers = perhaps.map(compileReader);
-  return ({ frames, outputs }) => {
-    const output = outputs[index]!;
-    const same = readers
-      .map((read) => read(frames) as Tensor)
-      .find(({ holder, offset }) => holder === output.holder && offset === output.offset);
-    if (!same || same === output) return output;
-    output.dispose();
-    // Two outputs may be this one handle.
-    outputs.forEach((each, i) => {
-      if (each === output) outputs[i] = same;
-    });
-    return same;
   };
 }
 

@@ -21,7 +21,9 @@ export function compileUnchosen(result: TraceResult): ((values: RunValues) => vo
     const chosenTensors = new Set([...held].map((output) => values.outputs[output]));
     for (const output of optional) {
       const tensor = values.outputs[output]!;
-      if (!held.has(output) && !chosenTensors.has(tensor)) tensor.dispose();
+      const isNeeded = held.has(output) || chosenTensors.has(tensor);
+      // What the run was given stays with whoever has it.
+      if (!isNeeded && !values.inputs.includes(tensor)) tensor.dispose();
     }
   };
 }

@@ -175,7 +175,10 @@ export class EntryWriter {
         return { kind: 'dispose', place: this.#places.of(effect.tensor) };
       case 'disposeOutput': {
         const { output, when } = effect;
-        if (when || output.kind !== 'output' || output.perhaps.length > 0) {
+        const mayBeGiven =
+          output.kind !== 'output' ||
+          this.#trace.same.some((each) => each.mayBeInput && each.output === output.index);
+        if (when || mayBeGiven) {
           return this.#refuse('it disposes of a tensor under a condition');
         }
         return { kind: 'disposeOutput', output: output.index };

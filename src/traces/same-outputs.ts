@@ -1,42 +1,70 @@
-/** Outputs of a program that a run may leave as one tensor. */
+/** Outputs of a program that a run may leave as one tensor, or as a tensor that it was given. */
 
+import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
-import type { Program } from '../../runtime/program/program.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/identity.ts';
 import { sameLayout } from '../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
-/** An output, and earlier ones that it may be: on some path eager execution has one tensor for both. */
-export type SameOutput = readonly [output: number, earlier: readonly number[]];
+/** An output, and others that it may be: on some path eager execution has one tensor for both. */
+export interface SameOutput {
+  readonly output: number;
+  /** Earlier ones, or leaves: the handle of one of these is kept. */
+  readonly others: readonly { readonly index: number; readonly isLeaf: boolean }[];
+  /** It may be an input as well. */
+  readonly mayBeInput: boolean;
+}
 
 /** `reads`: outputs that are read for a number and are handles of their own. */
 export function sameOutputs(
-  { values, ops, outputs }: Program,
+  { values, ops, inputs, outputs }: Program,
   reads: readonly number[],
 ): readonly SameOutput[] {
-  if (outputs.length < 2 || !ops.some(({ regions }) => regions)) return [];
+  if (!ops.some(({ regions }) => regions)) return [];
   const groups = new ValueGroups(ops, 'tensor');
+  const leaves = new Set(
+    ops.flatMap(({ op, attrs, outputs: made }) =>
+      op === aliasOp && attrs.leaf === 'own' ? made : [],
+    ),
+  );
   return outputs.flatMap((id, output): SameOutput[] => {
     if (reads.includes(output)) return [];
-    const earlier = outputs.slice(0, output).flatMap((other, i) => {
-      const isOther = other !== id && !reads.includes(i);
-      const maybe = isOther && groups.of(other) === groups.of(id);
-      return maybe && sameLayout(values[other]!, values[id]!) ? [i] : [];
+    const maybe = (other: ValueId): boolean =>
+      other !== id && groups.of(other) === groups.of(id) && sameLayout(values[other]!, values[id]!);
+    // A leaf is the one that gradients come to.
+    const others = outputs.flatMap((other, i) => {
+      const isFirst = leaves.has(id) === leaves.has(other) ? i < output : leaves.has(other);
+      if (!isFirst || reads.includes(i) || !maybe(other)) return [];
+      return [{ index: i, isLeaf: leaves.has(other) }];
     });
-    return earlier.length > 0 ? [[output, earlier]] : [];
+    const mayBeInput = inputs.some(maybe);
+    return mayBeInput || others.length > 0 ? [{ output, others, mayBeInput }] : [];
   });
 }
 
-/** Puts one handle in the place of several that show the same memory. */
-export function joinSame(outputs: Tensor[], same: readonly SameOutput[]): void {
-  for (const [output, earlier] of same) {
-    const { holder, offset, requiresGrad } = outputs[output]!;
-    const found = earlier.find((i) => {
-      const other = outputs[i]!;
-      const isAlike = other.offset === offset && other.requiresGrad === requiresGrad;
-      return other.holder === holder && isAlike;
-    });
-    if (found === undefined || outputs[found] === outputs[output]) continue;
-    outputs[output]!.dispose();
-    outputs[output] = outputs[found]!;
+/** Puts one handle in the place of several that are one tensor: the one that the run was given, if it was. */
+export function joinSame(
+  outputs: Tensor[],
+  same: readonly SameOutput[],
+  inputs: readonly Tensor[],
+): void {
+  for (const { output, others, mayBeInput } of same) {
+    const own = outputs[output]!;
+    const value = valueIn(own);
+    const given = mayBeInput ? inputThatIs(value, inputs) : undefined;
+    const known =
+      given ??
+      others
+        .map(({ index, isLeaf }) => {
+          const other = outputs[index]!;
+          // With and without a graph, one value has two handles; that a result is a leaf is said after the run.
+          const isAlike = isLeaf || other.requiresGrad === own.requiresGrad;
+          return isAlike && isSameValue(valueIn(other), value) ? other : undefined;
+        })
+        .find((other) => other);
+    if (!known || known === own) continue;
+    own.dispose();
+    outputs[output] = known;
   }
 }

@@ -26,8 +26,8 @@ export type Recipe =
   | { readonly kind: 'source'; readonly source: Source }
   /** Computed from what a run finds. */
   | { readonly kind: 'number'; readonly expr: NumberExpr }
-  /** Output number `index` of the subgraph; a tensor from outside, where it is one of these. */
-  | { readonly kind: 'output'; readonly index: number; readonly perhaps: readonly Source[] }
+  /** Output number `index` of the subgraph. */
+  | { readonly kind: 'output'; readonly index: number }
   /** The single element of output number `index`, which nobody else gets. */
   | ScalarRecipe
   /** Text of such elements. */

@@ -1,7 +1,6 @@
 import { invariant } from '../../errors/invariant.ts';
 import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
-import type { Holder } from '../../memory/holder.ts';
-import { TensorList } from '../../memory/tensor-list.ts';
+import { type ListItem, TensorList } from '../../memory/tensor-list.ts';
 import { type GivenOperand, type OperandForm, operandsOf } from '../../program/dynamic-call.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
@@ -48,8 +47,8 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
       let input = 0;
       forms.forEach((form, i) => {
         if (form === 'number') return;
-        for (const { holder, offset } of taken(slots[op.inputs[i]!]!, form, moves[i]!)) {
-          region.own(scope, input++, holder, offset);
+        for (const each of taken(slots[op.inputs[i]!]!, form, moves[i]!)) {
+          region.own(scope, input++, each);
         }
       });
       region.forward(scope);
@@ -80,21 +79,15 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
   };
 }
 
-function owned({ holder, offset }: Slot): Owned {
-  return { holder: holder!, offset };
-}
-
-interface Owned {
-  readonly holder: Holder;
-  readonly offset: number;
+function owned({ holder, offset, identity }: Slot): ListItem {
+  return { holder: holder!, offset, identity };
 }
 
 /** What an operand brings, with one ownership each: the operand's own where it moves and nobody else has it. */
-function taken(slot: Slot, form: OperandForm, moves: boolean): readonly Owned[] {
+function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem[] {
   const { holder } = slot;
   if (form === 'tensor') {
-    const { holder: data, offset } = takeFrom(slot, moves);
-    return [{ holder: data!, offset }];
+    return [owned(takeFrom(slot, moves))];
   }
   const alone = moves && holder!.owners === 1;
   const items =
@@ -144,7 +137,7 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
       const slot = slots[given[place]!]!;
       if (!dynamic[result]) return takeFrom(slot, moves[place]!);
       if (!(slot.holder instanceof DynamicTensor)) return null;
-      const [{ holder, offset }] = taken(slot, 'dynamic', moves[place]!) as [Owned];
+      const [{ holder, offset }] = taken(slot, 'dynamic', moves[place]!) as [ListItem];
       const own = new Slot();
       own.put(holder, offset);
       return own;

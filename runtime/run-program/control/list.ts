@@ -1,10 +1,11 @@
 import type { Device } from '../../device/device.ts';
 import { InvariantError, invariant } from '../../errors/invariant.ts';
 import type { Holder } from '../../memory/holder.ts';
-import { ListMark, TensorList } from '../../memory/tensor-list.ts';
+import { type ListItem, ListMark, TensorList } from '../../memory/tensor-list.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Action } from '../action.ts';
+import { ownPlace } from '../identity.ts';
 import type { Slot } from '../scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
@@ -37,7 +38,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
     decided.current?.note(index);
     const item = items[index];
     invariant(item, 'a list has the element that is read');
-    step.answer(slots, item.holder.retain(), item.offset);
+    step.answer(slots, item.holder.retain(), item.offset, item.identity);
     step.mark(slots, index, items.length);
   },
   listSet: (step) => (slots) => {
@@ -97,7 +98,11 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   },
 };
 
-const itemOf = ({ holder, offset }: Slot) => ({ holder: holder!, offset });
+const itemOf = ({ holder, offset, identity }: Slot): ListItem => ({
+  holder: holder!,
+  offset,
+  identity,
+});
 
 /** The operands and results of one op on lists. */
 class ListStep {
@@ -158,8 +163,8 @@ class ListStep {
     return Number(meta.device.downloadSync(meta, this.operand(slots, operand))[0]);
   }
 
-  answer(slots: readonly Slot[], holder: Holder, offset = 0): void {
-    this.result(slots).put(holder, offset);
+  answer(slots: readonly Slot[], holder: Holder, offset = 0, identity = ownPlace): void {
+    this.result(slots).put(holder, offset, identity);
   }
 
   mark(slots: readonly Slot[], index: number, length: number): void {

@@ -1,4 +1,5 @@
 import type { Holder } from '../../memory/holder.ts';
+import type { ListItem } from '../../memory/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
 import type { BindPlan, Runnable } from '../action.ts';
 import { type Scope, ScopePool, type Slot } from '../scope.ts';
@@ -32,16 +33,16 @@ export class RegionRun {
   }
 
   /** Operand number `index` enters the scope as one more owner of its holder. */
-  share({ slots }: Scope, index: number, { holder, offset }: Slot): void {
+  share({ slots }: Scope, index: number, { holder, offset, identity }: Slot): void {
     if (this.#enters[index]) {
-      slots[this.planned.forward.inputs[index]!]!.put(holder!.retain(), offset);
+      slots[this.planned.forward.inputs[index]!]!.put(holder!.retain(), offset, identity);
     }
   }
 
   /** The same, but the slot's own share goes into the scope. */
   move({ slots }: Scope, index: number, from: Slot): void {
     if (this.#enters[index]) {
-      slots[this.planned.forward.inputs[index]!]!.put(from.holder!, from.offset);
+      slots[this.planned.forward.inputs[index]!]!.put(from.holder!, from.offset, from.identity);
       from.holder = null;
     } else {
       from.release();
@@ -49,8 +50,9 @@ export class RegionRun {
   }
 
   /** The same for one ownership of a holder. */
-  own({ slots }: Scope, index: number, holder: Holder, offset: number): void {
-    if (this.#enters[index]) slots[this.planned.forward.inputs[index]!]!.put(holder, offset);
+  own({ slots }: Scope, index: number, { holder, offset, identity }: ListItem): void {
+    if (this.#enters[index])
+      slots[this.planned.forward.inputs[index]!]!.put(holder, offset, identity);
     else holder.release();
   }
 
@@ -60,8 +62,8 @@ export class RegionRun {
 
   /** Result number `index` of the run goes into a slot outside. */
   result({ slots }: Scope, index: number, to: Slot): void {
-    const { holder, offset } = slots[this.planned.forward.outputs[index]!]!;
-    to.put((holder as Holder).retain(), offset);
+    const { holder, offset, identity } = slots[this.planned.forward.outputs[index]!]!;
+    to.put((holder as Holder).retain(), offset, identity);
   }
 
   /** Afterwards only what backward reads is in the scope. */

@@ -88,8 +88,8 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
       for (const slot of carried) slot.release();
       throw error;
     }
-    carried.forEach(({ holder, offset }, i) => {
-      slots[results[i]!]!.put(holder!, offset);
+    carried.forEach(({ holder, offset, identity }, i) => {
+      slots[results[i]!]!.put(holder!, offset, identity);
     });
   };
 }

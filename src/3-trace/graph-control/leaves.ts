@@ -8,7 +8,6 @@ import { where } from '../../../runtime/ops/comparison.ts';
 import { full } from '../../../runtime/ops/create.ts';
 import { asStrided } from '../../../runtime/ops/place.ts';
 import { eq } from '../../../runtime/ops/pointwise.ts';
-import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { elementSpec } from '../../../runtime/program/list-ops.ts';
 import { extentOf } from '../../../runtime/tensor/shape.ts';
@@ -22,7 +21,6 @@ import { chosenTensor } from './chosen-tensor.ts';
 import { type Column, columnsOf, formText } from './element-form.ts';
 import { type Leaf, type NewList, type Renumbered, tensorsOf } from './leaf.ts';
 import { grownOf, listOfTensors } from './list-elements.ts';
-import { type Origin, originOf } from './region-builder.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
 
 /**
@@ -104,33 +102,18 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
 
 /** The variable for a value of the program that stands for a leaf. */
 export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
-  const { kind, values } = leaf;
+  const { kind } = leaf;
   if (kind === 'list') {
     const { of, depth } = columnOf(leaf);
     return { kind: 'list', tensor, of, depth };
   }
   if (kind === 'dynamic') return dynamicLike(leaf, tensor);
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
-  const variable = t.result(tensor);
-  variable.perhaps = outerOf(values);
-  variable.mayBeKnown = true;
-  const viewed = values.flatMap(tensorsOf).flatMap((value) => viewedBy(t, value));
-  if (viewed.length > 0) variable.viewsOf = viewed;
-  return variable;
+  return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true });
 }
-
-/** Memories that the tensor is a view of, or may be one of. */
-export function viewedBy(t: Tracer, variable: TensorVariable): readonly Origin[] {
-  const tensor = t.use(variable);
-  const builder = tensor.traced!.builder as ProgramBuilder;
-  const isView = builder.rootOf(tensor) !== builder.valueOf(tensor);
-  return isView ? [originOf(tensor)] : (variable.viewsOf ?? nothing);
-}
-
-const nothing: readonly Origin[] = [];
 
 /** The tensors from outside among what the ways leave: the result may be the very one. */
-function outerOf(values: Leaf['values']): readonly TensorVariable[] {
+export function outerOf({ values }: Leaf): readonly TensorVariable[] {
   const found = new Set<TensorVariable>();
   for (const value of values.flatMap(tensorsOf)) {
     if (value.source) found.add(value);

@@ -21,20 +21,6 @@ export function regionWith({ traced }: Tensor): RegionBuilder | undefined {
   return traced ? regionOf.get(traced.builder) : undefined;
 }
 
-/** A value's memory, as the outermost program that has it knows it. */
-export interface Origin {
-  readonly builder: object;
-  readonly root: ValueId;
-}
-
-/** Where the memory of a tensor of a program under construction comes from: the same for a view and its base. */
-export function originOf(tensor: Tensor): Origin {
-  const builder = tensor.traced!.builder as ProgramBuilder;
-  const root = builder.rootOf(tensor);
-  const outer = regionOf.get(builder)?.outerOf(root);
-  return outer ? originOf(outer) : { builder, root };
-}
-
 const finished = new WeakMap<Program, FinishedRegion>();
 
 /** How the program of a region came to be. */

@@ -17,7 +17,7 @@ import { expectLength } from './expect-list.ts';
 import { follow, isRead, type Way } from './follow.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, tensorsOf } from './leaf.ts';
-import { columnOf, knownSizes, leafTensor, leafVariable } from './leaves.ts';
+import { columnOf, knownSizes, leafTensor, leafVariable, outerOf } from './leaves.ts';
 import { differing, givenAt, unmergeable } from './mismatch.ts';
 import { numberOf, type PathEnd, reaches } from './path.ts';
 import { isFixed, type Place } from './place.ts';
@@ -244,10 +244,12 @@ export class Turn {
         ),
       );
       const isKnown = !place.agreed || isSameOrder(this.#t, known_?.unified, fresh);
-      if (known_ && isKnown && sameLeaves(known_.unified, fresh)) return;
+      const isAlike = known_ && isKnown && sameLeaves(known_.unified, fresh);
+      if (isAlike && mayBeSame(known_.unified, fresh)) return;
       carried.set(place.key, { place, unified: fresh });
       added = true;
-      this.#countChange(place, [now ?? first, last]);
+      // What else a tensor may be is finite: each variable may have the tensors of all of them.
+      if (!isAlike) this.#countChange(place, [now ?? first, last]);
     };
     const lost = [...inside].filter(([key]) => !state.has(key));
     const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
@@ -420,6 +422,11 @@ function isAlike(a: Leaf, b: Leaf): boolean {
 function isSameOrder(t: Tracer, a: Unified | undefined, b: Unified): boolean {
   if (!a || a.leaves.length + b.leaves.length > 0) return true;
   return isSame(t, a.build([]), b.build([]));
+}
+
+/** The tensors from outside that each leaf may be are known already. */
+function mayBeSame(a: Unified, b: Unified): boolean {
+  return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
 }
 
 /** Operands of the same kinds, dtypes and shapes, and as many options: the last turn's are among them. */

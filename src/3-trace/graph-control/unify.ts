@@ -14,10 +14,8 @@ import { type Build, buildStructure, Mismatch, type Values } from './build-struc
 import { describeWays, optionsOf } from './describe.ts';
 import { isSame } from './is-same.ts';
 import { type Leaf, type LeafVariable, leafKind, type OneOf } from './leaf.ts';
-import { viewedBy } from './leaves.ts';
 import { idOf } from './object-ids.ts';
 import { partsOf } from './parts.ts';
-import { type Origin, originOf } from './region-builder.ts';
 import { Selectors } from './selectors.ts';
 import { addLists, listForm } from './unify-lists.ts';
 import { classOf } from './variable-class.ts';
@@ -154,7 +152,6 @@ export class Unifier {
       const index = this.leaves.push({ kind: 'dynamic', values }) - 1;
       return (joined) => joined[index]!;
     }
-    this.#viewed = this.#originsOfViews(present);
     const classes = new Set(present.flatMap((way) => optionsOf(way).map(this.#classOf)));
     if (classes.size > 1 || present.some((way) => way.kind === 'choice')) {
       return this.#addChoice(ways, [...classes]);
@@ -240,31 +237,7 @@ export class Unifier {
     return !tensor.isContiguous && !this.#inner.has(tensor.traced!.builder);
   }
 
-  readonly #classOf = (variable: Variable): string =>
-    classOf(this.#t, variable, this.#isOld) + this.#viewOf(variable);
-
-  /** Memories of which the ways leave the tensor itself and a view of the same form: two tensors, not one. */
-  #viewed: readonly Origin[] = [];
-
-  #viewOf(variable: Variable): string {
-    if (this.#viewed.length === 0 || variable.kind !== 'tensor') return '';
-    const views = viewedBy(this.#t, variable);
-    const at = this.#viewed.findIndex((each) => views.some((view) => isSameOrigin(each, view)));
-    return at >= 0 ? ` view of ${at}` : '';
-  }
-
-  #originsOfViews(present: readonly Variable[]): readonly Origin[] {
-    const tensors = present
-      .flatMap(optionsOf)
-      .flatMap((each) => (each.kind === 'tensor' ? [each] : []));
-    if (tensors.length < 2) return [];
-    const views = tensors.map((each) => viewedBy(this.#t, each));
-    if (views.every(({ length }) => length === 0)) return [];
-    const whole = tensors
-      .filter((_, i) => views[i]!.length === 0)
-      .map((each) => originOf(this.#t.use(each)));
-    return views.flat().filter((view) => whole.some((each) => isSameOrigin(each, view)));
-  }
+  readonly #classOf = (variable: Variable): string => classOf(this.#t, variable, this.#isOld);
 
   /** Each class of values is an option; of each way, the one that it leaves. */
   #addChoice(ways: Values, classes: readonly string[]): Build {
@@ -334,8 +307,5 @@ export class Unifier {
 
 /** Per way, the number of each of its options among those of all. */
 type Numbers = readonly (readonly number[] | null)[];
-
-const isSameOrigin = (a: Origin, b: Origin): boolean =>
-  a.builder === b.builder && a.root === b.root;
 
 const none: ReadonlySet<Tensor> = new Set();

@@ -1,0 +1,42 @@
+/** Elements of lists that are tensors which somebody has already: inputs of the run, outputs, and other elements. */
+
+import type { Holder } from '../../runtime/memory/holder.ts';
+import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/identity.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { RunValues } from './materialize.ts';
+
+/** Tensors that a run has left, by their memory. */
+export class KnownTensors {
+  readonly #byMemory = new Map<Holder, Tensor[]>();
+
+  constructor(tensors: readonly Tensor[]) {
+    for (const each of tensors) this.#add(each);
+  }
+
+  /** The one that the tensor is; itself, and known from then on, where it is none of them. */
+  of(tensor: Tensor): Tensor {
+    const value = valueIn(tensor);
+    const known = this.#byMemory.get(tensor.holder!)?.find((each) => {
+      return each.requiresGrad === tensor.requiresGrad && isSameValue(valueIn(each), value);
+    });
+    if (!known) this.#add(tensor);
+    return known ?? tensor;
+  }
+
+  #add(tensor: Tensor): void {
+    const { holder } = tensor;
+    if (!holder) return;
+    const known = this.#byMemory.get(holder);
+    if (known) known.push(tensor);
+    else this.#byMemory.set(holder, [tensor]);
+  }
+}
+
+/** The tensor that the element is; the element's own handle is given back where there is another. */
+export function knownTensor(element: Tensor, values: RunValues): Tensor {
+  const given = inputThatIs(valueIn(element), values.inputs);
+  values.known ??= new KnownTensors(values.lasting.map((i) => values.outputs[i]!));
+  const known = given ?? values.known.of(element);
+  if (known !== element) element.dispose();
+  return known;
+}
