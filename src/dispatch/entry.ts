@@ -148,19 +148,18 @@ export class Entry {
       sizes: this.result.sizes,
       made: [],
     };
+    this.#giveBackUnchosen?.(values);
     this.#make(values);
     // Everything is read before anything changes.
     const applyEffects = this.#effects?.(values, owned);
     if (this.#returns) {
       const value = this.#returns(values);
-      this.#giveBackUnchosen?.(values);
       applyEffects?.();
       for (const index of this.result.reads) outputs[index]!.dispose();
       owned.leave(value, values.made);
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));
-    this.#giveBackUnchosen?.(values);
     applyEffects?.();
     const stored = new Set([...this.#stored].map((i) => outputs[i]));
     owned.moveTo(
@@ -176,10 +175,10 @@ export class Entry {
 
 const nothing: readonly Tensor[] = [];
 
-/** Outputs that are no numbers, and given back by nobody; empty where there are no lists of elements to be one of them. */
-function lastingOutputs({ program, makes, reads, optional }: TraceResult): readonly number[] {
+/** Outputs that are no numbers; empty where there are no lists, whose elements may be among them. */
+function lastingOutputs({ program, makes, reads }: TraceResult): readonly number[] {
   if (!makes.some(({ kind }) => kind === 'list')) return [];
-  return program.outputs.flatMap((_, i) => (reads.includes(i) || optional.includes(i) ? [] : [i]));
+  return program.outputs.flatMap((_, i) => (reads.includes(i) ? [] : [i]));
 }
 
 let calls = 0;

@@ -16,9 +16,10 @@ export class KnownTensors {
   /** The one that the tensor is; itself, and known from then on, where it is none of them. */
   of(tensor: Tensor): Tensor {
     const value = valueIn(tensor);
-    const known = this.#byMemory.get(tensor.holder!)?.find((each) => {
-      return each.requiresGrad === tensor.requiresGrad && isSameValue(valueIn(each), value);
-    });
+    // Whether it requires gradients is what is known of the list as a whole.
+    const known = this.#byMemory
+      .get(tensor.holder!)
+      ?.find((each) => isSameValue(valueIn(each), value));
     if (!known) this.#add(tensor);
     return known ?? tensor;
   }

@@ -10,6 +10,7 @@ import {
   whileBackwardOp,
   whileOp,
 } from '../../runtime/program/control-ops.ts';
+import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { JointProgram, Program, Region, ValueId } from '../../runtime/program/program.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import { dtypes } from '../../runtime/tensor/dtype.ts';
@@ -99,21 +100,51 @@ function readByBackward(
   return [...read];
 }
 
-/** Numbers of the operands and results of a region whose memory its backward reads. */
-export function readOutside({ program, forwardOps, forwardInputs, forwardOutputs }: JointProgram) {
-  const roots = new Map<ValueId, ValueId>();
-  const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
+/**
+ * Numbers of the operands and results of a region whose memory its backward reads, by itself or where it undoes
+ * branches and loops inside.
+ */
+export function readOutside(joint: JointProgram): ReadOutside {
+  const known = readOf.get(joint) ?? findRead(joint);
+  readOf.set(joint, known);
+  return known;
+}
+
+interface ReadOutside {
+  readonly operands: ReadonlySet<number>;
+  readonly results: ReadonlySet<number>;
+}
+
+const readOf = new WeakMap<JointProgram, ReadOutside>();
+
+function findRead({
+  program,
+  forwardOps,
+  forwardInputs,
+  forwardOutputs,
+}: JointProgram): ReadOutside {
+  const memories = new ValueGroups(program.ops, 'memory');
   const read = new Set<ValueId>();
-  program.ops.forEach(({ op, inputs, outputs }, index) => {
-    if (op.kernel.kind === 'view') roots.set(outputs[0]!, rootOf(inputs[0]!));
-    else if (index >= forwardOps) {
-      inputs.forEach((id, i) => {
-        if (operandUse(op, i) === 'data') read.add(rootOf(id));
-      });
+  const undone = new Set<ValueId>();
+  for (const { op, inputs } of program.ops.slice(forwardOps)) {
+    if (op.kernel.kind === 'view') continue;
+    if (op === condBackwardOp || op === whileBackwardOp) undone.add(inputs[0]!);
+    inputs.forEach((id, i) => {
+      if (operandUse(op, i) === 'data') read.add(memories.of(id));
+    });
+  }
+  for (const { inputs, outputs, regions = [] } of program.ops.slice(0, forwardOps)) {
+    if (!undone.has(outputs.at(-1)!)) continue;
+    for (const { program: inner, joint } of regions) {
+      if (!joint) continue;
+      const { operands, results } = readOutside(joint);
+      const first = inputs.length - inner.inputs.length;
+      for (const index of operands) read.add(memories.of(inputs[first + index]!));
+      for (const index of results) read.add(memories.of(outputs[index]!));
     }
-  });
+  }
   const among = (ids: readonly ValueId[]) =>
-    new Set(ids.flatMap((id, i) => (read.has(rootOf(id)) ? [i] : [])));
+    new Set(ids.flatMap((id, i) => (read.has(memories.of(id)) ? [i] : [])));
   return { operands: among(forwardInputs), results: among(forwardOutputs) };
 }
 

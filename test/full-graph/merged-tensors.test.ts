@@ -48,11 +48,17 @@ function described(values: readonly unknown[]): string[] {
   });
 }
 
+/** What arrays and objects hold, in their order. */
+function parts(value: unknown): unknown[] {
+  if (value instanceof Tensor || typeof value !== 'object' || value === null) return [value];
+  return Object.values(value).flatMap(parts);
+}
+
 function outcomeOf(fn: Fn, decision: number, transposed: boolean): string[] {
   return tidy(() => {
     const given = argumentsFor(decision, transposed);
     const found = fn(...given);
-    const result = Array.isArray(found) ? found : [found];
+    const result = parts(found);
     const state = described([...given, ...result]);
     const roots = new Set(result.filter((each) => each instanceof Tensor && each.requiresGrad));
     for (const root of roots as Set<Tensor>) root.sum().backward(undefined, { retainGraph: true });
@@ -168,6 +174,55 @@ describe('identity', () => {
       }
       return [y, z];
     },
+    'views that change places, taken anew in each iteration': (x, m, w) => {
+      let [a, b, c]: Tensor[] = [m, w, m.narrow(1, 0, 3).t()];
+      for (let i = 0; i < 2; i++) {
+        c = c!.t();
+        if (above(x, i * 45)) break;
+        [a, b, c] = [b!, c, a!];
+        b = m.narrow(1, 0, 3).t();
+      }
+      return [a, b, c];
+    },
+    'variables that change places': (x, m, w) => {
+      let [a, b, c, d]: Tensor[] = [m, w, w.add(2), m.add(1)];
+      for (let i = 0; above(x, i * 30 - 100); i++) [a, b, c, d] = [b!, c!, d!, a!];
+      return [a, b, c, d];
+    },
+    'a tensor and another one on its memory': (x, m) => {
+      let [a, b] = [m.detach(), m];
+      if (above(x)) [a, b] = [b, a];
+      if (above(x, 60)) b = a.detach();
+      return [a, b];
+    },
+    'a leaf of its own': (x, m) => {
+      const y = m.mul(2);
+      y.requiresGrad_();
+      let b = m;
+      if (above(x)) b = y;
+      return [b, y];
+    },
+    'elements of a list: arguments, results and other elements': (x, m, w) => {
+      const out: Tensor[] = [];
+      const pairs: { a: Tensor; b: Tensor }[] = [];
+      const [p, v] = [m.contiguous(), w.detach()];
+      let h = p;
+      for (let i = 0; above(x, i * 45); i++) {
+        out.push(i > 1 ? v : p, h);
+        h = v.mul(2);
+        out.push(h);
+        pairs.push({ a: p, b: h });
+      }
+      return [h, out, pairs];
+    },
+    'what is read of a list': (x, m, w) => {
+      const out: Tensor[] = [];
+      const [p, v] = [m.contiguous(), w.detach()];
+      for (let i = 0; above(x, i * 45 - 30); i++) out.push(i > 1 ? v : p);
+      let last = p;
+      for (const each of out) last = each;
+      return [last, out[0], out];
+    },
     'the best of several': (x, m) => {
       let y = m.mul(1);
       let best = y;
@@ -254,6 +309,22 @@ describe('requiresGrad', () => {
 });
 
 describe('a write to what may be a saved value', () => {
+  it('is no program where the value was saved inside of branches of a loop', () => {
+    const fn = (x: Tensor, m: Tensor, w: Tensor) => {
+      let y = m;
+      for (let i = 0; i < 2; i++) {
+        y = w.sub(m).tanh();
+        if (above(x, i * 45)) break;
+      }
+      noGrad(() => y.copy_(m));
+      return y;
+    };
+    const captured = toStatic(fn, { fullGraph: true });
+    expect(() => captured(...argumentsFor(20, false))).toThrow(
+      'a value that backward needs is written in place',
+    );
+  });
+
   it('is no program, since backward would read what was written', () => {
     const fn = (x: Tensor, m: Tensor, w: Tensor) => {
       const saved = m.mul(1);

@@ -9,7 +9,7 @@ import { mergeProblem } from '../generated/control/compare-merges.ts';
 import { functionText, programFrom } from '../generated/control/merge-programs.ts';
 
 /** More of them: `TOSTATIC_TEST_PROGRAMS=5000`, from another seed on: `TOSTATIC_TEST_SEED=300`. */
-const count = Number(process.env.TOSTATIC_TEST_PROGRAMS ?? 40);
+const count = Number(process.env.TOSTATIC_TEST_PROGRAMS ?? 60);
 const start = Number(process.env.TOSTATIC_TEST_SEED ?? 0);
 const perTest = 20;
 
