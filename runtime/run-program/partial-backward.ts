@@ -71,19 +71,20 @@ export function partialBackward(
       keep(step);
     }
   }
+  const outputs = plan.outputs.filter((id) => !absent.has(id));
+  const live = withoutDeadSteps(steps, outputs, absent, dead);
   const ofLeaves = new Set(sums.flat());
   const given = gradOutputs.filter((id) => id !== null && !missing.has(id)) as ValueId[];
   const undone = new Set([
     ...given,
-    ...steps.flatMap(({ op: { op, outputs } }) => {
+    ...live.flatMap(({ op: { op, outputs } }) => {
       const isUndone = (id: ValueId) => op.kernel.kind === 'control' || !ofLeaves.has(id);
       return outputs.filter((id) => derived.has(id) && !absent.has(id) && isUndone(id));
     }),
   ]);
-  const outputs = plan.outputs.filter((id) => !absent.has(id));
   const reads = new Set([
     ...outputs,
-    ...steps.flatMap(({ op: { op, inputs } }) =>
+    ...live.flatMap(({ op: { op, inputs } }) =>
       inputs.filter((_, i) => operandUse(op, i) === 'data'),
     ),
   ]);
@@ -91,7 +92,7 @@ export function partialBackward(
   return {
     plan: {
       ...plan,
-      steps,
+      steps: live,
       outputs,
       freesAtEnd: [...plan.freesAtEnd, ...dead].filter(isThere),
     },
@@ -99,6 +100,40 @@ export function partialBackward(
     undone,
     reads,
   };
+}
+
+/**
+ * The steps without those that only what was left out has read: they would read values of forward for nothing, which
+ * may have been written since. What they make becomes `absent`; what the last ones free is added to `dead`.
+ */
+function withoutDeadSteps(
+  steps: readonly Step[],
+  outputs: readonly ValueId[],
+  absent: Set<ValueId>,
+  dead: ValueId[],
+): readonly Step[] {
+  const needed = new Set(outputs);
+  const isLive = steps.map(() => true);
+  for (let i = steps.length - 1; i >= 0; i--) {
+    const { op } = steps[i]!;
+    const isPure = op.op.kernel.kind !== 'control' && op.outputs.length > 0;
+    if (isPure && !op.outputs.some((id) => needed.has(id))) {
+      isLive[i] = false;
+      for (const id of op.outputs) absent.add(id);
+    } else for (const id of op.inputs) needed.add(id);
+  }
+  if (!isLive.includes(false)) return steps;
+  const isThere = (id: ValueId) => !absent.has(id);
+  let freed: ValueId[] = [];
+  const live: Step[] = [];
+  steps.forEach((step, i) => {
+    freed.push(...step.frees.filter(isThere));
+    if (!isLive[i]) return;
+    live.push({ ...step, frees: freed });
+    freed = [];
+  });
+  dead.unshift(...freed);
+  return live;
 }
 
 /** Of an op that undoes a branch or loop: the results that go on from a sum, by the sum. */

@@ -24,6 +24,10 @@ const functions: Record<string, Fn> = {
     return [shared.tanh(), shared.exp().add(x)];
   },
   'two results apart': (x, w) => [x.exp(), w.tanh()],
+  'two results, one of which reads nothing': (x, w) => [
+    x.add(w),
+    x.matmul(w.transpose(0, 1)).matmul(x),
+  ],
   'a view': (x, w) => [x.matmul(w).t().mul(w)],
   'a write in place': (x, w) => {
     const y = x.mul(w);
@@ -57,6 +61,10 @@ const uses: Record<string, (y: Tensor[], x: Tensor, w: Tensor) => void> = {
   },
   'where the other argument was written': (y, _, w) => {
     noGrad(() => w.add_(1));
+    y.at(-1)!.sum().backward();
+  },
+  'where an argument was written, from the last result': (y, x) => {
+    noGrad(() => x.add_(1));
     y.at(-1)!.sum().backward();
   },
   'where a result was written': (y) => {
