@@ -19,6 +19,7 @@ export { currentDevice, deviceGuard, deviceNamed, setDevice } from './device/cur
 export type { Device, DeviceKind } from './device/device.ts';
 export { type InitOptions, init, shutdown } from './device/init.ts';
 export { withMetaReads } from './device/meta/meta-device.ts';
+export type { ErrorFacts } from './errors/errors.ts';
 export {
   ArgumentError,
   AutogradError,
@@ -58,6 +59,7 @@ export {
 } from './ops/advanced-index.ts';
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.ts';
 export { expand } from './ops/broadcast.ts';
+export type { CallTraceCounts } from './ops/call-trace.ts';
 export { cast } from './ops/cast.ts';
 export { type CholeskyOptions, cholesky } from './ops/cholesky.ts';
 export {
@@ -453,18 +455,23 @@ export {
 export { col2im, im2col, type UnfoldOptions, unfold } from './ops/windows.ts';
 export * as optim from './optim/index.ts';
 export * as profiler from './profiler/profiler.ts';
-export { printProgram } from './program/print.ts';
-export type { Program } from './program/program.ts';
+export type { PredictedMemory } from './program/plan.ts';
+export { type PrintOptions, printProgram } from './program/print.ts';
+export type { Program, ProgramOp, ValueId, ValueTable } from './program/program.ts';
 export { type RandomState, randomState, seed, setRandomState } from './random/seed.ts';
 export { type LoadFileOptions, load, loadProgram } from './save/load.ts';
 export type { LoadedProgram } from './save/loaded-program.ts';
+export type { Primitive } from './save/primitive.ts';
 export { save } from './save/save.ts';
 export type { Savable } from './save/values.ts';
 export { type NestedArray, type TensorOptions, tensor } from './tensor/create.ts';
 export type { DType, TypedArray, TypedArrayOf } from './tensor/dtype.ts';
 export type { Promoted } from './tensor/dtype-types.ts';
 export { keep, tidy } from './tensor/lifetime.ts';
+export type { TensorMeta } from './tensor/meta.ts';
 export type { JsonNested, Nested, TensorSummary } from './tensor/nested.ts';
+export type { Shape } from './tensor/shape.ts';
 export { Tensor } from './tensor/tensor.ts';
+export type { TransferTarget } from './tensor/transfer.ts';
 export type { TraceModule } from './trace-log/stream.ts';
 export { type TraceLogOptions, traceLog } from './trace-log/trace-log.ts';

@@ -1,18 +1,24 @@
 /** tostatic: the runtime, and the compiler that makes programs out of functions. */
 
 export * from '../runtime/index.ts';
+export type { AnyFunction, CaptureOptions, CaptureRoute } from './1-capture/route.ts';
 export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
+export type { PassName } from './5-optimize/passes.ts';
 export type { ToStaticOptions } from './captured-function.ts';
 export { type AppliedCounts, appliedTo } from './explain/applied.ts';
 export { FullGraphError } from './full-graph/full-graph-error.ts';
+export type { Dynamic } from './guards/number-history.ts';
 export { refcounted } from './lab/eager-refcount.ts';
+export type { CompiledPart } from './programs/compiled-part.ts';
 export {
   type MemoryChoice,
   type MemoryOptions,
   type MemoryPreset,
+  type MemorySwitches,
   memoryPresets,
 } from './programs/memory-options.ts';
 export { save } from './save/save.ts';
+export type { PassSwitches } from './static-options.ts';
 export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';
 export {
   type StaticFunction,
@@ -28,3 +34,4 @@ export {
   keepLoop,
   notToStatic,
 } from './traces/policy.ts';
+export type { TraceResult } from './traces/trace-result.ts';

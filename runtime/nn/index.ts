@@ -124,6 +124,7 @@ export {
   MaxPool2d,
 } from './pooling.ts';
 export { GRU, LSTM, type RecurrentOptions, RNN } from './recurrent.ts';
+export type { RecurrentCell } from './recurrent-cells.ts';
 export {
   type CellOptions,
   type CellState,

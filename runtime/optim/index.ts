@@ -4,6 +4,7 @@ export {
   Adagrad,
   type AdagradOptions,
 } from './adagrad.ts';
+export type { Correction, MomentGroup } from './adam.ts';
 export { Adam, type AdamOptions, AdamW } from './adam.ts';
 export {
   Adamax,
@@ -14,6 +15,7 @@ export {
 } from './adam-variants.ts';
 export { ChainedScheduler, SequentialLR } from './composed-schedules.ts';
 export { CyclicLR, type CyclicLROptions, OneCycleLR, type OneCycleLROptions } from './cycles.ts';
+export type { MomentumOptimizer } from './momentum.ts';
 export {
   Optimizer,
   type ParameterGroup,

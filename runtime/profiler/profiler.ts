@@ -5,7 +5,11 @@ import { Profile } from './profile.ts';
 import { SpanRecorder } from './recorder.ts';
 import { spans } from './spans.ts';
 
-export { Profile } from './profile.ts';
+export type { TraceEvent } from './chrome-trace.ts';
+export { type CopySummary, Profile, type ReportOptions } from './profile.ts';
+export type { Span } from './recorder.ts';
+export type { ProfileRow, SortKey } from './rows.ts';
+export type { SpanKind } from './spans.ts';
 
 /**
  * Records from now until `stop`: each op with its kernel, each run of a program, node of backward, copy between

@@ -43,6 +43,16 @@ describe('loadMnist', () => {
     expect([train.length, test.length]).toEqual([3, 2]);
   });
 
+  it('normalizes pixels, or leaves them in [0, 1]', () => {
+    write(good);
+    const first = (options?: { normalize: boolean }) => {
+      using batch = loadMnist(folder, options).train.batch(Int32Array.of(0));
+      return batch.images.dataSync()[0];
+    };
+    expect(first()).toBeCloseTo((1 - 0.1307) / 0.3081, 5);
+    expect(first({ normalize: false })).toBe(1);
+  });
+
   it('explains missing, truncated, wrong and mismatched files, with the path', () => {
     const path = join(folder, 'train-images-idx3-ubyte');
     expect(() => loadMnist(join(folder, 'nowhere'))).toThrow(
