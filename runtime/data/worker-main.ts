@@ -1,5 +1,6 @@
 /** Runs in a worker of a DataLoader: makes batches of plain data on request. */
 
+import { pool } from '../device/cpu/threads/pool.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { collate } from './collate.ts';
 import { buffersIn, hostLeaves, toHost } from './host-batch.ts';
@@ -39,6 +40,8 @@ async function batchOf(source: Source, indices: Int32Array, start: WorkerStart):
 async function serve(): Promise<void> {
   const { parentPort, workerData } = threads();
   const port = parentPort!;
+  // As many workers as the user asks for share the cores; each computes alone.
+  pool.threads = 1;
   const start = workerData as WorkerStart;
   const source = loadDataset(start);
   // A module that can't be loaded is told with the first batch that is asked for.

@@ -1,8 +1,11 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { pool } from './cpu/threads/pool.ts';
 import { deviceNamed } from './current.ts';
 import type { Device } from './device.ts';
 
 export interface InitOptions {
+  /** How many threads compute on the CPU; by default TOSTATIC_THREADS, or one per core up to 8. */
+  readonly threads?: number;
   /** Takes a GPU that is emulated on the CPU: slow, for tests. */
   readonly allowSoftware?: boolean;
   /** Ops that a GPU has no kernel for: computed by the CPU with a warning (the default), or refused. */
@@ -12,9 +15,13 @@ export interface InitOptions {
 /**
  * Makes a device ready and returns it. `cpu` and `meta` always are; `gpu` loads gpu.js and asks for an adapter;
  * `cpu:1` is a second device that the CPU computes, with memory statistics of its own. Throws DeviceError when
- * there is no adapter.
+ * there is no adapter, and ArgumentError for a number of threads that isn't 1 to 16.
  */
 export async function init(name: string, options: InitOptions = {}): Promise<Device> {
+  if (options.threads !== undefined) {
+    pool.threads = options.threads;
+    await pool.ready();
+  }
   if (name === 'gpu') {
     // Loaded only when asked for: CPU programs never pay for it.
     const { initGpu } = await import('./gpu/init.ts');

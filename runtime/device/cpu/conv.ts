@@ -4,7 +4,6 @@ import type { Launch } from '../device.ts';
 import { type ConvShape, convShape } from './conv-shape.ts';
 import { heap } from './heap.ts';
 import { addressOf, expectContiguous, type KernelFactory } from './kernel.ts';
-import { blockK, blockM, blockN } from './matmul.ts';
 import { Patches } from './patches.ts';
 import * as scalar from './scalar/conv.ts';
 import {
@@ -17,6 +16,7 @@ import {
 } from './scratch.ts';
 import { gemmKernels, onto } from './wasm/gemm-kernels.ts';
 import { hasSimd } from './wasm/module-builder.ts';
+import { blockK, blockM, blockN } from './wasm/product-blocks.ts';
 
 /** Calls `body` for [from, from + length) with steps of `step`. */
 function forEachBlock(

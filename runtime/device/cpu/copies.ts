@@ -3,17 +3,19 @@ import { dtypes } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
-import { heap } from './heap.ts';
+import { copyBytes, fillBytes } from './bytes.ts';
 import { addressOf, indexOf, type KernelFactory } from './kernel.ts';
 import { collapse, walk } from './loops.ts';
 import { pointwise } from './pointwise.ts';
+import { mostParts } from './threads/control.ts';
+import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 import { transposeKernels } from './wasm/transpose-kernel.ts';
 
 /** Kernels that only move elements: the pointwise identity over strides. */
 
 export const copy: KernelFactory = ([x], [out]) => {
-  if (isContiguousMeta(x!) && isContiguousMeta(out!)) return copyBytes(x!);
+  if (isContiguousMeta(x!) && isContiguousMeta(out!)) return copyRun(x!);
   return transposingCopy(x!, out!) ?? pointwise(identity, [x!], out!, {});
 };
 
@@ -33,11 +35,41 @@ function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {
   const planes = { shape: outer(shape), strides: [outer(toStrides), outer(fromStrides)] };
   const [toStep, fromStep] = [toStrides[rows]! * 4, fromStrides[columns]! * 4];
   const [height, width] = [shape[rows]!, shape[columns]!];
+  // A part of a plane has whole cache lines of the source.
+  const tall = Math.max(16, Math.ceil(transposePart / width / 16) * 16);
+  const work = sizeOf(shape) * perTransposed;
+  const isWorthIt = height * width >= 1024;
   return ([source], [target]) => {
     const at = [indexOf(target!, out.dtype), indexOf(source!, x.dtype)];
-    walk(planes, at, () => transpose(at[0]! * 4, toStep, at[1]! * 4, fromStep, height, width));
+    if (!isWorthIt || source!.holder === target!.holder || !pool.shares(work)) {
+      walk(planes, at, () => transpose(at[0]! * 4, toStep, at[1]! * 4, fromStep, height, width));
+      return;
+    }
+    let parts = 0;
+    const run = () => {
+      pool.run(transpose, parts, 6);
+      parts = 0;
+    };
+    walk(planes, at, () => {
+      for (let row = 0; row < height; row += tall) {
+        if (parts === mostParts) run();
+        const { numbers } = pool;
+        let to = parts++ * 6;
+        numbers[to++] = at[0]! * 4 + row * toStep;
+        numbers[to++] = toStep;
+        numbers[to++] = at[1]! * 4 + row * 4;
+        numbers[to++] = fromStep;
+        numbers[to++] = Math.min(tall, height - row);
+        numbers[to++] = width;
+      }
+    });
+    run();
   };
 }
+
+/** Nanoseconds of an element, and elements of a part. */
+const perTransposed = 0.6;
+const transposePart = 32_768;
 
 export const copyInto: KernelFactory = ([, source], [out]) => {
   const launch = pointwise(identity, [source!], out!, {});
@@ -53,15 +85,14 @@ export const narrowGrad: KernelFactory = ([dy, x], [dx], { dim, start }) => {
   return ([grad], [target]) => {
     const { holder, offset } = target!;
     const from = addressOf(target!, dx!.dtype);
-    heap.u8.fill(0, from, from + size);
+    fillBytes(from, size);
     launch([grad!], [{ holder, offset: offset + skip }]);
   };
 };
 
-function copyBytes({ shape, dtype }: TensorMeta): Launch {
+function copyRun({ shape, dtype }: TensorMeta): Launch {
   const bytes = sizeOf(shape) * dtypes[dtype].bytes;
   return ([source], [target]) => {
-    const from = addressOf(source!, dtype);
-    heap.u8.copyWithin(addressOf(target!, dtype), from, from + bytes);
+    copyBytes(addressOf(target!, dtype), addressOf(source!, dtype), bytes);
   };
 }

@@ -11,6 +11,7 @@ import { sizeOf } from '../../tensor/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { transferLaunch } from '../transfer.ts';
+import { fillBytes } from './bytes.ts';
 import { heap } from './heap.ts';
 import { indexOf, type KernelFactory } from './kernel.ts';
 import { cpuKernels } from './kernels.ts';
@@ -97,7 +98,7 @@ export class CpuDevice implements Device {
   }
 
   poison(ptr: number, bytes: number): void {
-    if (bytes > 0) heap.u8.fill(poisonByte, ptr, ptr + bytes);
+    if (bytes > 0) fillBytes(ptr, bytes, poisonByte);
   }
 
   async download(meta: TensorMeta, source: Operand): Promise<TypedArray> {

@@ -11,17 +11,32 @@ const maximumPages = 65536;
 /** A smaller chunk isn't worth a `memory.grow`. */
 const minimumChunkBytes = 1 << 20;
 
+/** Scratch memory of one thread; see `scratch.ts`. */
+export const threadBytes = 32 * pageBytes;
+
+/** Threads that compute together, the one that runs the program included. */
+export const mostThreads = 16;
+
+/** Arguments of a kernel's parts. */
+export const partArgumentsAt = mostThreads * threadBytes;
+export const partArgumentsBytes = 4 * pageBytes;
+
 /**
  * Bytes at the start of the memory that no tensor gets: address 0 stands for "no memory", and kernels
- * keep their arguments and packed panels there (see `scratch.ts`). Its size never changes; it is a
- * fixed cost of the device, as code is, and not part of any tensor's accounting.
+ * keep their arguments and packed panels there (see `scratch.ts`). Its size never changes, whatever the
+ * number of threads; it is a fixed cost of the device, as code is, and not part of any tensor's
+ * accounting. The system backs only those pages that are used.
  */
-export const fixedBytes = 32 * pageBytes;
+export const fixedBytes = partArgumentsAt + partArgumentsBytes;
+
+/** Whether threads can share memory here: in Node, and in pages that are isolated from other origins. */
+export const canShare: boolean =
+  typeof globalThis.SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated !== false;
 
 /**
  * The CPU device's memory: one growable WebAssembly memory, so that kernels in JavaScript and in
- * WebAssembly work on the same bytes. Growing detaches the old views: kernels read them at launch,
- * from here, and never keep them.
+ * WebAssembly, and all threads, work on the same bytes. Old views end where the memory ended before it
+ * grew (unshared ones are detached): kernels read views at launch, from here, and never keep them.
  */
 export class Heap implements ChunkSource {
   readonly memory: WebAssembly.Memory;
@@ -37,6 +52,7 @@ export class Heap implements ChunkSource {
     this.memory = new WebAssembly.Memory({
       initial: fixedBytes / pageBytes,
       maximum: limitPages,
+      shared: canShare,
     });
     this.#refresh();
   }

@@ -1,19 +1,14 @@
-import { productBlock } from '../../ops/blocks.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import type { Launch } from '../device.ts';
 import { addressOf, type KernelFactory } from './kernel.ts';
 import { collapse } from './loops.ts';
 import { matmul as scalarMatmul } from './scalar/matmul.ts';
-import { panelAAt, panelABytes, panelBAt, panelBBytes } from './scratch.ts';
-import { gemmKernels, onto } from './wasm/gemm-kernels.ts';
+import { mostParts } from './threads/control.ts';
+import { pool } from './threads/pool.ts';
+import { gemmKernels } from './wasm/gemm-kernels.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 
-/** Sizes of the blocks: a panel of A stays in the level-2 cache, one of B in the level-1 cache. */
-export const blockK = productBlock;
-export const blockM = panelABytes / (blockK * 4);
-export const blockN = panelBBytes / (blockK * 4);
-
-/** One factor: address and strides, all in bytes. */
+/** One factor's strides in bytes. */
 interface Factor {
   readonly rowStep: number;
   readonly columnStep: number;
@@ -27,37 +22,163 @@ interface Sizes {
   readonly start?: number;
 }
 
-/** c = a · b for one pair of matrices, or c += a · b after a start; c's columns are adjacent. */
-function multiply(
-  sizes: Sizes,
-  a: Factor,
-  b: Factor,
-  cRow: number,
-): (a: number, b: number, c: number) => void {
-  const { m, n, k, start = 0 } = sizes;
-  const { packA, packB, multiplyPanels } = gemmKernels();
-  return (aAt, bAt, cAt) => {
-    for (let j = 0; j < n; j += blockN) {
-      const columns = Math.min(blockN, n - j);
-      let p = 0;
-      // An empty sum still writes zeros: one block even if k is 0.
-      do {
-        const inBlock = (start + p) % blockK;
-        const depth = Math.min(blockK - inBlock, k - p);
-        const onTarget = start + p === 0 ? onto.store : inBlock === 0 ? onto.add : onto.goOn;
-        const bFrom = bAt + p * b.rowStep + j * b.columnStep;
-        packB(panelBAt, bFrom, columns, b.columnStep, b.rowStep, depth);
-        for (let i = 0; i < m; i += blockM) {
-          const rows = Math.min(blockM, m - i);
-          const aFrom = aAt + i * a.rowStep + p * a.columnStep;
-          packA(panelAAt, aFrom, rows, a.rowStep, a.columnStep, depth);
-          const cTo = cAt + i * cRow + j * 4;
-          multiplyPanels(panelAAt, panelBAt, cTo, rows, columns, depth, cRow, onTarget);
-        }
-        p += depth;
-      } while (p < k);
+/** Nanoseconds of one multiplication and addition: packed, and of one row, which memory bounds. */
+const perTerm = 0.05;
+const perRowTerm = 0.25;
+
+/** A part of a product is worth it from so many nanoseconds on. */
+const leastPart = 40_000;
+
+/** Parts of a product have at least so many rows and columns: both factors are packed for each. */
+const leastSide = 64;
+
+/** How c is divided, which no sum depends on: rows and columns of a part. */
+function partSides({ m, n, k }: Sizes): readonly [rows: number, columns: number] {
+  let [rows, columns] = [m, n];
+  const term = k * perTerm;
+  // The longer side is halved, so that parts stay square; columns end where tiles do.
+  while (rows * columns * term >= 2 * leastPart && Math.max(rows, columns) >= 2 * leastSide) {
+    if (rows > columns) rows = Math.ceil(rows / 2 / 4) * 4;
+    else columns = Math.ceil(columns / 2 / 8) * 8;
+  }
+  return [rows, columns];
+}
+
+/** Products of pairs of matrices of one size, by address. Of their parts all threads take some. */
+class Products {
+  readonly #sizes: Sizes;
+  readonly #a: Factor;
+  readonly #b: Factor;
+  readonly #cRow: number;
+  readonly #side: readonly [rows: number, columns: number];
+  readonly #kernels = gemmKernels();
+  #parts = 0;
+
+  constructor(sizes: Sizes, a: Factor, b: Factor, cRow: number) {
+    this.#sizes = sizes;
+    this.#a = a;
+    this.#b = b;
+    this.#cRow = cRow;
+    this.#side = partSides(sizes);
+  }
+
+  get nanoseconds(): number {
+    const { m, n, k } = this.#sizes;
+    return m * n * k * perTerm;
+  }
+
+  multiply(a: number, b: number, c: number): void {
+    const { m, n, k, start = 0 } = this.#sizes;
+    const { rowStep: aRow, columnStep: aColumn } = this.#a;
+    const { rowStep: bRow, columnStep: bColumn } = this.#b;
+    const { product } = this.#kernels;
+    product(a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, this.#cRow, start);
+  }
+
+  /** The same by `run`, which is called after the last one. */
+  add(a: number, b: number, c: number): void {
+    const { m, n, k, start = 0 } = this.#sizes;
+    const [height, width] = this.#side;
+    const { numbers } = pool;
+    for (let column = 0; column < n; column += width) {
+      for (let row = 0; row < m; row += height) {
+        if (this.#parts === mostParts) this.run();
+        let at = this.#parts++ * 12;
+        numbers[at++] = a + row * this.#a.rowStep;
+        numbers[at++] = b + column * this.#b.columnStep;
+        numbers[at++] = c + row * this.#cRow + column * 4;
+        numbers[at++] = Math.min(height, m - row);
+        numbers[at++] = Math.min(width, n - column);
+        numbers[at++] = k;
+        numbers[at++] = this.#a.rowStep;
+        numbers[at++] = this.#a.columnStep;
+        numbers[at++] = this.#b.rowStep;
+        numbers[at++] = this.#b.columnStep;
+        numbers[at++] = this.#cRow;
+        numbers[at++] = start;
+      }
     }
-  };
+  }
+
+  run(): void {
+    pool.run(this.#kernels.product, this.#parts, 12);
+    this.#parts = 0;
+  }
+}
+
+/** One row times a matrix, one after the other of which is adjacent along rows or columns. */
+class RowProducts {
+  readonly #n: number;
+  readonly #k: number;
+  readonly #xStep: number;
+  readonly #b: Factor;
+  readonly #width: number;
+  readonly #kernel = gemmKernels().vectorProduct;
+  #parts = 0;
+
+  constructor({ n, k }: Sizes, xStep: number, b: Factor) {
+    this.#n = n;
+    this.#k = k;
+    this.#xStep = xStep;
+    this.#b = b;
+    const columns = Math.max(leastSide, Math.ceil(leastPart / 2 / Math.max(1, k * perRowTerm)));
+    this.#width = Math.ceil(columns / 8) * 8;
+  }
+
+  get nanoseconds(): number {
+    return this.#n * this.#k * perRowTerm;
+  }
+
+  multiply(x: number, b: number, out: number): void {
+    const { rowStep, columnStep } = this.#b;
+    this.#kernel(x, this.#xStep, b, rowStep, columnStep, out, this.#n, this.#k);
+  }
+
+  add(x: number, b: number, out: number): void {
+    const { numbers } = pool;
+    for (let column = 0; column < this.#n; column += this.#width) {
+      if (this.#parts === mostParts) this.run();
+      let at = this.#parts++ * 8;
+      numbers[at++] = x;
+      numbers[at++] = this.#xStep;
+      numbers[at++] = b + column * this.#b.columnStep;
+      numbers[at++] = this.#b.rowStep;
+      numbers[at++] = this.#b.columnStep;
+      numbers[at++] = out + column * 4;
+      numbers[at++] = Math.min(this.#width, this.#n - column);
+      numbers[at++] = this.#k;
+    }
+  }
+
+  run(): void {
+    pool.run(this.#kernel, this.#parts, 8);
+    this.#parts = 0;
+  }
+}
+
+const isRun = ({ rowStep, columnStep }: Factor): boolean => rowStep === 4 || columnStep === 4;
+
+const transposed = ({ rowStep, columnStep }: Factor): Factor => ({
+  rowStep: columnStep,
+  columnStep: rowStep,
+});
+
+interface Bound {
+  readonly products: Products | RowProducts;
+  /** The factors change places: one column of the result is one row of its transpose. */
+  readonly isSwapped: boolean;
+}
+
+function bind(sizes: Sizes, a: Factor, b: Factor, cRow: number): Bound {
+  const { m, n, k } = sizes;
+  if (m === 1 && isRun(b)) {
+    return { products: new RowProducts(sizes, a.columnStep, b), isSwapped: false };
+  }
+  if (n === 1 && cRow === 4 && isRun(a)) {
+    const products = new RowProducts({ m: 1, n: m, k }, b.rowStep, transposed(a));
+    return { products, isSwapped: true };
+  }
+  return { products: new Products(sizes, a, b, cRow), isSwapped: false };
 }
 
 export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
@@ -85,24 +206,38 @@ export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
   const hasRows = last >= 0 && bOuter[last] === 0;
   const batch = hasRows ? last : last + 1;
   const m = hasRows ? outer.shape[last]! : 1;
-  const run = multiply(
+  const { products, isSwapped } = bind(
     { m, n, k },
     { rowStep: hasRows ? aOuter[last]! : 0, columnStep: aSteps[rank - 1]! },
     { rowStep: bSteps[rank - 2]!, columnStep: bSteps[rank - 1]! },
     hasRows ? cOuter[last]! : 0,
   );
-  const overBatch = (dim: number, aAt: number, bAt: number, cAt: number): void => {
+  let pairs = 1;
+  for (let d = 0; d < batch; d++) pairs *= outer.shape[d]!;
+  const work = products.nanoseconds * pairs;
+  const overBatch = (
+    isShared: boolean,
+    dim: number,
+    aAt: number,
+    bAt: number,
+    cAt: number,
+  ): void => {
     if (dim === batch) {
-      run(aAt, bAt, cAt);
+      const [left, right] = isSwapped ? [bAt, aAt] : [aAt, bAt];
+      if (isShared) products.add(left, right, cAt);
+      else products.multiply(left, right, cAt);
       return;
     }
+    const [aStep, bStep, cStep] = [aOuter[dim]!, bOuter[dim]!, cOuter[dim]!];
     for (let i = 0; i < outer.shape[dim]!; i++) {
-      overBatch(dim + 1, aAt + i * aOuter[dim]!, bAt + i * bOuter[dim]!, cAt + i * cOuter[dim]!);
+      overBatch(isShared, dim + 1, aAt + i * aStep, bAt + i * bStep, cAt + i * cStep);
     }
   };
   return ([left, right], [target]) => {
-    const at = [left!, right!, target!].map((operand) => addressOf(operand, 'float32'));
-    overBatch(0, at[0]!, at[1]!, at[2]!);
+    const isShared = pool.shares(work);
+    const [aAt, bAt] = [addressOf(left!, 'float32'), addressOf(right!, 'float32')];
+    overBatch(isShared, 0, aAt, bAt, addressOf(target!, 'float32'));
+    if (isShared) products.run();
   };
 };
 
@@ -115,9 +250,18 @@ export const addMatmul: KernelFactory = ([, a, b], [out], attrs): Launch => {
     columnStep: column! * 4,
   });
   const k = a!.shape[1]!;
-  const run = multiply({ m, n, k, start }, steps(a!), steps(b!), out!.strides[0]! * 4);
+  const products = new Products({ m, n, k, start }, steps(a!), steps(b!), out!.strides[0]! * 4);
   return ([, left, right], [target]) => {
-    const [aAt, bAt, cAt] = [left!, right!, target!].map((x) => addressOf(x, 'float32'));
-    run(aAt!, bAt!, cAt!);
+    const [aAt, bAt, cAt] = [left!, right!, target!].map((x) => addressOf(x, 'float32')) as [
+      number,
+      number,
+      number,
+    ];
+    if (!pool.shares(products.nanoseconds)) {
+      products.multiply(aAt, bAt, cAt);
+      return;
+    }
+    products.add(aAt, bAt, cAt);
+    products.run();
   };
 };

@@ -5,13 +5,15 @@ import { type DType, dtypes } from '../../tensor/dtype.ts';
 import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { broadcastStrides, sameShape, sizeOf } from '../../tensor/shape.ts';
 import type { Launch, Operand } from '../device.ts';
-import { heap } from './heap.ts';
+import { heap, partArgumentsAt, partArgumentsBytes } from './heap.ts';
 import { addressOf } from './kernel.ts';
 import { collapse, type Loops } from './loops.ts';
 import { scalarPointwise, toInt32 } from './scalar/pointwise.ts';
 import { argumentsAt, argumentsBytes } from './scratch.ts';
+import { mostParts } from './threads/control.ts';
+import { pool } from './threads/pool.ts';
 import type { NumberForm } from './wasm/expr-emitter.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { hasSimd, type Kernel } from './wasm/module-builder.ts';
 import { compilePointwise, type PointwiseKernel, type Walk } from './wasm/pointwise-kernel.ts';
 
 /** Binds the kernel of a scalar function. */
@@ -112,10 +114,24 @@ function bitsOf(value: number, form: NumberForm): number {
   return form === 'f64' ? 2 : 1;
 }
 
-const argumentWords = argumentsAt / 4;
-
 /** Lists of 'contiguous' by length, so that the usual case allocates none. */
 const contiguousWalks: Walk[][] = [];
+
+const argumentWords = argumentsAt / 4;
+const partWords = partArgumentsAt / 4;
+
+/** Elements that are computed in one go: a kernel computes vectors of up to 4, from the start of a row. */
+const vectors = 16;
+
+/** Parts of `length` that take at least so many nanoseconds each, and end where vectors do. */
+function partLength(length: number, nanoseconds: number): number {
+  const least = Math.ceil(leastPart / nanoseconds);
+  const parts = Math.max(1, Math.min(mostFlatParts, Math.floor(length / least)));
+  return Math.ceil(length / parts / vectors) * vectors;
+}
+
+const leastPart = 15_000;
+const mostFlatParts = 64;
 
 function bindFlat(
   expr: Expr,
@@ -130,6 +146,7 @@ function bindFlat(
   const kernel = kernelFor(expr, kinds, contiguousWalks[count]);
   const { run } = kernel;
   const size = sizeOf(output.shape);
+  const work = size * kernel.nanoseconds;
   const attrWords = attrWordsOf(kernel, attrs);
   return (sources, targets, now) => {
     const words = heap.i32;
@@ -138,8 +155,52 @@ function bindFlat(
       words[argumentWords + k * 3] = addressOf(sources[k - 1]!, kinds[k]!);
     }
     putAttrs(kernel, now, attrWords, argumentWords + count * 3);
-    run(size, 1);
+    if (pool.shares(work) && !overlaps(sources, targets[0]!)) runFlatParts(kernel, kinds, size);
+    else run(argumentsAt, size, 1);
   };
+}
+
+/**
+ * Whether a kernel reads in one place what it writes in another, so that its results depend on the order in which
+ * it goes over elements.
+ */
+function overlaps(
+  sources: readonly Operand[],
+  target: Operand,
+  steps?: readonly (readonly number[])[],
+): boolean {
+  for (let k = 0; k < sources.length; k++) {
+    const { holder, offset } = sources[k]!;
+    if (holder !== target.holder) continue;
+    if (offset !== target.offset) return true;
+    if (steps && differ(steps[0]!, steps[k + 1]!)) return true;
+  }
+  return false;
+}
+
+function differ(a: readonly number[], b: readonly number[]): boolean {
+  return a.some((step, d) => step !== b[d]);
+}
+
+/** The same in parts, whose arguments are those of the whole, shifted. */
+function runFlatParts(kernel: PointwiseKernel, kinds: readonly DType[], size: number): void {
+  const words = heap.i32;
+  const { numbers } = pool;
+  const length = partLength(size, kernel.nanoseconds);
+  const count = kinds.length;
+  let parts = 0;
+  for (let from = 0; from < size; from += length) {
+    const block = parts * count * 3;
+    for (let k = 0; k < count; k++) {
+      const shift = from * dtypes[kinds[k]!].bytes;
+      words[partWords + block + k * 3] = words[argumentWords + k * 3]! + shift;
+    }
+    numbers[parts * 3] = (partWords + block) * 4;
+    numbers[parts * 3 + 1] = Math.min(length, size - from);
+    numbers[parts * 3 + 2] = 1;
+    parts++;
+  }
+  pool.run(kernel.run as Kernel, parts, 3);
 }
 
 const noWords: readonly number[] = [];
@@ -189,16 +250,22 @@ function bindKernel(
   const attrWords = attrWordsOf(kernel, attrs);
   const outer = loops.shape.slice(0, -2);
   const addresses = new Array<number>(count).fill(0);
+  const work = sizeOf(loops.shape) * kernel.nanoseconds;
+  const parts = new NestParts(kernel, kinds.length, { n, rows });
 
-  const runOuter = (dim: number): void => {
+  const runOuter = (dim: number, isShared: boolean): void => {
     if (dim === outer.length) {
+      if (isShared) {
+        parts.add(addresses, steps);
+        return;
+      }
       const words = heap.i32;
       for (let k = 0; k < count; k++) words[argumentWords + k * 3] = addresses[k]!;
-      run(n, rows);
+      run(argumentsAt, n, rows);
       return;
     }
     for (let i = 0; i < outer[dim]!; i++) {
-      runOuter(dim + 1);
+      runOuter(dim + 1, isShared);
       for (let k = 0; k < count; k++) addresses[k]! += steps[k]![dim]!;
     }
     for (let k = 0; k < count; k++) addresses[k]! -= outer[dim]! * steps[k]![dim]!;
@@ -213,6 +280,69 @@ function bindKernel(
       words[argumentWords + k * 3 + 2] = steps[k]![rank - 1]!;
     }
     putAttrs(kernel, now, attrWords, argumentWords + count * 3);
-    runOuter(0);
+    const isShared = parts.areWorthIt && pool.shares(work) && !overlaps(sources, target!, steps);
+    runOuter(0, isShared);
+    if (isShared) parts.run();
   };
+}
+
+/** A call takes longer than a thread needs to take it. */
+const leastCall = 500;
+
+/** The calls of a kernel over a nest of loops: rows, or parts of long rows, of its two inner dimensions. */
+class NestParts {
+  readonly #kernel: PointwiseKernel;
+  readonly #operands: number;
+  readonly #most: number;
+  readonly #n: number;
+  readonly #rows: number;
+  /** Rows of a part, and elements of each. */
+  readonly #height: number;
+  readonly #width: number;
+  #parts = 0;
+
+  constructor(kernel: PointwiseKernel, operands: number, inner: { n: number; rows: number }) {
+    this.#kernel = kernel;
+    this.#operands = operands;
+    this.#n = inner.n;
+    this.#rows = inner.rows;
+    this.#most = Math.min(mostParts, Math.floor(partArgumentsBytes / (operands * 12)));
+    const { nanoseconds } = kernel;
+    this.#width = partLength(inner.n, nanoseconds);
+    const rowWork = Math.min(inner.n, this.#width) * nanoseconds;
+    this.#height = Math.max(1, Math.ceil(leastPart / rowWork));
+  }
+
+  get areWorthIt(): boolean {
+    return this.#n * this.#rows * this.#kernel.nanoseconds >= leastCall;
+  }
+
+  /** Parts of the two inner dimensions, of which each operand's first element is at its address. */
+  add(addresses: readonly number[], steps: readonly (readonly number[])[]): void {
+    for (let row = 0; row < this.#rows; row += this.#height) {
+      const height = Math.min(this.#height, this.#rows - row);
+      for (let from = 0; from < this.#n; from += this.#width) {
+        if (this.#parts === this.#most) this.run();
+        const words = heap.i32;
+        const block = partWords + this.#parts * this.#operands * 3;
+        for (let k = 0; k < this.#operands; k++) {
+          const rowStep = words[argumentWords + k * 3 + 1]!;
+          const step = steps[k]!.at(-1)!;
+          words[block + k * 3] = addresses[k]! + row * rowStep + from * step;
+          words[block + k * 3 + 1] = rowStep;
+          words[block + k * 3 + 2] = step;
+        }
+        const { numbers } = pool;
+        numbers[this.#parts * 3] = block * 4;
+        numbers[this.#parts * 3 + 1] = Math.min(this.#width, this.#n - from);
+        numbers[this.#parts * 3 + 2] = height;
+        this.#parts++;
+      }
+    }
+  }
+
+  run(): void {
+    pool.run(this.#kernel.run as Kernel, this.#parts, 3);
+    this.#parts = 0;
+  }
 }

@@ -1,9 +1,36 @@
 import { sizeOf } from '../../tensor/shape.ts';
-import { heap } from './heap.ts';
+import { fillBytes } from './bytes.ts';
 import { addressOf, expectContiguous, type KernelFactory, pairAttr } from './kernel.ts';
 import * as scalar from './scalar/pool.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { mostParts } from './threads/control.ts';
+import { pool } from './threads/pool.ts';
+import { hasSimd, type Kernel } from './wasm/module-builder.ts';
 import { poolKernels } from './wasm/pool-kernels.ts';
+
+/** Nanoseconds of a tap, and taps of a part. */
+const perTap = 0.6;
+const partTaps = 24_000;
+
+/** Calls a kernel for ranges of planes, of which each takes so many taps. */
+function inPlanes(
+  kernel: Kernel,
+  planes: number,
+  taps: number,
+  argsOf: (first: number, count: number) => readonly number[],
+): void {
+  const size = Math.max(1, Math.ceil(partTaps / taps), Math.ceil(planes / mostParts));
+  if (planes <= size || !pool.shares(planes * taps * perTap)) {
+    kernel(...argsOf(0, planes));
+    return;
+  }
+  let [parts, arity] = [0, 0];
+  for (let first = 0; first < planes; first += size) {
+    const args = argsOf(first, Math.min(size, planes - first));
+    arity = args.length;
+    pool.numbers.set(args, parts++ * arity);
+  }
+  pool.run(kernel, parts, arity);
+}
 
 export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
   const x = inputs[0]!;
@@ -25,21 +52,18 @@ export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
   const [kernelHeight, kernelWidth] = pairAttr(attrs, 'kernel');
   const [strideH, strideW] = pairAttr(attrs, 'stride');
   const { maxPool } = poolKernels();
+  const outPlane = outHeight * outWidth;
+  const plane = outPlane * kernelHeight * kernelWidth;
+  const sizes = [outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth];
   return ([source], [target, indices]) => {
-    maxPool(
-      addressOf(source!, 'float32'),
-      addressOf(target!, 'float32'),
-      addressOf(indices!, 'int32'),
-      planes,
-      outHeight,
-      outWidth,
-      width,
-      planeBytes,
-      kernelHeight,
-      kernelWidth,
-      strideH,
-      strideW,
-    );
+    const from = addressOf(source!, 'float32');
+    const to = addressOf(target!, 'float32');
+    const places = addressOf(indices!, 'int32');
+    inPlanes(maxPool, planes, plane, (first, count) => {
+      const skip = first * outPlane * 4;
+      const addresses = [from + first * planeBytes, to + skip, places + skip];
+      return [...addresses, count, ...sizes, strideH, strideW];
+    });
   };
 };
 
@@ -57,8 +81,12 @@ export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
   const { maxPoolGrad } = poolKernels();
   return ([grad, indices], [target]) => {
     const to = addressOf(target!, 'float32');
-    heap.u8.fill(0, to, to + bytes);
+    fillBytes(to, bytes);
     const from = addressOf(grad!, 'float32');
-    maxPoolGrad(from, addressOf(indices!, 'int32'), to, planes, outPlane, planeBytes);
+    const places = addressOf(indices!, 'int32');
+    inPlanes(maxPoolGrad, planes, outPlane * 2, (first, count) => {
+      const skip = first * outPlane * 4;
+      return [from + skip, places + skip, to + first * planeBytes, count, outPlane, planeBytes];
+    });
   };
 };

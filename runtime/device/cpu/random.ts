@@ -1,26 +1,57 @@
-import {
-  randomBlock,
-  toNormals,
-  toUniforms,
-  twoWords,
-  uniformsToNormals,
-} from '../../random/philox.ts';
+import { randomBlock, toNormals, toUniforms, twoWords } from '../../random/philox.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { heap } from './heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from './kernel.ts';
 import * as scalar from './scalar/fill.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { pool } from './threads/pool.ts';
+import { hasSimd, type Kernel } from './wasm/module-builder.ts';
 import { randomKernels } from './wasm/random-kernels.ts';
 
 interface Distribution {
   readonly fallback: KernelFactory;
   readonly fromWords: (words: Int32Array, numbers: Float64Array) => void;
-  /** Turns uniform numbers, whole blocks of them, into this distribution's. */
-  readonly fromUniforms: (numbers: Float32Array, start: number, end: number) => void;
+  /** The kernel that makes this distribution's numbers of pairs of uniform ones; null for these themselves. */
+  readonly ofPairs: 'normal' | null;
+  /** Nanoseconds of a number. */
+  readonly nanoseconds: number;
+}
+
+/** Blocks of a part, at least, and parts. */
+const partBlocks = 2048;
+const mostParts = 256;
+
+const partLength = (count: number): number => Math.max(partBlocks, Math.ceil(count / mostParts));
+
+function shareBlocks(
+  at: number,
+  blocks: number,
+  [low, high, key0, key1]: readonly [number, number, number, number],
+): void {
+  const { numbers } = pool;
+  const length = partLength(blocks);
+  let parts = 0;
+  for (let from = 0; from < blocks; from += length) {
+    const next = (low >>> 0) + from;
+    // The counter has 64 bits.
+    const carry = Math.floor(next / 2 ** 32);
+    const count = Math.min(length, blocks - from);
+    numbers.set([at + from * 16, count, next % 2 ** 32, high + carry, key0, key1], parts++ * 6);
+  }
+  pool.run(randomKernels().uniform, parts, 6);
+}
+
+function sharePairs(kernel: Kernel, at: number, pairs: number): void {
+  const { numbers } = pool;
+  const length = partLength(pairs);
+  let parts = 0;
+  for (let from = 0; from < pairs; from += length) {
+    numbers.set([at + from * 8, Math.min(length, pairs - from)], parts++ * 2);
+  }
+  pool.run(kernel, parts, 2);
 }
 
 /** Whole blocks of four in WebAssembly; the ends, where the offset cuts a block, in JavaScript. */
-function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFactory {
+function random({ fallback, fromWords, ofPairs, nanoseconds }: Distribution): KernelFactory {
   if (!hasSimd) return fallback;
   return (inputs, [out], attrs) => {
     expectContiguous(out!);
@@ -28,7 +59,7 @@ function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFact
     const size = sizeOf(out!.shape);
     const words = new Int32Array(4);
     const numbers = new Float64Array(4);
-    const { uniform } = randomKernels();
+    const kernels = randomKernels();
 
     /** Elements `from` to `to` of the stream, of which number `start` goes to `index`. */
     const writeSingly = (
@@ -59,8 +90,13 @@ function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFact
       const from = index + firstWhole - start;
       const to = index + endWhole - start;
       if (to > from) {
-        uniform(from * 4, (to - from) / 4, low, high, key0, key1);
-        fromUniforms(heap.f32, from, to);
+        if (pool.shares((to - from) * nanoseconds)) {
+          shareBlocks(from * 4, (to - from) / 4, [low, high, key0, key1]);
+          if (ofPairs) sharePairs(kernels[ofPairs], from * 4, (to - from) / 2);
+        } else {
+          kernels.uniform(from * 4, (to - from) / 4, low, high, key0, key1);
+          if (ofPairs) kernels[ofPairs](from * 4, (to - from) / 2);
+        }
       }
       writeSingly(seed, start, index, endWhole, end);
     };
@@ -70,11 +106,13 @@ function random({ fallback, fromWords, fromUniforms }: Distribution): KernelFact
 export const uniform = random({
   fallback: scalar.uniform,
   fromWords: toUniforms,
-  fromUniforms: () => {},
+  ofPairs: null,
+  nanoseconds: 4,
 });
 
 export const normal = random({
   fallback: scalar.normal,
   fromWords: toNormals,
-  fromUniforms: uniformsToNormals,
+  ofPairs: 'normal',
+  nanoseconds: 20,
 });

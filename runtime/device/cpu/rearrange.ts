@@ -4,8 +4,8 @@ import { dtypes } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';
 import type { Launch, Operand } from '../device.ts';
+import { fillBytes } from './bytes.ts';
 import { copy } from './copies.ts';
-import { heap } from './heap.ts';
 import { addressOf, type KernelFactory } from './kernel.ts';
 import { pointwise } from './pointwise.ts';
 import { fill } from './scalar/fill.ts';
@@ -90,7 +90,7 @@ export const unfoldGrad: KernelFactory = ([dy, x], [dx], { dim, step, dilation }
   const bytes = sizeOf(x!.shape) * dtypes[dx!.dtype].bytes;
   return ([grad], [target]) => {
     const from = addressOf(target!, dx!.dtype);
-    heap.u8.fill(0, from, from + bytes);
+    fillBytes(from, bytes);
     for (let k = 0; k < size; k++) {
       const part = shifted(target!, k * (dilation as number) * along[at]!);
       launch([part, shifted(grad!, k * dy!.strides.at(-1)!)], [part]);

@@ -1,8 +1,10 @@
-import { fixedBytes } from './heap.ts';
+import { threadBytes } from './heap.ts';
 
 /**
- * Fixed places at the start of the heap, used by one kernel call at a time: a kernel may leave
- * anything there and expects nothing. Sizes are constants, so no tensor size changes them.
+ * Fixed places in a thread's part of the heap's start, used by one kernel call at a time: a kernel may
+ * leave anything there and expects nothing. Sizes are constants, so no tensor size changes them. The
+ * thread that runs the program has the first part: for it these are addresses. Kernels that other
+ * threads run as well add where their part begins (`scratchBase`).
  */
 
 /** Arguments of kernels that take many: addresses, strides and attributes, four bytes each. */
@@ -23,4 +25,4 @@ export const panelBAt = panelAAt + panelABytes;
 export const panelBBytes = 512 * 1024;
 /** The padded part of an image that a block of a convolution reads. */
 export const imageAt = panelBAt + panelBBytes;
-export const imageBytes = fixedBytes - imageAt;
+export const imageBytes = threadBytes - imageAt;

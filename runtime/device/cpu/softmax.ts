@@ -4,8 +4,14 @@ import { addressOf, expectContiguous, indexOf, type KernelFactory } from './kern
 import { eachLabel, crossEntropyGrad as scalarCrossEntropyGrad } from './scalar/loss.ts';
 import * as scalar from './scalar/softmax.ts';
 import { argumentsAt } from './scratch.ts';
+import { mostParts } from './threads/control.ts';
+import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/module-builder.ts';
 import { softmaxKernels } from './wasm/softmax-kernels.ts';
+
+/** Nanoseconds of an element, and elements of a part. */
+const perElement = 1.2;
+const partElements = 16_384;
 
 function byRow(
   name: keyof ReturnType<typeof softmaxKernels>,
@@ -18,10 +24,28 @@ function byRow(
     const kernel = softmaxKernels()[name];
     const length = out!.shape.at(-1) ?? 1;
     const rows = length === 0 ? 0 : sizeOf(out!.shape) / length;
+    const work = rows * length * perElement;
+    const height = Math.max(1, Math.ceil(partElements / length), Math.ceil(rows / mostParts));
     return ([first, second], [target]) => {
       const from = addressOf(first!, 'float32');
       const other = second ? addressOf(second, 'float32') : from;
-      kernel(from, other, addressOf(target!, 'float32'), rows, length);
+      const to = addressOf(target!, 'float32');
+      if (!pool.shares(work)) {
+        kernel(from, other, to, rows, length);
+        return;
+      }
+      const { numbers } = pool;
+      let parts = 0;
+      for (let row = 0; row < rows; row += height) {
+        const skip = row * length * 4;
+        let at = parts++ * 5;
+        numbers[at++] = from + skip;
+        numbers[at++] = other + skip;
+        numbers[at++] = to + skip;
+        numbers[at++] = Math.min(height, rows - row);
+        numbers[at++] = length;
+      }
+      pool.run(kernel, parts, 5);
     };
   };
 }
@@ -40,17 +64,44 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
   expectContiguous(target!, logProbs!, outputs[0]!);
   const [n, classes] = logProbs!.shape as [number, number];
   const { probabilityShare } = softmaxKernels();
+  const work = n * classes * perElement;
   return ([share, labels, out], [to]) => {
     const own = heap.f32[indexOf(share!, 'float32')]!;
     const [from, into] = [addressOf(out!, 'float32'), addressOf(to!, 'float32')];
-    eachLabel(indexOf(labels!, 'int32'), n, classes, (row, label) => {
-      const at = row * classes * 4;
-      heap.f32[argumentsAt / 4] = label === null ? 0 : own + 0;
-      probabilityShare(from + at, argumentsAt, into + at, 1, classes);
+    const isShared = classes >= partElements / 16 && pool.shares(work);
+    let parts = 0;
+    const run = () => {
+      pool.run(probabilityShare, parts, 5);
+      parts = 0;
+    };
+    // A row's share: what the loss hands on, or 0 where the row has no label.
+    heap.f32[argumentsAt / 4] = own + 0;
+    heap.f32[argumentsAt / 4 + 1] = 0;
+    const addLabel = (row: number, label: number | null): void => {
       if (label === null) return;
-      const place = (into + at) / 4 + label;
+      const place = into / 4 + row * classes + label;
       const part = heap.f32[place]!;
       heap.f32[place] = part === 0 ? own : own + part;
+    };
+    eachLabel(indexOf(labels!, 'int32'), n, classes, (row, label) => {
+      const at = row * classes * 4;
+      const shareAt = label === null ? argumentsAt + 4 : argumentsAt;
+      if (!isShared) {
+        probabilityShare(from + at, shareAt, into + at, 1, classes);
+        addLabel(row, label);
+        return;
+      }
+      if (parts === mostParts) run();
+      const { numbers } = pool;
+      let to = parts++ * 5;
+      numbers[to++] = from + at;
+      numbers[to++] = shareAt;
+      numbers[to++] = into + at;
+      numbers[to++] = 1;
+      numbers[to++] = classes;
     });
+    if (!isShared) return;
+    run();
+    eachLabel(indexOf(labels!, 'int32'), n, classes, addLabel);
   };
 };

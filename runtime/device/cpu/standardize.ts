@@ -1,41 +1,53 @@
 import { sizeOf } from '../../tensor/shape.ts';
-import type { Launch } from '../device.ts';
-import { heap } from './heap.ts';
+import { fillBytes } from './bytes.ts';
 import { addressOf, expectContiguous, type KernelFactory } from './kernel.ts';
 import * as scalar from './scalar/standardize.ts';
 import { type Groups, groupsOf } from './scalar/standardize.ts';
-import { argumentsAt } from './scratch.ts';
-import { hasSimd } from './wasm/module-builder.ts';
+import { mostParts } from './threads/control.ts';
+import { pool } from './threads/pool.ts';
+import { hasSimd, type Kernel } from './wasm/module-builder.ts';
+import { mostWeights } from './wasm/standardize-groups.ts';
 import { standardizeKernels } from './wasm/standardize-kernels.ts';
 
-/** float32 sums of at most so many elements; those of longer runs are added in double precision. */
-const longest = 4096;
-
-/** The two sums that a kernel left. */
-const sums = (): readonly [number, number] => [
-  heap.f32[argumentsAt / 4]!,
-  heap.f32[argumentsAt / 4 + 1]!,
-];
-
-/** Both sums of a kernel over a run, part by part. */
-function summed(
-  length: number,
-  part: (start: number, count: number) => void,
-): [first: number, second: number] {
-  let [first, second] = [0, 0];
-  for (let start = 0; start < length; start += longest) {
-    part(start, Math.min(longest, length - start));
-    const [a, b] = sums();
-    first += a;
-    second += b;
-  }
-  return [first, second];
-}
+/** Nanoseconds of an element, and elements of a part. */
+const perElement = 1;
+const partElements = 16_384;
 
 /** Weights one per element (layer norm), or one per run long enough for vectors. */
 function fits({ run, length }: Groups, weights: number): boolean {
   return length >= 4 && (weights === 0 || (run === 1 && weights === length) || run >= 4);
 }
+
+/**
+ * Calls a kernel for [from, to) of `count`, all at once or in parts of `size`: `args` but for the two numbers, which
+ * stand at `place`.
+ */
+function inRanges(
+  kernel: Kernel,
+  args: number[],
+  place: number,
+  ranges: { readonly count: number; readonly size: number; readonly work: number },
+): void {
+  const { count, size, work } = ranges;
+  args[place] = 0;
+  args[place + 1] = count;
+  if (count <= size || !pool.shares(work)) {
+    kernel(...args);
+    return;
+  }
+  const { numbers } = pool;
+  let parts = 0;
+  for (let from = 0; from < count; from += size) {
+    const at = parts++ * args.length;
+    numbers.set(args, at);
+    numbers[at + place] = from;
+    numbers[at + place + 1] = Math.min(from + size, count);
+  }
+  pool.run(kernel, parts, args.length);
+}
+
+const partSize = (count: number, elements: number): number =>
+  Math.max(1, Math.ceil(partElements / elements), Math.ceil(count / mostParts));
 
 export const standardize: KernelFactory = (inputs, outputs, attrs) => {
   const [x, weight] = inputs;
@@ -46,50 +58,24 @@ export const standardize: KernelFactory = (inputs, outputs, attrs) => {
   }
   expectContiguous(...inputs, outputs[0]!);
   const { outer, groups, length, run } = own;
-  const { moments, scaleRun, scaleEach } = standardizeKernels();
-  const count = outer * length;
+  const { standardizeGroups } = standardizeKernels();
   const each = weights > 0 && run === 1;
-  const step = weights === 0 ? length : run;
   const { eps, centered } = attrs as unknown as {
     readonly eps: number;
     readonly centered: boolean;
   };
+  const count = outer * length;
+  const ranges = {
+    count: groups,
+    size: partSize(groups, count),
+    work: groups * count * perElement,
+  };
+  const sizes = [groups, outer, length, run, weights, weights === 0 ? length : run, +each];
   return ([source, w, b], [target, stats]) => {
-    const from = addressOf(source!, 'float32');
-    const to = addressOf(target!, 'float32');
-    const statsAt = addressOf(stats!, 'float32') / 4;
-    const weightAt = w ? addressOf(w, 'float32') : 0;
-    const biasAt = b ? addressOf(b, 'float32') : 0;
-    for (let g = 0; g < groups; g++) {
-      const over = (shift: number, which: 0 | 1): number => {
-        let total = 0;
-        for (let o = 0; o < outer; o++) {
-          const at = from + (o * groups + g) * length * 4;
-          total += summed(length, (start, n) => {
-            moments(at + start * 4, n, argumentsAt, shift);
-          })[which];
-        }
-        return total;
-      };
-      const mean = centered ? Math.fround(over(0, 0) / count) : 0;
-      const scale = Math.fround(1 / Math.sqrt(over(mean, 1) / count + eps));
-      heap.f32[statsAt + 2 * g] = mean;
-      heap.f32[statsAt + 2 * g + 1] = scale;
-      for (let o = 0; o < outer; o++) {
-        const at = (o * groups + g) * length * 4;
-        if (each) {
-          scaleEach(from + at, weightAt, biasAt, length, to + at, mean, scale);
-          continue;
-        }
-        let which = weights === 0 ? 0 : (g * (length / run)) % weights;
-        for (let start = 0; start < length; start += step) {
-          const factor = weights === 0 ? scale : scale * heap.f32[weightAt / 4 + which]!;
-          const added = weights === 0 ? 0 : heap.f32[biasAt / 4 + which]!;
-          scaleRun(from + at + start * 4, step, to + at + start * 4, mean, factor, added);
-          which = which + 1 >= weights ? 0 : which + 1;
-        }
-      }
-    }
+    const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
+    const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
+    const args = [...addresses, ...affine, 0, 0, ...sizes, +centered, eps];
+    inRanges(standardizeGroups, args, 5, ranges);
   };
 };
 
@@ -102,58 +88,23 @@ export const standardizeGrad: KernelFactory = (inputs, outputs, attrs) => {
   }
   expectContiguous(...inputs, outputs[0]!);
   const { outer, groups, length, run } = own;
-  const { gradMomentsRun, gradMomentsEach, gradRun, gradEach } = standardizeKernels();
-  const count = outer * length;
+  const { standardizeGradGroups } = standardizeKernels();
   const each = weights > 0 && run === 1;
-  const step = weights === 0 ? length : run;
   const centered = attrs.centered as boolean;
-  const launch: Launch = ([grad, source, stats, w], [target]) => {
-    const gradAt = addressOf(grad!, 'float32');
-    const from = addressOf(source!, 'float32');
-    const to = addressOf(target!, 'float32');
-    const statsAt = addressOf(stats!, 'float32') / 4;
-    const weightAt = w ? addressOf(w, 'float32') : 0;
-    for (let g = 0; g < groups; g++) {
-      const mean = heap.f32[statsAt + 2 * g]!;
-      const scale = heap.f32[statsAt + 2 * g + 1]!;
-      const first = weights === 0 ? 0 : (g * (length / run)) % weights;
-      const factorOf = (which: number) => (weights === 0 ? 1 : heap.f32[weightAt / 4 + which]!);
-      let [sum, product] = [0, 0];
-      for (let o = 0; o < outer; o++) {
-        const at = (o * groups + g) * length * 4;
-        let which = first;
-        for (let start = 0; start < length; start += each ? length : step) {
-          const [a, b] = summed(each ? length : step, (skip, n) => {
-            const by = at + (start + skip) * 4;
-            if (each)
-              gradMomentsEach(gradAt + by, from + by, weightAt + skip * 4, n, argumentsAt, mean);
-            else gradMomentsRun(gradAt + by, from + by, n, argumentsAt, mean);
-          });
-          const factor = each ? 1 : factorOf(which);
-          sum += a * factor;
-          product += b * factor;
-          which = which + 1 >= weights ? 0 : which + 1;
-        }
-      }
-      const shift = centered ? sum / count : 0;
-      const slope = (product * scale * scale) / count;
-      for (let o = 0; o < outer; o++) {
-        const at = (o * groups + g) * length * 4;
-        if (each) {
-          gradEach(gradAt + at, from + at, weightAt, length, to + at, mean, scale, shift, slope);
-          continue;
-        }
-        let which = first;
-        for (let start = 0; start < length; start += step) {
-          const by = at + start * 4;
-          const factor = factorOf(which);
-          gradRun(gradAt + by, from + by, step, to + by, mean, factor, scale, shift, slope);
-          which = which + 1 >= weights ? 0 : which + 1;
-        }
-      }
-    }
+  const count = outer * length;
+  const ranges = {
+    count: groups,
+    size: partSize(groups, count),
+    work: groups * count * perElement,
   };
-  return launch;
+  const sizes = [groups, outer, length, run, weights, weights === 0 ? length : run, +each];
+  return ([grad, source, stats, w], [target]) => {
+    const operands = [grad!, source!, target!, stats!];
+    const addresses = operands.map((one) => addressOf(one, 'float32'));
+    const weightAt = w ? addressOf(w, 'float32') : 0;
+    const args = [...addresses, weightAt, 0, 0, ...sizes, +centered];
+    inRanges(standardizeGradGroups, args, 5, ranges);
+  };
 };
 
 export const standardizeWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
@@ -166,53 +117,64 @@ export const standardizeWeightGrad: KernelFactory = (inputs, outputs, attrs) => 
   }
   expectContiguous(dy!, x!, stats!, out!);
   const { outer, groups, length, run } = own;
-  const { gradMomentsRun, addWeightGrad } = standardizeKernels();
-  const each = run === 1;
+  if (run === 1) {
+    const add = weightGradRows(own);
+    return ([grad, source, statistics], [target]) => {
+      const operands = [grad!, source!, statistics!, target!];
+      const [gradAt, from, statsAt, to] = operands.map((one) => addressOf(one, 'float32'));
+      fillBytes(to!, weights * 4);
+      add(gradAt!, from!, statsAt!, to!);
+    };
+  }
+  if (weights > mostWeights) return scalar.standardizeWeightGrad(inputs, outputs, attrs);
+  const { weightGradRuns } = standardizeKernels();
+  const elements = outer * groups * length;
+  const ranges = {
+    count: weights,
+    size: partSize(weights, elements / weights),
+    work: elements * perElement,
+  };
+  const sizes = [outer, groups, length, run, weights];
   return ([grad, source, statistics], [target]) => {
-    const gradAt = addressOf(grad!, 'float32');
-    const from = addressOf(source!, 'float32');
-    const statsAt = addressOf(statistics!, 'float32') / 4;
-    const to = addressOf(target!, 'float32');
-    const totals = new Float64Array(each ? 0 : weights);
-    heap.f32.fill(0, to / 4, to / 4 + weights);
-    for (let o = 0; o < outer; o++) {
-      for (let g = 0; g < groups; g++) {
-        const mean = heap.f32[statsAt + 2 * g]!;
-        const scale = heap.f32[statsAt + 2 * g + 1]!;
-        const at = (o * groups + g) * length * 4;
-        if (each) {
-          addWeightGrad(gradAt + at, from + at, length, to, mean, scale);
-          continue;
-        }
-        let which = (g * (length / run)) % weights;
-        for (let start = 0; start < length; start += run) {
-          const [, products] = summed(run, (skip, n) => {
-            const by = at + (start + skip) * 4;
-            gradMomentsRun(gradAt + by, from + by, n, argumentsAt, mean);
-          });
-          totals[which]! += products * scale;
-          which = which + 1 === weights ? 0 : which + 1;
-        }
-      }
-    }
-    if (!each) heap.f32.set(totals, to / 4);
+    const operands = [grad!, source!, statistics!, target!];
+    const addresses = operands.map((one) => addressOf(one, 'float32'));
+    inRanges(weightGradRuns, [...addresses, ...sizes, 0, 0], 9, ranges);
   };
 };
+
+/** Columns of a part: whole cache lines. */
+const leastColumns = 64;
+
+type WeightGrad = (grad: number, x: number, stats: number, to: number) => void;
+
+/** The gradient of one weight per element of a group, added to what is there; all groups' rows one by one. */
+function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
+  const kernel = standardizeKernels().addWeightGradRows;
+  const rows = outer * groups;
+  const work = rows * length * perElement;
+  const columns = Math.ceil(Math.max(leastColumns, partElements / rows) / 4) * 4;
+  return (grad, x, stats, to) => {
+    if (columns * 2 > length || length / columns > mostParts || !pool.shares(work)) {
+      kernel(grad, x, stats, to, rows, groups, length, 0, length);
+      return;
+    }
+    const { numbers } = pool;
+    let parts = 0;
+    for (let from = 0; from < length; from += columns) {
+      const width = Math.min(columns, length - from);
+      numbers.set([grad, x, stats, to, rows, groups, length, from, width], parts++ * 9);
+    }
+    pool.run(kernel, parts, 9);
+  };
+}
 
 /** Layer normalization in float32, as its op says: the rows' shares are added one after the other. */
 export const addStandardizeWeightGrad: KernelFactory = ([, dy, x, stats], [out], attrs) => {
   expectContiguous(dy!, x!, stats!, out!);
-  const { groups, length } = groupsOf(attrs);
-  const { addWeightGrad } = standardizeKernels();
+  const add = weightGradRows(groupsOf(attrs));
   return ([, grad, source, statistics], [target]) => {
-    const gradAt = addressOf(grad!, 'float32');
-    const from = addressOf(source!, 'float32');
-    const statsAt = addressOf(statistics!, 'float32') / 4;
-    const to = addressOf(target!, 'float32');
-    for (let g = 0; g < groups; g++) {
-      const at = g * length * 4;
-      const mean = heap.f32[statsAt + 2 * g]!;
-      addWeightGrad(gradAt + at, from + at, length, to, mean, heap.f32[statsAt + 2 * g + 1]!);
-    }
+    const operands = [grad!, source!, statistics!, target!];
+    const [gradAt, from, statsAt, to] = operands.map((one) => addressOf(one, 'float32'));
+    add(gradAt!, from!, statsAt!, to!);
   };
 };

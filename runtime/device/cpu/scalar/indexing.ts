@@ -4,6 +4,7 @@ import { dtypes } from '../../../tensor/dtype.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../../tensor/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
+import { fillBytes } from '../bytes.ts';
 import { copy } from '../copies.ts';
 import { heap } from '../heap.ts';
 import { addressOf, expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
@@ -83,7 +84,7 @@ function addInto(op: string, source: TensorMeta, index: TensorMeta, out: TensorM
 
 function clear(target: Operand, { shape, dtype }: TensorMeta): void {
   const from = addressOf(target, dtype);
-  heap.u8.fill(0, from, from + sizeOf(shape) * dtypes[dtype].bytes);
+  fillBytes(from, sizeOf(shape) * dtypes[dtype].bytes);
 }
 
 export const gatherGrad: KernelFactory = ([dy, index], [dx], { dim }) => {

@@ -134,6 +134,19 @@ export function fillMemory(address: Code, byte: Code, length: Code): Code {
   return [...address, ...byte, ...length, ...opcode(specialOpcodes['memory.fill']), 0];
 }
 
+/** memory.copy(to, from, length); the two may overlap. */
+export function copyMemory(to: Code, from: Code, length: Code): Code {
+  return [...to, ...from, ...length, ...opcode(specialOpcodes['memory.copy']), 0, 0];
+}
+
+/** Where the scratch memory of the thread that runs the kernel begins. */
+export const scratchBase: Code = [specialOpcodes['global.get'], 0];
+
+/** Address of a place in it. */
+export function scratch(offset: number): Code {
+  return op('i32.add', scratchBase, i32(offset));
+}
+
 /** The value of a function that returns one. */
 export function callCode(index: number, ...operands: readonly Code[]): Code {
   return [...operands.flat(), specialOpcodes.call, ...unsigned(index)];

@@ -16,6 +16,8 @@ export function get(local: Local): Code {
 /** Writes one function: locals, statements and structured control; no instruction takes a label. */
 export class FunctionBuilder {
   readonly params: ValueType[] = [];
+  /** Functions in JavaScript that its code calls, by the names they are imported under. */
+  readonly imports = new Set<string>();
   readonly #locals: ValueType[] = [];
   readonly #code: number[] = [];
   readonly #prologue: number[] = [];

@@ -1,8 +1,10 @@
-import { tileAt } from '../scratch.ts';
-import { f32x4, i32, load, op, store } from './code.ts';
+import { panelAAt, panelBAt, tileAt } from '../scratch.ts';
+import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily } from './module-builder.ts';
+import { compile, lazily, localIndex } from './module-builder.ts';
 import { packStrided, packTable } from './pack-kernels.ts';
+import { blockK, blockM, blockN } from './product-blocks.ts';
+import { vectorProduct } from './vector-product.ts';
 
 /**
  * The parts of a packed matrix product after Goto and van de Geijn, "Anatomy of high-performance
@@ -37,12 +39,13 @@ function multiplyPanels(f: FunctionBuilder): void {
   const [b0, b1, scalar] = [0, 1, 2].map(() => f.local('v128')) as [Local, Local, Local];
   const sums = Array.from({ length: tileRows }, () => [f.local('v128'), f.local('v128')] as const);
   const tile = f.local('i32');
+  const edgeTile = f.local('i32', scratch(tileAt));
 
   const [to, toRow, whole] = [0, 1, 2].map(() => f.local('i32')) as [Local, Local, Local];
   const placeTile = () => {
     const wholeTile = op('i32.ge_s', get(n), i32(tileColumns));
     f.set(whole, op('i32.and', op('i32.ge_s', get(rowsLeft), i32(tileRows)), wholeTile));
-    f.set(to, op('select', get(tile), i32(tileAt), get(whole)));
+    f.set(to, op('select', get(tile), get(edgeTile), get(whole)));
     f.set(toRow, op('select', get(cRow), i32(tileColumns * 4), get(whole)));
   };
   const isOnto = (kind: number) => op('i32.eq', get(accumulate), i32(kind));
@@ -120,7 +123,7 @@ function multiplyPanels(f: FunctionBuilder): void {
     f.set(row, i32(0));
     f.countDown(edgeRows, 1, () => {
       f.set(edgeColumns, smaller(n, tileColumns));
-      f.set(from, op('i32.add', i32(tileAt), op('i32.mul', get(row), i32(tileColumns * 4))));
+      f.set(from, op('i32.add', get(edgeTile), op('i32.mul', get(row), i32(tileColumns * 4))));
       f.set(edge, op('i32.add', get(tile), op('i32.mul', get(row), get(cRow))));
       f.countDown(edgeColumns, 1, () => {
         copyElement();
@@ -148,6 +151,80 @@ function multiplyPanels(f: FunctionBuilder): void {
   });
 }
 
+const smaller = (x: Local, limit: number): Code =>
+  op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
+
+/**
+ * (a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start), steps in bytes: c = a · b, or c += a · b where c
+ * has the product of `start` entries of the inner dimension already. c's columns are adjacent.
+ */
+function product(f: FunctionBuilder): void {
+  const [a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start] = Array.from(
+    { length: 12 },
+    () => f.param(),
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local];
+  const [columns, p, depth, inBlock, kind, rows, rowsLeft, aAt, cAt, kLeft, more, bAt] = Array.from(
+    { length: 12 },
+    () => f.local('i32'),
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local, Local];
+  const place = (base: Local, index: Local, step: Local): Code =>
+    op('i32.add', get(base), op('i32.mul', get(index), get(step)));
+
+  f.while(op('i32.gt_s', get(n), i32(0)), () => {
+    f.set(columns, smaller(n, blockN));
+    f.set(p, i32(0));
+    // An empty sum still writes zeros: one block even if k is 0.
+    f.set(more, i32(1));
+    f.while(get(more), () => {
+      f.set(inBlock, op('i32.and', op('i32.add', get(start), get(p)), i32(blockK - 1)));
+      f.set(depth, op('i32.sub', i32(blockK), get(inBlock)));
+      f.set(kLeft, op('i32.sub', get(k), get(p)));
+      const isLast = op('i32.lt_s', get(kLeft), get(depth));
+      f.set(depth, op('select', get(kLeft), get(depth), isLast));
+      f.set(kind, op('select', i32(onto.goOn), i32(onto.add), get(inBlock)));
+      const isFirst = op('i32.eqz', op('i32.add', get(start), get(p)));
+      f.set(kind, op('select', i32(onto.store), get(kind), isFirst));
+      f.set(bAt, place(b, p, bRow));
+      f.emit(
+        callCode(
+          localIndex(parts.packB),
+          ...[scratch(panelBAt), get(bAt), get(columns), get(bColumn), get(bRow), get(depth)],
+        ),
+      );
+      f.set(rowsLeft, get(m));
+      f.set(aAt, place(a, p, aColumn));
+      f.set(cAt, get(c));
+      f.while(op('i32.gt_s', get(rowsLeft), i32(0)), () => {
+        f.set(rows, smaller(rowsLeft, blockM));
+        f.emit(
+          callCode(
+            localIndex(parts.packA),
+            ...[scratch(panelAAt), get(aAt), get(rows), get(aRow), get(aColumn), get(depth)],
+          ),
+        );
+        f.emit(
+          callCode(
+            localIndex(parts.multiplyPanels),
+            ...[scratch(panelAAt), scratch(panelBAt), get(cAt), get(rows), get(columns)],
+            ...[get(depth), get(cRow), get(kind)],
+          ),
+        );
+        f.add(rowsLeft, -blockM);
+        f.add(aAt, op('i32.mul', get(aRow), i32(blockM)));
+        f.add(cAt, op('i32.mul', get(cRow), i32(blockM)));
+      });
+      f.add(p, get(depth));
+      f.set(more, op('i32.lt_s', get(p), get(k)));
+    });
+    f.add(n, -blockN);
+    f.add(b, op('i32.mul', get(bColumn), i32(blockN)));
+    f.add(c, blockN * 4);
+  });
+}
+
+/** Places of the functions in their module, for calls among them. */
+const parts = { packA: 0, packB: 1, packTableA: 2, packTableB: 3, multiplyPanels: 4 } as const;
+
 export const gemmKernels = lazily(() =>
   compile({
     packA: packStrided(tileRows),
@@ -155,5 +232,7 @@ export const gemmKernels = lazily(() =>
     packTableA: packTable(tileRows),
     packTableB: packTable(tileColumns),
     multiplyPanels,
+    product,
+    vectorProduct,
   }),
 );

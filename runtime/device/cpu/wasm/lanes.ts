@@ -12,6 +12,7 @@ export function byLane(
 ): Code {
   const shape = fn.startsWith('int') ? 'i32x4' : 'f32x4';
   const result = f.local('v128');
+  f.imports.add(fn);
   for (let i = 0; i < 4; i++) {
     const elements = operands.map((x) => lane(`${shape}.extract_lane`, i, get(x)));
     const value = callCode(importedIndex[fn], ...elements);
@@ -20,13 +21,20 @@ export function byLane(
   return get(result);
 }
 
-/** The same in float64. */
+/** JavaScript's function of one float64. */
+export function callDouble(f: FunctionBuilder, fn: DoubleFunction, operand: Code): Code {
+  f.imports.add(`${fn}64`);
+  return callCode(doubleIndex(fn), operand);
+}
+
+/** JavaScript's function of two float64 in turn. */
 export function byDoubleLane(
   f: FunctionBuilder,
   fn: DoubleFunction,
   ...operands: readonly Local[]
 ): Code {
   const result = f.local('v128');
+  f.imports.add(`${fn}64`);
   for (let i = 0; i < 2; i++) {
     const elements = operands.map((x) => lane('f64x2.extract_lane', i, get(x)));
     const value = callCode(doubleIndex(fn), ...elements);

@@ -1,5 +1,6 @@
+import { invariant } from '../../../errors/invariant.ts';
 import { type DoubleFunction, doubleFunctions } from '../double-functions.ts';
-import { heap } from '../heap.ts';
+import { canShare, heap } from '../heap.ts';
 import { imported } from '../imported.ts';
 import { unsigned } from './code.ts';
 import { FunctionBuilder } from './function-builder.ts';
@@ -40,7 +41,7 @@ export const importedIndex = Object.fromEntries(
   importNames.map((name, i) => [name, i]),
 ) as unknown as { readonly [F in Imported]: number };
 
-type Kernel = (...args: readonly number[]) => number;
+export type Kernel = (...args: readonly number[]) => number;
 
 const text = (value: string): number[] => {
   const bytes = [...new TextEncoder().encode(value)];
@@ -69,15 +70,17 @@ function encode(functions: ReadonlyMap<string, FunctionBuilder>): Uint8Array<Arr
     ...doubleTypes.map(([params, result]) => functionType(params, [result])),
     ...builders.map((builder) => functionType(builder.params, [])),
   ];
-  // Limits as in `heap.ts`: at least one page, at most what the memory declares (flag 1: a maximum).
-  const memory = [...text('env'), ...text('memory'), 0x02, 0x01, 1, ...unsigned(65536)];
+  // Limits as in `heap.ts`: at least one page, at most what the memory declares (1: a maximum, 2: shared).
+  const flags = canShare ? 0x03 : 0x01;
+  const memory = [...text('env'), ...text('memory'), 0x02, flags, 1, ...unsigned(65536)];
+  const base = [...text('env'), ...text('base'), 0x03, valueTypes.i32, 0];
   const names = [...importNames, ...doubleNames.map((name) => `${name}64`)];
   const imports = names.map((name, i) => [...text('env'), ...text(name), 0x00, i]);
   const first = importedCount;
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
     ...section(1, vector(types)),
-    ...section(2, vector([memory, ...imports])),
+    ...section(2, vector([memory, base, ...imports])),
     ...section(3, vector(builders.map((_, i) => unsigned(first + i)))),
     ...section(
       7,
@@ -112,11 +115,33 @@ export function compile<Name extends string>(
     definitions[name](builder);
     functions.set(name, builder);
   }
-  const module = new WebAssembly.Module(encode(functions));
+  const code = encode(functions);
+  const module = new WebAssembly.Module(code);
   const { exports } = new WebAssembly.Instance(module, {
-    env: { memory: heap.memory, ...imported, ...doubleImports },
+    env: { memory: heap.memory, base: 0, ...imported, ...doubleImports },
   });
-  return exports as unknown as { readonly [N in Name]: Kernel };
+  const imports = new Set([...functions.values()].flatMap((builder) => [...builder.imports]));
+  const kernels = exports as unknown as { readonly [N in Name]: Kernel };
+  const list = Object.values<Kernel>(kernels);
+  for (const kernel of list) modules.set(kernel, { code, imports, kernels: list });
+  return kernels;
+}
+
+/** The module that a kernel is a function of. */
+export interface CompiledModule {
+  readonly code: Uint8Array<ArrayBuffer>;
+  /** Functions in JavaScript that its functions call. */
+  readonly imports: ReadonlySet<string>;
+  /** In the order in which it exports them. */
+  readonly kernels: readonly Kernel[];
+}
+
+const modules = new WeakMap<Kernel, CompiledModule>();
+
+export function moduleOf(kernel: Kernel): CompiledModule {
+  const module = modules.get(kernel);
+  invariant(module, 'no generated kernel');
+  return module;
 }
 
 /** Compiles at the first use. */

@@ -1,5 +1,6 @@
-import { type Code, f32, i32, i64, op, store } from './code.ts';
+import { type Code, f32, f64, i32, i64, load, op, store } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
+import { callDouble } from './lanes.ts';
 import { compile, lazily } from './module-builder.ts';
 
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
@@ -58,4 +59,23 @@ function uniform(f: FunctionBuilder): void {
   });
 }
 
-export const randomKernels = lazily(() => compile({ uniform }));
+/** (numbers, pairs): uniform float32 become normal ones in place, as `philox.ts` does it. */
+function normal(f: FunctionBuilder): void {
+  const [at, pairs] = [f.param(), f.param()];
+  const [radius, angle] = [f.local('f64'), f.local('f64')];
+  const number = (offset: number): Code => op('f64.promote_f32', load('f32.load', get(at), offset));
+  const put = (fn: 'cos' | 'sin', offset: number): void => {
+    const value = op('f64.mul', get(radius), callDouble(f, fn, get(angle)));
+    f.emit(store('f32.store', get(at), op('f32.demote_f64', value), offset));
+  };
+  f.countDown(pairs, 1, () => {
+    const logarithm = callDouble(f, 'log', op('f64.sub', f64(1), number(0)));
+    f.set(radius, op('f64.sqrt', op('f64.mul', f64(-2), logarithm)));
+    f.set(angle, op('f64.mul', f64(2 * Math.PI), number(4)));
+    put('cos', 0);
+    put('sin', 4);
+    f.add(at, 8);
+  });
+}
+
+export const randomKernels = lazily(() => compile({ uniform, normal }));

@@ -2,6 +2,7 @@ import { sumBlock } from '../../../ops/blocks.ts';
 import {
   acrossLanes,
   type Code,
+  callCode,
   f32,
   f32x4,
   f64,
@@ -13,7 +14,7 @@ import {
   store,
 } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
-import { compile, lazily } from './module-builder.ts';
+import { compile, lazily, localIndex } from './module-builder.ts';
 
 /** How one dtype is folded: its instructions and constants. */
 interface Reducer {
@@ -275,14 +276,42 @@ function oneByOne(f: FunctionBuilder, reducer: Reducer, p: Params): void {
   });
 }
 
-function kernelsOf(reducerOf: typeof singleReducer) {
-  return compile({
-    sum: reduceMatrix(reducerOf(folds.sum)),
-    prod: reduceMatrix(reducerOf(folds.prod)),
-    max: reduceMatrix(reducerOf(folds.max)),
-    min: reduceMatrix(reducerOf(folds.min)),
-  });
+/**
+ * (…, count, step): the function of the module at `position`, whose parameters come first, for `count` matrices
+ * that lie `step` bytes apart, of which the results are combined one after the other.
+ */
+function reduceMatrices(position: number) {
+  return (f: FunctionBuilder): void => {
+    const params = Array.from({ length: 8 }, () => f.param());
+    const [, , from, , , , , accumulate] = params as Local[];
+    const [count, step] = [f.param(), f.param()];
+    f.countDown(count, 1, () => {
+      f.emit(callCode(localIndex(position), ...params.map(get)));
+      f.add(from!, get(step));
+      f.set(accumulate!, i32(1));
+    });
+  };
 }
+
+function kernelsOf(reducerOf: typeof singleReducer) {
+  const names = ['sum', 'prod', 'max', 'min'] as const;
+  const matrix = names.map((name) => [name, reduceMatrix(reducerOf(folds[name]))] as const);
+  const several = names.map((name, i) => [`${name}s`, reduceMatrices(i)] as const);
+  return compile(Object.fromEntries([...matrix, ...several]) as ReduceDefinitions);
+}
+
+type Definition = (f: FunctionBuilder) => void;
+type ReduceDefinitions = {
+  readonly [N in keyof typeof folds | `${keyof typeof folds}s`]: Definition;
+};
+
+/** Elements of one row that its total takes at once, by whether they are adjacent: sums end in between. */
+export const topChunk = {
+  float32: { adjacent: chunk * chunk * 16, apart: chunk * chunk },
+  float64: { adjacent: chunk * chunk * 8, apart: chunk * chunk },
+} as const;
+/** So many adjacent elements are taken in vectors; what is left over is added on its own. */
+export const vectorStep = { float32: 16, float64: 8 } as const;
 
 export const reduceKernels = {
   float32: lazily(() => kernelsOf(singleReducer)),

@@ -15,17 +15,21 @@ const add = (a: Code, b: Code): Code => op('f32x4.add', a, b);
 const mul = (a: Code, b: Code): Code => op('f32x4.mul', a, b);
 
 /**
- * sin or cos of four float32; relative error below 2e-7 up to 12,000. Where a lane is larger, infinite or
- * NaN, JavaScript computes all four.
+ * sin or cos of four float32; relative error below 2e-7 up to 12,000. Lanes that are larger, infinite or NaN
+ * are computed by JavaScript; the bits of the others don't depend on them.
  */
 export function emitSine(f: FunctionBuilder, argument: Code, fn: 'sin' | 'cos'): Code {
   const x = f.local('v128', argument);
   const result = f.local('v128');
   const inside = op('f32x4.le', op('f32x4.abs', get(x)), f.constant(f32x4(limit)));
+  const near = f.local('v128', inside);
   f.if(
-    op('i8x16.all_true', inside),
+    op('i8x16.all_true', get(near)),
     () => f.set(result, series(f, x, fn)),
-    () => f.set(result, byLane(f, fn, x)),
+    () => {
+      const polynomial = f.local('v128', series(f, x, fn));
+      f.set(result, op('v128.bitselect', get(polynomial), byLane(f, fn, x), get(near)));
+    },
   );
   return get(result);
 }
@@ -57,5 +61,8 @@ function series(f: FunctionBuilder, x: Local, fn: 'sin' | 'cos'): Code {
   );
   const value = op('v128.bitselect', get(cosine), get(sine), swapped);
   const sign = op('i32x4.shl', op('v128.and', get(quarter), f.constant(i32x4(2))), i32(30));
-  return op('v128.xor', value, sign);
+  if (fn === 'cos') return op('v128.xor', value, sign);
+  // −0 stays what it is.
+  const isZero = op('f32x4.eq', get(x), f.constant(f32x4(0)));
+  return op('v128.bitselect', get(x), op('v128.xor', value, sign), isZero);
 }

@@ -14,6 +14,12 @@ import {
 } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { compile, lazily } from './module-builder.ts';
+import {
+  addWeightGradRows,
+  standardizeGradGroups,
+  standardizeGroups,
+  weightGradRuns,
+} from './standardize-groups.ts';
 
 const add = (a: Code, b: Code): Code => op('f32x4.add', a, b);
 const sub = (a: Code, b: Code): Code => op('f32x4.sub', a, b);
@@ -184,5 +190,9 @@ export const standardizeKernels = lazily(() =>
     gradRun,
     gradEach,
     addWeightGrad,
+    standardizeGroups,
+    standardizeGradGroups,
+    addWeightGradRows,
+    weightGradRuns,
   }),
 );

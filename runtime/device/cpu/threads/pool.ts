@@ -1,0 +1,102 @@
+import { TostaticError } from '../../../errors/errors.ts';
+import { canShare } from '../heap.ts';
+import type { Kernel } from '../wasm/module-builder.ts';
+import { Team, type TeamOptions } from './team.ts';
+import { checkedThreads, defaultThreads } from './thread-count.ts';
+import { startThread } from './worker.ts';
+
+/** Work, in nanoseconds of one thread, that is shared: less takes about as long as telling the others. */
+const leastWork = 40_000;
+
+/** Threads start once a program has had so much work for them: a script that computes little has none. */
+const startAfter = 20_000_000;
+
+const noNumbers = new Float64Array(0);
+
+/**
+ * Decides what several threads compute. Kernels split their work into parts that don't depend on how many threads
+ * there are, so neither do results: not on the default, on `threads`, nor on which threads are awake.
+ */
+export class ThreadPool {
+  readonly #options: TeamOptions;
+  #threads: number | null;
+  #team: Team | null = null;
+  #seenWork = 0;
+
+  /** Null for as many threads as the environment says. */
+  constructor(threads: number | null, options: Partial<TeamOptions> = {}) {
+    this.#threads = threads;
+    this.#options = {
+      patience: 60_000,
+      start: startThread,
+      ended: (thread, cause) => this.#noteEnd(thread, cause),
+      ...options,
+    };
+  }
+
+  /** How many compute, the one that runs the program included. */
+  get threads(): number {
+    this.#threads ??= defaultThreads();
+    return this.#threads;
+  }
+
+  set threads(count: number) {
+    this.#threads = canShare ? checkedThreads(count, 'threads') : 1;
+    if (this.#team) this.start();
+  }
+
+  /** What `run` hands to the kernel: the numbers of part p from p · arity on. */
+  get numbers(): Float64Array {
+    return this.#team?.numbers ?? noNumbers;
+  }
+
+  /** Whether a kernel that takes `work` nanoseconds alone is shared: its parts are given to `run`. */
+  shares(work: number): boolean {
+    if (work < leastWork || this.threads === 1) return false;
+    if (this.#team) return this.#team.isReady;
+    this.#seenWork += work;
+    if (this.#seenWork >= startAfter) this.start();
+    return false;
+  }
+
+  /** Begins threads that are wanted and missing. Where none may begin, one thread computes from now on. */
+  start(): void {
+    if (this.threads === 1 && !this.#team) return;
+    this.#team ??= new Team(this.#options);
+    try {
+      this.#team.resize(this.threads);
+    } catch {
+      // Node's permissions, or a page's policy.
+      this.#endTeam();
+    }
+  }
+
+  /** Starts what is missing; resolves when all threads have begun. */
+  async ready(): Promise<void> {
+    this.start();
+    while (this.#team && !this.#team.isComplete) await new Promise((done) => setTimeout(done, 1));
+  }
+
+  /** Calls the kernel once for each part, on all threads. Throws DeviceError when one was lost with a part. */
+  run(kernel: Kernel, parts: number, arity: number): void {
+    try {
+      this.#team!.run(kernel, parts, arity);
+    } catch (error) {
+      if (error instanceof TostaticError) this.#endTeam();
+      throw error;
+    }
+  }
+
+  #endTeam(): void {
+    this.#team?.end();
+    this.#team = null;
+    this.#threads = 1;
+  }
+
+  #noteEnd(thread: number, cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : (cause ?? 'it was ended from outside');
+    console.warn(`tostatic: thread ${thread} of the CPU device is gone (${why}); the others go on`);
+  }
+}
+
+export const pool = new ThreadPool(null);

@@ -1,0 +1,205 @@
+import { DeviceError } from '../../../errors/errors.ts';
+import { invariant } from '../../../errors/invariant.ts';
+import { heap, threadBytes } from '../heap.ts';
+import { type Kernel, moduleOf } from '../wasm/module-builder.ts';
+import {
+  argumentsAt,
+  closed,
+  codeAt,
+  codeBytes,
+  controlBytes,
+  mostArguments,
+  mostParts,
+  partBits,
+  words,
+} from './control.ts';
+import type { startThread, ThreadHandle } from './worker.ts';
+import { workerFunctions } from './worker-functions.ts';
+
+export interface TeamOptions {
+  /** Milliseconds after which a part that isn't done is taken for lost. */
+  readonly patience: number;
+  readonly start: typeof startThread;
+  /** A thread ended by itself. */
+  readonly ended: (thread: number, cause: unknown) => void;
+}
+
+/** The thread that waits looks so often before it sleeps. */
+const turnsBeforeSleep = 20_000;
+
+/** A page's main thread can't sleep. */
+const canSleep = typeof globalThis.window === 'undefined';
+
+/**
+ * Threads that have been started, and the thread that runs the program: together they compute the parts of one
+ * kernel. Parts are taken one by one by who is free. Nothing waits for a thread that isn't awake yet: the
+ * program's own thread does what no other one takes.
+ */
+export class Team {
+  /** What `run` hands to the kernel: the numbers of part p from p · arity on. */
+  readonly numbers: Float64Array;
+  readonly #control = new SharedArrayBuffer(controlBytes);
+  readonly #words = new Int32Array(this.#control);
+  readonly #handles = new Map<number, ThreadHandle>();
+  readonly #options: TeamOptions;
+  readonly #list: number[] = [];
+  /** Numbers of kernels among those that all threads have; null for one that others can't call. */
+  readonly #ids = new Map<Kernel, number | null>();
+  #codeEnd = codeAt;
+  #kernels = 0;
+  #job = 0;
+
+  constructor(options: TeamOptions) {
+    this.#options = options;
+    this.numbers = new Float64Array(this.#control, argumentsAt, mostParts * mostArguments);
+    this.#words[words.claim] = closed;
+  }
+
+  /** How many take parts from now on; starts those that are missing. Throws where none can be started. */
+  resize(threads: number): void {
+    Atomics.store(this.#words, words.threads, threads);
+    Atomics.notify(this.#words, words.threads);
+    for (let thread = 1; thread < threads; thread++) {
+      if (!this.#handles.has(thread)) this.#start(thread);
+    }
+  }
+
+  /** Whether some thread can take a part. */
+  get isReady(): boolean {
+    for (const thread of this.#handles.keys()) {
+      if (this.#words[words.begun + thread] === 1) return true;
+    }
+    return false;
+  }
+
+  /** Whether all threads that were started have begun. */
+  get isComplete(): boolean {
+    for (const thread of this.#handles.keys()) {
+      if (Atomics.load(this.#words, words.begun + thread) === 0) return false;
+    }
+    return true;
+  }
+
+  end(): void {
+    for (const handle of this.#handles.values()) handle.end();
+    this.#handles.clear();
+  }
+
+  /**
+   * Calls the kernel once for each part and returns when all of them are done. Throws DeviceError when a thread
+   * was lost with a part of it.
+   */
+  run(kernel: Kernel, parts: number, arity: number): void {
+    invariant(parts <= mostParts && arity <= mostArguments, 'a job that is too large');
+    const list = this.#words;
+    const id = this.#idOf(kernel);
+    if (id === null) {
+      for (let part = 0; part < parts; part++) this.#call(kernel, part, arity);
+      return;
+    }
+    // Closed while it changes: a thread that saw the last job can't take a part of this one.
+    Atomics.store(list, words.claim, closed);
+    list[words.kernel] = id;
+    list[words.parts] = parts;
+    list[words.arity] = arity;
+    Atomics.store(list, words.done, 0);
+    this.#job = (this.#job + 1) % 2 ** (31 - partBits);
+    const first = this.#job << partBits;
+    Atomics.store(list, words.claim, first);
+    if (Atomics.load(list, words.parked) > 0) Atomics.notify(list, words.claim, parts - 1);
+    this.#takeParts(kernel, first, parts, arity);
+    this.#join(parts);
+    Atomics.store(list, words.claim, closed);
+    const failed = list[words.failed]!;
+    if (failed !== 0) throw lost(`thread ${failed} failed in a kernel`);
+  }
+
+  #takeParts(kernel: Kernel, first: number, parts: number, arity: number): void {
+    const list = this.#words;
+    let part = Atomics.add(list, words.claim, 1) - first;
+    while (part < parts) {
+      this.#call(kernel, part, arity);
+      Atomics.add(list, words.done, 1);
+      part = Atomics.add(list, words.claim, 1) - first;
+    }
+  }
+
+  #call(kernel: Kernel, part: number, arity: number): void {
+    const list = this.#list;
+    list.length = arity;
+    for (let i = 0; i < arity; i++) list[i] = this.numbers[part * arity + i]!;
+    kernel(...list);
+  }
+
+  #join(parts: number): void {
+    const list = this.#words;
+    for (let turn = 0; turn < turnsBeforeSleep; turn++) {
+      if (Atomics.load(list, words.done) === parts) return;
+    }
+    const { patience } = this.#options;
+    let [seen, since] = [-1, performance.now()];
+    Atomics.store(list, words.waiting, 1);
+    try {
+      for (;;) {
+        const done = Atomics.load(list, words.done);
+        if (done === parts) return;
+        if (done !== seen) [seen, since] = [done, performance.now()];
+        else if (performance.now() - since > patience) {
+          const given = `${parts - done} of ${parts} parts are not done after ${patience} ms`;
+          throw lost(given);
+        }
+        if (canSleep) Atomics.wait(list, words.done, done, patience);
+      }
+    } finally {
+      Atomics.store(list, words.waiting, 0);
+    }
+  }
+
+  #start(thread: number): void {
+    Atomics.store(this.#words, words.begun + thread, 0);
+    const { memory } = heap;
+    const start = { control: this.#control, memory, thread, base: thread * threadBytes };
+    const handle = this.#options.start(start, (cause) => {
+      if (this.#handles.get(thread) !== handle) return;
+      this.#handles.delete(thread);
+      Atomics.store(this.#words, words.begun + thread, 0);
+      this.#options.ended(thread, cause);
+    });
+    this.#handles.set(thread, handle);
+  }
+
+  #idOf(kernel: Kernel): number | null {
+    let id = this.#ids.get(kernel);
+    if (id === undefined) {
+      this.#publish(kernel);
+      id = this.#ids.get(kernel)!;
+    }
+    return id;
+  }
+
+  /** Puts the module that has the kernel where others compile it from, unless they lack what it calls. */
+  #publish(kernel: Kernel): void {
+    const { code, imports, kernels } = moduleOf(kernel);
+    const length = 8 + Math.ceil(code.length / 8) * 8;
+    const isUsable = [...imports].every((name) => workerFunctions.has(name));
+    const fits = this.#codeEnd + length <= codeAt + codeBytes;
+    if (!isUsable || !fits) {
+      for (const each of kernels) this.#ids.set(each, null);
+      return;
+    }
+    this.#words[this.#codeEnd / 4] = code.length;
+    new Uint8Array(this.#control).set(code, this.#codeEnd + 8);
+    this.#codeEnd += length;
+    for (const each of kernels) this.#ids.set(each, this.#kernels++);
+  }
+}
+
+function lost(given: string): DeviceError {
+  return new DeviceError({
+    what: 'cpu: a thread was lost in the middle of a kernel, whose results are not complete',
+    given,
+    expected: 'threads that live as long as the program',
+    remedy:
+      "look for what ends worker threads, or compute on one: await init('cpu', { threads: 1 })",
+  });
+}

@@ -1,0 +1,33 @@
+import { ArgumentError } from '../../../errors/errors.ts';
+import { canShare, mostThreads } from '../heap.ts';
+
+/** More threads than this are taken only when asked for: memory is shared by all of them. */
+const mostByDefault = 8;
+
+function cores(): number {
+  const os = globalThis.process?.getBuiltinModule?.('node:os');
+  return os?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1;
+}
+
+/** A number of threads as the user gave it. Throws ArgumentError. */
+export function checkedThreads(given: unknown, what: string): number {
+  const count = typeof given === 'string' ? Number(given) : given;
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= mostThreads) {
+    return count;
+  }
+  throw new ArgumentError({
+    what: `${what}: no such number of threads`,
+    given: String(given),
+    expected: `a whole number from 1 to ${mostThreads}`,
+    remedy: `leave it out for one thread per core, up to ${mostByDefault}`,
+  });
+}
+
+/** What TOSTATIC_THREADS says, or else one per core; 1 where threads can't share memory. */
+export function defaultThreads(): number {
+  const wanted = globalThis.process?.env?.TOSTATIC_THREADS;
+  const count = wanted
+    ? checkedThreads(wanted, 'TOSTATIC_THREADS')
+    : Math.min(cores(), mostByDefault);
+  return canShare ? count : 1;
+}

@@ -1,0 +1,42 @@
+/**
+ * What generated kernels call for want of an instruction, as text for threads of the pool, which load no module
+ * of ours (`imported.ts` and `double-functions.ts` have the same for the thread that runs the program). A kernel
+ * that calls anything else runs on that thread alone.
+ */
+
+const mathNames = [
+  ...['exp', 'log', 'log2', 'log10', 'log1p', 'expm1', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan'],
+  ...['atan2', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh'],
+] as const;
+
+const power = '(x, y) => x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y';
+
+const functions: Readonly<Record<string, string>> = {
+  pow: power,
+  rem: '(x, y) => x % y',
+  sin: 'Math.sin',
+  cos: 'Math.cos',
+  intPow: `(x, y) => {
+    if (y < 0) return x === 1 ? 1 : x === -1 ? (y & 1 ? -1 : 1) : 0;
+    let power = 1;
+    for (let [square, left] = [x, y]; left > 0; left >>>= 1) {
+      if (left & 1) power = Math.imul(power, square);
+      square = Math.imul(square, square);
+    }
+    return power;
+  }`,
+  intRem: '(x, y) => (x % y) | 0',
+  intQuotient: '(x, y) => (x / y) | 0',
+  pow64: power,
+  rem64: '(x, y) => x % y',
+  exp264: '(x) => 2 ** x',
+  ...Object.fromEntries(mathNames.map((name) => [`${name}64`, `Math.${name}`])),
+};
+
+export const workerFunctions: ReadonlySet<string> = new Set(Object.keys(functions));
+
+export const workerFunctionsText = `({
+${Object.entries(functions)
+  .map(([name, text]) => `  ${name}: ${text},`)
+  .join('\n')}
+})`;

@@ -1,0 +1,17 @@
+import { copyMemory, fillMemory } from './code.ts';
+import { type FunctionBuilder, get } from './function-builder.ts';
+import { compile, lazily } from './module-builder.ts';
+
+/** (to, byte, length) */
+function fill(f: FunctionBuilder): void {
+  const [to, byte, length] = [f.param(), f.param(), f.param()];
+  f.emit(fillMemory(get(to), get(byte), get(length)));
+}
+
+/** (to, from, length); the two may overlap. */
+function copy(f: FunctionBuilder): void {
+  const [to, from, length] = [f.param(), f.param(), f.param()];
+  f.emit(copyMemory(get(to), get(from), get(length)));
+}
+
+export const byteKernels = lazily(() => compile({ fill, copy }));

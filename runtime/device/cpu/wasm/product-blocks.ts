@@ -1,0 +1,7 @@
+import { productBlock } from '../../../ops/blocks.ts';
+import { panelABytes, panelBBytes } from '../scratch.ts';
+
+/** Sizes of the blocks: a panel of A stays in the level-2 cache, one of B in the level-1 cache. */
+export const blockK = productBlock;
+export const blockM = panelABytes / (blockK * 4);
+export const blockN = panelBBytes / (blockK * 4);

@@ -1,0 +1,255 @@
+import { panelBAt } from '../scratch.ts';
+import { type Code, f32, f32x4, fillMemory, i32, lane, load, op, scratch, store } from './code.ts';
+import { type FunctionBuilder, get, type Local } from './function-builder.ts';
+import { blockK } from './product-blocks.ts';
+import { transposeFour } from './transpose-kernel.ts';
+
+/** Columns whose sums lie in the first-level cache at once. */
+const strip = 1024;
+
+/**
+ * (x, xStep, b, bRow, bColumn, out, n, k), steps in bytes, of which `bRow` or `bColumn` is that of one element:
+ * out = x · b for one row x. It reads b once, in order, and packs nothing; sums are those of `product`: of a block
+ * of k one after the other, then of the blocks.
+ */
+export function vectorProduct(f: FunctionBuilder): void {
+  const [x, xStep, b, bRow, bColumn, out, n, k] = Array.from({ length: 8 }, () => f.param()) as [
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+  ];
+  const operands = { x, xStep, b, bRow, bColumn, out, n, k };
+  f.if(
+    op('i32.eq', get(bColumn), i32(4)),
+    () => alongRows(f, operands),
+    () => alongColumns(f, operands),
+  );
+}
+
+interface Operands {
+  readonly x: Local;
+  readonly xStep: Local;
+  readonly b: Local;
+  readonly bRow: Local;
+  readonly bColumn: Local;
+  readonly out: Local;
+  readonly n: Local;
+  readonly k: Local;
+}
+
+const smaller = (x: Local, limit: number): Code =>
+  op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
+
+/** Calls `body` for blocks of k; `x` and `b` point to the block's first entry. An empty sum has one block. */
+function forEachBlock(
+  f: FunctionBuilder,
+  { x, xStep, b, bRow, k }: Operands,
+  body: (block: { xAt: Local; bAt: Local; depth: Local; isFirst: Local }) => void,
+): void {
+  const [xAt, bAt, depth, left, isFirst, more] = Array.from({ length: 6 }, () =>
+    f.local('i32'),
+  ) as [Local, Local, Local, Local, Local, Local];
+  f.set(xAt, get(x));
+  f.set(bAt, get(b));
+  f.set(left, get(k));
+  f.set(isFirst, i32(1));
+  f.set(more, i32(1));
+  f.while(get(more), () => {
+    f.set(depth, smaller(left, blockK));
+    body({ xAt, bAt, depth, isFirst });
+    f.set(isFirst, i32(0));
+    f.add(xAt, op('i32.mul', get(xStep), i32(blockK)));
+    f.add(bAt, op('i32.mul', get(bRow), i32(blockK)));
+    f.add(left, -blockK);
+    f.set(more, op('i32.gt_s', get(left), i32(0)));
+  });
+}
+
+/** b's rows are runs of memory: four of them at a time are added to a strip of sums. */
+function alongRows(f: FunctionBuilder, operands: Operands): void {
+  const { xStep, b, bRow, out, n } = operands;
+  const sums = f.local('i32', scratch(panelBAt));
+  const [columns, bytes, at, left, to] = Array.from({ length: 5 }, () => f.local('i32')) as [
+    Local,
+    Local,
+    Local,
+    Local,
+    Local,
+  ];
+  const rows = [0, 1, 2, 3].map(() => f.local('i32'));
+  const factors = [0, 1, 2, 3].map(() => f.local('v128'));
+  const numbers = [0, 1, 2, 3].map(() => f.local('f32'));
+  const [sum, single] = [f.local('v128'), f.local('f32')];
+
+  const addRows = (count: number, depth: Local, xAt: Local, bAt: Local): void => {
+    f.countDown(depth, count, () => {
+      for (let i = 0; i < count; i++) {
+        f.set(rows[i]!, i === 0 ? get(bAt) : op('i32.add', get(rows[i - 1]!), get(bRow)));
+        f.set(numbers[i]!, load('f32.load', get(xAt)));
+        f.set(factors[i]!, op('f32x4.splat', get(numbers[i]!)));
+        f.add(xAt, get(xStep));
+      }
+      f.set(at, get(sums));
+      f.set(left, get(columns));
+      f.countDown(left, 4, () => {
+        f.set(sum, load('v128.load', get(at)));
+        for (let i = 0; i < count; i++) {
+          const term = op('f32x4.mul', get(factors[i]!), load('v128.load', get(rows[i]!)));
+          f.set(sum, op('f32x4.add', get(sum), term));
+          f.add(rows[i]!, 16);
+        }
+        f.emit(store('v128.store', get(at), get(sum)));
+        f.add(at, 16);
+      });
+      f.countDown(left, 1, () => {
+        f.set(single, load('f32.load', get(at)));
+        for (let i = 0; i < count; i++) {
+          const term = op('f32.mul', get(numbers[i]!), load('f32.load', get(rows[i]!)));
+          f.set(single, op('f32.add', get(single), term));
+          f.add(rows[i]!, 4);
+        }
+        f.emit(store('f32.store', get(at), get(single)));
+        f.add(at, 4);
+      });
+      f.add(bAt, op('i32.mul', get(bRow), i32(count)));
+    });
+  };
+
+  f.while(op('i32.gt_s', get(n), i32(0)), () => {
+    f.set(columns, smaller(n, strip));
+    f.set(bytes, op('i32.shl', get(columns), i32(2)));
+    forEachBlock(f, operands, ({ xAt, bAt, depth, isFirst }) => {
+      const [from, row] = [f.local('i32', get(xAt)), f.local('i32', get(bAt))];
+      f.emit(fillMemory(get(sums), i32(0), get(bytes)));
+      addRows(4, depth, from, row);
+      addRows(1, depth, from, row);
+      f.set(at, get(sums));
+      f.set(to, get(out));
+      f.set(left, get(columns));
+      const join = (added: () => Code, stored: () => Code, width: 'v128' | 'f32', size: number) => {
+        f.if(
+          get(isFirst),
+          () => f.emit(store(`${width}.store`, get(to), stored())),
+          () => f.emit(store(`${width}.store`, get(to), added())),
+        );
+        f.add(at, size);
+        f.add(to, size);
+      };
+      const vectors = () => load('v128.load', get(at));
+      const one = () => load('f32.load', get(at));
+      f.countDown(left, 4, () =>
+        join(() => op('f32x4.add', load('v128.load', get(to)), vectors()), vectors, 'v128', 16),
+      );
+      f.countDown(left, 1, () =>
+        join(() => op('f32.add', load('f32.load', get(to)), one()), one, 'f32', 4),
+      );
+    });
+    f.add(n, -strip);
+    f.add(b, strip * 4);
+    f.add(out, get(bytes));
+  });
+}
+
+/** b's columns are runs of memory: tiles of four by four are transposed in registers. */
+function alongColumns(f: FunctionBuilder, operands: Operands): void {
+  const { xStep, b, bColumn, out, n } = operands;
+  const left = f.local('i32');
+
+  /** `groups` times four columns at once. */
+  const columnGroups = (groups: number): void => {
+    const indices = Array.from({ length: groups }, (_, i) => i);
+    const sums = indices.map(() => f.local('v128'));
+    const totals = indices.map(() => f.local('v128'));
+    const columns = indices.map(() => [0, 1, 2, 3].map(() => f.local('i32')));
+    const tile = [0, 1, 2, 3].map(() => f.local('v128'));
+    const factors = [0, 1, 2, 3].map(() => f.local('v128'));
+    const addTerm = (group: number, factor: Local, value: Code): void => {
+      const sum = sums[group]!;
+      f.set(sum, op('f32x4.add', get(sum), op('f32x4.mul', get(factor), value)));
+    };
+    f.countDown(n, groups * 4, () => {
+      forEachBlock(f, operands, ({ xAt, bAt, depth, isFirst }) => {
+        const from = f.local('i32', get(xAt));
+        f.set(left, get(depth));
+        let before: Local = bAt;
+        columns.flat().forEach((column, i) => {
+          f.set(column, i === 0 ? get(bAt) : op('i32.add', get(before), get(bColumn)));
+          before = column;
+        });
+        for (const sum of sums) f.set(sum, f32x4(0));
+        f.countDown(left, 4, () => {
+          for (const factor of factors) {
+            f.set(factor, load('v128.load32_splat', get(from)));
+            f.add(from, get(xStep));
+          }
+          columns.forEach((group, g) => {
+            group.forEach((column, i) => {
+              f.set(tile[i]!, load('v128.load', get(column)));
+              f.add(column, 16);
+            });
+            transposeFour(f, tile).forEach((value, i) => {
+              addTerm(g, factors[i]!, value);
+            });
+          });
+        });
+        f.countDown(left, 1, () => {
+          f.set(factors[0]!, load('v128.load32_splat', get(from)));
+          f.add(from, get(xStep));
+          columns.forEach((group, g) => {
+            const value = tile[0]!;
+            group.forEach((column, i) => {
+              const number = load('f32.load', get(column));
+              const one = op('f32x4.splat', number);
+              f.set(value, i === 0 ? one : lane('f32x4.replace_lane', i, get(value), number));
+              f.add(column, 4);
+            });
+            addTerm(g, factors[0]!, get(value));
+          });
+        });
+        totals.forEach((total, g) => {
+          const added = op('f32x4.add', get(total), get(sums[g]!));
+          f.if(
+            get(isFirst),
+            () => f.set(total, get(sums[g]!)),
+            () => f.set(total, added),
+          );
+        });
+      });
+      totals.forEach((total, g) => {
+        f.emit(store('v128.store', get(out), get(total), g * 16));
+      });
+      f.add(out, groups * 16);
+      f.add(b, op('i32.mul', get(bColumn), i32(groups * 4)));
+    });
+  };
+  columnGroups(2);
+  columnGroups(1);
+
+  const [sum, total] = [f.local('f32'), f.local('f32')];
+  f.countDown(n, 1, () => {
+    forEachBlock(f, operands, ({ xAt, bAt, depth, isFirst }) => {
+      const [from, at] = [f.local('i32', get(xAt)), f.local('i32', get(bAt))];
+      f.set(sum, f32(0));
+      f.set(left, get(depth));
+      f.countDown(left, 1, () => {
+        const term = op('f32.mul', load('f32.load', get(from)), load('f32.load', get(at)));
+        f.set(sum, op('f32.add', get(sum), term));
+        f.add(from, get(xStep));
+        f.add(at, 4);
+      });
+      f.if(
+        get(isFirst),
+        () => f.set(total, get(sum)),
+        () => f.set(total, op('f32.add', get(total), get(sum))),
+      );
+    });
+    f.emit(store('f32.store', get(out), get(total)));
+    f.add(out, 4);
+    f.add(b, get(bColumn));
+  });
+}
