@@ -67,7 +67,7 @@ export class ThreadPool {
       this.#team.resize(this.threads);
     } catch {
       // Node's permissions, or a page's policy.
-      this.#endTeam();
+      this.end();
     }
   }
 
@@ -82,12 +82,13 @@ export class ThreadPool {
     try {
       this.#team!.run(kernel, parts, arity);
     } catch (error) {
-      if (error instanceof TostaticError) this.#endTeam();
+      if (error instanceof TostaticError) this.end();
       throw error;
     }
   }
 
-  #endTeam(): void {
+  /** Ends all threads but the program's own, which computes alone from now on. */
+  end(): void {
     this.#team?.end();
     this.#team = null;
     this.#threads = 1;

@@ -107,21 +107,34 @@ export class Team {
     const first = this.#job << partBits;
     Atomics.store(list, words.claim, first);
     if (Atomics.load(list, words.parked) > 0) Atomics.notify(list, words.claim, parts - 1);
-    this.#takeParts(kernel, first, parts, arity);
+    const thrown = this.#takeParts(kernel, first, parts, arity);
     this.#join(parts);
     Atomics.store(list, words.claim, closed);
+    if (thrown) throw thrown.error;
     const failed = list[words.failed]!;
     if (failed !== 0) throw lost(`thread ${failed} failed in a kernel`);
   }
 
-  #takeParts(kernel: Kernel, first: number, parts: number, arity: number): void {
+  /** Whatever a part throws is thrown when the others are done with theirs. */
+  #takeParts(
+    kernel: Kernel,
+    first: number,
+    parts: number,
+    arity: number,
+  ): { readonly error: unknown } | null {
     const list = this.#words;
+    let thrown: { readonly error: unknown } | null = null;
     let part = Atomics.add(list, words.claim, 1) - first;
     while (part < parts) {
-      this.#call(kernel, part, arity);
+      try {
+        this.#call(kernel, part, arity);
+      } catch (error) {
+        thrown ??= { error };
+      }
       Atomics.add(list, words.done, 1);
       part = Atomics.add(list, words.claim, 1) - first;
     }
+    return thrown;
   }
 
   #call(kernel: Kernel, part: number, arity: number): void {

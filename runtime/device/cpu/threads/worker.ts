@@ -2,6 +2,7 @@ import { nodeWorkerSource, pageWorkerSource, type ThreadStart } from './worker-s
 
 /** A thread, of Node or of a page. It keeps no process alive. */
 export interface ThreadHandle {
+  readonly worker: unknown;
   end(): void;
 }
 
@@ -27,7 +28,7 @@ function nodeThread(
   worker.unref();
   worker.on('error', ended);
   worker.on('exit', () => ended());
-  return { end: () => void worker.terminate() };
+  return { worker, end: () => void worker.terminate() };
 }
 
 function pageThread(start: ThreadStart, ended: (cause?: unknown) => void): ThreadHandle {
@@ -39,5 +40,5 @@ function pageThread(start: ThreadStart, ended: (cause?: unknown) => void): Threa
     ended(event.message);
   };
   worker.postMessage(start);
-  return { end: () => worker.terminate() };
+  return { worker, end: () => worker.terminate() };
 }
