@@ -10,7 +10,11 @@ export default defineConfig({
     // Capturing uses V8's debugger, which is per thread: processes keep test files apart.
     pool: 'forks',
     maxWorkers: availableParallelism(),
-    // Programs are compared with their traced programs; TOSTATIC_CHECK=0 switches it off.
-    env: { TOSTATIC_CHECK: process.env.TOSTATIC_CHECK ?? '1' },
+    env: {
+      // Programs are compared with their traced programs; TOSTATIC_CHECK=0 switches it off.
+      TOSTATIC_CHECK: process.env.TOSTATIC_CHECK ?? '1',
+      // Test files take all cores already; tests of threads ask for theirs.
+      TOSTATIC_THREADS: process.env.TOSTATIC_THREADS ?? '1',
+    },
   },
 });
