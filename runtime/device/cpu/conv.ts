@@ -1,112 +1,18 @@
-import type { Attrs } from '../../ops/define-op.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
-import { type ConvShape, convShape } from './conv-shape.ts';
-import { heap } from './heap.ts';
+import { fillBytes } from './bytes.ts';
+import type { ConvSpec } from './conv-geometry.ts';
+import { forwardPatches, inputGradPatches } from './conv-patches.ts';
+import { convolution } from './conv-product.ts';
+import { convShape } from './conv-shape.ts';
+import { forwardTaps, gradientTaps } from './conv-taps.ts';
+import type { WeightGrad } from './conv-weight-blocks.ts';
+import { weightGrad } from './conv-weight-grad.ts';
 import { addressOf, expectContiguous, type KernelFactory } from './kernel.ts';
-import { Patches } from './patches.ts';
 import * as scalar from './scalar/conv.ts';
-import {
-  columnTableAt,
-  panelAAt,
-  panelBAt,
-  rowTableAt,
-  weightLaneTableAt,
-  weightRowTableAt,
-} from './scratch.ts';
-import { gemmKernels, onto } from './wasm/gemm-kernels.ts';
 import { hasSimd } from './wasm/module-builder.ts';
-import { blockK, blockM, blockN } from './wasm/product-blocks.ts';
-
-/** Calls `body` for [from, from + length) with steps of `step`. */
-function forEachBlock(
-  length: number,
-  step: number,
-  body: (from: number, size: number) => void,
-): void {
-  for (let from = 0; from < length; from += step) body(from, Math.min(step, length - from));
-}
-
-/** The left factor of a convolution: rows `laneStep` bytes apart, element k at byte `offset(k)`. */
-interface Weights {
-  readonly rows: number;
-  readonly laneStep: number;
-  readonly offset: (k: number) => number;
-}
-
-/**
- * out[n] = weights · patches(image[n]) for every image and group. The images are the innermost loop but
- * one: tables and packed weights of a block serve all of them.
- */
-function convolve(
-  patches: Patches,
-  weights: Weights,
-  count: { readonly batch: number; readonly groups: number },
-): ((image: number, weight: number, out: number) => void) | null {
-  const blocks = patches.blocks(blockK, blockN);
-  if (!blocks) return null;
-  const { packTableA, packTableB, multiplyPanels } = gemmKernels();
-  const { channels, size } = patches.shape;
-  const { batch, groups } = count;
-  const imageBytes = channels * size[0] * size[1] * 4;
-  const rowBytes = patches.columns * 4;
-  const outBytes = weights.rows * rowBytes;
-  const isOneBlock = weights.rows <= blockM;
-  const weightBytes = weights.rows * patches.rows * 4;
-
-  const packWeights = (weight: number, row: number, rows: number, k: number, depth: number) => {
-    const words = heap.i32;
-    for (let i = 0; i < rows; i++) {
-      words[weightLaneTableAt / 4 + i] = (row + i) * weights.laneStep;
-    }
-    for (let i = 0; i < depth; i++) words[weightRowTableAt / 4 + i] = weights.offset(k + i);
-    packTableA(panelAAt, weight, weightLaneTableAt, rows, weightRowTableAt, depth);
-  };
-
-  const runBlock = (
-    [image, weight, out]: readonly [number, number, number],
-    [k, depth]: readonly [number, number],
-    [column, columns]: readonly [number, number],
-  ): void => {
-    const block = { row: k, rows: depth, column, columns };
-    const place = patches.bindBlock(block, rowTableAt, columnTableAt);
-    if (isOneBlock) packWeights(weight, 0, weights.rows, k, depth);
-    for (let n = 0; n < batch; n++) {
-      const from = place(image + n * groups * imageBytes);
-      packTableB(panelBAt, from, columnTableAt, columns, rowTableAt, depth);
-      const to = out + n * groups * outBytes + column * 4;
-      forEachBlock(weights.rows, blockM, (row, rows) => {
-        if (!isOneBlock) packWeights(weight, row, rows, k, depth);
-        const start = to + row * rowBytes;
-        multiplyPanels(panelAAt, panelBAt, start, rows, columns, depth, rowBytes, k > 0 ? 1 : 0);
-      });
-    }
-  };
-
-  return (image, weight, out) => {
-    for (let g = 0; g < groups; g++) {
-      const at = [image + g * imageBytes, weight + g * weightBytes, out + g * outBytes] as const;
-      forEachBlock(patches.columns, blocks.columns, (column, columns) => {
-        forEachBlock(patches.rows, blocks.rows, (k, depth) => {
-          runBlock(at, [k, depth], [column, columns]);
-        });
-      });
-    }
-  };
-}
-
-function forwardPatches(shape: ConvShape): Patches {
-  return new Patches({
-    channels: shape.inChannels,
-    size: shape.inSize,
-    kernel: shape.kernel,
-    dilation: shape.dilation,
-    positions: shape.outSize,
-    stride: shape.stride,
-    padding: shape.padding,
-    spread: [1, 1],
-  });
-}
+import { blockK, blockN } from './wasm/product-blocks.ts';
 
 const isGenerated = ({ dtype }: TensorMeta): boolean => hasSimd && dtype === 'float32';
 
@@ -116,20 +22,40 @@ export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
   if (!isGenerated(out!)) return scalar.conv2d(inputs, outputs, attrs);
   expectContiguous(x!, w!, out!);
   const shape = convShape(x!, w!, out!, attrs);
-  const patches = forwardPatches(shape);
-  const weights = {
-    rows: shape.outChannels,
-    laneStep: patches.rows * 4,
-    offset: (k: number) => k * 4,
+  const { batch, groups, inChannels, outChannels, inSize, outSize, kernel } = shape;
+  const blocks = forwardPatches(shape).blocks(blockK, blockN);
+  if (!blocks) return scalar.conv2d(inputs, outputs, attrs);
+  const taps = kernel[0] * kernel[1];
+  const plane = outSize[0] * outSize[1] * 4;
+  const spec: Omit<ConvSpec, 'isDirect'> = {
+    channels: inChannels,
+    size: inSize,
+    imageStep: groups * inChannels * inSize[0] * inSize[1] * 4,
+    tapCount: taps,
+    taps: forwardTaps(shape),
+    positions: outSize,
+    stride: shape.stride,
+    sumRows: blocks.rows,
+    weights: { laneStep: inChannels * taps * 4, offset: (row) => row * 4 },
+    out: {
+      step: groups * outChannels * plane,
+      channel: plane,
+      line: outSize[1] * 4,
+      position: 4,
+    },
   };
-  const run = convolve(patches, weights, shape);
-  if (!run) return scalar.conv2d(inputs, outputs, attrs);
-  return launchOf(run);
+  const steps = {
+    image: inChannels * inSize[0] * inSize[1] * 4,
+    weight: outChannels * inChannels * taps * 4,
+    out: outChannels * plane,
+  };
+  const run = convolution(spec, { batch, groups, rows: outChannels, steps });
+  return run ? launchOf(run) : scalar.conv2d(inputs, outputs, attrs);
 };
 
 /**
- * The same product with the output's gradient as the image: spread by the stride, padded so that every
- * kernel position that touched an element does so again, the taps in reverse order.
+ * The same product with the output's gradient as the image. With strides, results at the same distance from a
+ * multiple of the stride meet the same taps: each such phase is a convolution without strides.
  */
 export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, w, x] = inputs;
@@ -137,107 +63,77 @@ export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
   if (!isGenerated(dx!)) return scalar.conv2dInputGrad(inputs, outputs, attrs);
   expectContiguous(dy!, w!, dx!);
   const shape = convShape(x!, w!, dy!, attrs);
-  const { kernel, dilation, padding, inChannels, outChannels } = shape;
-  const patches = new Patches({
-    channels: outChannels,
-    size: shape.outSize,
-    kernel,
-    dilation,
-    positions: shape.inSize,
-    stride: [1, 1],
-    padding: [
-      dilation[0] * (kernel[0] - 1) - padding[0],
-      dilation[1] * (kernel[1] - 1) - padding[1],
-    ],
-    spread: shape.stride,
-  });
+  const { batch, groups, inChannels, outChannels, inSize, outSize, kernel, stride } = shape;
+  const blocks = inputGradPatches(shape).blocks(blockK, blockN);
+  if (!blocks) return scalar.conv2dInputGrad(inputs, outputs, attrs);
   const taps = kernel[0] * kernel[1];
-  const weights = {
-    rows: inChannels,
-    laneStep: taps * 4,
-    offset: (k: number) => {
-      const channel = Math.floor(k / taps);
-      return (channel * inChannels * taps + taps - 1 - (k % taps)) * 4;
-    },
+  const plane = inSize[0] * inSize[1] * 4;
+  const steps = {
+    image: outChannels * outSize[0] * outSize[1] * 4,
+    weight: outChannels * inChannels * taps * 4,
+    out: inChannels * plane,
   };
-  const run = convolve(patches, weights, shape);
-  if (!run) return scalar.conv2dInputGrad(inputs, outputs, attrs);
-  return launchOf(run);
+  const runs: { readonly shift: number; readonly run: Run }[] = [];
+  let isWhole = true;
+  for (let h = 0; h < Math.min(stride[0], inSize[0]); h++) {
+    for (let v = 0; v < Math.min(stride[1], inSize[1]); v++) {
+      const met = gradientTaps(shape, [h, v]);
+      if (met.length === 0) {
+        isWhole = false;
+        continue;
+      }
+      const spec: Omit<ConvSpec, 'isDirect'> = {
+        channels: outChannels,
+        size: outSize,
+        imageStep: groups * steps.image,
+        tapCount: taps,
+        taps: met,
+        positions: [Math.ceil((inSize[0] - h) / stride[0]), Math.ceil((inSize[1] - v) / stride[1])],
+        stride: [1, 1],
+        sumRows: blocks.rows,
+        weights: {
+          laneStep: taps * 4,
+          offset: (row) => {
+            const channel = Math.floor(row / taps);
+            return (channel * inChannels * taps + taps - 1 - (row % taps)) * 4;
+          },
+        },
+        out: {
+          step: groups * steps.out,
+          channel: plane,
+          line: stride[0] * inSize[1] * 4,
+          position: stride[1] * 4,
+        },
+      };
+      const run = convolution(spec, { batch, groups, rows: inChannels, steps });
+      if (!run) return scalar.conv2dInputGrad(inputs, outputs, attrs);
+      runs.push({ shift: (h * inSize[1] + v) * 4, run });
+    }
+  }
+  const bytes = sizeOf(dx!.shape) * 4;
+  return launchOf((image, weight, out) => {
+    if (!isWhole) fillBytes(out, bytes);
+    for (const { shift, run } of runs) run(image, weight, out + shift);
+  });
 };
+
+type Run = (image: number, weight: number, out: number) => void;
 
 /** The input's gradient of the convolution that makes x out of the result. */
 export const convTranspose2d: KernelFactory = ([x, w], [out], attrs) =>
   conv2dInputGrad([x!, w!, out!], [out!], attrs);
 
-type WeightGrad = (grad: number, image: number, out: number, goesOn: boolean) => void;
-
 /** Null where there is no generated kernel. */
 function weightGradOf(
   [dy, x, w]: readonly TensorMeta[],
   [dw]: readonly TensorMeta[],
-  attrs: Attrs,
+  attrs: Parameters<KernelFactory>[2],
 ): WeightGrad | null {
   if (!isGenerated(dw!)) return null;
   expectContiguous(dy!, x!, dw!);
-  const shape = convShape(x!, w!, dy!, attrs);
-  const patches = forwardPatches(shape);
-  const blocks = patches.blocks(blockN, blockK);
-  if (!blocks) return null;
-  const { packA, packTableB, multiplyPanels } = gemmKernels();
-  const { batch, groups, inChannels, outChannels, inSize } = shape;
-  const gradRow = patches.columns * 4;
-  const gradBytes = outChannels * gradRow;
-  const imageBytes = inChannels * inSize[0] * inSize[1] * 4;
-  const weightRow = patches.rows * 4;
-
-  const runBlock = (
-    [grad, image, out]: readonly [number, number, number],
-    [row, rows]: readonly [number, number],
-    [column, columns]: readonly [number, number],
-    place: (image: number) => number,
-    isFirst: boolean,
-  ): void => {
-    packTableB(panelBAt, place(image), rowTableAt, rows, columnTableAt, columns);
-    const onTarget = isFirst ? onto.store : onto.add;
-    forEachBlock(outChannels, blockM, (channel, count) => {
-      const gradAt = grad + column * 4 + channel * gradRow;
-      packA(panelAAt, gradAt, count, gradRow, 4, columns);
-      const to = out + channel * weightRow + row * 4;
-      multiplyPanels(panelAAt, panelBAt, to, count, rows, columns, weightRow, onTarget);
-    });
-  };
-
-  // Image by image, so that the sum can be done for some images and go on with the next.
-  const run = (grad: number, image: number, out: number, goesOn: boolean) => {
-    for (let g = 0; g < groups; g++) {
-      const ofImage = (n: number) =>
-        [
-          grad + (n * groups + g) * gradBytes,
-          image + (n * groups + g) * imageBytes,
-          out + g * outChannels * weightRow,
-        ] as const;
-      forEachBlock(patches.rows, blocks.rows, (row, rows) => {
-        const binders: (() => (image: number) => number)[] = [];
-        forEachBlock(patches.columns, blocks.columns, (column, columns) => {
-          const block = { row, rows, column, columns };
-          binders.push(patches.prepareBlock(block, rowTableAt, columnTableAt));
-        });
-        const only = binders.length === 1 ? binders[0]!() : null;
-        for (let n = 0; n < batch; n++) {
-          const at = ofImage(n);
-          forEachBlock(patches.columns, blocks.columns, (column, columns) => {
-            const isFirst = !goesOn && n === 0 && column === 0;
-            const place = only ?? binders[column / blocks.columns]!();
-            runBlock(at, [row, rows], [column, columns], place, isFirst);
-          });
-        }
-      });
-    }
-  };
-  return run;
+  return weightGrad(convShape(x!, w!, dy!, attrs));
 }
 
-/** dw = Σ over images of dy[n] · patches(x[n])ᵀ: the two tables change places. */
 export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   const run = weightGradOf(inputs, outputs, attrs);
   if (!run) return scalar.conv2dWeightGrad(inputs, outputs, attrs);
@@ -253,7 +149,7 @@ export const addConv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
 };
 
 /** Two float32 inputs, one output, by address. */
-function launchOf(run: (first: number, second: number, out: number) => void): Launch {
+function launchOf(run: Run): Launch {
   return ([first, second], [out]) => {
     run(addressOf(first!, 'float32'), addressOf(second!, 'float32'), addressOf(out!, 'float32'));
   };

@@ -12,7 +12,7 @@ const maximumPages = 65536;
 const minimumChunkBytes = 1 << 20;
 
 /** Scratch memory of one thread; see `scratch.ts`. */
-export const threadBytes = 32 * pageBytes;
+export const threadBytes = 36 * pageBytes;
 
 /** Threads that compute together, the one that runs the program included. */
 export const mostThreads = 16;

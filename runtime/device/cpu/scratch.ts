@@ -1,4 +1,4 @@
-import { threadBytes } from './heap.ts';
+import { pageBytes } from './heap.ts';
 
 /**
  * Fixed places in a thread's part of the heap's start, used by one kernel call at a time: a kernel may
@@ -25,4 +25,6 @@ export const panelBAt = panelAAt + panelABytes;
 export const panelBBytes = 512 * 1024;
 /** The padded part of an image that a block of a convolution reads. */
 export const imageAt = panelBAt + panelBBytes;
-export const imageBytes = threadBytes - imageAt;
+export const imageBytes = 32 * pageBytes - imageAt;
+/** A block of results whose places are apart: rows of one block of a product by positions. */
+export const outTileAt = imageAt + imageBytes;

@@ -26,7 +26,7 @@ export const onto = { store: 0, add: 1, goOn: 2 } as const;
  * (aPanels, bPanels, c, m, n, k, cRowBytes, onto): c (+)= a · b for one block. Columns of c are
  * adjacent. Tiles at the edges go through a scratch tile.
  */
-function multiplyPanels(f: FunctionBuilder): void {
+export function multiplyPanels(f: FunctionBuilder): void {
   const [aPanels, bPanels, c, m, n, k, cRow, accumulate] = [0, 1, 2, 3, 4, 5, 6, 7].map(() =>
     f.param(),
   ) as [Local, Local, Local, Local, Local, Local, Local, Local];

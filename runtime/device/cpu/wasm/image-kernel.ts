@@ -6,7 +6,7 @@ import { compile, lazily } from './module-builder.ts';
  * (to, toPlane, toRow, toColumn, from, fromPlane, fromRow, planes, rows, columns): copies float32
  * planes; steps in bytes. `from`'s columns are adjacent, those of `to` may be spread.
  */
-function copyPlanes(f: FunctionBuilder): void {
+export function copyPlanes(f: FunctionBuilder): void {
   const [to, toPlane, toRow, toColumn, from, fromPlane, fromRow, planes, rows, columns] =
     Array.from({ length: 10 }, () => f.param()) as [
       Local,

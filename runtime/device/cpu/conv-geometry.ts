@@ -1,0 +1,150 @@
+import { heap, partArgumentsAt, partArgumentsBytes } from './heap.ts';
+import { imageBytes } from './scratch.ts';
+import { blockWords, type GeometryWord, geometryWords } from './wasm/conv-kernels.ts';
+
+type Pair = readonly [number, number];
+
+/** One position of the kernel: its number, and the row and column it reads for the first result. */
+export interface Tap {
+  readonly index: number;
+  readonly row: number;
+  readonly column: number;
+}
+
+/** A product of weights and patches: result [row of weights, position] of every image. Bytes where not said else. */
+export interface ConvSpec {
+  /** Channels of the source in one group, and the size of their planes. */
+  readonly channels: number;
+  readonly size: Pair;
+  /** Source from image to image. */
+  readonly imageStep: number;
+  /** Positions of the kernel, and those of them that meet anything. */
+  readonly tapCount: number;
+  readonly taps: readonly Tap[];
+  readonly positions: Pair;
+  /** Rows and columns of the source between neighbouring positions. */
+  readonly stride: Pair;
+  /** Patches' rows, meeting or not, that are summed before they join the rest. */
+  readonly sumRows: number;
+  readonly weights: { readonly laneStep: number; readonly offset: (row: number) => number };
+  readonly out: {
+    readonly step: number;
+    readonly channel: number;
+    readonly line: number;
+    readonly position: number;
+  };
+  /** Results are computed line by line, without packing. */
+  readonly isDirect: boolean;
+  /** The kernel reads a few elements behind the last one that it needs. */
+  readonly readsPast?: boolean;
+}
+
+const extent = (values: readonly number[]): Pair => [Math.min(...values), Math.max(...values)];
+
+/** Where the kernels find what all parts of a convolution share. */
+export const geometryAt = partArgumentsAt;
+
+/** A row of the slice in elements, a plane in bytes. */
+export interface SliceSize {
+  readonly width: number;
+  readonly plane: number;
+}
+
+const none = (): readonly number[] => [];
+
+/** What kernels know of a convolution, with a slice of so many lines of positions. */
+export class ConvGeometry {
+  /** Patches' rows that meet anything. */
+  readonly entries: number;
+  readonly #words: Int32Array | null;
+  /** Address of `more`. */
+  readonly moreAt: number;
+
+  /** `lines` of positions have a slice in common. `more` are words that a kernel finds behind the rest. */
+  constructor(spec: ConvSpec, lines: number, more: (slice: SliceSize) => readonly number[] = none) {
+    const { channels, tapCount, taps, stride, size, positions } = spec;
+    this.entries = channels * taps.length;
+    const [top, bottom] = extent(taps.map(({ row }) => row));
+    const [left, right] = extent(taps.map(({ column }) => column));
+    const endRow = bottom + (positions[0] - 1) * stride[0];
+    const endColumn = right + (positions[1] - 1) * stride[1];
+    const isInside = top >= 0 && left >= 0 && endRow < size[0] && endColumn < size[1];
+    // Without packing, vectors of every second element end behind the last one.
+    const isSliced = !isInside || spec.readsPast === true || (spec.isDirect && stride[1] !== 1);
+    const sliceHeight = (lines - 1) * stride[0] + bottom - top + 1;
+    const sliceWidth = isSliced ? endColumn - left + 1 : size[1];
+    const slicePlane = isSliced ? sliceHeight * sliceWidth * 4 : size[0] * size[1] * 4;
+
+    const rows: number[] = [];
+    const weights: number[] = [];
+    const blocks: number[] = [];
+    let isFirst = 1;
+    let mostChannels = 0;
+    for (let k = 0; k < channels * tapCount; k += spec.sumRows) {
+      const end = Math.min(k + spec.sumRows, channels * tapCount);
+      const start = rows.length;
+      const firstChannel = Math.floor(k / tapCount);
+      const lastChannel = Math.floor((end - 1) / tapCount);
+      for (let channel = firstChannel; channel <= lastChannel; channel++) {
+        for (const tap of taps) {
+          const row = channel * tapCount + tap.index;
+          if (row < k || row >= end) continue;
+          const place = (tap.row - top) * sliceWidth + tap.column - left;
+          rows.push(channel * slicePlane + place * 4);
+          weights.push(spec.weights.offset(row));
+        }
+      }
+      if (rows.length === start) continue;
+      const count = lastChannel - firstChannel + 1;
+      mostChannels = Math.max(mostChannels, count);
+      blocks.push(start, rows.length - start, firstChannel, count, isFirst);
+      isFirst = 0;
+    }
+    const fits = !isSliced || mostChannels * slicePlane <= imageBytes;
+    const tables = geometryAt + geometryWords.length * 4;
+    const values: Readonly<Record<GeometryWord, number>> = {
+      height: size[0],
+      width: size[1],
+      plane: size[0] * size[1] * 4,
+      imageStep: spec.imageStep,
+      positions: positions[1],
+      strideH: stride[0],
+      strideW: stride[1],
+      top,
+      left,
+      sliceHeight,
+      sliceWidth,
+      slicePlane,
+      isSliced: Number(isSliced),
+      laneStep: spec.weights.laneStep,
+      rowTable: tables,
+      weightTable: tables + rows.length * 4,
+      blocks: blocks.length / blockWords,
+      blockList: tables + rows.length * 8,
+      outStep: spec.out.step,
+      outChannel: spec.out.channel,
+      outLine: spec.out.line,
+      outPosition: spec.out.position,
+      isDirect: Number(spec.isDirect),
+    };
+    const words = [...geometryWords.map((name) => values[name]), ...rows, ...weights, ...blocks];
+    this.moreAt = geometryAt + words.length * 4;
+    for (const value of more({ width: sliceWidth, plane: slicePlane })) words.push(value);
+    this.#words = fits && words.length * 4 <= partArgumentsBytes ? Int32Array.from(words) : null;
+  }
+
+  /** Whether the slice fits in scratch memory, and the tables where kernels read them. */
+  get fits(): boolean {
+    return this.#words !== null;
+  }
+
+  /** Another table of rows than that of all entries. */
+  setRowTable(at: number): void {
+    this.#words![geometryWords.indexOf('rowTable')] = at;
+  }
+
+  /** Puts it where kernels read it. */
+  write(): void {
+    heap.i32.set(this.#words!, geometryAt / 4);
+  }
+}

@@ -1,0 +1,35 @@
+import type { ConvShape } from './conv-shape.ts';
+import { Patches } from './patches.ts';
+
+/** The patches of a convolution's image. */
+export function forwardPatches(shape: ConvShape): Patches {
+  return new Patches({
+    channels: shape.inChannels,
+    size: shape.inSize,
+    kernel: shape.kernel,
+    dilation: shape.dilation,
+    positions: shape.outSize,
+    stride: shape.stride,
+    padding: shape.padding,
+    spread: [1, 1],
+  });
+}
+
+/**
+ * Those of the input's gradient: the output's gradient is the image, spread by the stride, padded so that every
+ * kernel position that touched an element does so again, the taps in reverse order.
+ */
+export function inputGradPatches(shape: ConvShape): Patches {
+  const { kernel, dilation, padding } = shape;
+  const before = (d: 0 | 1): number => dilation[d] * (kernel[d] - 1) - padding[d];
+  return new Patches({
+    channels: shape.outChannels,
+    size: shape.outSize,
+    kernel,
+    dilation,
+    positions: shape.inSize,
+    stride: [1, 1],
+    padding: [before(0), before(1)],
+    spread: shape.stride,
+  });
+}

@@ -1,0 +1,34 @@
+import type { Tap } from './conv-geometry.ts';
+import type { ConvShape } from './conv-shape.ts';
+
+/** Positions of the kernel and where they read for the first result. */
+export function forwardTaps({ kernel, dilation, padding }: ConvShape): Tap[] {
+  const taps: Tap[] = [];
+  for (let h = 0; h < kernel[0]; h++) {
+    for (let w = 0; w < kernel[1]; w++) {
+      const row = h * dilation[0] - padding[0];
+      taps.push({ index: h * kernel[1] + w, row, column: w * dilation[1] - padding[1] });
+    }
+  }
+  return taps;
+}
+
+/**
+ * The same for the input's gradient at every stride-th row and column from `phase` on: of the taps, in reverse order,
+ * those that meet an element of the output's gradient there, instead of zeros put between its elements.
+ */
+export function gradientTaps(shape: ConvShape, phase: readonly [number, number]): Tap[] {
+  const { kernel, dilation, padding, stride } = shape;
+  const source = (d: 0 | 1, at: number): number =>
+    (phase[d] + (at + 1 - kernel[d]) * dilation[d] + padding[d]) / stride[d];
+  const taps: Tap[] = [];
+  for (let h = 0; h < kernel[0]; h++) {
+    const row = source(0, h);
+    if (!Number.isInteger(row)) continue;
+    for (let w = 0; w < kernel[1]; w++) {
+      const column = source(1, w);
+      if (Number.isInteger(column)) taps.push({ index: h * kernel[1] + w, row, column });
+    }
+  }
+  return taps;
+}

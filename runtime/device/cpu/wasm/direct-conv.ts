@@ -1,0 +1,202 @@
+import { type Code, f32x4, i32, lane, load, memoryLane, op, shuffle, store } from './code.ts';
+import { type FunctionBuilder, get, type Local } from './function-builder.ts';
+
+/** Convolutions with few channels a group, where packing for a product would cost more than the product. */
+
+/** How neighbours along a line lie in the source: next to each other, every second, or anyhow. */
+type Spacing = 'adjacent' | 'second' | 'any';
+
+/**
+ * (source, table, taps, weights, out, outStep, count, step), steps in bytes: a line of `count` results, result i is
+ * Σ weights[t] · source[table[t] + i · step], added in the order of the taps. Reads up to 16 bytes past a line whose
+ * step is 8.
+ */
+export function directRow(f: FunctionBuilder): void {
+  const [source, table, taps, weights, out, outStep, count, step] = Array.from({ length: 8 }, () =>
+    f.param(),
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+  const isStep = (bytes: number) => op('i32.eq', get(step), i32(bytes));
+  const operands = { source, table, taps, weights, out, outStep, count, step };
+  f.if(
+    isStep(4),
+    () => lines(f, operands, 'adjacent'),
+    () =>
+      f.if(
+        isStep(8),
+        () => lines(f, operands, 'second'),
+        () => lines(f, operands, 'any'),
+      ),
+  );
+}
+
+interface Operands {
+  readonly source: Local;
+  readonly table: Local;
+  readonly taps: Local;
+  readonly weights: Local;
+  readonly out: Local;
+  readonly outStep: Local;
+  readonly count: Local;
+  readonly step: Local;
+}
+
+function lines(f: FunctionBuilder, operands: Operands, spacing: Spacing): void {
+  const { source, table, taps, weights, out, outStep, count, step } = operands;
+  const [at, entry, weightAt, left, place] = Array.from({ length: 5 }, () => f.local('i32')) as [
+    ...[Local, Local, Local, Local, Local],
+  ];
+  const factor = f.local('v128');
+
+  const loadVector = (index: number, to: Local): void => {
+    if (spacing === 'adjacent') {
+      f.set(to, load('v128.load', get(at), index * 16));
+      return;
+    }
+    if (spacing === 'second') {
+      const [low, high] = [0, 16].map((more) => load('v128.load', get(at), index * 32 + more));
+      f.set(to, shuffle(low!, high!, [0, 2, 4, 6]));
+      return;
+    }
+    if (index === 0) f.set(place, get(at));
+    for (let i = 0; i < 4; i++) {
+      f.set(
+        to,
+        i === 0
+          ? load('v128.load32_zero', get(place))
+          : memoryLane('v128.load32_lane', get(place), get(to), i),
+      );
+      f.add(place, get(step));
+    }
+  };
+  const overTaps = (body: () => void): void => {
+    f.set(entry, get(table));
+    f.set(weightAt, get(weights));
+    f.set(left, get(taps));
+    f.countDown(left, 1, () => {
+      f.set(at, op('i32.add', get(source), load('i32.load', get(entry))));
+      f.set(factor, load('v128.load32_splat', get(weightAt)));
+      body();
+      f.add(entry, 4);
+      f.add(weightAt, 4);
+    });
+  };
+  const storeVectors = (sums: readonly Local[]): void => {
+    f.if(
+      op('i32.eq', get(outStep), i32(4)),
+      () => {
+        sums.forEach((sum, i) => {
+          f.emit(store('v128.store', get(out), get(sum), i * 16));
+        });
+        f.add(out, sums.length * 16);
+      },
+      () => {
+        for (const sum of sums) {
+          for (let i = 0; i < 4; i++) {
+            f.emit(memoryLane('v128.store32_lane', get(out), get(sum), i));
+            f.add(out, get(outStep));
+          }
+        }
+      },
+    );
+  };
+  const several = (vectors: number): void => {
+    const sums = Array.from({ length: vectors }, () => f.local('v128'));
+    const value = f.local('v128');
+    f.countDown(count, vectors * 4, () => {
+      for (const sum of sums) f.set(sum, f32x4(0));
+      overTaps(() => {
+        sums.forEach((sum, i) => {
+          loadVector(i, value);
+          f.set(sum, op('f32x4.add', get(sum), op('f32x4.mul', get(factor), get(value))));
+        });
+      });
+      storeVectors(sums);
+      f.add(source, op('i32.mul', get(step), i32(vectors * 4)));
+    });
+  };
+  several(4);
+  several(1);
+  const sum = f.local('v128');
+  f.countDown(count, 1, () => {
+    f.set(sum, f32x4(0));
+    overTaps(() => {
+      const value = load('v128.load32_zero', get(at));
+      f.set(sum, op('f32x4.add', get(sum), op('f32x4.mul', get(factor), value)));
+    });
+    f.emit(memoryLane('v128.store32_lane', get(out), get(sum), 0));
+    f.add(out, get(outStep));
+    f.add(source, get(step));
+  });
+}
+
+/** Vectors that are summed at once, so that no sum waits for itself. */
+export const vectorsAtOnce = 4;
+
+/**
+ * (source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn): for each of `count` vectors of up to
+ * four neighbouring taps, three words in memory (offset in the source, byte in the result, taps), the sum over the
+ * positions of dy · source, `sumColumns` at a time. A multiple of `vectorsAtOnce` vectors. Reads four elements
+ * whatever the number of taps.
+ */
+export function directGradRow(f: FunctionBuilder): void {
+  const [source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn] = Array.from(
+    { length: 9 },
+    () => f.param(),
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local, Local];
+  const [columnsLeft, left, at, column, dyAt, started] = Array.from({ length: 6 }, () =>
+    f.local('i32'),
+  ) as [Local, Local, Local, Local, Local, Local];
+  const indices = Array.from({ length: vectorsAtOnce }, (_, i) => i);
+  const offsets = indices.map(() => f.local('i32'));
+  const sums = indices.map(() => f.local('v128'));
+  const factor = f.local('v128');
+  const to = f.local('i32');
+
+  const storeLanes = (): void => {
+    sums.forEach((sum, i) => {
+      f.set(to, op('i32.add', get(out), load('i32.load', get(vectors), i * 12 + 4)));
+      for (let tap = 0; tap < 4; tap++) {
+        const isOne = op('i32.gt_s', load('i32.load', get(vectors), i * 12 + 8), i32(tap));
+        f.if(isOne, () => {
+          const own: Code = lane('f32x4.extract_lane', tap, get(sum));
+          f.if(
+            get(started),
+            () => {
+              const added = op('f32.add', load('f32.load', get(to), tap * 4), own);
+              f.emit(store('f32.store', get(to), added, tap * 4));
+            },
+            () => f.emit(store('f32.store', get(to), own, tap * 4)),
+          );
+        });
+      }
+    });
+  };
+  f.countDown(count, vectorsAtOnce, () => {
+    offsets.forEach((offset, i) => {
+      f.set(offset, op('i32.add', get(source), load('i32.load', get(vectors), i * 12)));
+    });
+    f.set(columnsLeft, get(columns));
+    f.set(column, get(columnTable));
+    f.set(dyAt, get(dy));
+    f.set(started, get(goesOn));
+    f.while(op('i32.gt_s', get(columnsLeft), i32(0)), () => {
+      const isLast = op('i32.lt_s', get(columnsLeft), get(sumColumns));
+      f.set(left, op('select', get(columnsLeft), get(sumColumns), isLast));
+      f.set(columnsLeft, op('i32.sub', get(columnsLeft), get(sumColumns)));
+      for (const sum of sums) f.set(sum, f32x4(0));
+      f.countDown(left, 1, () => {
+        f.set(factor, load('v128.load32_splat', get(dyAt)));
+        f.set(at, load('i32.load', get(column)));
+        sums.forEach((sum, i) => {
+          const value = load('v128.load', op('i32.add', get(offsets[i]!), get(at)));
+          f.set(sum, op('f32x4.add', get(sum), op('f32x4.mul', get(factor), value)));
+        });
+        f.add(dyAt, 4);
+        f.add(column, 4);
+      });
+      storeLanes();
+      f.set(started, i32(1));
+    });
+    f.add(vectors, vectorsAtOnce * 12);
+  });
+}
