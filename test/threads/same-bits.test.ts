@@ -12,14 +12,16 @@ import {
   memory,
   nn,
   noGrad,
+  optim,
   rand,
   randn,
   seed,
   type Tensor,
   tensor,
   tidy,
+  toStatic,
   where,
-} from '../../runtime/index.ts';
+} from '../../src/index.ts';
 
 const threads = [2, 3, 4];
 
@@ -254,6 +256,7 @@ describe('threads/the same bits', () => {
     { channels: [24, 24], groups: 24, stride: 1, padding: 1, size: 40 },
     { channels: [32, 32], groups: 4, stride: 2, padding: 1, size: 31 },
     { channels: [3, 40], groups: 1, stride: 2, padding: 0, size: 45 },
+    { channels: [64, 160], groups: 1, stride: 2, padding: 1, size: 9 },
   ])('convolutions: %j', ({ channels: [from, to], groups, stride, padding, size }) => {
     expectSameBits(() => {
       const x = randn([6, from!, size, size]);
@@ -262,6 +265,31 @@ describe('threads/the same bits', () => {
         conv2d(own, weight, undefined, { stride, padding, groups }),
       );
     });
+  });
+
+  it('captured training steps', () => {
+    const steps = (compile: boolean) => () => {
+      const layers = [new nn.Conv2d(3, 24, 3, { padding: 1 }), new nn.Linear(24 * 256, 300)];
+      const [conv, linear] = layers as [nn.Conv2d, nn.Linear];
+      const optimizer = new optim.Adam([...conv.parameters(), ...linear.parameters()]);
+      const step = (x: Tensor, labels: Tensor): Tensor => {
+        const loss = crossEntropy(linear.forward(conv.forward(x).gelu().flatten(1)), labels);
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      };
+      const run = compile ? toStatic(step) : step;
+      const x = randn([16, 3, 16, 16]);
+      const labels = rand([16]).mul(300).to('int32');
+      const losses = [0, 1, 2].map(() => run(x, labels));
+      return [...losses, ...conv.parameters(), ...linear.parameters()].map((each) => each.detach());
+    };
+    expectSameBits(steps(true));
+    const [captured, eager] = [on(3, steps(true)), on(2, steps(false))];
+    expect(captured.map((bytes) => Buffer.from(bytes).toString('base64'))).toEqual(
+      eager.map((bytes) => Buffer.from(bytes).toString('base64')),
+    );
   });
 
   it('memory counts do not depend on threads', () => {

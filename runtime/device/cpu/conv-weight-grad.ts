@@ -96,13 +96,16 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   });
   if (!geometry.fits) return weightGradByBlocks(shape);
   const most = Math.floor(imageBytes / slicePlane);
-  const ranges = rowRanges(shape, taps, isDirect, most);
+  // Alone, a thread packs the output's gradient as seldom as it can.
+  const wide = rowRanges(shape, taps, isDirect, most, blockN);
+  const narrow = rowRanges(shape, taps, isDirect, most, leastRows);
   const work = batch * groups * outChannels * columns * inChannels * taps * perTerm;
   const { convolveWeightGrad } = convKernels();
   const vectorsAt = geometry.moreAt + columns * 4;
   const planeBytes = inSize[0] * inSize[1] * 4;
   const run = (grad: number, image: number, out: number, goesOn: boolean): void => {
-    const isShared = groups * ranges.length > 1 && pool.shares(work);
+    const isShared = groups * narrow.length > 1 && pool.shares(work);
+    const ranges = isShared ? narrow : wide;
     let parts = 0;
     geometry.write();
     for (let g = 0; g < groups; g++) {
@@ -138,6 +141,7 @@ function rowRanges(
   taps: number,
   isDirect: boolean,
   most: number,
+  least: number,
 ): readonly RowRange[] {
   const { batch, inChannels, outChannels, outSize } = shape;
   if (isDirect && inChannels <= most) {
@@ -146,7 +150,7 @@ function rowRanges(
     return [{ first: 0, rows: count, channel: 0, channels: inChannels }];
   }
   const perRow = batch * outChannels * outSize[0] * outSize[1] * perTerm;
-  const wanted = Math.max(leastRows, leastPart / perRow);
+  const wanted = Math.max(least, leastPart / perRow);
   const channels = Math.min(
     most,
     Math.max(1, Math.floor(blockN / taps)),
