@@ -57,6 +57,8 @@ export interface PageOptions {
   readonly flags?: readonly string[];
   /** The page's content security policy. */
   readonly policy?: string;
+  /** Headers of every answer, beside the policy. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Files that the server denies having. */
   readonly hidden?: RegExp;
   /** In milliseconds. */
@@ -116,7 +118,10 @@ interface Served {
   readonly address: string;
 }
 
-async function serve(files: string, { policy, hidden }: PageOptions): Promise<Served> {
+async function serve(
+  files: string,
+  { policy, headers = {}, hidden }: PageOptions,
+): Promise<Served> {
   let resolve: (body: string) => void = () => {};
   let reject: (error: Error) => void = () => {};
   const posted = new Promise<string>((fulfil, fail) => {
@@ -144,6 +149,7 @@ async function serve(files: string, { policy, hidden }: PageOptions): Promise<Se
       response.writeHead(404).end();
       return;
     }
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (policy !== undefined) response.setHeader('content-security-policy', policy);
     const extension = extname(pathname === '/' ? '/index.html' : pathname);
     response.setHeader('content-type', types[extension] ?? 'text/plain').end(text);

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pool } from '../../runtime/device/cpu/threads/pool.ts';
+import { poisoning } from '../../runtime/memory/poison.ts';
 import {
   conv2d,
   crossEntropy,
@@ -27,10 +28,13 @@ const threads = [2, 3, 4];
 
 beforeAll(async () => {
   await init('cpu', { threads: 4 });
+  // What a part left out would else still be there from the run before.
+  poisoning.active = true;
 });
 
 afterAll(() => {
   pool.threads = 1;
+  poisoning.active = false;
 });
 
 function bitsOf(results: readonly Tensor[]): Uint8Array[] {
