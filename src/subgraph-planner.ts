@@ -1,5 +1,6 @@
 import { copiedInputs } from '../runtime/program/checks.ts';
 import { keyOf } from '../runtime/program/dynamic-call.ts';
+import { valuesThatMayMiss } from '../runtime/program/missing-gradients.ts';
 import type { BackwardPart, PlannedSubgraph, SavedValues } from '../runtime/program/plan.ts';
 import type {
   JointProgram,
@@ -53,6 +54,19 @@ export interface Ownership {
   readonly donated?: ReadonlySet<ValueId>;
   /** True when left out. */
   readonly gradients?: boolean;
+  /** Gradients may be missing when the backward runs. */
+  readonly mayMiss?: boolean;
+}
+
+/** How a program is planned in its order. */
+interface InOrder {
+  readonly order?: boolean;
+  /** Sums of gradients, of which a run may take single parts. */
+  readonly sums?: readonly ValueId[];
+  /** Inputs that may be missing. */
+  readonly missing?: readonly ValueId[];
+  /** Values that an earlier program has made. */
+  readonly available?: readonly ValueId[];
 }
 
 /** Phases 6 and 7, for a subgraph and for the regions of its control ops. */
@@ -130,7 +144,7 @@ export class SubgraphPlanner {
   training(
     traced: Program,
     joint: JointProgram,
-    { inputs, donated, gradients = true }: Ownership,
+    { inputs, donated, gradients = true, mayMiss = false }: Ownership,
   ): SubgraphStages {
     const parts = split(joint);
     const values: TensorMeta[] = [...joint.program.values];
@@ -151,11 +165,19 @@ export class SubgraphPlanner {
       gradOutputs: joint.gradOutputs,
     };
     const after = { carried: plannedForward.kept, inputsEnterAlone: gradients, after: before };
-    const plannedBackward = this.#plan(backward, { keep: [], ...after });
+    const plannedBackward = this.#plan(
+      backward,
+      { keep: [], ...after },
+      {
+        sums: joint.sums.flat(),
+        missing: mayMiss ? backward.inputs : [],
+        available: [...parts.saved.withData, ...parts.saved.noNeedBuffer],
+      },
+    );
     const part: BackwardPart = {
       plan: plannedBackward.plan,
       // In the same order: what stays alive differs, not what is computed.
-      retainingPlan: this.#plan(plannedBackward.program, { keep, ...after }, false).plan,
+      retainingPlan: this.#plan(plannedBackward.program, { keep, ...after }, { order: false }).plan,
       saved: parts.saved,
       gradOutputs: joint.gradOutputs,
       leafOutputs: joint.leafOutputs,
@@ -170,11 +192,19 @@ export class SubgraphPlanner {
   #plan(
     program: Program,
     options: Omit<Parameters<typeof planProgram>[1], 'memory' | 'planRegions' | 'planCall'>,
-    order = this.#memory.order,
+    { order = this.#memory.order, sums = [], missing = [], available = [] }: InOrder = {},
   ): ReturnType<typeof planProgram> {
+    const memory = { ...this.#memory, order };
+    const context = { stage: 'ordered', memory, gradOutputs: 0, available } as const;
+    const fixed = () => new Set([...sums, ...valuesThatMayMiss(program.ops, missing)]);
     return planProgram(program, {
       ...options,
-      memory: { ...this.#memory, order },
+      memory,
+      rewrite: (ordered, costOf) =>
+        this.#compilation.optimize(
+          { program: ordered, firstLate: 0, alsoRead: options.keep },
+          { ...context, costOf, fixed: fixed() },
+        ).program,
       planRegions: this.#planRegions,
       planCall: this.#planCall,
     });
@@ -207,7 +237,7 @@ export class SubgraphPlanner {
     const plans = new RecentlyUsed<string, PlannedSubgraph>(mostPlans);
     const plan = ({ program, joint }: Region): PlannedSubgraph =>
       recorded && joint
-        ? this.training(program, eliminateDeadBackward(joint), {}).planned
+        ? this.training(program, eliminateDeadBackward(joint), { mayMiss: true }).planned
         : this.inference(program).planned;
     return {
       call,
@@ -237,6 +267,7 @@ export class SubgraphPlanner {
     const { planned } = this.training(region.program, eliminateDeadBackward(joint), {
       inputs,
       gradients: isBody,
+      mayMiss: true,
     });
     this.#recorded.set(region, planned);
     return planned;

@@ -32,6 +32,8 @@ export interface Device {
   readonly sumsInBlocks: boolean;
   /** Its kernels may write over the operands that op records name for it. */
   readonly overwritesOperands: boolean;
+  /** It has kernels for fused ops, which take no scratch memory. */
+  readonly fusesPointwise: boolean;
   /** Bytes of one element in this device's memory (a GPU may store bool as float32). */
   elementBytes(dtype: DType): number;
   /**

@@ -5,6 +5,7 @@ import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Expr } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
+import { type FusedBody, writtenByFused } from './fused-body.ts';
 import type { KernelName } from './kernel-names.ts';
 import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
 import { expectNumber } from './positional.ts';
@@ -33,6 +34,8 @@ export type Kernel =
    * dtype that the operand's rule promises (see operand-dtypes.ts) and converts none.
    */
   | { readonly kind: 'named'; readonly name: KernelName }
+  /** Several pointwise ops in one launch. Only the optimizer makes it (see program/fused/). */
+  | { readonly kind: 'fused'; readonly body: FusedBody }
   /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
   | { readonly kind: 'onCpu'; readonly op: OpRecord }
   /** Copies operand 0 to the op's `target`: read from the operand's device, then written to the other. */
@@ -242,6 +245,7 @@ export function mayOverwrite(
   device: { readonly overwritesOperands: boolean },
 ): boolean {
   if (kernel.kind === 'pointwise') return true;
+  if (kernel.kind === 'fused') return !writtenByFused(kernel.body).includes(index);
   const name = operands[index]?.name;
   return device.overwritesOperands && name !== undefined && overwrites.includes(name);
 }

@@ -3,6 +3,7 @@ import type { TensorMeta } from '../tensor/meta.ts';
 import type { Attrs, AttrValue, OpRecord } from './define-op.ts';
 import type { Expr } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
+import { type FusedBody, fusedAttr } from './fused-body.ts';
 import type { KernelName } from './kernel-names.ts';
 import { isSymbolic, type SymbolicNumber } from './symbolic-number.ts';
 
@@ -25,6 +26,7 @@ export function symbolicAttrs(op: OpRecord): ReadonlySet<string> {
   return remembered(symbolic, op, (own) => {
     const { kernel, numbers = [] } = own;
     if (kernel.kind === 'onCpu') return symbolicAttrs(kernel.op);
+    if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
     const read = kernel.kind === 'pointwise' ? numbersOf(kernel.expr).names : [];
     return new Set([...launchAttrs(own), ...read, ...numbers]);
   });
@@ -52,10 +54,18 @@ const changingAttrs = new Map<KernelName, readonly string[]>([
 
 function launchNames({ kernel }: OpRecord): ReadonlySet<string> {
   if (kernel.kind === 'onCpu') return launchAttrs(kernel.op);
+  if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
   if (kernel.kind === 'named') return new Set(changingAttrs.get(kernel.name) ?? []);
   if (kernel.kind !== 'pointwise') return new Set();
   const { names, exponents } = numbersOf(kernel.expr);
   return new Set(names.filter((name) => !exponents.has(name)));
+}
+
+/** A fused launch is told all numbers of its parts. */
+function fusedNumbers({ parts }: FusedBody): ReadonlySet<string> {
+  return new Set(
+    parts.flatMap(({ expr }, i) => numbersOf(expr).names.map((name) => fusedAttr(i, name))),
+  );
 }
 
 /** The attributes that a scalar function reads, and those that are exponents. */

@@ -4,6 +4,7 @@ import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
 import { hasChangingAttrs, presentView } from '../ops/symbolic-attrs.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
 import { extentOf, sameShape, sizeOf } from '../tensor/shape.ts';
+import { verifyParts } from './fused/verify-parts.ts';
 import { PlacedSpans } from './placed-spans.ts';
 import type { Plan, PlannedSubgraph, Step } from './plan.ts';
 import type { ValueId } from './program.ts';
@@ -107,6 +108,7 @@ export class FollowedPlan {
     if (op.kernel.kind === 'control') verifyControl(step, this.#planned, this.#fail);
     else {
       if (step.regions) this.#fail('programs inside an operator', 'none');
+      if (step.op.parts) verifyParts(step.op, this.#planned.values, this.#fail);
       this.#verifyInferred(step);
     }
     outputs.forEach((id, i) => {

@@ -21,6 +21,8 @@ export interface ProgramOp {
   readonly checkpoint?: number;
   /** Of a write in place that gradients flow through: a copy of the target as it was, for backward. */
   readonly before?: ValueId;
+  /** Of a fused op: the ops that it does in one launch, in their order, over the same values. */
+  readonly parts?: readonly ProgramOp[];
   /** Of a control op: the programs in it. What they read of the outside are inputs of the op. */
   readonly regions?: readonly Region[];
   /** Of a call whose shapes only the run knows. */

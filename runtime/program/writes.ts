@@ -1,3 +1,4 @@
+import { writtenByFused } from '../ops/fused-body.ts';
 import { ValueGroups } from './memory-groups.ts';
 import type { Program, ProgramOp } from './program.ts';
 
@@ -9,6 +10,7 @@ const none: readonly number[] = [];
 /** Numbers of the operands whose memory running the op changes: of a write in place, or of one inside. */
 export function writtenOperands({ op, regions }: OpWithRegions): readonly number[] {
   if (op.inPlace) return targetOnly;
+  if (op.kernel.kind === 'fused') return writtenByFused(op.kernel.body);
   if (!regions || op.kernel.kind !== 'control') return none;
   const { form } = op.kernel;
   if (form !== 'cond' && form !== 'while') return none;

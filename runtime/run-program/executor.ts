@@ -204,7 +204,7 @@ function compileKernel(
   // A write in place puts its result where its first operand is.
   const written = op.op.inPlace ? op.inputs.slice(0, 1) : op.outputs;
   const outputMetas = metas(written);
-  const { device } = outputMetas[0]!;
+  const { device } = values[written[0] ?? op.inputs[0]!]!;
   const numbers = changingAttrs(op.attrs);
   const bind = (attrs: Attrs) => device.prepare(op.op, metas(op.inputs), outputMetas, attrs);
   let launch: Launch = bind(numbers.attrs);
@@ -219,6 +219,7 @@ function compileKernel(
   // The operand lists are made once per step and filled per run: a launch keeps neither.
   const inputs = new Array<Slot>(op.inputs.length);
   const outputs = new Array<Slot>(written.length);
+  const targets = writesOf(op);
   const span = { kind: 'kernel', name: op.op.name, device: device.name } as const;
   // A transfer is a copy, and says so itself.
   const isKernel = op.op.kernel.kind !== 'transfer';
@@ -230,9 +231,18 @@ function compileKernel(
     if (now && numbers.update(scalars) && !isTold) launch = bind({ ...now });
     if (spans.active) spans.around(span, () => launch(inputs, outputs, now));
     else launch(inputs, outputs, now);
-    if (op.op.inPlace) outputs[0]!.holder!.version++;
+    for (let i = 0; i < targets.length; i++) inputs[targets[i]!]!.holder!.version++;
     if (isKernel) events.kernel(device.name, op.op.name);
   };
+}
+
+/** Number of the operand of each write in place, in their order. */
+function writesOf({ op, inputs, parts }: ProgramOp): readonly number[] {
+  if (!parts) return op.inPlace ? [0] : [];
+  return parts.flatMap((part) => {
+    const operand = part.op.inPlace ? inputs.indexOf(part.inputs[0]!) : -1;
+    return operand < 0 ? [] : [operand];
+  });
 }
 
 function takeOver(id: number, reuse: number): (slots: readonly Slot[]) => void {

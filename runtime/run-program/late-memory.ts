@@ -103,7 +103,7 @@ function blockBytes({ op, places }: Step, output: number, values: ValueTable): n
 
 function scratchOf({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): number {
   const { kind } = op.kernel;
-  if (kind === 'view' || kind === 'control') return 0;
+  if (kind === 'view' || kind === 'control' || kind === 'fused') return 0;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
   return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);

@@ -1,5 +1,6 @@
 import type { Step } from '../program/plan.ts';
 import type { ProgramOp, ValueTable } from '../program/program.ts';
+import { writtenOperands } from '../program/writes.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import type { Action } from './action.ts';
 import type { Slot } from './scope.ts';
@@ -30,8 +31,9 @@ export function withWatcher<T>(watcher: Watcher, body: () => T): T {
 export function watched({ op }: Step, values: ValueTable, run: Action): Action {
   const watcher = watching.current;
   if (!watcher) return run;
-  const ids = op.op.inPlace ? [...op.outputs, ...op.inputs.slice(0, 1)] : op.outputs;
   const isControl = op.op.kernel.kind === 'control';
+  const written = isControl ? [] : writtenOperands(op).map((operand) => op.inputs[operand]!);
+  const ids = [...op.outputs, ...written];
   return (slots, scalars) => {
     if (isControl) watcher.begin(op);
     try {

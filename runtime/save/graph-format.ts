@@ -1,7 +1,9 @@
 import type { UserPosition } from '../errors/position.ts';
 import type { Attrs, AttrValue } from '../ops/define-op.ts';
 import { isSymbolic, type ScalarTable } from '../ops/symbolic-number.ts';
+import { fusedName } from '../program/fused/fused-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
+import type { ProgramOp } from '../program/program.ts';
 import { scalarTableIn } from '../program/scalars.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
 import { contiguousStrides, sameShape } from '../tensor/shape.ts';
@@ -80,20 +82,27 @@ export class GraphWriter {
   }
 
   #step({ op, reuses, frees, places, regions }: Step): unknown {
-    const attrs = Object.keys(op.attrs).length > 0 ? encodeAttrs(op.attrs) : undefined;
     const has = (list: readonly (number | null)[] | undefined) => list?.some((id) => id !== null);
     return {
-      op: op.op.name,
-      inputs: op.inputs,
-      outputs: op.outputs,
-      ...(attrs && { attrs }),
-      ...(op.at && { at: shortPosition(op.at) }),
+      ...encodeOp(op),
       ...(has(reuses) && { reuses }),
       ...(frees.length > 0 && { frees }),
       ...(has(places) && { places }),
       ...(regions && { regions: regions.map((region) => this.add(region)) }),
     };
   }
+}
+
+/** A fused op is its parts: what it reads, and its numbers, are theirs. */
+function encodeOp({ op, inputs, outputs, attrs, at, parts }: ProgramOp): object {
+  if (parts) return { op: fusedName, outputs, parts: parts.map(encodeOp) };
+  return {
+    op: op.name,
+    inputs,
+    outputs,
+    ...(Object.keys(attrs).length > 0 && { attrs: encodeAttrs(attrs) }),
+    ...(at && { at: shortPosition(at) }),
+  };
 }
 
 function encodeMeta(meta: TensorMeta): unknown {

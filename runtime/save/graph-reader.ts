@@ -17,6 +17,8 @@ import {
 } from '../ops/symbolic-number.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
+import { exprOf, fusedName, fusedOp } from '../program/fused/fused-op.ts';
+import { unfusedSteps } from '../program/fused/unfused.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { ProgramOp, Region, ValueId } from '../program/program.ts';
@@ -124,12 +126,13 @@ class GraphReader {
       .get('predicted')
       .tuple(5)
       .map((bytes) => bytes.int(-safe, safe)) as [number, number, number, number, number];
+    const steps = field
+      .get('steps')
+      .items()
+      .map((step) => this.#step(step));
     return {
       inputs: this.#ids(field.get('inputs')),
-      steps: field
-        .get('steps')
-        .items()
-        .map((step) => this.#step(step)),
+      steps: this.#device.fusesPointwise ? steps : unfusedSteps(steps),
       outputs: this.#ids(field.get('outputs')),
       unusedInputs: this.#ids(field.get('unusedInputs')),
       freesAtEnd: this.#ids(field.get('freesAtEnd')),
@@ -155,17 +158,13 @@ class GraphReader {
       field.get('regions').fail(`regions nested at most ${maxRegionLevels} deep`);
     }
     const regions = inside.map(({ planned }) => planned);
-    const record = readOp(field.get('op'));
-    const op: ProgramOp = {
-      op: record,
-      inputs: this.#ids(field.get('inputs')),
-      outputs,
-      attrs: this.#attrs(field.get('attrs'), record),
-      // What was made without gradients is not told apart in a file, but for aliases.
-      recordsGrad: true,
-      at: readPosition(field.get('at')),
-      ...(inside.length > 0 && { regions: inside.map(({ region }) => region) }),
-    };
+    const op: ProgramOp =
+      field.get('op').value === fusedName
+        ? this.#fused(field)
+        : {
+            ...this.#op(field),
+            ...(inside.length > 0 && { regions: inside.map(({ region }) => region) }),
+          };
     return {
       op,
       reuses: perOutput('reuses', (item) => this.#id(item)).map((reuse, i) =>
@@ -180,6 +179,40 @@ class GraphReader {
         : perOutput('places', (item) => item.int(0, safe)),
       ...(regions.length > 0 && { regions }),
     };
+  }
+
+  #op(field: Field): ProgramOp {
+    const record = readOp(field.get('op'));
+    return {
+      op: record,
+      inputs: this.#ids(field.get('inputs')),
+      outputs: this.#ids(field.get('outputs')),
+      attrs: this.#attrs(field.get('attrs'), record),
+      // What was made without gradients is not told apart in a file, but for aliases.
+      recordsGrad: true,
+      at: readPosition(field.get('at')),
+    };
+  }
+
+  #fused(field: Field): ProgramOp {
+    const parts = field
+      .get('parts')
+      .items()
+      .map((part) => {
+        const op = this.#op(part);
+        const count = op.op.inPlace ? 0 : 1;
+        if (!exprOf(op.op)) part.get('op').fail('the name of a pointwise operator');
+        if (op.outputs.length !== count) part.get('outputs').fail(`${count} results`);
+        if (op.inputs.length !== op.op.operands.length) {
+          part.get('inputs').fail(`${op.op.operands.length} operands`);
+        }
+        return op;
+      });
+    if (parts.length === 0) field.get('parts').fail('at least one operator');
+    const results = this.#ids(field.get('outputs'));
+    const made = new Set(parts.flatMap(({ outputs }) => outputs));
+    if (!results.every((id) => made.has(id))) field.get('outputs').fail('results of its parts');
+    return fusedOp(parts, results, this.#values);
   }
 
   #mayReuse({ op, inputs }: ProgramOp, reuse: ValueId | null, output: ValueId): boolean {

@@ -4,9 +4,10 @@ import type { MemoryOptions } from '../programs/memory-options.ts';
 /**
  * What a pass works on: `traced`, a program before differentiation; `joint`, forward and backward in one line;
  * `step`, a program that is run as a whole, in which a backward may already be part; `region`, the program
- * of a branch, loop body or call; `again`, a joint program whose backward is to be differentiated.
+ * of a branch, loop body or call; `again`, a joint program whose backward is to be differentiated; `ordered`,
+ * forward or backward in the order of its plan, which a pass keeps.
  */
-export type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again';
+export type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again' | 'ordered';
 
 /** A program with its boundary between forward and backward. */
 export interface Staged {
@@ -22,8 +23,12 @@ export interface PassContext {
   readonly memory: MemoryOptions;
   /** Number of gradients that the caller may bring. */
   readonly gradOutputs: number;
-  /** Estimates the peak bytes of a program. */
+  /** Estimates the peak bytes of a program; of stage `ordered`, counts them. */
   readonly costOf: (program: Program) => number;
+  /** Of stage `ordered`: values that stay results of ops of their own. */
+  readonly fixed?: ReadonlySet<ValueId>;
+  /** Of stage `ordered`: values that an earlier program has made. */
+  readonly available?: readonly ValueId[];
 }
 
 /**

@@ -3,6 +3,7 @@ import { shareSubexpressions } from './common-subexpressions.ts';
 import { copyStridedInputs } from './copy-inputs.ts';
 import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './dead-code.ts';
 import { foldConstants } from './fold-constants.ts';
+import { fusePointwise } from './fuse/fuse-pointwise.ts';
 import { joinCalls } from './join-calls/join-calls.ts';
 import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
@@ -107,6 +108,12 @@ export const passes = [
     stages: ['step', 'region'],
     enabled: ({ memory }) => memory.slices && memory.order && memory.freeAtLastUse,
     run: onProgram((program, _given, { costOf }) => chooseSlices(program, costOf)),
+  },
+  {
+    name: 'fusePointwise',
+    stages: ['ordered'],
+    enabled: ({ memory }) => memory.order && memory.freeAtLastUse,
+    run: fusePointwise,
   },
 ] as const satisfies readonly Pass[];
 

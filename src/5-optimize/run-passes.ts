@@ -18,7 +18,7 @@ export function runPasses(given: Staged, context: PassContext, settings: PassSet
     const applied = !hasSameOps(current, after);
     const ms = performance.now() - before;
     settings.record({ pass: pass.name, stage: context.stage, applied, ms, program: after.program });
-    if (settings.verify) verifyProgram(after.program);
+    if (settings.verify) verifyProgram(after.program, context.available);
     current = applied ? after : current;
   }
   return current;

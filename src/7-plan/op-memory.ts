@@ -5,7 +5,8 @@ export function scratchBytesOf(
   values: ValueTable,
   { op, inputs, outputs, attrs }: ProgramOp,
 ): number {
-  if (op.kernel.kind === 'view' || op.kernel.kind === 'control') return 0;
+  const { kind } = op.kernel;
+  if (kind === 'view' || kind === 'control' || kind === 'fused') return 0;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
   return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);

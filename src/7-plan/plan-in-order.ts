@@ -19,11 +19,15 @@ export interface PlanOptions extends EnteringOptions {
   /** Of a backward program: the forward plan in whose scope it goes on. */
   readonly after?: ForwardBefore;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order' | 'arena'>;
+  /** Rewrites the program in its order; `costOf` counts the peak of a rewritten one. */
+  readonly rewrite?: Rewrite;
   /** Plans the regions of a control op; `recorded`: somebody reads the tape. */
   readonly planRegions: PlanRegions;
   /** Plans a call whose shapes only the run knows, for each set of shapes when it comes. */
   readonly planCall: (call: DynamicCall, recorded: boolean) => PlannedCall;
 }
+
+export type Rewrite = (program: Program, costOf: (program: Program) => number) => Program;
 
 /** `moves`: operands that die with the op, whose share goes into its regions. */
 export type PlanRegions = (

@@ -36,7 +36,34 @@ export function planProgram(given: Program, options: PlanOptions): Planned {
   const { program, lowerBound } = mayReorder(options)
     ? orderForMemory(given, graph)
     : { program: given, lowerBound: boundOf(given, graph) };
-  return planInOrder(program, given, options, lowerBound);
+  const inOrder = (each: Program, bound: number) => planInOrder(each, given, options, bound);
+  const rewritten = rewrittenBy(options, program, (each) => {
+    return planInOrder(each, given, withoutArena(options), 0).plan.predicted.peakBytes;
+  });
+  return atMost(inOrder(rewritten, lowerBound));
+}
+
+/** The program in its order, rewritten; itself where there is nothing to rewrite. */
+function rewrittenBy(
+  { rewrite }: PlanOptions,
+  program: Program,
+  costOf: (program: Program) => number,
+): Program {
+  return rewrite?.(program, costOf) ?? program;
+}
+
+/** The arena changes no peak. */
+function withoutArena(options: PlanOptions): PlanOptions {
+  return { ...options, memory: { ...options.memory, arena: false } };
+}
+
+/** A rewritten program may need less than any order of the ops that it was made of. */
+function atMost(planned: Planned): Planned {
+  const { plan } = planned;
+  const { peakBytes, lowerBoundBytes } = plan.predicted;
+  if (lowerBoundBytes <= peakBytes) return planned;
+  const predicted = { ...plan.predicted, lowerBoundBytes: peakBytes };
+  return { ...planned, plan: { ...plan, predicted } };
 }
 
 function mayReorder({ memory }: PlanOptions): boolean {
@@ -59,10 +86,18 @@ function planWithControl(given: Program, options: PlanOptions, graph: GraphOptio
       [best, worst] = [other, otherWorst];
     }
   }
-  const { control, run } = worst;
+  const rewritten = rewrittenBy(options, best.program, (each) => {
+    const trial = planInOrder(each, given, withoutArena(options), 0);
+    return worstCase(trial.plan, followable).bytes.peakBytes;
+  });
+  const lowerBound = boundOf(best.program, { ...graph, control: worst.control, least: true });
+  if (rewritten !== best.program) {
+    best = planInOrder(rewritten, given, options, 0);
+    worst = worstCase(best.plan, followable);
+  }
+  const { run } = worst;
   const { peakBytes, savedBytes, outputBytes } = worst.bytes;
   const donatedBytes = donatedBytesOf(given, options);
-  const lowerBound = boundOf(best.program, { ...graph, control, least: true }) - donatedBytes;
   const kept = new Map(best.kept);
   for (const { op } of best.plan.steps) {
     const tape = op.outputs.at(-1);
@@ -71,8 +106,9 @@ function planWithControl(given: Program, options: PlanOptions, graph: GraphOptio
     }
   }
   const bytes = { peakBytes, savedBytes, outputBytes };
-  const predicted = { ...bytes, lowerBoundBytes: lowerBound, copiedBytes: 0 };
-  return { ...best, kept, plan: { ...best.plan, predicted } };
+  const lowerBoundBytes = lowerBound - donatedBytes;
+  const predicted = { ...bytes, lowerBoundBytes, copiedBytes: 0 };
+  return atMost({ ...best, kept, plan: { ...best.plan, predicted } });
 }
 
 function followableOf({ values, inputs }: Program, options: PlanOptions): Followable {

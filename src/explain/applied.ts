@@ -1,3 +1,4 @@
+import { unfusedOps } from '../../runtime/program/fused/unfused.ts';
 import type { Plan, PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import type { PassName } from '../5-optimize/passes.ts';
@@ -57,5 +58,5 @@ function plansOf({ forward, backward }: PlannedSubgraph): Plan[] {
 }
 
 function movedOps({ ops }: Program, { steps }: Plan): number {
-  return steps.filter(({ op }, i) => op !== ops[i]).length;
+  return unfusedOps(steps.map(({ op }) => op)).filter((op, i) => op !== ops[i]).length;
 }

@@ -12,6 +12,7 @@ import { registerDevice } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
 import { transferLaunch } from '../transfer.ts';
 import { fillBytes } from './bytes.ts';
+import { fused } from './fused/fused.ts';
 import { heap } from './heap.ts';
 import { indexOf, type KernelFactory } from './kernel.ts';
 import { cpuKernels } from './kernels.ts';
@@ -43,6 +44,7 @@ export class CpuDevice implements Device {
   readonly allocator: BestFitAllocator;
   readonly sumsInBlocks = hasSimd;
   readonly overwritesOperands = true;
+  readonly fusesPointwise = true;
 
   constructor(name: string) {
     this.name = name;
@@ -63,6 +65,8 @@ export class CpuDevice implements Device {
     switch (kernel.kind) {
       case 'pointwise':
         return pointwise(kernel.expr, inputs, outputs[0]!, attrs);
+      case 'fused':
+        return fused(kernel.body, inputs, outputs, attrs);
       case 'named':
         return kernelOf(op, kernel.name, inputs, outputs, this)(inputs, outputs, attrs);
       case 'transfer':

@@ -12,9 +12,10 @@ import { scalarPointwise, toInt32 } from './scalar/pointwise.ts';
 import { argumentsAt, argumentsBytes } from './scratch.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
+import type { Walk } from './wasm/elements.ts';
 import type { NumberForm } from './wasm/expr-emitter.ts';
 import { hasSimd, type Kernel } from './wasm/module-builder.ts';
-import { compilePointwise, type PointwiseKernel, type Walk } from './wasm/pointwise-kernel.ts';
+import { compilePointwise, type PointwiseKernel } from './wasm/pointwise-kernel.ts';
 
 /** Binds the kernel of a scalar function. */
 export function pointwise(
@@ -35,7 +36,9 @@ export function pointwise(
   const kinds = metas.map((meta) => meta.dtype);
   const inner = loops.shape.length - 1;
   const walks = loops.strides.map((strides, k) => walkOf(strides[inner]!, k === 0));
-  return bindKernel(kernelFor(expr, kinds, walks), loops, kinds, attrs);
+  const launch = bindLoops(kernelFor(expr, kinds, walks), { loops, kinds, written: first }, attrs);
+  // The kernel's operand 0 is the output.
+  return (sources, targets, now) => launch(targets, sources, now);
 }
 
 /** Whether all operands are alike and dense, which is most of the time: one loop over all elements. */
@@ -55,7 +58,7 @@ function loopsOver(metas: readonly TensorMeta[], { shape }: TensorMeta): Loops {
   return loops.shape.length > 0 ? loops : { shape: [1], strides: metas.map(() => [1]) };
 }
 
-function walkOf(stride: number, isOutput: boolean): Walk {
+export function walkOf(stride: number, isOutput: boolean): Walk {
   if (stride === 1) return 'contiguous';
   return stride === 0 && !isOutput ? 'fixed' : 'strided';
 }
@@ -155,31 +158,18 @@ function bindFlat(
       words[argumentWords + k * 3] = addressOf(sources[k - 1]!, kinds[k]!);
     }
     putAttrs(kernel, now, attrWords, argumentWords + count * 3);
-    if (pool.shares(work) && !overlaps(sources, targets[0]!)) runFlatParts(kernel, kinds, size);
+    if (pool.shares(work) && !isOtherPlace(sources, targets[0]!)) runFlatParts(kernel, kinds, size);
     else run(argumentsAt, size, 1);
   };
 }
 
-/**
- * Whether a kernel reads in one place what it writes in another, so that its results depend on the order in which
- * it goes over elements.
- */
-function overlaps(
-  sources: readonly Operand[],
-  target: Operand,
-  steps?: readonly (readonly number[])[],
-): boolean {
+/** Whether an operand shows the target's memory from another element on. */
+function isOtherPlace(sources: readonly Operand[], target: Operand): boolean {
   for (let k = 0; k < sources.length; k++) {
     const { holder, offset } = sources[k]!;
-    if (holder !== target.holder) continue;
-    if (offset !== target.offset) return true;
-    if (steps && differ(steps[0]!, steps[k + 1]!)) return true;
+    if (holder === target.holder && offset !== target.offset) return true;
   }
   return false;
-}
-
-function differ(a: readonly number[], b: readonly number[]): boolean {
-  return a.some((step, d) => step !== b[d]);
 }
 
 /** The same in parts, whose arguments are those of the whole, shifted. */
@@ -235,10 +225,20 @@ function putAttrs(
   }
 }
 
-function bindKernel(
+const first: readonly number[] = [0];
+
+/** Operands of a kernel: those of its launch, inputs before outputs. */
+export interface Nest {
+  readonly loops: Loops;
+  readonly kinds: readonly DType[];
+  /** Numbers of those that the kernel writes. */
+  readonly written: readonly number[];
+}
+
+/** Binds a kernel to a nest of loops. */
+export function bindLoops(
   kernel: PointwiseKernel,
-  loops: Loops,
-  kinds: readonly DType[],
+  { loops, kinds, written }: Nest,
   attrs: Attrs,
 ): Launch {
   const { run } = kernel;
@@ -271,19 +271,44 @@ function bindKernel(
     for (let k = 0; k < count; k++) addresses[k]! -= outer[dim]! * steps[k]![dim]!;
   };
 
-  return (sources: readonly Operand[], [target]: readonly Operand[], now?: Attrs) => {
+  const operands = new Array<Operand>(count);
+  return (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => {
     const words = heap.i32;
-    addresses[0] = addressOf(target!, kinds[0]!);
-    for (let k = 1; k < count; k++) addresses[k] = addressOf(sources[k - 1]!, kinds[k]!);
     for (let k = 0; k < count; k++) {
+      operands[k] = k < inputs.length ? inputs[k]! : outputs[k - inputs.length]!;
+      addresses[k] = addressOf(operands[k]!, kinds[k]!);
       words[argumentWords + k * 3 + 1] = rank > 1 ? steps[k]![rank - 2]! : 0;
       words[argumentWords + k * 3 + 2] = steps[k]![rank - 1]!;
     }
     putAttrs(kernel, now, attrWords, argumentWords + count * 3);
-    const isShared = parts.areWorthIt && pool.shares(work) && !overlaps(sources, target!, steps);
+    const isShared = parts.areWorthIt && pool.shares(work) && !overlaps(operands, written, steps);
     runOuter(0, isShared);
     if (isShared) parts.run();
   };
+}
+
+/**
+ * Whether a kernel reads in one place what it writes in another, so that its results depend on the order in which
+ * it goes over elements.
+ */
+function overlaps(
+  operands: readonly Operand[],
+  written: readonly number[],
+  steps: readonly (readonly number[])[],
+): boolean {
+  for (let i = 0; i < written.length; i++) {
+    const { holder, offset } = operands[written[i]!]!;
+    const own = steps[written[i]!]!;
+    for (let k = 0; k < operands.length; k++) {
+      if (operands[k]!.holder !== holder) continue;
+      if (operands[k]!.offset !== offset || differ(own, steps[k]!)) return true;
+    }
+  }
+  return false;
+}
+
+function differ(a: readonly number[], b: readonly number[]): boolean {
+  return a.some((step, d) => step !== b[d]);
 }
 
 /** A call takes longer than a thread needs to take it. */

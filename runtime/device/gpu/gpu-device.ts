@@ -40,6 +40,7 @@ export class GpuDevice implements Device {
   readonly kind = 'gpu';
   readonly sumsInBlocks = false;
   readonly overwritesOperands = false;
+  readonly fusesPointwise = false;
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
   readonly #core: GpuCore;

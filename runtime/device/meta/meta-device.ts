@@ -35,6 +35,7 @@ export class MetaDevice implements Device {
   /** As the CPU, whose memory it counts. */
   readonly sumsInBlocks = true;
   readonly overwritesOperands = true;
+  readonly fusesPointwise = true;
   #next = chunkBytes;
   #answers: Iterator<number | boolean> | null = null;
 

@@ -21,7 +21,7 @@ import { collapse, walk } from '../loops.ts';
  */
 
 /** The current element of one operand. */
-interface Cursor {
+export interface ScalarCursor {
   readonly dtype: DType;
   view: TypedArray;
   at: number;
@@ -103,10 +103,15 @@ const comparisons: { readonly [F in CompareFn]: (x: number, y: number) => boolea
 
 class ClosureBuilder {
   readonly #arithmetics: ReadonlyMap<Expr, Arithmetic>;
-  readonly #cursors: readonly Cursor[];
+  readonly #cursors: readonly ScalarCursor[];
   readonly #attrs: Attrs;
 
-  constructor(root: Expr, dtypes: readonly DType[], cursors: readonly Cursor[], attrs: Attrs) {
+  constructor(
+    root: Expr,
+    dtypes: readonly DType[],
+    cursors: readonly ScalarCursor[],
+    attrs: Attrs,
+  ) {
     this.#arithmetics = arithmetics(root, dtypes);
     this.#cursors = cursors;
     this.#attrs = attrs;
@@ -206,24 +211,36 @@ const storedIn: { readonly [D in DType]: Arithmetic } = {
   float64: 'f64',
 };
 
+/** What an expression is for the elements at the cursors, as an array of `output` stores it. */
+export function elementOf(
+  given: Expr,
+  cursors: readonly ScalarCursor[],
+  output: DType,
+  attrs: Attrs,
+): () => number {
+  const dtypes = cursors.map(({ dtype }) => dtype);
+  const expr = inPrecision(given, isDouble([...dtypes, output]) ? 'double' : 'single');
+  const builder = new ClosureBuilder(expr, dtypes, cursors, attrs);
+  const natural = builder.arithmetic(expr);
+  // A bool asks whether the value is 0 before anything truncates it.
+  const asked = natural === 'f64' ? 'f64' : natural === 'i32' ? 'i32' : 'f32';
+  const evaluate = builder.build(expr, output === 'bool' ? asked : storedIn[output]);
+  if (output === 'bool') return () => Number(evaluate() !== 0);
+  // A uint8 wraps when the array stores it.
+  if (!isHalf(output)) return evaluate;
+  const { encode } = halfFormats[output];
+  return () => encode(evaluate());
+}
+
 /** Runs `expr` for every element of the output. */
 export function scalarPointwise(
-  given: Expr,
+  expr: Expr,
   inputs: readonly TensorMeta[],
   output: TensorMeta,
   attrs: Attrs,
 ): Launch {
-  const cursors = inputs.map(({ dtype }): Cursor => ({ dtype, view: heap.u8, at: 0 }));
-  const dtypes = inputs.map((input) => input.dtype);
-  const expr = inPrecision(given, isDouble([...dtypes, output.dtype]) ? 'double' : 'single');
-  const builder = new ClosureBuilder(expr, dtypes, cursors, attrs);
-  const toBool = output.dtype === 'bool';
-  const natural = builder.arithmetic(expr);
-  // A bool asks whether the value is 0 before anything truncates it.
-  const asked = natural === 'f64' ? 'f64' : natural === 'i32' ? 'i32' : 'f32';
-  const evaluate = builder.build(expr, toBool ? asked : storedIn[output.dtype]);
-  // A uint8 wraps when the array stores it.
-  const encode = isHalf(output.dtype) ? halfFormats[output.dtype].encode : null;
+  const cursors = inputs.map(({ dtype }): ScalarCursor => ({ dtype, view: heap.u8, at: 0 }));
+  const element = elementOf(expr, cursors, output.dtype, attrs);
   const loops = collapse(output.shape, [
     output.strides,
     ...inputs.map((input) => broadcastStrides(input.shape, input.strides, output.shape)),
@@ -232,13 +249,12 @@ export function scalarPointwise(
     const target = heap.view(output.dtype);
     const at = [indexOf(targets[0]!, output.dtype)];
     cursors.forEach((cursor, i) => {
-      cursor.view = heap.view(dtypes[i]!);
-      at.push(indexOf(sources[i]!, dtypes[i]!));
+      cursor.view = heap.view(cursor.dtype);
+      at.push(indexOf(sources[i]!, cursor.dtype));
     });
     walk(loops, at, () => {
       for (let i = 0; i < cursors.length; i++) cursors[i]!.at = at[i + 1]!;
-      const value = evaluate();
-      target[at[0]!] = toBool ? Number(value !== 0) : encode ? encode(value) : value;
+      target[at[0]!] = element();
     });
   };
 }

@@ -1,0 +1,309 @@
+import { nodesOf } from '../../../ops/expr-nodes.ts';
+import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
+import { type FusedBody, type FusedPart, fusedAttr } from '../../../ops/fused-body.ts';
+import { type DType, dtypes } from '../../../tensor/dtype.ts';
+import { isHalf } from '../../../tensor/half.ts';
+import { panelAAt, panelABytes } from '../scratch.ts';
+import { i32, load, op, scratchBase, store } from '../wasm/code.ts';
+import { type Cursor, Elements, type Walk, type Width } from '../wasm/elements.ts';
+import { ExprEmitter } from '../wasm/expr-emitter.ts';
+import { type FunctionBuilder, get, type Local } from '../wasm/function-builder.ts';
+import { emitDecode } from '../wasm/half.ts';
+import { compile } from '../wasm/module-builder.ts';
+import {
+  type AttrPlace,
+  attrNames,
+  attrsAt,
+  doubleForms,
+  nanosecondsOf,
+  type PointwiseKernel,
+  singleForms,
+} from '../wasm/pointwise-kernel.ts';
+import { type Segment, segmentsOf, stripVectors } from './segments.ts';
+
+/** What a fused kernel is specialised to: dtypes and walks are those of the operands, then the results. */
+export interface FusedSignature {
+  readonly body: FusedBody;
+  readonly dtypes: readonly DType[];
+  readonly walks: readonly Walk[];
+  /** The inner loop is too short for strips: all parts run in one loop. */
+  readonly isShort: boolean;
+}
+
+/** One vector for each of the strip, and one for each element that is left of the last vector. */
+const stripBytes = (stripVectors + 4) * 16;
+
+/** So many values fit into scratch memory between two loops. */
+export const mostStrips = Math.floor(panelABytes / stripBytes);
+
+interface StripCursor extends Cursor {
+  readonly row: Local;
+  readonly rowStep: Local;
+  /** First element of the strip. */
+  readonly strip: Local;
+}
+
+/** A part's result in one loop: as another part reads it, and as it is stored. */
+interface PartValue {
+  readonly value: Local;
+  readonly stored: Local;
+}
+
+class FusedWriter {
+  readonly attrs: AttrPlace[] = [];
+  readonly #f: FunctionBuilder;
+  readonly #body: FusedBody;
+  readonly #cursors: readonly StripCursor[];
+  readonly #elements: Elements;
+  readonly #width: Width;
+  readonly #attrLocals = new Map<string, Local>();
+  readonly #segments: readonly Segment[];
+  /** By part: where its result lies between loops. */
+  readonly #strips = new Map<number, number>();
+  /** By loop: what it stores, as pairs of cursor and part. */
+  readonly #stores: readonly (readonly (readonly [cursor: number, part: number])[])[];
+
+  constructor(f: FunctionBuilder, { body, dtypes: kinds, walks, isShort }: FusedSignature) {
+    this.#f = f;
+    this.#body = body;
+    this.#width = isDouble([...kinds, ...body.parts.map(({ dtype }) => dtype)]) ? 2 : 4;
+    this.#elements = new Elements(f, this.#width);
+    this.#segments = isShort ? [{ first: 0, end: body.parts.length }] : segmentsOf(body);
+    const at = f.param();
+    const n = f.param();
+    const rows = f.param();
+    this.#cursors = kinds.map((dtype, k) => {
+      const argument = (i: number) => load('i32.load', get(at), (k * 3 + i) * 4);
+      return {
+        dtype,
+        walk: walks[k]!,
+        row: f.local('i32', argument(0)),
+        rowStep: f.local('i32', argument(1)),
+        step: f.local('i32', argument(2)),
+        strip: f.local('i32'),
+        at: f.local('i32'),
+        value: f.local('v128'),
+      };
+    });
+    this.#stores = this.#placeStores(kinds.length - body.results.length);
+    this.#placeStrips();
+    this.#loadAttrs();
+    f.countDown(rows, 1, () => this.#row(n));
+  }
+
+  /**
+   * A result is stored by the loop that computes it. Where a later loop still reads an operand, the last loop
+   * stores it instead: the result may lie in the memory of that operand.
+   */
+  #placeStores(operands: number): (readonly [number, number])[][] {
+    const { results, writes } = this.#body;
+    const last = this.#segments.length - 1;
+    const readsIn = this.#segments.map((segment) => this.#operandsOf(segment));
+    const stores = this.#segments.map((): [number, number][] => []);
+    const segmentOf = (part: number) => this.#segments.findIndex(({ end }) => part < end);
+    results.forEach((part, i) => {
+      const own = segmentOf(part);
+      const isReadLater = readsIn.slice(own + 1).some((read) => read.size > 0);
+      stores[isReadLater ? last : own]!.push([operands + i, part]);
+    });
+    for (const { operand, part } of writes) stores[segmentOf(part)]!.push([operand, part]);
+    return stores;
+  }
+
+  /** Operands of the kernel whose data the loop reads. */
+  #operandsOf({ first, end }: Segment): Set<number> {
+    const found = new Set<number>();
+    for (const part of this.#body.parts.slice(first, end)) {
+      for (const operand of readOperands(part))
+        if ('operand' in operand) found.add(operand.operand);
+    }
+    return found;
+  }
+
+  /** What a loop reads of earlier ones. */
+  #earlierOf({ first, end }: Segment, stores: readonly (readonly [number, number])[]): Set<number> {
+    const read = this.#body.parts.slice(first, end).flatMap(readOperands);
+    const parts = [
+      ...read.flatMap((operand) => ('part' in operand ? [operand.part] : [])),
+      ...stores.map(([, part]) => part),
+    ];
+    return new Set(parts.filter((part) => part < first));
+  }
+
+  #placeStrips(): void {
+    this.#segments.forEach((segment, i) => {
+      for (const part of this.#earlierOf(segment, this.#stores[i]!)) {
+        if (!this.#strips.has(part)) this.#strips.set(part, this.#strips.size);
+      }
+    });
+  }
+
+  /** Attributes become locals before the loops; an int32 and a float32 use are two of them. */
+  #loadAttrs(): void {
+    let place = attrsAt(this.#cursors.length);
+    this.#body.parts.forEach((part, i) => {
+      for (const plain of attrNames(part.expr)) {
+        const name = fusedAttr(i, plain);
+        for (const form of this.#isDouble(part) ? doubleForms : singleForms) {
+          const wide = form === 'f64';
+          const value = load(wide ? 'v128.load64_splat' : 'v128.load32_splat', i32(place));
+          this.#attrLocals.set(`${name} ${form}`, this.#f.local('v128', value));
+          this.attrs.push({ name, form });
+          place += wide ? 8 : 4;
+        }
+      }
+    });
+  }
+
+  /** Whether the part by itself computes in float64. */
+  #isDouble({ operands, dtype }: FusedPart): boolean {
+    return isDouble([...operands.map((operand) => this.#dtypeOf(operand)), dtype]);
+  }
+
+  #dtypeOf(operand: FusedPart['operands'][number]): DType {
+    return 'part' in operand
+      ? this.#body.parts[operand.part]!.dtype
+      : this.#cursors[operand.operand]!.dtype;
+  }
+
+  #row(n: Local): void {
+    const f = this.#f;
+    const left = f.local('i32', get(n));
+    for (const cursor of this.#cursors) {
+      f.set(cursor.at, get(cursor.row));
+      f.set(cursor.strip, get(cursor.row));
+      if (cursor.walk === 'fixed') this.#elements.loadOne(cursor);
+    }
+    if (this.#segments.length === 1) this.#loop(0, left);
+    else this.#strip(left);
+    for (const cursor of this.#cursors) f.add(cursor.row, get(cursor.rowStep));
+  }
+
+  /** All loops over one strip, then over the next. */
+  #strip(left: Local): void {
+    const f = this.#f;
+    const count = f.local('i32');
+    const inLoop = f.local('i32');
+    const most = stripVectors * this.#width;
+    f.while(op('i32.gt_u', get(left), i32(0)), () => {
+      f.set(count, get(left));
+      f.if(op('i32.gt_u', get(count), i32(most)), () => f.set(count, i32(most)));
+      this.#segments.forEach((_, i) => {
+        for (const cursor of this.#cursors) f.set(cursor.at, get(cursor.strip));
+        f.set(inLoop, get(count));
+        this.#loop(i, inLoop);
+      });
+      for (const { walk, dtype, step, strip } of this.#cursors) {
+        if (walk === 'fixed') continue;
+        const bytes = walk === 'contiguous' ? i32(dtypes[dtype].bytes) : get(step);
+        f.add(strip, op('i32.mul', get(count), bytes));
+      }
+      f.set(left, op('i32.sub', get(left), get(count)));
+    });
+  }
+
+  /** One loop over `left` elements. */
+  #loop(index: number, left: Local): void {
+    const f = this.#f;
+    const elements = this.#elements;
+    const segment = this.#segments[index]!;
+    const stores = this.#stores[index]!;
+    const read = this.#operandsOf(segment);
+    const loaded = this.#cursors.filter((_, k) => read.has(k));
+    const touched = this.#cursors.filter(
+      (_, k) => read.has(k) || stores.some(([cursor]) => cursor === k),
+    );
+    const usesStrips = this.#strips.size > 0;
+    const vector = f.local('i32', scratchBase);
+    const step = () => {
+      if (usesStrips) f.add(vector, 16);
+    };
+    f.countDown(left, this.#width, () => {
+      for (const cursor of loaded) elements.loadVector(cursor);
+      const values = this.#compute(index, vector);
+      for (const [cursor, part] of stores) {
+        elements.storeVector(this.#cursors[cursor]!, values.get(part)!.stored);
+      }
+      for (const cursor of touched) elements.advance(cursor, this.#width);
+      step();
+    });
+    f.countDown(left, 1, () => {
+      for (const cursor of loaded) if (cursor.walk !== 'fixed') elements.loadOne(cursor);
+      // The same vector code on copies of one element: tails have the same bits.
+      const values = this.#compute(index, vector);
+      for (const [cursor, part] of stores) {
+        elements.storeLane(this.#cursors[cursor]!, values.get(part)!.stored, 0);
+      }
+      for (const cursor of touched) elements.advance(cursor, 1);
+      step();
+    });
+  }
+
+  /** Results of the loop's parts, and those of earlier loops that it needs. */
+  #compute(index: number, vector: Local): Map<number, PartValue> {
+    const f = this.#f;
+    const segment = this.#segments[index]!;
+    const values = new Map<number, PartValue>();
+    for (const part of this.#earlierOf(segment, this.#stores[index]!)) {
+      const stored = f.local('v128', load('v128.load', get(vector), this.#stripAt(part)));
+      values.set(part, this.#valueOf(part, stored));
+    }
+    for (let part = segment.first; part < segment.end; part++) {
+      const result = this.#valueOf(part, this.#computePart(part, values));
+      values.set(part, result);
+      if (this.#strips.has(part)) {
+        f.emit(store('v128.store', get(vector), get(result.stored), this.#stripAt(part)));
+      }
+    }
+    return values;
+  }
+
+  #stripAt(part: number): number {
+    return panelAAt + this.#strips.get(part)! * stripBytes;
+  }
+
+  #valueOf(part: number, stored: Local): PartValue {
+    const { dtype } = this.#body.parts[part]!;
+    if (!isHalf(dtype)) return { value: stored, stored };
+    return { value: this.#f.local('v128', emitDecode(this.#f, dtype, stored)), stored };
+  }
+
+  #computePart(index: number, values: ReadonlyMap<number, PartValue>): Local {
+    const part = this.#body.parts[index]!;
+    const expr = inPrecision(part.expr, this.#isDouble(part) ? 'double' : 'single');
+    const kinds = part.operands.map((operand) => this.#dtypeOf(operand));
+    const emitter = new ExprEmitter(this.#f, expr, kinds, {
+      input: (i) => {
+        const operand = part.operands[i]!;
+        return 'part' in operand
+          ? values.get(operand.part)!.value
+          : this.#cursors[operand.operand]!.value;
+      },
+      attr: (name, form) => this.#attrLocals.get(`${fusedAttr(index, name)} ${form}`)!,
+    });
+    return this.#elements.stored(emitter, expr, part.dtype);
+  }
+}
+
+/** Operands of a part that its expression reads. */
+function readOperands({ expr, operands }: FusedPart): FusedPart['operands'] {
+  const read = new Set(
+    nodesOf(expr).flatMap((node) => (node.kind === 'input' ? [node.index] : [])),
+  );
+  return operands.filter((_, i) => read.has(i));
+}
+
+export function compileFused(signature: FusedSignature): PointwiseKernel {
+  let attrs: PointwiseKernel['attrs'] = [];
+  const { run } = compile({
+    run: (f) => {
+      ({ attrs } = new FusedWriter(f, signature));
+    },
+  });
+  const { body, dtypes: kinds } = signature;
+  const costs = body.parts.map(({ expr, dtype }) => {
+    return nanosecondsOf({ expr, dtypes: [...kinds, dtype] });
+  });
+  const nanoseconds = costs.reduce((sum, each) => sum + each, 0);
+  return { run: run as PointwiseKernel['run'], attrs, nanoseconds };
+}

@@ -1,0 +1,61 @@
+import type { Attrs } from '../../../ops/define-op.ts';
+import { textOf } from '../../../ops/expr-nodes.ts';
+import { type FusedBody, writtenByFused } from '../../../ops/fused-body.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides } from '../../../tensor/shape.ts';
+import type { Launch } from '../../device.ts';
+import { collapse } from '../loops.ts';
+import { bindLoops, walkOf } from '../pointwise.ts';
+import { argumentsBytes } from '../scratch.ts';
+import { hasSimd } from '../wasm/module-builder.ts';
+import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
+import { compileFused, type FusedSignature } from './fused-kernel.ts';
+import { scalarFused } from './scalar-fused.ts';
+
+/** Inner loops of fewer elements are not worth one loop a strip for each slow part. */
+const shortLoop = 64;
+
+/** Binds the kernel of a fused op: one pass over its operands, which keeps what lies between in registers. */
+export function fused(
+  body: FusedBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+): Launch {
+  const metas = [...inputs, ...outputs];
+  const most = metas.length * 12 + Object.keys(attrs).length * 16;
+  if (!hasSimd || most > argumentsBytes) {
+    const launch = scalarFused(body, inputs, outputs, attrs);
+    return (sources, targets, now) =>
+      (now ? scalarFused(body, inputs, outputs, now) : launch)(sources, targets);
+  }
+  const { shape } = body;
+  const strides = metas.map((meta) => broadcastStrides(meta.shape, meta.strides, shape));
+  const collapsed = collapse(shape, strides);
+  const loops =
+    collapsed.shape.length > 0 ? collapsed : { shape: [1], strides: metas.map(() => [1]) };
+  const kinds = metas.map(({ dtype }) => dtype);
+  const inner = loops.shape.length - 1;
+  const written = [...writtenByFused(body), ...outputs.map((_, i) => inputs.length + i)];
+  const walks = loops.strides.map((each, k) => walkOf(each[inner]!, written.includes(k)));
+  const isShort = loops.shape[inner]! < shortLoop;
+  const kernel = kernelFor({ body, dtypes: kinds, walks, isShort });
+  return bindLoops(kernel, { loops, kinds, written }, attrs);
+}
+
+/** By structure: programs repeat the same chains. */
+const kernels = new Map<string, PointwiseKernel>();
+
+function kernelFor(signature: FusedSignature): PointwiseKernel {
+  const { body, dtypes, walks, isShort } = signature;
+  const key = JSON.stringify([
+    body.parts.map(({ expr, ...part }) => [textOf(expr), part]),
+    [body.results, body.writes, dtypes, walks, isShort],
+  ]);
+  let kernel = kernels.get(key);
+  if (!kernel) {
+    kernel = compileFused(signature);
+    kernels.set(key, kernel);
+  }
+  return kernel;
+}

@@ -1,0 +1,68 @@
+import type { Attrs, AttrValue } from '../../../ops/define-op.ts';
+import type { FusedBody } from '../../../ops/fused-body.ts';
+import { newTypedArray } from '../../../tensor/dtype.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides } from '../../../tensor/shape.ts';
+import type { Launch } from '../../device.ts';
+import { heap } from '../heap.ts';
+import { indexOf } from '../kernel.ts';
+import { collapse, walk } from '../loops.ts';
+import { elementOf, type ScalarCursor } from '../scalar/pointwise.ts';
+
+/**
+ * A fused op element by element: each part stores its result in an array of one element, from which later parts
+ * read it, so that it is rounded as in memory. The oracle of the generated kernels, and their fallback.
+ */
+export function scalarFused(
+  { shape, parts, results, writes }: FusedBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+): Launch {
+  const metas = [...inputs, ...outputs];
+  const operands = metas.map(({ dtype }): ScalarCursor => ({ dtype, view: heap.u8, at: 0 }));
+  const made = parts.map(({ dtype }): ScalarCursor => {
+    return { dtype, view: newTypedArray(dtype, 1), at: 0 };
+  });
+  const elements = parts.map(({ expr, operands: read, dtype }, i) => {
+    const cursors = read.map((each) =>
+      'part' in each ? made[each.part]! : operands[each.operand]!,
+    );
+    return elementOf(expr, cursors, dtype, attrsOf(attrs, i));
+  });
+  const stores = [
+    ...results.map((part, i) => [inputs.length + i, part] as const),
+    ...writes.map(({ operand, part }) => [operand, part] as const),
+  ];
+  const loops = collapse(
+    shape,
+    metas.map((meta) => broadcastStrides(meta.shape, meta.strides, shape)),
+  );
+  return (sources, targets) => {
+    const at = [...sources, ...targets].map((operand, k) => {
+      const { dtype } = operands[k]!;
+      operands[k]!.view = heap.view(dtype);
+      return indexOf(operand, dtype);
+    });
+    walk(loops, at, () => {
+      operands.forEach((cursor, k) => {
+        cursor.at = at[k]!;
+      });
+      elements.forEach((element, i) => {
+        made[i]!.view[0] = element();
+      });
+      for (const [operand, part] of stores) {
+        operands[operand]!.view[at[operand]!] = made[part]!.view[0]!;
+      }
+    });
+  };
+}
+
+/** The numbers of one part, under the names that its expression has for them. */
+function attrsOf(attrs: Attrs, part: number): Attrs {
+  const prefix = `${part}.`;
+  const own = Object.entries(attrs).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(
+    own.map(([name, value]): [string, AttrValue] => [name.slice(prefix.length), value]),
+  );
+}

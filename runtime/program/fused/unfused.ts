@@ -1,0 +1,33 @@
+import type { Plan, Step } from '../plan.ts';
+import type { ProgramOp, ValueId } from '../program.ts';
+
+/** The ops that a list does, those of fused ops one by one. */
+export function unfusedOps(ops: readonly ProgramOp[]): ProgramOp[] {
+  return ops.flatMap((op) => op.parts ?? [op]);
+}
+
+/**
+ * The plan with the parts of fused ops as steps of their own, which have memory of their own: for devices
+ * without fused kernels, and for whoever leaves some of the parts out. Bits are the same.
+ */
+export function unfusedPlan(plan: Plan): Plan {
+  if (plan.steps.every(({ op }) => !op.parts)) return plan;
+  return { ...plan, steps: unfusedSteps(plan.steps) };
+}
+
+export function unfusedSteps(steps: readonly Step[]): readonly Step[] {
+  return steps.flatMap((step) => (step.op.parts ? partSteps(step, step.op.parts) : [step]));
+}
+
+function partSteps({ op, frees }: Step, parts: readonly ProgramOp[]): Step[] {
+  const outside = new Set([...op.inputs, ...op.outputs]);
+  const last = new Map<ValueId, number>();
+  parts.forEach((part, i) => {
+    for (const id of [...part.inputs, ...part.outputs]) last.set(id, i);
+  });
+  return parts.map((part, i): Step => {
+    const dying = [...last].flatMap(([id, at]) => (at === i && !outside.has(id) ? [id] : []));
+    const atEnd = i === parts.length - 1 ? frees : [];
+    return { op: part, reuses: part.outputs.map(() => null), frees: [...dying, ...atEnd] };
+  });
+}
