@@ -63,6 +63,8 @@ interface InOrder {
   readonly order?: boolean;
   /** Sums of gradients, of which a run may take single parts. */
   readonly sums?: readonly ValueId[];
+  /** Inputs that each run may bring or not. */
+  readonly gradients?: readonly ValueId[];
   /** Inputs that may be missing. */
   readonly missing?: readonly ValueId[];
   /** Values that an earlier program has made. */
@@ -171,6 +173,7 @@ export class SubgraphPlanner {
       {
         sums: joint.sums.flat(),
         missing: mayMiss ? backward.inputs : [],
+        gradients: backward.inputs.length > 1 ? backward.inputs : [],
         available: [...parts.saved.withData, ...parts.saved.noNeedBuffer],
       },
     );
@@ -192,10 +195,16 @@ export class SubgraphPlanner {
   #plan(
     program: Program,
     options: Omit<Parameters<typeof planProgram>[1], 'memory' | 'planRegions' | 'planCall'>,
-    { order = this.#memory.order, sums = [], missing = [], available = [] }: InOrder = {},
+    {
+      order = this.#memory.order,
+      sums = [],
+      missing = [],
+      gradients = [],
+      available = [],
+    }: InOrder = {},
   ): ReturnType<typeof planProgram> {
     const memory = { ...this.#memory, order };
-    const context = { stage: 'ordered', memory, gradOutputs: 0, available } as const;
+    const context = { stage: 'ordered', memory, gradOutputs: 0, gradients, available } as const;
     const fixed = () => new Set([...sums, ...valuesThatMayMiss(program.ops, missing)]);
     return planProgram(program, {
       ...options,

@@ -1,7 +1,6 @@
 import { copy } from '../ops/copy.ts';
 import { fullOp } from '../ops/create.ts';
 import { operandUse } from '../ops/define-op.ts';
-import { unfusedSteps } from '../program/fused/unfused.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import { sumOperand } from './control/sum-operands.ts';
@@ -44,8 +43,7 @@ export function partialBackward(
     dead = [];
   };
 
-  // Some parts of a fused op may be left out.
-  for (const step of unfusedSteps(plan.steps)) {
+  for (const step of plan.steps) {
     const { inputs, outputs, op } = step.op;
     const gradients = inputs.filter((id) => derived.has(id));
     if (gradients.length > 0) for (const id of outputs) derived.add(id);

@@ -27,6 +27,8 @@ export interface PassContext {
   readonly costOf: (program: Program) => number;
   /** Of stage `ordered`: values that stay results of ops of their own. */
   readonly fixed?: ReadonlySet<ValueId>;
+  /** Of stage `ordered`: inputs of a backward program that the caller may bring or not, where there are several. */
+  readonly gradients?: readonly ValueId[];
   /** Of stage `ordered`: values that an earlier program has made. */
   readonly available?: readonly ValueId[];
 }

@@ -6,6 +6,7 @@ import { GraphWriter } from '../../runtime/save/graph-format.ts';
 import type { ProgramToSave } from '../../runtime/save/program-format.ts';
 import { encodeEntry } from '../../runtime/save/saved-entry.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { PassName } from '../5-optimize/passes.ts';
 import { defaultCompileOptions } from '../compilation.ts';
 import type { GuardedEntry } from '../dispatch/entry.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
@@ -106,6 +107,9 @@ function documentOf(
   };
 }
 
+/** Which ops are fused depends on sizes: ops over one shape may have two at others. */
+const sizedWithout: ReadonlySet<PassName> = new Set(['fusePointwise']);
+
 /**
  * Slices and places in one block are chosen for one set of sizes, an order that needs little memory does for
  * others too; with regions or writes in place ops stay in the order of the source.
@@ -120,7 +124,8 @@ function planFor(
   const stays = program.ops.some((op) => op.regions || writtenOperands(op).length > 0);
   const order = memory.order && ordered && !stays;
   const asSaved = { ...memory, order, slices: false, arena: false };
-  return compileSubgraph(program, result, { ...defaultCompileOptions, memory: asSaved }).planned;
+  const options = { ...defaultCompileOptions, memory: asSaved, without: sizedWithout };
+  return compileSubgraph(program, result, options).planned;
 }
 
 /** Properties outside of the arguments that some entry changes. */

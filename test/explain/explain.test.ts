@@ -13,7 +13,7 @@ describe('explain/explain', () => {
     const f = toStatic(fn);
     f(ones([64]), { rate: 2 });
     const text = f.explain();
-    expect(text).toContain('kernels: 4 of 4 in subgraphs (100 %)');
+    expect(text).toContain('kernels: 3 of 3 in subgraphs (100 %)');
     expect(text).toContain('subgraph 0: 2 ops, then breakGraph()');
     expect(text).toContain('  inputs: x\n');
     expect(text).toContain('guard:  o.rate === 2');

@@ -1,6 +1,7 @@
 import { fusedOp } from '../../../runtime/program/fused/fused-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../pass.ts';
+import { gradientSources } from './gradient-sources.ts';
 import { fusableGroups, type Group } from './groups.ts';
 
 /** So many programs are costed at most to find the groups that raise the peak. */
@@ -17,10 +18,12 @@ const mostTrials = 24;
 export function fusePointwise(given: Staged, context: PassContext): Staged {
   const { program } = given;
   const staying = new Set([...program.outputs, ...given.alsoRead]);
-  const fixed = context.fixed ?? new Set<ValueId>();
+  const sources = gradientSources(program, context.gradients ?? []);
+  const fixed = new Set([...(context.fixed ?? []), ...sources.joined]);
+  const options = { fixed, sourcesOf: sources.of };
   const write = (groups: readonly Group[]) => withFused(program, groups, staying);
 
-  const groups = fusableGroups(program, { fixed, adjacent: false });
+  const groups = fusableGroups(program, { ...options, adjacent: false });
   if (groups.length === 0) return given;
   const limit = context.costOf(program);
   const isLean = (each: Program) => context.costOf(each) <= limit;
@@ -38,7 +41,7 @@ export function fusePointwise(given: Staged, context: PassContext): Staged {
       accept(candidates.slice(middle));
     }
   };
-  accept(fusableGroups(program, { fixed, adjacent: true }));
+  accept(fusableGroups(program, { ...options, adjacent: true }));
   return accepted.length > 0 ? { ...given, program: write(accepted) } : given;
 }
 

@@ -11,6 +11,8 @@ export type Group = readonly number[];
 export interface GroupOptions {
   /** Values that an op may find missing, and values whose ops must stay as they are. */
   readonly fixed: ReadonlySet<ValueId>;
+  /** The gradients that a value is computed from: a run without some of them leaves out whole groups. */
+  readonly sourcesOf: (id: ValueId) => bigint;
   /** Between two ops of a group there is none outside of it but views. */
   readonly adjacent: boolean;
 }
@@ -156,8 +158,13 @@ class GroupFinder {
   #areAlike(a: number, b: number): boolean {
     const { ops, values } = this.#program;
     const [one, other] = [ops[a]!, ops[b]!];
-    const isSameDevice = values[resultOf(one)]!.device === values[resultOf(other)]!.device;
-    return isSameDevice && sameShape(shapeOf(one, values), shapeOf(other, values));
+    const [made, alike] = [resultOf(one), resultOf(other)];
+    if (values[made]!.device !== values[alike]!.device) return false;
+    const { sourcesOf } = this.#options;
+    return (
+      sourcesOf(made) === sourcesOf(alike) &&
+      sameShape(shapeOf(one, values), shapeOf(other, values))
+    );
   }
 }
 

@@ -1,0 +1,25 @@
+import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
+
+/** Of a backward program: the gradients that each value is computed from, as bits. */
+export interface GradientSources {
+  of(id: ValueId): bigint;
+  /** Values that combine gradients from different sources: some of them may be missing in a run. */
+  readonly joined: ReadonlySet<ValueId>;
+}
+
+export function gradientSources({ ops }: Program, gradients: readonly ValueId[]): GradientSources {
+  const sources = new Map(gradients.map((id, i) => [id, 1n << BigInt(i)]));
+  const joined = new Set<ValueId>();
+  const of = (id: ValueId): bigint => sources.get(id) ?? 0n;
+  for (const op of ops) {
+    const read = op.inputs.map(of).filter((bits) => bits !== 0n);
+    const bits = read.reduce((all, each) => all | each, 0n);
+    const isJoined = read.some((each) => each !== bits);
+    for (const id of [...op.outputs, ...writtenOperands(op).map((i) => op.inputs[i]!)]) {
+      sources.set(id, bits);
+      if (isJoined) joined.add(id);
+    }
+  }
+  return { of, joined };
+}
