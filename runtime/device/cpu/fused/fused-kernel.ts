@@ -1,6 +1,6 @@
 import { nodesOf } from '../../../ops/expr-nodes.ts';
-import { inPrecision, isDouble } from '../../../ops/expr-precision.ts';
-import { type FusedBody, type FusedPart, fusedAttr } from '../../../ops/fused-body.ts';
+import { isDouble } from '../../../ops/expr-precision.ts';
+import { type FusedBody, fusedAttr } from '../../../ops/fused-body.ts';
 import { type DType, dtypes } from '../../../tensor/dtype.ts';
 import { isHalf } from '../../../tensor/half.ts';
 import { panelAAt, panelABytes } from '../scratch.ts';
@@ -20,6 +20,7 @@ import {
   singleForms,
 } from '../wasm/pointwise-kernel.ts';
 import { type Segment, segmentsOf, stripVectors } from './segments.ts';
+import { type KernelBody, type KernelPart, splitParts } from './split-parts.ts';
 
 /** What a fused kernel is specialised to: dtypes and walks are those of the operands, then the results. */
 export interface FusedSignature {
@@ -52,7 +53,7 @@ interface PartValue {
 class FusedWriter {
   readonly attrs: AttrPlace[] = [];
   readonly #f: FunctionBuilder;
-  readonly #body: FusedBody;
+  readonly #body: KernelBody;
   readonly #cursors: readonly StripCursor[];
   readonly #elements: Elements;
   readonly #width: Width;
@@ -63,12 +64,14 @@ class FusedWriter {
   /** By loop: what it stores, as pairs of cursor and part. */
   readonly #stores: readonly (readonly (readonly [cursor: number, part: number])[])[];
 
-  constructor(f: FunctionBuilder, { body, dtypes: kinds, walks, isShort }: FusedSignature) {
+  constructor(f: FunctionBuilder, { body: given, dtypes: kinds, walks, isShort }: FusedSignature) {
     this.#f = f;
+    const body = splitParts(given, kinds);
     this.#body = body;
     this.#width = isDouble([...kinds, ...body.parts.map(({ dtype }) => dtype)]) ? 2 : 4;
     this.#elements = new Elements(f, this.#width);
-    this.#segments = isShort ? [{ first: 0, end: body.parts.length }] : segmentsOf(body);
+    const isOne = isShort || body.parts.length > mostStrips;
+    this.#segments = isOne ? [{ first: 0, end: body.parts.length }] : segmentsOf(body);
     const at = f.param();
     const n = f.param();
     const rows = f.param();
@@ -141,9 +144,9 @@ class FusedWriter {
   /** Attributes become locals before the loops; an int32 and a float32 use are two of them. */
   #loadAttrs(): void {
     let place = attrsAt(this.#cursors.length);
-    this.#body.parts.forEach((part, i) => {
+    for (const part of this.#body.parts) {
       for (const plain of attrNames(part.expr)) {
-        const name = fusedAttr(i, plain);
+        const name = fusedAttr(part.attrsOf, plain);
         for (const form of this.#isDouble(part) ? doubleForms : singleForms) {
           const wide = form === 'f64';
           const value = load(wide ? 'v128.load64_splat' : 'v128.load32_splat', i32(place));
@@ -152,15 +155,15 @@ class FusedWriter {
           place += wide ? 8 : 4;
         }
       }
-    });
+    }
   }
 
   /** Whether the part by itself computes in float64. */
-  #isDouble({ operands, dtype }: FusedPart): boolean {
+  #isDouble({ operands, dtype }: KernelPart): boolean {
     return isDouble([...operands.map((operand) => this.#dtypeOf(operand)), dtype]);
   }
 
-  #dtypeOf(operand: FusedPart['operands'][number]): DType {
+  #dtypeOf(operand: KernelPart['operands'][number]): DType {
     return 'part' in operand
       ? this.#body.parts[operand.part]!.dtype
       : this.#cursors[operand.operand]!.dtype;
@@ -270,23 +273,22 @@ class FusedWriter {
 
   #computePart(index: number, values: ReadonlyMap<number, PartValue>): Local {
     const part = this.#body.parts[index]!;
-    const expr = inPrecision(part.expr, this.#isDouble(part) ? 'double' : 'single');
     const kinds = part.operands.map((operand) => this.#dtypeOf(operand));
-    const emitter = new ExprEmitter(this.#f, expr, kinds, {
+    const emitter = new ExprEmitter(this.#f, part.expr, kinds, {
       input: (i) => {
         const operand = part.operands[i]!;
         return 'part' in operand
           ? values.get(operand.part)!.value
           : this.#cursors[operand.operand]!.value;
       },
-      attr: (name, form) => this.#attrLocals.get(`${fusedAttr(index, name)} ${form}`)!,
+      attr: (name, form) => this.#attrLocals.get(`${fusedAttr(part.attrsOf, name)} ${form}`)!,
     });
-    return this.#elements.stored(emitter, expr, part.dtype);
+    return this.#elements.stored(emitter, part.expr, part.dtype);
   }
 }
 
 /** Operands of a part that its expression reads. */
-function readOperands({ expr, operands }: FusedPart): FusedPart['operands'] {
+function readOperands({ expr, operands }: KernelPart): KernelPart['operands'] {
   const read = new Set(
     nodesOf(expr).flatMap((node) => (node.kind === 'input' ? [node.index] : [])),
   );

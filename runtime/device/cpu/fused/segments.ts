@@ -1,6 +1,6 @@
 import type { Expr } from '../../../ops/expr.ts';
 import { nodesOf } from '../../../ops/expr-nodes.ts';
-import type { FusedBody } from '../../../ops/fused-body.ts';
+import { isHeavy, type KernelBody } from './split-parts.ts';
 
 /**
  * Elements that one loop goes over before the next one starts, in vectors: what the loops hand on to each other
@@ -14,10 +14,6 @@ export interface Segment {
   readonly end: number;
 }
 
-const heavyFunctions: ReadonlySet<string> = new Set([
-  ...['exp', 'exp2', 'log', 'log2', 'tanh', 'sin', 'cos', 'pow'],
-]);
-
 /** A chain of this many operations is longer than what the processor has in flight anyway. */
 const mostNodes = 64;
 
@@ -28,8 +24,6 @@ interface Weight {
 
 function weightOf(expr: Expr): Weight {
   const nodes = nodesOf(expr);
-  const isHeavy = (node: Expr) =>
-    node.kind === 'double' || ('fn' in node && heavyFunctions.has(node.fn));
   return { nodes: nodes.length, heavy: nodes.filter(isHeavy).length };
 }
 
@@ -38,7 +32,7 @@ function weightOf(expr: Expr): Weight {
  * instructions, of which the processor overlaps those of several iterations only where the loop is short. So each
  * of them has a loop of its own, with the cheap parts around it.
  */
-export function segmentsOf({ parts }: FusedBody): readonly Segment[] {
+export function segmentsOf({ parts }: KernelBody): readonly Segment[] {
   const segments: Segment[] = [];
   let first = 0;
   let sum: Weight = { nodes: 0, heavy: 0 };
