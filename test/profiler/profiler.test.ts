@@ -84,7 +84,7 @@ describe('profiler', () => {
     expect(result.dataSync()).toEqual(x.mul(2).exp().dataSync());
     expect(layer.stats()).toMatchObject({ graphs: 1, breaks: [] });
     expect(profile.rows().map(({ name }) => name)).not.toContain('part');
-    expect(rowOf(profile, 'exp').calls).toBe(1);
+    expect(rowOf(profile, 'fused(mul·exp)').calls).toBe(1);
   });
 
   it('records asynchronous work to its end, also what overlaps', async () => {
