@@ -16,7 +16,7 @@ import { checkedSubgraph } from './check/checked-subgraph.ts';
 import { codeOf } from './code-cache.ts';
 import type { CompileOptions } from './compilation.ts';
 import { Entry } from './dispatch/entry.ts';
-import type { ResumePoint } from './dispatch/resume-point.ts';
+import type { Candidate, ResumePoint } from './dispatch/resume-point.ts';
 import { SizedEntries } from './dispatch/sized-entries.ts';
 import { SubgraphVariants } from './dispatch/subgraph-variants.ts';
 import { instructionLog } from './explain/log-events.ts';
@@ -36,7 +36,7 @@ const regionPhases: RegionPhases = {
   differentiate: differentiateRegion,
 };
 
-/** More entries than this at one point: what the guards rely on changes with every call. */
+/** From so many entries at one point on, what the guards rely on changes with every call: only what returns is translated. */
 const recompileLimit = 8;
 
 /** The same where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */
@@ -60,6 +60,7 @@ export class Translator {
   readonly #settings: StaticSettings;
   readonly #stats: StatsCounter;
   readonly #checks: CheckCounter;
+  readonly #partOf = new WeakMap<Candidate, CompiledPart>();
 
   constructor(settings: StaticSettings, stats: StatsCounter) {
     this.#settings = settings;
@@ -69,13 +70,27 @@ export class Translator {
     if (settings.check > 0) poisoning.active = true;
   }
 
+  /** Whether what the guards rely on has changed so often that the point is translated for calls of a kind that returns only. */
+  isCrowded(point: ResumePoint): boolean {
+    const limit = point.history.promised.size > 0 ? openSizesLimit : recompileLimit;
+    return point.size >= limit;
+  }
+
+  /** False: what no entry fits is translated, however often that happens. */
+  get mayFallBack(): boolean {
+    return this.#settings.fallback === 'eager';
+  }
+
+  /** Takes entries out that were not used for long, if all of the point's take too much memory. */
+  makeRoom(point: ResumePoint): void {
+    for (const removed of point.makeRoom()) {
+      const index = this.parts.indexOf(this.#partOf.get(removed)!);
+      if (index >= 0) this.parts.splice(index, 1);
+    }
+  }
+
   /** Traces and compiles; the entry is one of the point's afterwards. */
   translate(point: ResumePoint, frames: readonly Frame[]): Entry | NoEntry {
-    const limit = point.history.promised.size > 0 ? openSizesLimit : recompileLimit;
-    if (point.entries.length >= limit) {
-      const why = `${limit} different entries were compiled here and none fits`;
-      return { why: `${why}; what the guards rely on changes with every call` };
-    }
     try {
       const result = spans.around(spanOf('trace', frames), () => this.#trace(point, frames));
       return spans.around(spanOf('compile', frames), () => this.#compile(point, frames, result));
@@ -102,7 +117,7 @@ export class Translator {
     const result = withCaptureSession(() =>
       trace(frames, strict ? verifiedCodeOf : codeOf, {
         history: point.history,
-        numbersAreVolatile: point.entries.length >= volatileAfter,
+        numbersAreVolatile: point.size >= volatileAfter,
         unrollLimit,
         traceLimit,
         controlPolicy: fullGraph ? 'always' : capture === 'auto' ? 'possible' : 'functions',
@@ -126,7 +141,7 @@ export class Translator {
   #fixedEntry(point: ResumePoint, result: TraceResult): Entry | null {
     const entry = this.#entryOf(result);
     if (entry) {
-      this.#addPart(entry.part);
+      this.#addPart(entry, entry.part);
       point.add(entry);
     }
     return entry;
@@ -140,17 +155,17 @@ export class Translator {
   ): Entry | undefined {
     const { resized } = traced;
     if (!resized) return undefined;
-    let isFirst = true;
+    let first: CompiledPart | undefined;
     const sized = new SizedEntries(resized, traced, (result) => {
       const entry = this.#entryOf(result);
       if (!entry) return null;
       const guards = [...resized.guards, ...result.guards];
-      if (isFirst) this.#addPart({ ...entry.part, trace: { ...result, guards } });
-      isFirst = false;
+      first ??= { ...entry.part, trace: { ...result, guards } };
       this.#stats.sizes++;
       return entry;
     });
     const entry = sized.find(frames);
+    if (first) this.#addPart(sized, first);
     if (entry) point.add(sized);
     return entry;
   }
@@ -169,7 +184,8 @@ export class Translator {
     );
   }
 
-  #addPart(part: CompiledPart): void {
+  #addPart(entry: Candidate, part: CompiledPart): void {
+    this.#partOf.set(entry, part);
     this.parts.push(part);
     if (!part.stages || part.tooSmall) return;
     this.#stats.graphs++;

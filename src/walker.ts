@@ -136,7 +136,9 @@ export class Walker {
   /** Undefined when this point runs natively from now on. */
   #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     if (point.native !== null) return undefined;
+    if (this.#translator.isCrowded(point) && !this.#isWorthAnEntry(point, frames)) return undefined;
     logMiss(this.#name, point, frames);
+    this.#translator.makeRoom(point);
     const known = this.parts.length;
     const found = this.#translator.translate(point, frames);
     if (!isEntry(found)) return this.#runNatively(point, frames, found.why);
@@ -155,8 +157,26 @@ export class Walker {
     return found;
   }
 
+  /** Many entries are there, and none fits: only what returns is translated, unless nothing may run eagerly. */
+  #isWorthAnEntry(point: ResumePoint, frames: readonly Frame[]): boolean {
+    const { mayFallBack } = this.#translator;
+    const returns = !mayFallBack || point.returns(frames);
+    if (!point.isCrowded) {
+      point.isCrowded = true;
+      const why = `${point.size} different entries were compiled here and none fits; what the guards rely on changes with every call`;
+      if (mayFallBack)
+        this.#reportNative(frames, `${why}. Calls are compiled again once theirs returns`);
+      else warnOnce(`${this.#name || 'a function'} is translated again and again: ${why}`);
+    }
+    return returns;
+  }
+
   #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {
     point.native = why;
+    this.#reportNative(frames, why);
+  }
+
+  #reportNative(frames: readonly Frame[], why: string): void {
     const at = positionOf(frames);
     this.#fallBack(why, at);
     const place = at ? ` (${formatPosition(at)})` : '';

@@ -197,8 +197,8 @@ function symbolsOf(fn: Callable): NumberUse['symbols'] {
   return draws.has(fn) ? 'no' : 'tried';
 }
 
-/** Functions that ask for numbers as sizes and places: another value makes another program of the same trace. */
-const decideShapes: ReadonlySet<unknown> = new Set<unknown>(
+/** Functions whose lists of numbers are sizes and places, not attributes that a run may compute. */
+const takesSizes: ReadonlySet<unknown> = new Set<unknown>(
   [movement, joining, rearrange, splitting, views, ranges, indexing, { full, ones, zeros }]
     .flatMap((module) => Object.entries(module))
     .flatMap(([name, fn]) => [
@@ -249,7 +249,10 @@ export function callApi(
     const variable = receiver.kind === 'tensor' ? receiver : (args[0] as TensorVariable);
     t.control.copied.expectNoElement(variable);
   }
-  const numbers = new ChangingNumbers(t, { symbols: symbolsOf(fn), shapes: decideShapes.has(fn) });
+  const numbers = new ChangingNumbers(t, {
+    symbols: symbolsOf(fn),
+    sizesInArrays: takesSizes.has(fn),
+  });
   const values = scalarOperands(t, fn, self, args).map((arg) => apiValue(t, arg, numbers, false));
   if (creators.has(fn)) t.guardDevice();
   try {

@@ -15,8 +15,8 @@ export interface NumberUse {
    * calling it. `yes`: it hands them on.
    */
   readonly symbols: 'no' | 'tried' | 'yes';
-  /** Values that it asks for make another program of the same trace; else they are guarded. */
-  readonly shapes: boolean;
+  /** Numbers in a list are sizes, whose values it asks for. */
+  readonly sizesInArrays: boolean;
 }
 
 /**
@@ -41,8 +41,8 @@ export class ChangingNumbers {
     const { expr, value } = variable;
     const { sizes, numbers } = this.#t;
     if (typeof value === 'boolean') return constantOf(this.#t, variable);
-    const { symbols, shapes } = this.#use;
-    const maySymbol = symbols !== 'no' && !(inArray && shapes);
+    const { symbols, sizesInArrays } = this.#use;
+    const maySymbol = symbols !== 'no' && !(inArray && sizesInArrays);
     if (sizes.decide(expr) || !maySymbol || numbers.attribute(expr) === undefined) {
       return this.#plain(variable);
     }
@@ -69,14 +69,11 @@ export class ChangingNumbers {
     return t.perform(operands, body);
   }
 
-  /** Its value, for this program: a key of the trace's programs, or guarded. */
+  /** Its value, for this program: a key of the programs of this trace, which is played again for another value. */
   #plain(variable: SymbolicVariable): unknown {
     const t = this.#t;
     const { expr } = variable;
-    if (!t.sizes.decide(expr)) {
-      if (!this.#use.shapes) return constantOf(t, variable);
-      for (const source of numberSources(expr)) t.sizes.addKey(source);
-    }
+    for (const source of t.sizes.decide(expr) ? [] : numberSources(expr)) t.sizes.addKey(source);
     guardNumbers(t, variable);
     return new PutOff(expr);
   }

@@ -81,5 +81,5 @@ export function countedOn(
 
 /** The number as an operand of the tensor API, which decides a shape by it. */
 export function sizeOperand(t: Tracer, variable: SymbolicVariable): unknown {
-  return new ChangingNumbers(t, { symbols: 'no', shapes: true }).operand(variable, false);
+  return new ChangingNumbers(t, { symbols: 'no', sizesInArrays: true }).operand(variable, false);
 }

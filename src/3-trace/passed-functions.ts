@@ -3,7 +3,7 @@
  * guarded by their code and by what it reads around it; where the function itself matters, by identity.
  */
 
-import { isPlainObject } from '../guards/plain.ts';
+import { isPlainArray, isPlainObject, isProxy, readsPlainly } from '../guards/plain.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import { isIgnoredFile, isNotToStatic } from '../traces/policy.ts';
@@ -37,12 +37,33 @@ export function passedFunction(
   return closure;
 }
 
-/** An argument, or what a plain object among the arguments holds. */
-function isPassed({ entryFrames }: Tracer, source: Source): boolean {
-  if (source.kind === 'argument') return true;
-  if (source.kind !== 'property' || source.base.kind !== 'argument') return false;
-  const { frame, index } = source.base;
-  return isPlainObject(entryFrames[frame]?.args[index]);
+/** An argument, what plain objects and arrays among the arguments contain, or a variable around such a function. */
+function isPassed(t: Tracer, source: Source): boolean {
+  if (source.kind === 'closureName') return true;
+  return source.kind === 'argument' || containerOf(t, source) !== undefined;
+}
+
+/** The plain object or array, an argument or inside one, of which the source is a property. */
+function containerOf({ entryFrames }: Tracer, source: Source): Container | undefined {
+  const keys: (string | symbol)[] = [];
+  let place = source;
+  for (; place.kind === 'property'; place = place.base) keys.push(place.key);
+  if (place.kind !== 'argument') return undefined;
+  let value: unknown = entryFrames[place.frame]?.args[place.index];
+  let container: Container | undefined;
+  for (const key of keys.reverse()) {
+    if (!isContainer(value) || !readsPlainly(value, key)) return undefined;
+    container = value;
+    value = container[key];
+  }
+  return container;
+}
+
+type Container = Readonly<Record<string | symbol, unknown>>;
+
+function isContainer(value: unknown): value is Container {
+  if (typeof value !== 'object' || value === null || isProxy(value)) return false;
+  return isPlainObject(value) || isPlainArray(value);
 }
 
 /** The code, or a function that it makes, assigns a variable around it or uses a private name. */

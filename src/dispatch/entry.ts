@@ -28,6 +28,10 @@ export interface GuardedEntry {
   readonly guards: readonly Guard[];
 }
 
+/** What an op takes in the programs and plans of one entry, and in the kernels bound for them; an estimate. */
+const bytesPerOp = 5 * 2 ** 10;
+const bytesPerEntry = 32 * 2 ** 10;
+
 /** One compiled way through the code from an entry point: what must hold, what runs, what follows. */
 export class Entry {
   readonly guards: GuardSet;
@@ -84,6 +88,13 @@ export class Entry {
   /** For printing. */
   get names(): SourceNames {
     return this.result;
+  }
+
+  /** What it takes of the host's memory, by an estimate. */
+  get bytes(): number {
+    const { stages } = this.part;
+    const ops = (stages?.forward.ops.length ?? 0) + (stages?.backward?.ops.length ?? 0);
+    return bytesPerEntry + ops * bytesPerOp;
   }
 
   get compiled(): GuardedEntry[] {

@@ -6,46 +6,100 @@ import { objectId } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
 import type { Entry } from './entry.ts';
+import { ReturningStates } from './returning-states.ts';
 import type { SizedEntries } from './sized-entries.ts';
 
 /** One trace, compiled for its own sizes or for several. */
-type Candidate = Entry | SizedEntries;
+export type Candidate = Entry | SizedEntries;
+
+/** The entries of one point may take this much of the host's memory, by an estimate. */
+const mostBytes = 128 * 2 ** 20;
+/** So many are kept whatever they take. */
+const fewest = 16;
 
 /** A stack of instructions where execution may go on, with the entries compiled for it so far. */
 export class ResumePoint {
   readonly history: NumberHistory;
-  readonly #entries: Candidate[] = [];
+  /** The one that was found, after another one, longest ago first. */
+  readonly #entries = new Set<Candidate>();
+  readonly #states = new ReturningStates();
   /** The one that held last. */
   #last: Candidate | undefined;
   #dispatch: Dispatch<Candidate> | undefined;
   readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
   /** Set when no more entries are compiled here: execution goes on natively, for this reason. */
   native: string | null = null;
+  /** The user knows that calls bring other things each time than any entry is for. */
+  isCrowded = false;
 
   constructor(dynamic: Dynamic, promised: PromisedSizes) {
     this.history = new NumberHistory(dynamic, promised);
   }
 
   get entries(): readonly Candidate[] {
-    return this.#entries;
+    return [...this.#entries];
+  }
+
+  /** How many entries there are. */
+  get size(): number {
+    return this.#entries.size;
   }
 
   add(entry: Candidate): void {
-    this.#entries.push(entry);
+    this.#entries.add(entry);
     this.#last = entry;
     this.#dispatch = undefined;
+  }
+
+  /** Takes out entries that were not found for long, where all take too much memory. */
+  makeRoom(): Candidate[] {
+    let bytes = 0;
+    for (const entry of this.#entries) bytes += entry.bytes;
+    const removed: Candidate[] = [];
+    for (const entry of this.#entries) {
+      if (bytes <= mostBytes || this.#entries.size <= fewest) break;
+      this.#entries.delete(entry);
+      bytes -= entry.bytes;
+      removed.push(entry);
+    }
+    if (removed.length > 0) this.#dispatch = undefined;
+    return removed;
+  }
+
+  /**
+   * Whether the call is in a state that has come back often enough to be translated beside the many entries that
+   * are there, none of which fits.
+   */
+  returns(frames: readonly Frame[]): boolean {
+    const states = this.#states;
+    if (states.isEmpty) this.#tellApart(frames);
+    if (!states.visit(frames, this.#entries.size)) return false;
+    // Where the state hides what tells the call from the entry of that state, it is looked at more closely.
+    return !this.#tellApart(frames);
+  }
+
+  /** True when some guard told the call apart that no call was told apart by before. */
+  #tellApart(frames: readonly Frame[]): boolean {
+    let isNew = false;
+    for (const { guards } of this.#entries) {
+      const failing = guards.firstFailing(frames);
+      if (failing && this.#states.add(failing)) isNew = true;
+    }
+    return isNew;
   }
 
   /** An entry whose guards hold: the one that held last, or one of those that a single fact leaves. */
   find(frames: readonly Frame[]): Entry | undefined {
     const last = this.#last;
     const entry = last?.find(frames);
-    if (entry || this.#entries.length < 2) return entry;
-    this.#dispatch ??= new Dispatch(this.#entries);
+    if (entry || this.#entries.size < 2) return entry;
+    this.#dispatch ??= new Dispatch(this.entries);
     for (const candidate of this.#dispatch.candidates(frames)) {
       const found = candidate === last ? undefined : candidate.find(frames);
       if (!found) continue;
       this.#last = candidate;
+      this.#entries.delete(candidate);
+      this.#entries.add(candidate);
       return found;
     }
     return undefined;
@@ -53,7 +107,7 @@ export class ResumePoint {
 
   /** Of each entry the first guard that doesn't hold, as the user would write it. */
   misses(frames: readonly Frame[]): string[] {
-    return this.#entries.flatMap(({ guards, names }) => {
+    return this.entries.flatMap(({ guards, names }) => {
       const failing = guards.firstFailing(frames);
       return failing ? [printGuard(failing, names)] : [];
     });

@@ -12,9 +12,6 @@ import type { Entry, GuardedEntry } from './entry.ts';
 const mostBytes = 128 * 2 ** 20;
 /** So many are kept whatever they take. */
 const fewest = 16;
-/** What an op takes in the programs and plans of one set of sizes, and in the kernels bound for them. */
-const bytesPerOp = 5 * 2 ** 10;
-const bytesPerEntry = 32 * 2 ** 10;
 
 /** An entry and the sizes that it is for; null: the trace doesn't fit them. */
 interface Sized {
@@ -79,6 +76,11 @@ export class SizedEntries {
     return entry;
   }
 
+  /** What all of them take, by an estimate. */
+  get bytes(): number {
+    return this.#entries.weight;
+  }
+
   /** The trace, to play it for sizes that no call had. */
   get resized(): Resized {
     return this.#resized;
@@ -101,8 +103,4 @@ function spelled(size: unknown): string {
   return Object.is(size, -0) ? '-0' : String(size);
 }
 
-function bytesOf({ entry }: Sized): number {
-  const stages = entry?.part.stages;
-  const ops = (stages?.forward.ops.length ?? 0) + (stages?.backward?.ops.length ?? 0);
-  return bytesPerEntry + ops * bytesPerOp;
-}
+const bytesOf = ({ entry }: Sized): number => entry?.bytes ?? 0;

@@ -38,6 +38,16 @@ export class RecentlyUsed<K, V> {
     return value;
   }
 
+  /** The weights of all entries. */
+  get weight(): number {
+    return this.#weight;
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#weight = 0;
+  }
+
   /** The one used longest ago first. */
   values(): V[] {
     return [...this.#entries.values()].map(({ value }) => value);

@@ -77,7 +77,33 @@ const cases: Record<string, [() => World, number]> = {
       const inner = (x: Tensor) => x.sub(1);
       return (x: Tensor) => [x].map(inner)[0]!;
     }),
-    12,
+    1,
+  ],
+  'a function around a function around it': [
+    world(apply, (call) => {
+      const rate = values([3], call);
+      const inner = (x: Tensor) => x.sub(rate);
+      const outer = (x: Tensor) => inner(x).mul(2);
+      return (x: Tensor) => outer(x).add(rate);
+    }),
+    1,
+  ],
+  'in an array': [
+    world(
+      (x, steps: readonly Unary[]) => steps.reduce((y, step) => step(y), x),
+      () => [(x: Tensor) => x.mul(2), (x: Tensor) => x.add(1)],
+    ),
+    1,
+  ],
+  'in arrays of objects': [
+    world(
+      (x, layers: readonly { act: Unary; norms: Unary[] }[]) => {
+        for (const { act, norms } of layers) for (const norm of norms) x = norm(act(x));
+        return x;
+      },
+      () => [1, 2].map(() => ({ act: (x: Tensor) => x.mul(2), norms: [(x: Tensor) => x.add(1)] })),
+    ),
+    1,
   ],
   'an arrow of a method': [world(apply, () => new Holder().make()), 1],
   'an arrow that makes functions': [
@@ -135,6 +161,24 @@ const seen: Record<string, () => World> = {
   'it is returned': world(
     (x, f: Unary) => [f(x), f],
     () => (x: Tensor) => x.mul(2),
+  ),
+  'it is taken out of an array': world(
+    (x, fs: Unary[]) => [fs[0]!(x), fs.pop(), fs.includes(kept)],
+    (call) => (call % 2 ? [kept, kept] : [(x: Tensor) => x.mul(2), kept]),
+  ),
+  'the array has a getter': world(
+    (x, fs: Unary[]) => fs[0]!(x),
+    () =>
+      Object.defineProperty([kept], 0, {
+        get: () => (x: Tensor) => x.mul(4),
+      }),
+  ),
+  'a function around it is returned': world(
+    (x, f: () => Unary) => [x.mul(2), f()],
+    () => {
+      const inner = (x: Tensor) => x.mul(2);
+      return () => inner;
+    },
   ),
   'it is compared': world(
     (x, f: Unary) => [f(x), f === kept],

@@ -1,0 +1,83 @@
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { closureBehind } from './code-behind.ts';
+import type { Guard } from './guard.ts';
+import { compileNumber, numberKey } from './number-expr.ts';
+import { compilePlainReader } from './plain-reads.ts';
+import { objectId, sourceKey } from './source-key.ts';
+
+type ReadState = (frames: readonly Frame[]) => string;
+
+/** Equal for guards that ask the same of the same place. */
+export function stateKey(guard: Guard): string {
+  switch (guard.kind) {
+    case 'gradMode':
+    case 'device':
+    case 'opDevice':
+      return guard.kind;
+    case 'number':
+      return `number ${numberKey(guard.expr)}`;
+    case 'distinct':
+    case 'data':
+      return `${guard.kind} ${guard.sources.map(sourceKey)}`;
+    default:
+      return `${guard.kind} ${sourceKey(guard.source)}`;
+  }
+}
+
+/** Compiles what a guard asks about to a text: equal texts mean that the guard can't tell the calls apart. */
+export function compileState(guard: Guard): ReadState {
+  const read = readerOf(guard);
+  const spell = guard.kind === 'keys' ? keysOf : guard.kind === 'code' ? codeOf : spelled;
+  return (frames) => {
+    try {
+      return spell(read(frames));
+    } catch {
+      // What it reads through is not there, or a getter stands in the way.
+      return '!';
+    }
+  };
+}
+
+function readerOf(guard: Guard): (frames: readonly Frame[]) => unknown {
+  switch (guard.kind) {
+    case 'number': {
+      // A result has no size before the run, and tells no calls apart.
+      const read = compileNumber(guard.expr, compilePlainReader);
+      return (frames) => read(frames, []);
+    }
+    case 'gradMode':
+    case 'device':
+    case 'opDevice':
+      return () => undefined;
+    case 'distinct':
+    case 'data': {
+      const readers = guard.sources.map(compilePlainReader);
+      return (frames) => readers.map((read) => read(frames));
+    }
+    default:
+      return compilePlainReader(guard.source);
+  }
+}
+
+function keysOf(value: unknown): string {
+  return JSON.stringify(Object.keys(value as object));
+}
+
+function codeOf(value: unknown): string {
+  const closure = closureBehind(value);
+  return closure ? `code ${closure.code.id}` : spelled(value);
+}
+
+function spelled(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) {
+    return Object.is(value, -0) ? '-0' : String(value);
+  }
+  if (value instanceof Tensor) {
+    const { dtype, shape, strides, requiresGrad } = value;
+    return `${dtype}[${shape}/${strides}]${requiresGrad ? 'g' : ''}`;
+  }
+  if (value instanceof Map || value instanceof Set) return [...value.keys()].map(spelled).join();
+  return `#${objectId(value)}`;
+}
