@@ -1,5 +1,6 @@
 /** Phases 1 and 2 for any function: captured and lowered once. */
 
+import type { MethodDefinition } from 'acorn';
 import { formatPosition } from '../runtime/errors/position.ts';
 import { type AnyFunction, captureFunction, isRefusal, printRefusal } from './1-capture/capture.ts';
 import type { CapturedFunction } from './1-capture/captured-function.ts';
@@ -14,6 +15,7 @@ import {
 import {
   type CapturedCode,
   isRefused as isRefusedCode,
+  type PrivateMemberKind,
   type RefusedCode,
 } from './3-trace/code-of.ts';
 import { provideClosures } from './guards/code-behind.ts';
@@ -72,6 +74,47 @@ provideClosures((fn) => {
 
 codeOf.construction = constructionOf;
 codeOf.homeObject = homeObjectOf;
+codeOf.privateMember = privateMemberOf;
+
+const privateMembers = new WeakMap<AnyFunction, Map<string, AnyFunction | undefined>>();
+
+/** Made once for each class: its own one can't be had without an instance. */
+function privateMemberOf(
+  type: AnyFunction,
+  name: string,
+  kind: PrivateMemberKind,
+): AnyFunction | undefined {
+  const known = privateMembers.get(type) ?? new Map<string, AnyFunction | undefined>();
+  privateMembers.set(type, known);
+  const key = `${kind} ${name}`;
+  if (!known.has(key)) known.set(key, findPrivateMember(type, name, kind));
+  return known.get(key);
+}
+
+function findPrivateMember(
+  type: AnyFunction,
+  name: string,
+  kind: PrivateMemberKind,
+): AnyFunction | undefined {
+  const capture = captureFunction(type, {});
+  if (isRefusal(capture) || !capture.classNode || capture.bound) return undefined;
+  const member = capture.classNode.body.body.find(
+    (each) =>
+      each.type === 'MethodDefinition' &&
+      each.kind === kind &&
+      each.key.type === 'PrivateIdentifier' &&
+      each.key.name === name,
+  ) as MethodDefinition | undefined;
+  if (!member) return undefined;
+  const scope = scopeOf(capture);
+  const { source } = capture;
+  const own = kind === 'method' ? `#${name}` : `${kind} #${name}`;
+  const hasPrivate = scope.privateName !== undefined;
+  const code = lowerFunction(member.value, source, 'method', true, own, hasPrivate);
+  if (isLowerRefusal(code) || refuseDriven(code)) return undefined;
+  const home = member.static ? type : (type.prototype as object);
+  return instantiate(code, scope, [], undefined, home) as AnyFunction;
+}
 
 /** Found by its owner; a method that was copied there has another class in its source. */
 function homeObjectOf(method: AnyFunction, receiver: object): object | undefined {

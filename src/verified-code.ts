@@ -28,6 +28,7 @@ export const verifiedCodeOf: CodeOf = Object.assign(
   ((fn) => verified(codeOf(fn))) satisfies (...given: Parameters<CodeOf>) => ReturnType<CodeOf>,
   {
     construction: ((type) => verified(codeOf.construction(type))) satisfies CodeOf['construction'],
+    privateMember: codeOf.privateMember,
     homeObject: codeOf.homeObject,
   },
 );

@@ -38,6 +38,7 @@ export function analyzeClass(walk: ClassWalk, node: ClassNode, place: Place): vo
   const explicit = functions.find((facts) => facts.classNode === node);
   for (const [name, binding] of free) explicit?.free.set(name, binding);
   for (const name of written) explicit?.written.add(name);
+  for (const name of privateElements(node)) explicit?.privateNames.add(name);
 }
 
 function analyzeMember(
@@ -55,5 +56,17 @@ function analyzeMember(
   if (member.type === 'PropertyDefinition') visit(member.value, fields);
   else if (member.kind === 'constructor') {
     visitFunction(member.value, 'constructor', place, owner);
-  } else visitFunction(member.value, 'method', place);
+  } else {
+    // Where the constructor is followed, so are private methods: their names are read where it stands.
+    const isOwn = !member.static && member.key.type === 'PrivateIdentifier';
+    visitFunction(member.value, 'method', isOwn ? fields : place);
+  }
+}
+
+/** Names of the private elements that the constructor gives an instance. */
+export function privateElements({ body }: ClassNode): string[] {
+  return body.body.flatMap((member) => {
+    if (member.type === 'StaticBlock' || member.static) return [];
+    return member.key.type === 'PrivateIdentifier' ? [member.key.name] : [];
+  });
 }

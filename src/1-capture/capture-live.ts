@@ -6,7 +6,7 @@ import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { givenScope } from './given-scope.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { liveScope, privateAccess } from './live-scope.ts';
-import { privateKind } from './private-kind.ts';
+import { declaredAccess, privateDeclaration } from './private-declaration.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
 import { findFunction, knownScript, loadScript, type Script, sourceOf } from './script.ts';
 import { rememberEvaluator, scriptEvaluator } from './script-evaluator.ts';
@@ -82,10 +82,12 @@ export function captureLive(
     ...(homeObject && { homeObject }),
     strict: facts.strict,
     ...(evaluate && {
-      privateName: (name: string) => ({
-        ...privateAccess(evaluate, name),
-        kind: privateKind(script.facts.classes.keys(), facts.node, name),
-      }),
+      privateName: (name: string) =>
+        declaredAccess(
+          privateAccess(evaluate, name),
+          privateDeclaration(script.facts.classes.keys(), facts.node, name),
+          evaluate,
+        ),
     }),
   };
 }

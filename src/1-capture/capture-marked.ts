@@ -1,7 +1,7 @@
 import type { AnyFunction, CapturedFunction } from './captured-function.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { markedScope } from './marked-scope.ts';
-import { privateKind } from './private-kind.ts';
+import { declaredAccess, privateDeclaration } from './private-declaration.ts';
 import type { PrivateFunctions, ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
 
@@ -22,10 +22,12 @@ export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction
     ...(self && { thisValue: thisOf(self) }),
     ...(homeObject && { homeObject }),
     strict: facts.strict,
-    privateName: (name: string) => ({
-      ...privateAccess(marked.table, name),
-      kind: privateKind(script.facts.classes.keys(), facts.node, name),
-    }),
+    privateName: (name: string) =>
+      declaredAccess(
+        privateAccess(marked.table, name),
+        privateDeclaration(script.facts.classes.keys(), facts.node, name),
+        (owner) => (marked.table as Record<string, unknown>)[owner],
+      ),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Program } from 'acorn';
 import { ownPartAt, ownPartOfFile, publishedScheme } from '../../runtime/errors/own-code.ts';
 import type { SourceText } from '../vm/bytecode/code.ts';
 import { parse } from '../vm/syntax/parse.ts';
+import { privateElements } from './analyze-class.ts';
 import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
 import type { Binding, FunctionFacts } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
@@ -132,7 +133,13 @@ function implicitConstructor(
   const synthetic = analyzeScript(program).functions[0];
   if (!synthetic) throw new Error('invariant: a synthetic constructor has one function');
   moveTo(synthetic.node, classNode.start);
-  const facts = { ...synthetic, classNode, free: new Map(fieldNames), declared: new Set<string>() };
+  const facts = {
+    ...synthetic,
+    classNode,
+    free: new Map(fieldNames),
+    declared: new Set<string>(),
+    privateNames: new Set(privateElements(classNode)),
+  };
   implicitConstructors.set(classNode, facts);
   return facts;
 }

@@ -197,7 +197,12 @@ function brandPrivate(l: Lowering, { body }: ClassBody, object: Reg, isStatic: b
     done.add(element.key.name);
     const mark = l.code.mark();
     const { register } = privateKey(l, element.key);
-    invariant(register !== undefined, 'a class declares its private names');
+    if (register === undefined) {
+      const name = l.code.constant(`#${element.key.name}`, spanOf(element));
+      l.code.intrinsic('brandOwnPrivate', [object, name], spanOf(element));
+      l.code.release(mark);
+      return;
+    }
     l.code.intrinsic('brandPrivate', [object, register], spanOf(element));
     l.code.release(mark);
   }
@@ -210,15 +215,14 @@ function defineField(l: Lowering, element: PropertyDefinition, object: Reg): voi
   const computed = l.analysis.fieldKeys.get(element);
   const privateName = key.type === 'PrivateIdentifier' ? privateKey(l, key) : undefined;
   const name = privateName ? `#${privateName.privateName}` : staticKey(key);
-  const register = privateName
-    ? privateName.register
-    : computed
-      ? l.variables.load(computed, span)
-      : l.code.constant(name, span);
-  invariant(register !== undefined, 'a class declares its private names');
+  const register =
+    privateName?.register ??
+    (computed ? l.variables.load(computed, span) : l.code.constant(name, span));
   const naming = computed ? register : name;
   const value = init ? l.named(init, naming) : l.code.constant(undefined, span);
-  const define = privateName ? 'addPrivate' : 'defineField';
+  // Of a class from outside, the names are known by their text.
+  const add = privateName?.register === undefined ? 'addOwnPrivate' : 'addPrivate';
+  const define = privateName ? add : 'defineField';
   l.code.intrinsic(define, [object, register, value], span);
   l.code.release(mark);
 }

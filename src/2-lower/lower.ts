@@ -61,9 +61,9 @@ export function lowerConstruction(
     if (element.type === 'StaticBlock' || element.static) continue;
     const isField = element.type === 'PropertyDefinition';
     if (isField && element.computed) return refuse('class-constructor', element);
-    // Nobody else can give an object the private names of a class.
-    if (element.key.type === 'PrivateIdentifier') return refuse('private-name', element);
-    const text = isField || element.kind === 'constructor' ? element.value : undefined;
+    const isPrivate = element.key.type === 'PrivateIdentifier';
+    if (isPrivate && !privateNames) return refuse('private-name', element);
+    const text = isField || isPrivate || element.kind === 'constructor' ? element.value : undefined;
     const refusal = text && findConstructionRefusal(text, privateNames);
     if (refusal) return refusal;
   }

@@ -21,10 +21,19 @@ export interface CodeOf {
   /** The constructor of a class, with the function that gives an instance its fields. */
   // biome-ignore lint/complexity/noBannedTypes: whatever stands behind `new`.
   construction(type: Function): CapturedCode | RefusedCode;
+  /** A private method, getter or setter that a class declares, as its text says; undefined when it has none. */
+  privateMember(
+    // biome-ignore lint/complexity/noBannedTypes: whatever stands behind `new`.
+    type: Function,
+    name: string,
+    kind: PrivateMemberKind,
+  ): CallableFunction | undefined;
   /** For `super`: the object on the receiver's chain of prototypes that the method was defined on. */
   // biome-ignore lint/complexity/noBannedTypes: whatever is called.
   homeObject(method: Function, receiver: object): object | undefined;
 }
+
+export type PrivateMemberKind = 'method' | 'get' | 'set';
 
 export function isRefused(found: CapturedCode | RefusedCode): found is RefusedCode {
   return 'refused' in found;

@@ -94,6 +94,9 @@ export function enterConstructor(
   const refused = (why: string) =>
     new GraphBreak('constructor', `new ${type.value.name || 'a class'}(): ${why}`);
   if (isNotToStatic(type.value)) throw refused('it is not to be captured');
+  if (t.control.plans.isConstructedNatively(type.value)) {
+    throw refused('its instance leaves the graph, and only the class can add private elements');
+  }
   const found = t.codeOf.construction(type.value);
   if (isRefused(found)) throw refused(found.native ? 'native code' : found.why);
   guardIdentity(t, type);

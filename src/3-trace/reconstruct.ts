@@ -27,6 +27,7 @@ import type { ElementForm } from './grown-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from './iterator-variables.ts';
 import { prototypeOf } from './objects/made-objects.ts';
 import { expectNotPassed } from './passed-functions.ts';
+import { expectNoPrivate, expectNoPrivateFields } from './private-names.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
@@ -195,6 +196,7 @@ export class Reconstruction {
   frame(frame: TraceFrame, pc: Pc, awaited: Reg | undefined): FrameRecipe {
     const { closure, cells, entry, returnTo } = frame;
     expectNotPassed(this.#tracer, closure);
+    expectNoPrivateFields(this.#tracer, closure);
     // A frame that waits for its call may go on behind it, or at the handler of a throw.
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
@@ -229,6 +231,7 @@ export class Reconstruction {
   }
 
   #traits({ attributes, symbols, extensible }: ObjectTraits): MadeTraits {
+    expectNoPrivate(this.#tracer, symbols.keys());
     const half = (accessor: Variable | null) => accessor && this.recipe(accessor);
     return {
       attributes: [...attributes].map(([key, { accessor, ...rest }]) => {

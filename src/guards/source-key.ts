@@ -43,6 +43,8 @@ export function sourceKey(source: Source): string {
       return `${sourceKey(source.base)}/p`;
     case 'private':
       return `${sourceKey(source.base)}/#${source.slot ? 's' : ''}${objectId(source.access)}`;
+    case 'hasPrivate':
+      return `${sourceKey(source.base)}/h#${objectId(source.access)}`;
     case 'random':
       return `random ${source.field}`;
     case 'instanceOf':

@@ -56,6 +56,13 @@ export type Source =
       readonly name: string;
       readonly slot: boolean;
     }
+  /** `#name in base` */
+  | {
+      readonly kind: 'hasPrivate';
+      readonly base: Source;
+      readonly access: PrivateAccess;
+      readonly name: string;
+    }
   /** Where the stream of random numbers stands. */
   | { readonly kind: 'random'; readonly field: 'seed' | 'offset' }
   | { readonly kind: 'instanceOf'; readonly base: Source; readonly type: AnyFunction }
@@ -154,6 +161,11 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
       const { access, slot } = source;
       if (slot) return (frames) => new PrivateSlot(access, base(frames) as object);
       return (frames) => access.get(base(frames) as object);
+    }
+    case 'hasPrivate': {
+      const base = readerOf(source.base);
+      const { access } = source;
+      return (frames) => access.has(base(frames) as object);
     }
     case 'random': {
       const { field } = source;
@@ -259,6 +271,8 @@ export function printSource(source: Source, names: SourceNames): string {
       return `Object.getPrototypeOf(${printSource(source.base, names)})`;
     case 'private':
       return `${printSource(source.base, names)}.#${source.name}`;
+    case 'hasPrivate':
+      return `#${source.name} in ${printSource(source.base, names)}`;
     case 'random':
       return source.field === 'seed' ? 'the seed' : 'the place in the random stream';
     case 'instanceOf':

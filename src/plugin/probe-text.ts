@@ -4,6 +4,7 @@ import type { Binding, FunctionFacts } from '../1-capture/binding.ts';
 import type { ClassNode } from '../1-capture/captured-function.ts';
 import { markerProperty } from '../1-capture/entry-marker.ts';
 import { isFunctionNode } from '../1-capture/hoist.ts';
+import { privateDeclaration } from '../1-capture/private-declaration.ts';
 import { standardGlobals } from '../1-capture/standard-globals.ts';
 import { childrenOf } from '../vm/syntax/children.ts';
 
@@ -24,7 +25,9 @@ export function probeText(facts: FunctionFacts, script: ScriptFacts, added: Adde
     isGlobalOf(name, binding) ? [] : accessorsOf(name, isWritable(name, binding, facts)),
   );
   const home = homeClassOf(facts, script);
-  if (home !== undefined && !facts.free.has(home)) table.push(...accessorsOf(home, false));
+  const owners = privateOwnersOf(facts, script);
+  const classes = new Set([...(home === undefined ? [] : [home]), ...owners]);
+  for (const name of classes) if (!facts.free.has(name)) table.push(...accessorsOf(name, false));
   table.push(...privateNamesOf(facts, script));
   const needsThis = facts.kind === 'arrow' && facts.usesThis;
   const args = [added.source, String(facts.node.start)];
@@ -75,6 +78,14 @@ function privateNamesOf({ privateNames, node }: FunctionFacts, { classes }: Scri
     );
     const write = isWritable ? `,(o,v)=>{o.#${name}=v}` : '';
     return [`"#${name}":[o=>o.#${name},o=>#${name} in o${write}]`];
+  });
+}
+
+/** The names of classes that declare private names which the function uses, where it sees them. */
+function privateOwnersOf(facts: FunctionFacts, { classes }: ScriptFacts): string[] {
+  return [...facts.privateNames].flatMap((name) => {
+    const id = privateDeclaration(classes.keys(), facts.node, name)?.owner.id;
+    return id && !facts.declared.has(id.name) ? [id.name] : [];
   });
 }
 

@@ -51,6 +51,17 @@ export class LoopPlans {
     this.#byIdentity.add(place);
   }
 
+  readonly #native = new WeakSet<object>();
+
+  /** Classes whose instances leave the trace, with elements that only their constructors can add. */
+  isConstructedNatively(type: object): boolean {
+    return this.#native.has(type);
+  }
+
+  constructNatively(type: object): void {
+    this.#native.add(type);
+  }
+
   get isEmpty(): boolean {
     return this.#plans.size === 0;
   }

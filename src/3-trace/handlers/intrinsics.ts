@@ -2,7 +2,9 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
 import type { Intrinsic } from '../../vm/bytecode/intrinsics.ts';
 import { enterConstructor } from '../construct.ts';
+import { constantOf } from '../facts.ts';
 import { heldFunction } from '../getters.ts';
+import { addPrivate, brandPrivate } from '../private-names.ts';
 import { readAbove, superPrototype } from '../super.ts';
 import type { TraceFrame } from '../trace-frame.ts';
 import type { Tracer } from '../tracer.ts';
@@ -43,6 +45,14 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     defineProperty(t, object!, propertyKey(t, key!), value!);
     return undefinedVariable;
   },
+  addOwnPrivate: ({ t, frame }, object, name, value) => {
+    addPrivate(t, frame, object!, privateName(t, name!), value!);
+    return undefinedVariable;
+  },
+  brandOwnPrivate: ({ t, frame }, object, name) => {
+    brandPrivate(t, frame, object!, privateName(t, name!));
+    return undefinedVariable;
+  },
   constructed: (_step, value, self) => {
     if (isObject(value!)) return value;
     const ends = value!.kind === 'constant' && value!.value === undefined && !value!.source;
@@ -53,6 +63,9 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
   superBase: ({ t, frame }) => superPrototype(t, frame),
   getSuperOf: ({ t }, base, receiver, key) => readAbove(t, base!, receiver!, propertyKey(t, key!)),
 };
+
+/** Without its `#`. */
+const privateName = (t: Tracer, name: Variable): string => String(constantOf(t, name)).slice(1);
 
 function superConstructor(t: Tracer, frame: TraceFrame): Variable {
   const { fn } = frame.closure;

@@ -81,8 +81,8 @@ export const objectHandlers: Handlers<
     set(frame, dst, readPrivate(t, frame, get(frame, object), name)),
   setPrivate: (t, frame, { object, name, src }) =>
     writePrivate(t, frame, get(frame, object), name, get(frame, src)),
-  hasPrivate: (_t, frame, { dst, object, name }) =>
-    set(frame, dst, hasPrivate(frame, get(frame, object), name)),
+  hasPrivate: (t, frame, { dst, object, name }) =>
+    set(frame, dst, hasPrivate(t, frame, get(frame, object), name)),
 
   newArray: (t, frame, { dst, elements }) => {
     const { pc } = frame;

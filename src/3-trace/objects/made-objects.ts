@@ -4,6 +4,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { present } from '../choices.ts';
 import { makeRoom } from '../graph-control/key-order.ts';
 import { expectUnlisted } from '../graph-control/listed.ts';
+import { isPrivateKey } from '../private-elements.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   type Attributes,
@@ -59,7 +60,7 @@ export function ownContent(object: NewObjectVariable, key: Key): Variable | unde
 
 /** The symbols among the own keys, in their order. */
 export function ownSymbols({ traits }: NewObjectVariable): symbol[] {
-  return traits ? [...traits.symbols.keys()] : [];
+  return traits ? [...traits.symbols.keys()].filter((key) => !isPrivateKey(key)) : [];
 }
 
 /** Puts a property there, or in the place of the one that is there. An accessor has no content. */

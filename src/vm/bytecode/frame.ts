@@ -46,6 +46,9 @@ export interface VariablePlace {
 export interface PrivateAccess {
   /** What the class declares under the name; undefined where that is not known. */
   readonly kind?: 'field' | 'method' | 'accessor' | undefined;
+  readonly isStatic?: boolean;
+  /** The class that declares the name, where that is known. */
+  owner?(): unknown;
   get(object: object): unknown;
   set(object: object, value: unknown): void;
   has(object: object): boolean;

@@ -1,3 +1,4 @@
+import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { uninitialized } from '../bytecode/frame.ts';
 import type { Intrinsic, intrinsics as operandCounts } from '../bytecode/intrinsics.ts';
@@ -68,6 +69,8 @@ export const intrinsics: Intrinsics = {
   definePrivateSetter: (_frame, name, fn) =>
     privateNames.definePrivateAccessor(name, 'setter', namedPrivate('set', name, fn)),
   brandPrivate: (_frame, object, name) => privateNames.brandPrivate(object, name),
+  addOwnPrivate: () => inTraceAlone('addOwnPrivate'),
+  brandOwnPrivate: () => inTraceAlone('brandOwnPrivate'),
   superBase: (frame) => getSuperBase(frame),
   getSuperOf(_frame, base, receiver, key) {
     if (base === null) throw noSuperProperty('read', key);
@@ -131,6 +134,11 @@ function named(kind: 'get' | 'set', key: unknown, fn: unknown): () => unknown {
   const value = `${kind} ${functionName(key as PropertyKey)}`;
   define(fn, 'name', { value, configurable: true });
   return fn as () => unknown;
+}
+
+/** The constructor of such a class runs natively as a whole, or is followed to its end. */
+function inTraceAlone(name: Intrinsic): never {
+  throw new InvariantError(`${name} is executed`);
 }
 
 const namedPrivate = (kind: 'get' | 'set', name: unknown, fn: unknown): unknown =>

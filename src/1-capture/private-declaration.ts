@@ -1,0 +1,56 @@
+import type { PrivateAccess } from '../vm/bytecode/frame.ts';
+import type { ClassNode, FunctionNode } from './captured-function.ts';
+
+/** What declares a private name. */
+export interface PrivateDeclaration {
+  readonly owner: ClassNode;
+  readonly kind: 'field' | 'method' | 'accessor';
+  readonly isStatic: boolean;
+}
+
+/** What `#name` is in the innermost class around the function that declares it. */
+export function privateDeclaration(
+  classes: Iterable<ClassNode>,
+  fn: FunctionNode,
+  name: string,
+): PrivateDeclaration | undefined {
+  let found: PrivateDeclaration | undefined;
+  for (const node of classes) {
+    if (node.start > fn.start || node.end < fn.end) continue;
+    if (found && node.start < found.owner.start) continue;
+    for (const member of node.body.body) {
+      if (!('key' in member) || member.key.type !== 'PrivateIdentifier') continue;
+      if (member.key.name !== name) continue;
+      const isMethod = member.type === 'MethodDefinition';
+      const kind = !isMethod ? 'field' : member.kind === 'method' ? 'method' : 'accessor';
+      found = { owner: node, kind, isStatic: member.static };
+    }
+  }
+  return found;
+}
+
+/**
+ * The access to a private name, with what is known of its declaration. `read` gives the value of a name where
+ * the function stands: the class itself, by the name that it has there.
+ */
+export function declaredAccess(
+  access: PrivateAccess,
+  declaration: PrivateDeclaration | undefined,
+  read: (name: string) => unknown,
+): PrivateAccess {
+  if (!declaration) return access;
+  const { owner, kind, isStatic } = declaration;
+  return {
+    ...access,
+    kind,
+    isStatic,
+    owner() {
+      if (!owner.id) return undefined;
+      try {
+        return read(owner.id.name);
+      } catch {
+        return undefined; // before the class is there
+      }
+    },
+  };
+}
