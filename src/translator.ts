@@ -76,9 +76,9 @@ export class Translator {
     return point.size >= limit;
   }
 
-  /** False: what no entry fits is translated, however often that happens. */
+  /** False: what no entry fits is translated, however often that happens, since nothing may run eagerly. */
   get mayFallBack(): boolean {
-    return this.#settings.fallback === 'eager';
+    return !this.#settings.fullGraph;
   }
 
   /** Takes entries out that were not used for long, if all of the point's take too much memory. */

@@ -13,6 +13,7 @@ import { ShapeDependsOnData } from './data-dependent.ts';
 import { expectIndices } from './index-operands.ts';
 import { indexAdd } from './indexing.ts';
 import { reshape, unsqueeze } from './movement.ts';
+import { equals, isBelow, minus, plus, quotient } from './number-arithmetic.ts';
 import {
   clamp,
   floor,
@@ -101,7 +102,7 @@ function readAll(name: string, x: Tensor): number[] {
 
 /** How many elements fall into each of `bins` equal intervals from `min` to `max`; of the data's own range when both are equal. */
 export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
-  if (!Number.isInteger(bins) || bins < 1 || min > max) {
+  if (!Number.isInteger(bins) || bins < 1 || isBelow(max, min)) {
     throw new ArgumentError({
       what: 'histc: no intervals',
       given: `${bins} bins from ${min} to ${max}`,
@@ -111,18 +112,19 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   }
   return tidy(() => {
     const flat = reshape(x, [x.size]);
-    const values = min === max ? readAll('histc', flat) : [];
+    const ofData = equals(min, max);
+    const values = ofData ? readAll('histc', flat) : [];
     let [low, high] = [min, max];
-    if (min === max && values.length > 0) {
+    if (ofData && values.length > 0) {
       low = values.reduce((a, b) => Math.min(a, b));
       high = values.reduce((a, b) => Math.max(a, b));
     }
-    if (low === high) [low, high] = [low - 1, high + 1];
+    if (ofData && equals(low, high)) [low, high] = [minus(low, 1), plus(high, 1)];
     const outside = logicalOr(
       logicalOr(gt(fullLike(flat, low), flat), gt(flat, high)),
       isnan(flat),
     );
-    const place = floor(mul(sub(flat, low), bins / (high - low)));
+    const place = floor(mul(sub(flat, low), quotient(bins, minus(high, low))));
     const bin = cast(clamp(where(outside, 0, place), 0, bins - 1), 'int32');
     const counted = where(outside, 0, fullLike(flat, 1));
     return indexAdd(fullLike(flat, 0, { shape: [bins] }), 0, bin, counted);

@@ -48,6 +48,8 @@ export type KernelName =
   | 'cat'
   /** (x, any strides) → the entries of attr `dims` in reverse. */
   | 'flip'
+  /** (x, any strides) → the entries of attr `dim` moved by attr `shift`, an integer; the last ones come first. */
+  | 'roll'
   /** (x, any strides) → attr `value`, but x at attrs `strides`, `offset` of the result. */
   | 'place'
   /** (x, source; any strides) → x with source at attrs `strides`, `offset`. */

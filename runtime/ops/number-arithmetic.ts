@@ -42,6 +42,9 @@ export function difference(x: number, y: number): number {
   return minus(x, y);
 }
 
+/** What is left of an integer, from 0 to y − 1 for a positive y, also where x is negative. */
+export const remainder = (x: number, y: number): number => ((x % y) + y) % y;
+
 /** x to the power of y */
 export function power(x: number, y: number): number {
   return typeof x === 'number' && typeof y === 'number' ? x ** y : apply('**', x, y);

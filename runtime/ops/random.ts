@@ -15,6 +15,7 @@ import { rand, randn } from './create.ts';
 import { argmax } from './extremes.ts';
 import { copy_ } from './in-place.ts';
 import { unsqueeze } from './movement.ts';
+import { difference, isBelow, isInteger, minus } from './number-arithmetic.ts';
 import { argsort, topk } from './order.ts';
 import { add, div, exp, gt, log, lt, mul, neg, tan, where } from './pointwise.ts';
 import { floating } from './promotion.ts';
@@ -30,8 +31,8 @@ export function randint(
   shape: Shape,
   options: { readonly dtype?: DType } = {},
 ): Tensor {
-  const range = high - low;
-  if (![low, high].every(Number.isInteger) || range < 1 || range > most) {
+  const range = difference(high, low);
+  if (![low, high].every(isInteger) || isBelow(range, 1) || isBelow(most, range)) {
     throw new ArgumentError({
       what: 'randint: not a range of integers',
       given: `from ${low} to ${high}`,
@@ -57,7 +58,7 @@ export function randnLike(x: Tensor): Tensor {
 
 /** Overwritten with numbers that are uniform in [low, high). One number of the stream per element. */
 export function uniform_(x: Tensor, low = 0, high = 1): Tensor {
-  return tidy(() => copy_(x, add(mul(drawnFor(x, rand), high - low), low)));
+  return tidy(() => copy_(x, add(mul(drawnFor(x, rand), minus(high, low)), low)));
 }
 
 /** Overwritten with normal numbers. One number of the stream per element. */

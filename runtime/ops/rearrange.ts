@@ -12,8 +12,8 @@ import { expand } from './broadcast.ts';
 import { ShapeDependsOnData } from './data-dependent.ts';
 import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { indexSelect } from './indexing.ts';
-import { cat } from './joining.ts';
-import { clone, narrow, reshape, transpose } from './movement.ts';
+import { clone, reshape, transpose } from './movement.ts';
+import { isInteger, negated } from './number-arithmetic.ts';
 import { expectWhole } from './positional.ts';
 
 const flipOp: OpRecord = defineOp({
@@ -45,12 +45,19 @@ export function flip(x: Tensor, dims: number | readonly number[]): Tensor {
 export const fliplr = (x: Tensor): Tensor => flip(x, 1);
 export const flipud = (x: Tensor): Tensor => flip(x, 0);
 
-function rollAlong(x: Tensor, shift: number, dim: number): Tensor {
-  const size = x.shape[dim] ?? 1;
-  const last = size === 0 ? 0 : ((shift % size) + size) % size;
-  if (last === 0) return x;
-  return cat([narrow(x, dim, size - last, last), narrow(x, dim, 0, size - last)], dim);
-}
+const rollOp: OpRecord = defineOp({
+  name: 'roll',
+  operands: { x: 'data' },
+  infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: { kind: 'named', name: 'roll' },
+  numbers: ['shift'],
+  layout: 'any',
+  vjp: {
+    x: saving({}, (_saved, dy, { dim, shift }) =>
+      bind1(rollOp, [dy], { dim: dim!, shift: negated(shift as number) }),
+    ),
+  },
+});
 
 /** Entries move by `shifts`; what leaves at the end comes back at the start. Without `dims`, flat. */
 export function roll(
@@ -64,7 +71,7 @@ export function roll(
       return reshape(roll(reshape(x, [x.size]), by[0]!, 0), x.shape);
     }
     const along = ([dims].flat() as number[]).map((dim) => normalizeDim(dim, x.rank, 'roll'));
-    if (along.length !== by.length || !by.every(Number.isInteger)) {
+    if (along.length !== by.length || !by.every(isInteger)) {
       throw new ArgumentError({
         what: 'roll: not one shift per dimension',
         given: `shifts ${formatShape(by)} for dimensions ${formatShape(along)}`,
@@ -72,8 +79,8 @@ export function roll(
         remedy: 'pass one shift for each dimension',
       });
     }
-    const rolled = along.reduce((own, dim, i) => rollAlong(own, by[i]!, dim), x);
-    return rolled === x ? clone(x) : rolled;
+    if (x.rank === 0 || along.length === 0) return clone(x);
+    return along.reduce((own, dim, i) => bind1(rollOp, [own], { dim, shift: by[i]! }), x);
   });
 }
 

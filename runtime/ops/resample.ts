@@ -10,6 +10,7 @@ import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { clone, permute, reshape } from './movement.ts';
+import { equals, quotient } from './number-arithmetic.ts';
 import { floating, inferFloat } from './promotion.ts';
 import { roundedOnce } from './rounded-once.ts';
 import { pooledSize, type WindowSizes, windowSizes } from './window-sizes.ts';
@@ -176,7 +177,7 @@ function averaged(
   sizes: readonly WindowSizes[],
   { countIncludePad = true, divisorOverride = null }: AvgPoolOptions<unknown>,
 ): Tensor {
-  if (divisorOverride === 0) {
+  if (divisorOverride !== null && equals(divisorOverride, 0)) {
     throw new ArgumentError({
       what: `${name}: a division by 0`,
       given: 'divisorOverride 0',
@@ -191,7 +192,7 @@ function averaged(
       const how = { mode: 'window', kernel, stride, padding, divisor } as const;
       return resampled(current, first + i, out, how);
     }, own);
-    return divisorOverride === null ? sums : mul(sums, 1 / divisorOverride);
+    return divisorOverride === null ? sums : mul(sums, quotient(1, divisorOverride));
   });
 }
 

@@ -64,6 +64,7 @@ export const scalarFunctions: ReadonlyMap<string, ScalarFunction> = new Map([
 /** The names of host functions, to find them when the user calls one. */
 export const hostScalarNames: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   ...[...mathFunctions, ...numberTests].map(([name, fn]) => [fn, name] as const),
+  [Number, 'Number'],
   [Number.parseInt, 'parseInt'],
   [Number.parseFloat, 'parseFloat'],
   // biome-ignore lint/suspicious/noGlobalIsNan: the user's calls are meant.

@@ -189,7 +189,10 @@ const draws: ReadonlySet<unknown> = new Set<unknown>([
 ]);
 
 /** Those of them that hand their number on. */
-const scaledDraws: ReadonlySet<unknown> = new Set<unknown>(functionsOf(dropout));
+const scaledDraws: ReadonlySet<unknown> = new Set<unknown>([
+  ...functionsOf(dropout),
+  random.randint,
+]);
 
 /** Writes in place are done once, too: their numbers are operands, or factors of operands. */
 function symbolsOf(fn: Callable): NumberUse['symbols'] {
@@ -199,8 +202,9 @@ function symbolsOf(fn: Callable): NumberUse['symbols'] {
 
 /** Functions whose lists of numbers are sizes and places, not attributes that a run may compute. */
 const takesSizes: ReadonlySet<unknown> = new Set<unknown>(
-  [movement, joining, rearrange, splitting, views, ranges, indexing, { full, ones, zeros }]
+  [movement, joining, rearrange, splitting, views, ranges, indexing, { full, ones, zeros }, random]
     .flatMap((module) => Object.entries(module))
+    .filter(([name]) => name !== 'roll')
     .flatMap(([name, fn]) => [
       fn,
       Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value as unknown,

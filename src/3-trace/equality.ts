@@ -1,7 +1,7 @@
 /** When two variables are one value. */
 
 import { settled } from './choices.ts';
-import { constantOf, isSame, truthiness, typeOf } from './facts.ts';
+import { constantOf, isNullish, isSame, truthiness, typeOf } from './facts.ts';
 import { numberNeeded } from './number-needed.ts';
 import { withPrimitive } from './objects/to-primitive.ts';
 import { textAsked } from './text.ts';
@@ -17,8 +17,16 @@ export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
   return mixed(t, a, b, true);
 }
 
-/** Text of numbers of the program is no other primitive, whatever it says. */
+/**
+ * Text of numbers of the program is no other primitive, whatever it says. A number that changes from call to
+ * call is nothing of another type, whatever its value.
+ */
 function differInType(t: Tracer, a: Variable, b: Variable): boolean {
+  if (a.kind === 'symbolic' || b.kind === 'symbolic') {
+    const isHost =
+      a.kind !== 'scalar' && b.kind !== 'scalar' && a.kind !== 'text' && b.kind !== 'text';
+    return isHost && typeOf(t, a) !== typeOf(t, b);
+  }
   if (a.kind !== 'text' && b.kind !== 'text') return false;
   const other = a.kind === 'text' ? b : a;
   return other.kind === 'constant' && typeof constantOf(t, other) !== 'string';
@@ -36,6 +44,9 @@ export function sameValueZero(t: Tracer, x: Variable, y: Variable): boolean {
 
 /** `a == b` */
 export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
+  const [left, right] = [settled(x), settled(y)];
+  if (left.kind === 'symbolic' && isNullishConstant(right)) return isNullish(t, left);
+  if (right.kind === 'symbolic' && isNullishConstant(left)) return isNullish(t, right);
   const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') {
     // biome-ignore lint/suspicious/noDoubleEquals: it is what is asked for.
@@ -44,6 +55,9 @@ export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
   if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
   return mixed(t, a, b, false);
 }
+
+const isNullishConstant = (variable: Variable): boolean =>
+  variable.kind === 'constant' && !variable.source && (variable.value ?? null) === null;
 
 /** A primitive and an object. */
 function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {

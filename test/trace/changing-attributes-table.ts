@@ -50,6 +50,9 @@ export const cases: Readonly<Record<string, Case>> = {
   'select of a result': of((x, k) => x.mul(2).select(0, k).exp(), entries),
   selectScatter: of((x, k) => F.selectScatter(x, x.select(0, 0).mul(2), 0, k), entries),
   sliceScatter: of((x, k) => F.sliceScatter(x, x.narrow(0, 0, 3), 0, k, k + 3), entries),
+  roll: of((x, k) => F.roll(x, k - 9, 0).exp(), entries),
+  'roll of a flat tensor': of((x, k) => F.roll(x, k * 7 - 60), entries),
+  'roll of two dimensions': of((x, k) => F.roll(x.t(), [k, -k], [0, 1]), entries),
   triu: of((x, k) => F.triu(x, k - 9), entries),
   tril: of((x, k) => F.tril(x, k - 9), entries),
   // Tensors of numbers
@@ -212,6 +215,16 @@ export const cases: Readonly<Record<string, Case>> = {
     const y = x.mul(2);
     return y.add_(x, k).addcdiv_(x, x.exp(), k).clamp_(-k, k);
   }, positives),
+  randint: of((x, k) => F.randint(-k, k + 2, [24, 6]).mul(x), whole),
+  'uniform_ and normal_': of((x, k) => {
+    const [a, b] = [x.detach().clone(), x.detach().clone()];
+    return [a.uniform_(-k, k + 1), b.normal_(k, k / 2)];
+  }, positives),
+  histc: of((x, k) => F.histc(x.detach(), 8, -k, k), positives),
+  avgPool2d: of(
+    (x, k) => F.avgPool2d(x.reshape([1, 1, 24, 6]), 2, { divisorOverride: k }),
+    positives,
+  ),
   randn: of((x, k) => F.randn([24, 6]).mul(x.mul(k)), reals),
   pow_: of((x, k) => x.mul(2).pow_(k), reals),
   fill_: of((x, k) => x.mul(2).fill_(k), reals),
@@ -261,6 +274,16 @@ export const refused: Readonly<
     numbers: [3, 2 ** 31, 2.5, 4, -(2 ** 40), 5],
   },
   'add_ to integers': { fn: (_x, k, ids) => ids.clone().add_(k), numbers: [3, 2.5, 4, 3.5, 5] },
+  roll: { fn: (x, k) => F.roll(x, k, 0), numbers: [3, 2.5, -4, Number.NaN, 0, 30, Infinity, 5] },
+  randint: {
+    fn: (_x, k) => F.randint(0, k, [5]),
+    numbers: [3, 2.5, 4, 0, -1, 2 ** 24, 2 ** 24 + 1, 7],
+  },
+  histc: { fn: (x, k) => F.histc(x.detach(), 4, k, 0.5), numbers: [-1, 0.25, 0.75, 0.5, -3, 2] },
+  avgPool2d: {
+    fn: (x, k) => F.avgPool2d(x.reshape([1, 1, 24, 6]), 2, { divisorOverride: k }),
+    numbers: [2, 3, 0, 0.5, -1],
+  },
   dropout: { fn: (x, k) => F.dropout(x, k), numbers: [0.5, 0.25, 1.5, -0.5, 1, 0, 0.75, 2] },
   alphaDropout: { fn: (x, k) => F.alphaDropout(x, k), numbers: [0.5, 0.25, 1.5, 1, 0, 0.75, 2] },
   crossEntropy: {

@@ -11,7 +11,7 @@ import type { KernelFactory } from './kernel.ts';
 import { addMatmul, matmul } from './matmul.ts';
 import { adaptiveMaxPool2d, maxPool2d, maxPool2dGrad } from './pool.ts';
 import { normal, uniform } from './random.ts';
-import { cat, flip, place, placeInto, unfoldGrad } from './rearrange.ts';
+import { cat, flip, place, placeInto, roll, unfoldGrad } from './rearrange.ts';
 import { addSum, max, min, prod, sum, sumTo } from './reduce.ts';
 import { cofactors } from './scalar/cofactors.ts';
 import { det, inverse, logAbsDet, solve } from './scalar/elimination.ts';
@@ -94,6 +94,7 @@ export const cpuKernels: { readonly [K in KernelName]: KernelFactory } = {
   arange,
   cat,
   flip,
+  roll,
   place,
   placeInto,
   unfoldGrad,

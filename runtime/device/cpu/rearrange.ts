@@ -1,5 +1,6 @@
 import { E } from '../../ops/expr.ts';
 import { identity } from '../../ops/expr-type.ts';
+import { remainder } from '../../ops/number-arithmetic.ts';
 import { dtypes } from '../../tensor/dtype.ts';
 import type { TensorMeta } from '../../tensor/meta.ts';
 import { contiguousStrides, sizeOf } from '../../tensor/shape.ts';
@@ -50,6 +51,25 @@ export const flip: KernelFactory = ([x], [out], { dims }) => {
   });
   const launch = pointwise(identity, [{ ...x!, strides }], out!, {});
   return ([source], targets) => launch([shifted(source!, last)], targets);
+};
+
+/** Two parts change places: the last entries of the dimension, and all before them. */
+export const roll: KernelFactory = ([x], [out], { dim, shift }) => {
+  const own = dim as number;
+  const size = x!.shape[own]!;
+  if (sizeOf(x!.shape) === 0) return nothing;
+  const last = remainder(shift as number, size);
+  const strides = contiguousStrides(out!.shape);
+  const part = (length: number): Launch => {
+    const shape = x!.shape.map((each, d) => (d === own ? length : each));
+    return copyPart({ ...x!, shape }, out!, strides);
+  };
+  const [moveLast, moveFirst] = [part(last), part(size - last)];
+  const [from, to] = [(size - last) * x!.strides[own]!, last * strides[own]!];
+  return ([source], [target]) => {
+    moveLast([shifted(source!, from)], [target!]);
+    moveFirst([source!], [shifted(target!, to)]);
+  };
 };
 
 export const place: KernelFactory = ([x], [out], { strides, offset, value }) => {

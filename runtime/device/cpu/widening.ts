@@ -24,6 +24,7 @@ const anyBits: ReadonlySet<KernelName> = new Set<KernelName>([
   'narrowGrad',
   'cat',
   'flip',
+  'roll',
   'place',
   'placeInto',
   'gather',

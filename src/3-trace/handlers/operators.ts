@@ -212,13 +212,13 @@ function compareChoice(
 }
 
 function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): boolean {
-  if (isNumber(a) && isNumber(b)) return arithmetic(t, operator, a, b) as boolean;
+  if (a.kind === 'constant' && b.kind === 'constant') {
+    return arithmetic(t, operator, a, b) as boolean;
+  }
   const strict = operator === '===' || operator === '!==';
   const equal = strict ? strictlyEqual(t, a, b) : looselyEqual(t, a, b);
   return equal !== (operator === '!=' || operator === '!==');
 }
-
-const isNumber = ({ kind }: Variable): boolean => kind === 'constant' || kind === 'symbolic';
 
 function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {
   const [x, y] = [hostNumber(t, a), hostNumber(t, b)];

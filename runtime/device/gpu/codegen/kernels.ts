@@ -16,7 +16,7 @@ import { copy, copyInto, fill, narrowGrad } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { sort } from './order.ts';
 import { maxPool2d, maxPool2dGrad } from './pool.ts';
-import { arange, cat, flip, place, placeInto, unfoldGrad } from './rearrange.ts';
+import { arange, cat, flip, place, placeInto, roll, unfoldGrad } from './rearrange.ts';
 import { argmax, argmin, max, min, prod, sum, sumTo } from './reduce.ts';
 import { cumprod, cumprodGrad, cumsum } from './scan.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
@@ -80,6 +80,7 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   arange,
   cat,
   flip,
+  roll,
   place,
   placeInto,
   unfoldGrad,

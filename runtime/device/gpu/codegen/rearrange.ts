@@ -1,3 +1,4 @@
+import { remainder } from '../../../ops/number-arithmetic.ts';
 import type { TensorMeta } from '../../../tensor/meta.ts';
 import { contiguousStrides } from '../../../tensor/shape.ts';
 import { input, output, type Slot, type Stage, singleStage } from '../kernel-plan.ts';
@@ -6,18 +7,20 @@ import { fill } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter, thread } from './stage-writer.ts';
 
-/** Copies an operand to the part of the output that has these strides and starts at `base`. */
+/** Copies an operand, from its element `from` on, to the part of the output that has these strides and starts at `base`. */
 function copyStage(
   slot: Slot,
   x: TensorMeta,
   out: TensorMeta,
   strides: readonly number[],
   base: number,
+  from = 0,
 ): Stage {
   const w = new StageWriter();
   const ref = w.array(slot);
   const [index] = w.indices(x.shape, [x.strides]);
-  return w.into(output(0), { ...out, shape: x.shape, strides }, ref.at(index!), base);
+  const at = from === 0 ? index! : `${from}+${index}`;
+  return w.into(output(0), { ...out, shape: x.shape, strides }, ref.at(at), base);
 }
 
 /** One stage per operand: a kernel can't read more than 7. */
@@ -45,6 +48,21 @@ export const flip: NamedPlan = ([x], [out], attrs) => {
   const ref = w.array(input(0));
   const [index] = w.indices(x!.shape, [strides]);
   return singleStage(w.into(output(0), out!, ref.at(`${last}+${index}`)));
+};
+
+/** Two parts change places: the last entries of the dimension, and all before them. */
+export const roll: NamedPlan = ([x], [out], attrs) => {
+  const dim = attrs.dim as number;
+  const size = x!.shape[dim]!;
+  const last = size === 0 ? 0 : remainder(attrs.shift as number, size);
+  const strides = contiguousStrides(out!.shape);
+  const part = (length: number) => {
+    return { ...x!, shape: x!.shape.map((each, d) => (d === dim ? length : each)) };
+  };
+  const from = (size - last) * x!.strides[dim]!;
+  const stages = [copyStage(input(0), part(size - last), out!, strides, last * strides[dim]!)];
+  if (last > 0) stages.push(copyStage(input(0), part(last), out!, strides, 0, from));
+  return { scratch: [], stages };
 };
 
 export const place: NamedPlan = ([x], [out], attrs) => {
