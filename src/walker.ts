@@ -90,7 +90,13 @@ export class Walker {
     }
     if (entry.part.tooSmall) return this.#runSmall(entry, frames, owned);
     const before = events.kernels;
-    const outcome = this.#explained(entry.result, frames, () => runOrFail(entry, frames, owned));
+    let outcome: EntryOutcome | string;
+    try {
+      outcome = entry.mayStop ? runOrFail(entry, frames, owned) : runPlain(entry, frames, owned);
+    } catch (error) {
+      this.#translator.tellWhere(error, entry.result, frames);
+      throw error;
+    }
     this.#stats.staticKernels += events.kernels - before;
     if (typeof outcome === 'string') return this.#leaveToEager(outcome, entry, frames, owned);
     if (entry.subgraph) this.#stats.graphRuns++;
@@ -242,6 +248,25 @@ export function isFragment({ entry }: Break | Moved): boolean {
   return ops > 0 && ops < fragmentOps;
 }
 
+/** As `runOrFail`, of an entry that writes to nothing from outside and can't stop in between. */
+function runPlain(
+  entry: Entry,
+  frames: readonly Frame[],
+  owned: OwnedTensors,
+): EntryOutcome | string {
+  try {
+    return entry.run(frames, owned) ?? oneMemory;
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    return refusedBecause(error);
+  }
+}
+
+const oneMemory = 'two inputs of the program are views of one memory, which it writes';
+
+const refusedBecause = ({ message }: Error): string =>
+  `a check or an op of the program refused its values (${message.split('\n')[0]})`;
+
 /** A text says why the program can't do it; then everything of the user's is as it was before. */
 function runOrFail(
   entry: Entry,
@@ -254,12 +279,12 @@ function runOrFail(
     const outcome = entry.subgraph?.holdsLines
       ? holdingLines(() => entry.run(frames, owned), isRefused)
       : entry.run(frames, owned);
-    return outcome ?? 'two inputs of the program are views of one memory, which it writes';
+    return outcome ?? oneMemory;
   } catch (error) {
     if (!isRefused(error)) throw error;
     // Once a tensor was written in place, running it all again would write twice.
     if (!holders.every((holder, i) => holder.version === versions[i])) throw error;
-    return `a check or an op of the program refused its values (${error.message.split('\n')[0]})`;
+    return refusedBecause(error);
   }
 }
 

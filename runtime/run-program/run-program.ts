@@ -109,14 +109,18 @@ export class Subgraph {
     const scope = this.scopes.take();
     try {
       const { slots } = scope;
-      forward.inputs.forEach((id, i) => {
-        if (this.#enters[i])
-          enter(slots[id]!, inputs[i]!, this.planned.values[id]!, identityOfInput(i));
+      const { values } = this.planned;
+      const ids = forward.inputs;
+      for (let i = 0; i < ids.length; i++) {
+        const id = ids[i]!;
+        if (this.#enters[i]) enter(slots[id]!, inputs[i]!, values[id]!, identityOfInput(i));
         if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
-      });
+      }
       this.#scalars.run(numbers, scope.scalars);
       this.#forward.run(scope);
-      const outputs = forward.outputs.map((id) => this.take(slots, id));
+      const results = forward.outputs;
+      const outputs = new Array<Tensor>(results.length);
+      for (let i = 0; i < results.length; i++) outputs[i] = this.take(slots, results[i]!);
       for (const id of forward.freesAtEnd) slots[id]!.release();
       if (backward && gradEnabled()) this.#record(scope, inputs, outputs);
       else this.scopes.giveBack(scope);

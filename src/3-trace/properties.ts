@@ -4,6 +4,7 @@ import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../guards/
 import type { Source } from '../guards/source.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { sharesParameters } from '../vm/language/arguments-object.ts';
+import { isIndex } from '../vm/language/index-key.ts';
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { present, settled } from './choices.ts';
 import { asCollection, sizeOf } from './collections.ts';
@@ -11,7 +12,6 @@ import { readDynamicProperty } from './dynamic-shapes/dynamic-properties.ts';
 import { isEquivalent } from './equivalents/codes.ts';
 import { constantOf, guardIdentity } from './facts.ts';
 import { callGetter, heldFunction } from './getters.ts';
-import { isIndex } from './index-key.ts';
 import { iteratedBy } from './iterated-by.ts';
 import { type Key, ownAttributes, ownContent, prototypeOf } from './objects/made-objects.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';

@@ -2,6 +2,7 @@
 
 import { accessorOf, allows, isProxy, writesPlainly } from '../guards/plain.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { isIndex } from '../vm/language/index-key.ts';
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
 import { setArgument } from './cell-content.ts';
@@ -9,7 +10,6 @@ import { present, settled } from './choices.ts';
 import { constantOf, guardChange } from './facts.ts';
 import { heldFunction } from './getters.ts';
 import { expectUnlisted } from './graph-control/listed.ts';
-import { isIndex } from './index-key.ts';
 import {
   deleteOwn,
   isExtensible,

@@ -106,6 +106,11 @@ export class Entry {
     return this.guards.holds(frames) ? this : undefined;
   }
 
+  /** It writes to tensors from outside, or leaves a loop or check half done where it is refused. */
+  get mayStop(): boolean {
+    return this.#written.length > 0 || this.subgraph?.holdsLines === true;
+  }
+
   /** The tensors from outside whose memory a run writes in place. */
   writes(frames: readonly Frame[]): readonly Tensor[] {
     if (this.#written.length === 0) return nothing;
@@ -116,17 +121,15 @@ export class Entry {
   #runMeasured(subgraph: SubgraphVariants, inputs: readonly Tensor[], donated: number): Tensor[] {
     const { record } = this.part;
     const { counter } = subgraph.device.allocator;
-    const [before, peak] = [counter.allocated, counter.peakAllocated];
-    const around = decided.current;
+    const before = counter.allocated;
+    const peak = counter.peakAllocated;
     counter.peakAllocated = before;
-    record.decisions.clear();
-    decided.current = record.decisions;
     try {
+      if (subgraph.decides) return this.#runDeciding(subgraph, inputs, donated);
       const outputs = runMarked(subgraph, inputs, donated, this.#scalars);
-      record.decisions.close();
+      record.decisions.complete = true;
       return outputs;
     } finally {
-      decided.current = around;
       record.runs++;
       record.peakBytes = counter.peakAllocated - before;
       record.planned = subgraph.last.planned;
@@ -135,12 +138,29 @@ export class Entry {
     }
   }
 
+  /** What its branches and loops decide is noted. */
+  #runDeciding(subgraph: SubgraphVariants, inputs: readonly Tensor[], donated: number): Tensor[] {
+    const { decisions } = this.part.record;
+    const around = decided.current;
+    decisions.clear();
+    decided.current = decisions;
+    try {
+      const outputs = runMarked(subgraph, inputs, donated, this.#scalars);
+      decisions.close();
+      return outputs;
+    } finally {
+      decided.current = around;
+    }
+  }
+
   /**
    * Undefined: two inputs are one memory, which must be left to eager execution. The guards must hold.
    * `owned` are tensors that only the frames hold; dead ones are given back.
    */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome | undefined {
-    const inputs = this.#inputs.map((read) => read(frames) as Tensor);
+    const readers = this.#inputs;
+    const inputs = new Array<Tensor>(readers.length);
+    for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(frames) as Tensor;
     if (this.subgraph?.confuses(inputs)) return undefined;
     for (let i = 0; i < this.#numbers.length; i++) {
       this.#scalars[i] = this.#numbers[i]!(frames) as number;

@@ -34,6 +34,8 @@ export class SubgraphVariants {
   readonly written: readonly number[];
   /** A check may fail when some line has been written. */
   readonly holdsLines: boolean;
+  /** It has branches or loops, whose decisions its bytes depend on. */
+  readonly decides: boolean;
   /** Numbers of the inputs of which a gradient reads what they were before some input was written. */
   readonly #readByGradients: readonly number[];
   readonly device: Device;
@@ -49,6 +51,7 @@ export class SubgraphVariants {
     const { inputs, steps } = usual.planned.forward;
     this.written = writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
     this.holdsLines = holdsLines(steps);
+    this.decides = steps.some(({ regions }) => regions);
     this.device = usual.planned.values[0]!.device;
     this.#compile = compile;
   }

@@ -1,6 +1,7 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { isParameterCell } from '../vm/language/arguments-object.ts';
+import { fastKey } from '../vm/language/index-key.ts';
 import { lookupGetter } from './inherited-property.ts';
 import { accessorOf, isModuleNamespace, isProxy } from './plain.ts';
 import { compileRead, type Reader, type Source } from './source.ts';
@@ -79,9 +80,10 @@ export function compilePlainReader(source: Source): Reader {
   };
 }
 
-function compilePlainRead(base: Reader, key: string | symbol): Reader {
+function compilePlainRead(base: Reader, name: string | symbol): Reader {
+  const key = fastKey(name);
   return (frames) => {
-    const object = base(frames) as Record<string | symbol, unknown>;
+    const object = base(frames) as Record<PropertyKey, unknown>;
     const getter = lookupGetter.call(object, key);
     if (getter !== undefined && !isHarmless(object, getter)) throw notPlain;
     return object[key];

@@ -5,6 +5,7 @@ import type { Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
 import { registerText } from '../vm/bytecode/user-text.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
+import { fastKey } from '../vm/language/index-key.ts';
 import { PrivateSlot } from '../vm/language/private-slot.ts';
 import { closureBehind } from './code-behind.ts';
 import { accessorOf } from './plain.ts';
@@ -133,8 +134,8 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
     }
     case 'property': {
       const base = readerOf(source.base);
-      const { key } = source;
-      return (frames) => (base(frames) as Record<string | symbol, unknown>)[key];
+      const key = fastKey(source.key);
+      return (frames) => (base(frames) as Record<PropertyKey, unknown>)[key];
     }
     case 'hasProperty': {
       const base = readerOf(source.base);

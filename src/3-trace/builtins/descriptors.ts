@@ -3,12 +3,12 @@
 import { isProxy } from '../../guards/plain.ts';
 import { ask, type Query } from '../../guards/query.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { isIndex } from '../../vm/language/index-key.ts';
 import { arrayElement, arrayLength, hasElement } from '../arrays.ts';
 import { settled } from '../choices.ts';
 import { typeError } from '../exceptions.ts';
 import { constantOf, truthiness } from '../facts.ts';
 import { heldFunction } from '../getters.ts';
-import { isIndex } from '../index-key.ts';
 import {
   isExtensible,
   type Key,

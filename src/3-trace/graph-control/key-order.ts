@@ -1,7 +1,7 @@
 /** The order in which objects, Maps and Sets made inside hold their keys: it may differ from way to way. */
 
+import { isIndex } from '../../vm/language/index-key.ts';
 import { mayBeAbsent, present, resolved, settled } from '../choices.ts';
-import { isIndex } from '../index-key.ts';
 import { joinOrders } from '../join-orders.ts';
 import type { Tracer } from '../tracer.ts';
 import {

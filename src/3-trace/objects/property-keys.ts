@@ -3,12 +3,12 @@
 import { isProxy, listsPlainly } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { isIndex } from '../../vm/language/index-key.ts';
 import { arrayLength, asArray, hasElement } from '../arrays.ts';
 import { present, settled } from '../choices.ts';
 import { constantOf } from '../facts.ts';
 import { heldFunction } from '../getters.ts';
 import { settleOrder } from '../graph-control/key-order.ts';
-import { isIndex } from '../index-key.ts';
 import { expectNoParameters, readProperty } from '../properties.ts';
 import type { Tracer } from '../tracer.ts';
 import {
