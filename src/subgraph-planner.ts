@@ -9,6 +9,7 @@ import type {
   Region,
   ValueId,
 } from '../runtime/program/program.ts';
+import { RecentlyUsed } from '../runtime/program/recently-used.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
 import { writtenInputs } from '../runtime/program/writes.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
@@ -23,7 +24,6 @@ import type { PlanOptions, PlanRegions } from './7-plan/plan-in-order.ts';
 import { bytesOf } from './7-plan/storages.ts';
 import type { Compilation } from './compilation.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
-import { RecentlyUsed } from './programs/recently-used.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { withinBudget } from './within-budget.ts';
 

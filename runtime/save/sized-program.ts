@@ -1,6 +1,7 @@
 import type { Device } from '../device/device.ts';
 import { DataError } from '../errors/errors.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
+import { RecentlyUsed } from '../program/recently-used.ts';
 import { straightBytes } from '../program/straight-bytes.ts';
 import { verifySubgraph } from '../program/verify-plan.ts';
 import { Field } from './field.ts';
@@ -90,8 +91,19 @@ export function instantiates(document: unknown, sizes: readonly number[], device
   }
 }
 
-/** More sets of sizes than this: the one used longest ago is made again when it returns. */
-const sizesLimit = 32;
+/** Programs of all sizes may take this much of the host's memory, by an estimate; the one used longest ago is made again. */
+const mostBytes = 64 * 2 ** 20;
+/** So many are kept whatever they take. */
+const fewest = 16;
+/** What an op takes in a program and its plan, and in the kernels bound for it. */
+const bytesPerOp = 5 * 2 ** 10;
+const bytesPerEntry = 8 * 2 ** 10;
+
+/** An entry; null: no program comes of the document. */
+interface SizedEntry {
+  readonly entry: LoadedEntry | null;
+  readonly bytes: number;
+}
 
 /** The programs of a document, each made when its sizes come: verified, with what its memory comes to. */
 export class LoadedSizes {
@@ -100,8 +112,10 @@ export class LoadedSizes {
   readonly #device: Device;
   readonly #plan: PlanUse;
   readonly #readers: readonly ((values: CallValues) => unknown)[];
-  /** In the order of last use; null: no program comes of the document. */
-  readonly #entries = new Map<string, LoadedEntry | null>();
+  readonly #entries = new RecentlyUsed<string, SizedEntry>(mostBytes, ({ bytes }) => bytes, fewest);
+  /** The sizes of the last call. */
+  readonly #last: unknown[];
+  #lastEntry: LoadedEntry | undefined;
 
   /** Throws DataError where the document is no program at the sizes that it was made for. */
   constructor(saved: SavedSizes, states: number, device: Device, plan: PlanUse) {
@@ -110,32 +124,44 @@ export class LoadedSizes {
     this.#device = device;
     this.#plan = plan;
     this.#readers = saved.places.map(placeReader);
+    this.#last = saved.places.map(() => undefined);
     fill(saved.document, saved.madeFor, states, device, plan);
   }
 
   /** Undefined where a size is none, or outside of the bounds. */
   entryFor(values: CallValues): LoadedEntry | undefined {
     if (this.#outside(values)) return undefined;
-    const sizes = this.#readers.map((read) => read(values) as number);
-    const key = sizes.join();
-    const known = this.#entries.get(key);
-    const entry = known === undefined ? this.#made(sizes) : known;
-    if (known !== undefined) this.#entries.delete(key);
-    else if (this.#entries.size >= sizesLimit) {
-      this.#entries.delete(this.#entries.keys().next().value!);
+    if (this.#sizesChange(values)) {
+      const sizes = [...this.#last] as number[];
+      const { entry } = this.#entries.get(sizes.join(), () => this.#made(sizes));
+      this.#lastEntry = entry ?? undefined;
     }
-    this.#entries.set(key, entry);
-    return entry ?? undefined;
+    return this.#lastEntry;
   }
 
-  #made(sizes: readonly number[]): LoadedEntry | null {
+  /** Reads the sizes; true when they are others than at the last call. */
+  #sizesChange(values: CallValues): boolean {
+    let changed = this.#last.length === 0;
+    for (let i = 0; i < this.#readers.length; i++) {
+      const size = this.#readers[i]!(values);
+      if (size === this.#last[i]) continue;
+      this.#last[i] = size;
+      changed = true;
+    }
+    return changed;
+  }
+
+  #made(sizes: readonly number[]): SizedEntry {
     try {
       const { document } = this.saved;
       const { saved, planned } = fill(document, sizes, this.#states, this.#device, this.#plan);
       const predicted = planned && straightBytes(planned);
-      return new LoadedEntry(saved, planned, this.#device, predicted);
+      const entry = new LoadedEntry(saved, planned, this.#device, predicted);
+      const ops =
+        (planned?.forward.steps.length ?? 0) + (planned?.backward?.plan.steps.length ?? 0);
+      return { entry, bytes: bytesPerEntry + ops * bytesPerOp };
     } catch (error) {
-      if (error instanceof DataError) return null;
+      if (error instanceof DataError) return { entry: null, bytes: bytesPerEntry };
       throw error;
     }
   }

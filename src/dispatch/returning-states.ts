@@ -1,6 +1,6 @@
+import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 import type { Guard } from '../guards/guard.ts';
 import { compileState, stateKey } from '../guards/guarded-state.ts';
-import { RecentlyUsed } from '../programs/recently-used.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 
 /** So many states are remembered. */

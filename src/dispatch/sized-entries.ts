@@ -1,6 +1,6 @@
+import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
-import { RecentlyUsed } from '../programs/recently-used.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Entry, GuardedEntry } from './entry.ts';

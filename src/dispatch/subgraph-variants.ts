@@ -34,7 +34,7 @@ export class SubgraphVariants {
   readonly written: readonly number[];
   /** A check may fail when some line has been written. */
   readonly holdsLines: boolean;
-  /** It has branches or loops, whose decisions its bytes depend on. */
+  /** It has control ops, whose decisions its bytes depend on. */
   readonly decides: boolean;
   /** Numbers of the inputs of which a gradient reads what they were before some input was written. */
   readonly #readByGradients: readonly number[];
@@ -51,7 +51,7 @@ export class SubgraphVariants {
     const { inputs, steps } = usual.planned.forward;
     this.written = writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
     this.holdsLines = holdsLines(steps);
-    this.decides = steps.some(({ regions }) => regions);
+    this.decides = steps.some(({ op }) => op.op.kernel.kind === 'control');
     this.device = usual.planned.values[0]!.device;
     this.#compile = compile;
   }

@@ -38,6 +38,7 @@ const composed: Readonly<Record<string, (x: Tensor) => Tensor | readonly Tensor[
   vstack: (x) => vstack([x, x]),
   dstack: (x) => dstack([x, x]),
   roll: (x) => x.roll([1, 2], [0, 1]),
+  'roll by whole turns': (x) => x.roll([-2, 6], [0, 1]),
   'roll of the flat tensor': (x) => x.roll(3),
   rot90: (x) => x.rot90(),
   reflect: (x) => pad(x, [1, 2, 1, 1], 'reflect'),

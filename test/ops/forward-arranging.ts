@@ -134,6 +134,19 @@ export const arrangingReferences: Readonly<Record<string, readonly Case[]>> = {
       reference: ([x]) => [...x!.values].reverse(),
     },
   ],
+  roll: [
+    {
+      inputs: [float(2, 3, 4)],
+      attrs: { dim: 1, shift: -5 },
+      reference: ([x]) => indices([2, 3, 4]).map(([i, j, k]) => at(x!, [i!, (j! + 5) % 3, k!])),
+    },
+    {
+      inputs: [places(9, 5)],
+      attrs: { dim: 0, shift: 2 },
+      reference: ([x]) => [3, 4, 0, 1, 2].map((i) => x!.values[i]!),
+    },
+    { inputs: [float(2, 0)], attrs: { dim: 1, shift: 1 }, reference: () => [] },
+  ],
   place: [
     {
       inputs: [float(2, 2)],

@@ -71,10 +71,15 @@ export const arrangingCases: Readonly<Record<string, readonly GradientCase[]>> =
       ],
       (x, y) => stack([x, y], 1),
     ),
-    on('rolled', [2, 5], (x) => x.roll([1, -2], [0, 1])),
     on('reflected', [2, 4], (x) => pad(x, [2, 3, 1, 0], 'reflect')),
     on('replicated', [2, 3], (x) => pad(x, [2, 1], 'replicate')),
     on('circular', [2, 3], (x) => pad(x, [3, 1], 'circular')),
+  ],
+  roll: [
+    on('two', [2, 5], (x) => x.roll([1, -2], [0, 1])),
+    on('strided, more than its size', [4, 3], (x) => x.t().roll(-11, 1)),
+    on('flat', [2, 3], (x) => x.roll(2)),
+    on('by nothing', [2, 3], (x) => x.roll(3, 1)),
   ],
   flip: [
     on('one', [2, 3], (x) => x.flip(1)),

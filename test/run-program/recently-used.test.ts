@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RecentlyUsed } from '../../src/programs/recently-used.ts';
+import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 
 const make = (table: RecentlyUsed<number, number>, key: number): boolean => {
   let made = false;
