@@ -1,7 +1,7 @@
 import type { TensorMeta } from '../../tensor/meta.ts';
-import { sizeOf } from '../../tensor/shape.ts';
 import type { Launch } from '../device.ts';
 import { fillBytes } from './bytes.ts';
+import { oncePerShape } from './conv-cache.ts';
 import type { ConvSpec } from './conv-geometry.ts';
 import { forwardPatches, inputGradPatches } from './conv-patches.ts';
 import { convolution } from './conv-product.ts';
@@ -16,15 +16,13 @@ import { blockK, blockN } from './wasm/product-blocks.ts';
 
 const isGenerated = ({ dtype }: TensorMeta): boolean => hasSimd && dtype === 'float32';
 
-export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
-  const [x, w] = inputs;
-  const [out] = outputs;
-  if (!isGenerated(out!)) return scalar.conv2d(inputs, outputs, attrs);
-  expectContiguous(x!, w!, out!);
-  const shape = convShape(x!, w!, out!, attrs);
+type Run = (image: number, weight: number, out: number) => void;
+
+/** Null where nothing fits in scratch memory. */
+const forward = oncePerShape((shape): Run | null => {
   const { batch, groups, inChannels, outChannels, inSize, outSize, kernel } = shape;
   const blocks = forwardPatches(shape).blocks(blockK, blockN);
-  if (!blocks) return scalar.conv2d(inputs, outputs, attrs);
+  if (!blocks) return null;
   const taps = kernel[0] * kernel[1];
   const plane = outSize[0] * outSize[1] * 4;
   const spec: Omit<ConvSpec, 'isDirect'> = {
@@ -49,7 +47,15 @@ export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
     weight: outChannels * inChannels * taps * 4,
     out: outChannels * plane,
   };
-  const run = convolution(spec, { batch, groups, rows: outChannels, steps });
+  return convolution(spec, { batch, groups, rows: outChannels, steps });
+});
+
+export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
+  const [x, w] = inputs;
+  const [out] = outputs;
+  if (!isGenerated(out!)) return scalar.conv2d(inputs, outputs, attrs);
+  expectContiguous(x!, w!, out!);
+  const run = forward(convShape(x!, w!, out!, attrs));
   return run ? launchOf(run) : scalar.conv2d(inputs, outputs, attrs);
 };
 
@@ -57,15 +63,10 @@ export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
  * The same product with the output's gradient as the image. With strides, results at the same distance from a
  * multiple of the stride meet the same taps: each such phase is a convolution without strides.
  */
-export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
-  const [dy, w, x] = inputs;
-  const [dx] = outputs;
-  if (!isGenerated(dx!)) return scalar.conv2dInputGrad(inputs, outputs, attrs);
-  expectContiguous(dy!, w!, dx!);
-  const shape = convShape(x!, w!, dy!, attrs);
+const inputGrad = oncePerShape((shape): Run | null => {
   const { batch, groups, inChannels, outChannels, inSize, outSize, kernel, stride } = shape;
   const blocks = inputGradPatches(shape).blocks(blockK, blockN);
-  if (!blocks) return scalar.conv2dInputGrad(inputs, outputs, attrs);
+  if (!blocks) return null;
   const taps = kernel[0] * kernel[1];
   const plane = inSize[0] * inSize[1] * 4;
   const steps = {
@@ -106,22 +107,31 @@ export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
         },
       };
       const run = convolution(spec, { batch, groups, rows: inChannels, steps });
-      if (!run) return scalar.conv2dInputGrad(inputs, outputs, attrs);
+      if (!run) return null;
       runs.push({ shift: (h * inSize[1] + v) * 4, run });
     }
   }
-  const bytes = sizeOf(dx!.shape) * 4;
-  return launchOf((image, weight, out) => {
+  const bytes = batch * groups * steps.out;
+  return (image, weight, out) => {
     if (!isWhole) fillBytes(out, bytes);
     for (const { shift, run } of runs) run(image, weight, out + shift);
-  });
-};
+  };
+});
 
-type Run = (image: number, weight: number, out: number) => void;
+export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
+  const [dy, w, x] = inputs;
+  const [dx] = outputs;
+  if (!isGenerated(dx!)) return scalar.conv2dInputGrad(inputs, outputs, attrs);
+  expectContiguous(dy!, w!, dx!);
+  const run = inputGrad(convShape(x!, w!, dy!, attrs));
+  return run ? launchOf(run) : scalar.conv2dInputGrad(inputs, outputs, attrs);
+};
 
 /** The input's gradient of the convolution that makes x out of the result. */
 export const convTranspose2d: KernelFactory = ([x, w], [out], attrs) =>
   conv2dInputGrad([x!, w!, out!], [out!], attrs);
+
+const weights = oncePerShape(weightGrad);
 
 /** Null where there is no generated kernel. */
 function weightGradOf(
@@ -131,7 +141,7 @@ function weightGradOf(
 ): WeightGrad | null {
   if (!isGenerated(dw!)) return null;
   expectContiguous(dy!, x!, dw!);
-  return weightGrad(convShape(x!, w!, dy!, attrs));
+  return weights(convShape(x!, w!, dy!, attrs));
 }
 
 export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {

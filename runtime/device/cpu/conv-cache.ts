@@ -1,0 +1,24 @@
+import type { ConvShape } from './conv-shape.ts';
+
+/** Tables of convolutions take memory of their own; models have fewer kinds than this. */
+const most = 256;
+
+/**
+ * What `make` answers for a convolution's sizes, made once: eager ops bind their kernel at every call, and its tables
+ * depend on the sizes alone.
+ */
+export function oncePerShape<T>(make: (shape: ConvShape) => T): (shape: ConvShape) => T {
+  const known = new Map<string, { readonly made: T }>();
+  return (shape) => {
+    const { batch, groups, inChannels, outChannels, inSize, outSize } = shape;
+    const { kernel, stride, padding, dilation } = shape;
+    const key = `${batch} ${groups} ${inChannels} ${outChannels} ${inSize} ${outSize} ${kernel} ${stride} ${padding} ${dilation}`;
+    let entry = known.get(key);
+    if (!entry) {
+      if (known.size === most) known.clear();
+      entry = { made: make(shape) };
+      known.set(key, entry);
+    }
+    return entry.made;
+  };
+}
