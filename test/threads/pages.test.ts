@@ -17,6 +17,7 @@ beforeAll(async () => {
     bundle: true,
     format: 'esm',
     target: 'es2022',
+    minify: true,
     external: ['gpu.js', 'webgpu', 'node:*'],
     logLevel: 'error',
   });

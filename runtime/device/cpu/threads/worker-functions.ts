@@ -1,3 +1,5 @@
+import { errorFunction } from '../double-functions.ts';
+
 /**
  * What generated kernels call for want of an instruction, as text for threads of the pool, which load no module
  * of ours (`imported.ts` and `double-functions.ts` have the same for the thread that runs the program). A kernel
@@ -30,13 +32,15 @@ const functions: Readonly<Record<string, string>> = {
   pow64: power,
   rem64: '(x, y) => x % y',
   exp264: '(x) => 2 ** x',
+  erf64: '(x) => errorFunction(x, false)',
+  erfc64: '(x) => errorFunction(x, true)',
   ...Object.fromEntries(mathNames.map((name) => [`${name}64`, `Math.${name}`])),
 };
 
 export const workerFunctions: ReadonlySet<string> = new Set(Object.keys(functions));
 
-export const workerFunctionsText = `({
+export const workerFunctionsText = `((errorFunction) => ({
 ${Object.entries(functions)
   .map(([name, text]) => `  ${name}: ${text},`)
   .join('\n')}
-})`;
+}))(${errorFunction.toString()})`;
