@@ -21,7 +21,9 @@ import { chosenTensor } from './chosen-tensor.ts';
 import { type Column, columnsOf, formText } from './element-form.ts';
 import { type Leaf, type NewList, type Renumbered, tensorsOf } from './leaf.ts';
 import { grownOf, listOfTensors } from './list-elements.ts';
+import { isAround } from './region-builder.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from './scalars.ts';
+import { sizeGuess } from './size-guess.ts';
 
 /**
  * The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it.
@@ -90,14 +92,34 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   if (leaf.kind === 'list') return emptyList(t, columnOf(leaf));
   if (leaf.kind === 'dynamic') return emptyOpen(t, leaf);
   if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
-  const [sample] = leaf.values.flatMap(tensorsOf);
-  invariant(sample, 'a leaf has a value on one way');
-  return t.perform([t.use(sample)], ([like]) => {
-    const { shape, strides, dtype, isContiguous } = like as Tensor;
-    if (isContiguous) return deviceGuard(device, () => full(shape, 0, { dtype }));
-    const memory = deviceGuard(device, () => full([extentOf(shape, strides)], 0, { dtype }));
-    return asStrided(memory, { shape, strides, offset: 0 });
+  const samples = leaf.values.flatMap(tensorsOf).map((value) => t.use(value));
+  invariant(samples[0], 'a leaf has a value on one way');
+  const known = samples.find((sample) => isAround(t.surroundings, sample));
+  if (known) {
+    return t.perform<Tensor>([known], ([like]) => {
+      const { shape, strides } = like as Tensor;
+      return zeros(like as Tensor, shape, strides, device);
+    });
+  }
+  const [sample] = samples;
+  const sizes = sample.shape.map((size) => sizeGuess(t, size));
+  const steps = sample.strides.map((stride) => sizeGuess(t, stride));
+  return t.perform<Tensor>([sizes, steps], ([shape, strides]) => {
+    return zeros(sample, shape as number[], strides as number[], device);
   });
+}
+
+/** Zeros of the dtype of the sample, which lie as it does: contiguously, or with these strides. */
+function zeros(
+  { dtype, isContiguous }: Tensor,
+  shape: readonly number[],
+  strides: readonly number[],
+  device: Device,
+): Tensor {
+  const filled = (sizes: readonly number[]) =>
+    deviceGuard(device, () => full([...sizes], 0, { dtype }));
+  if (isContiguous) return filled(shape);
+  return asStrided(filled([extentOf(shape, strides)]), { shape, strides, offset: 0 });
 }
 
 /** The variable for a value of the program that stands for a leaf. */

@@ -5,12 +5,9 @@ import { contiguous } from '../../../runtime/ops/movement.ts';
 import { listOf } from '../../../runtime/program/list-ops.ts';
 import { sameSpec } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { settled } from '../choices.ts';
 import type { ElementForm, GrownList, LeafForm, ListVariable } from '../grown-list.ts';
-import { isSize } from '../symbolic.ts';
-import { PutOff } from '../tape.ts';
 import type { Tracer } from '../tracer.ts';
 import {
   absent,
@@ -29,6 +26,7 @@ import {
   unlistable,
 } from './element-form.ts';
 import { asNumber, asTruth, constantTensor, scalarBinary, typeOfScalar } from './scalars.ts';
+import { sizeGuess } from './size-guess.ts';
 
 export function lengthScalar(t: Tracer, length: number): ScalarVariable {
   return { kind: 'scalar', type: 'number', tensor: constantTensor(t, length, t.device) };
@@ -62,23 +60,14 @@ export function listOfTensors(
 }
 
 /**
- * Without elements. What they will be is taken from a sample that the program need not have: a size of it that
- * an argument has, too, is taken for that one's. Where it isn't, another size is a trace of its own.
+ * Without elements. What they will be is taken from a sample that the program need not have.
  */
 function listWithout(t: Tracer, { depth, spec }: Pick<Column, 'depth' | 'spec'>): Tensor {
   const { dtype, shape } = spec;
-  const sizes = shape.map((size, i) => (i < depth ? size : (openSizeOf(t, size) ?? size)));
+  const sizes = shape.map((size, i) => (i < depth ? size : sizeGuess(t, size)));
   return t.perform<Tensor>([sizes], ([dims]) =>
     bind1(listOf, [], { dtype, shape: dims as number[] }),
   );
-}
-
-function openSizeOf(t: Tracer, size: number): PutOff | undefined {
-  for (const source of t.sizes.keys.values()) {
-    const expr: NumberExpr = { kind: 'source', source };
-    if (isSize(source) && t.numbers.value(expr) === size) return new PutOff(expr);
-  }
-  return undefined;
 }
 
 /**

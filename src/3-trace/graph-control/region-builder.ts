@@ -62,6 +62,13 @@ export class RegionBuilder implements Surroundings {
     regionOf.set(this.builder, this);
   }
 
+  /** It belongs to this program, or to one around it. */
+  reaches(builder: object): boolean {
+    if (builder === this.builder) return true;
+    const outer = this.#outer;
+    return outer instanceof RegionBuilder ? outer.reaches(builder) : outer.builder === builder;
+  }
+
   /** The value of the surrounding program that an input stands for. */
   outerOf(input: ValueId): Tensor | undefined {
     return this.#outerOfInput.get(input);
@@ -131,6 +138,13 @@ export class RegionBuilder implements Surroundings {
     finished.set(region, { region: this, captured, outputs });
     return region;
   }
+}
+
+/** Whether the tensor is a value of the program under construction, or of one around it. */
+export function isAround(surroundings: Surroundings, { traced }: Tensor): boolean {
+  const builder = traced!.builder;
+  if (surroundings instanceof RegionBuilder) return surroundings.reaches(builder);
+  return surroundings.builder === builder;
 }
 
 /** Several regions of one op read the same operands: those that any of them captures. */

@@ -1,23 +1,55 @@
-import { CaptureError, FullGraphError, toStatic } from '../../../src/index.ts';
+import {
+  CaptureError,
+  FullGraphError,
+  type ToStaticOptions,
+  toStatic,
+} from '../../../src/index.ts';
 import { inOrder, mispredicted, type Problem, type Way, ways } from './compare.ts';
-import { allocated, functionOf, inputs, outcome, scope } from './merge-outcomes.ts';
+import { allocated, functionOf, type Given, inputs, outcome, scope } from './merge-outcomes.ts';
+import type { Kind } from './merge-programs.ts';
 import type { Node } from './tree.ts';
 
+/** One call: which of the inputs, and of which size. */
+interface Call {
+  readonly input: number;
+  readonly size: number;
+}
+
+const usualCalls: readonly Call[] = [0, 1, 2, 3, 0].map((input) => ({ input, size: 3 }));
+
+/** Other sizes with the same decisions and with others, and sizes that come again. */
+const sizedCalls: readonly Call[] = [
+  { input: 0, size: 3 },
+  { input: 1, size: 4 },
+  { input: 0, size: 5 },
+  { input: 2, size: 3 },
+  { input: 3, size: 4 },
+  { input: 1, size: 3 },
+];
+
 /** What is wrong with the function captured in this mode; null: nothing. */
-export function mergeProblem(nodes: readonly Node[], way: Way): Problem | null {
-  const eager = functionOf(nodes);
-  const graph = toStatic(functionOf(nodes), { ...inOrder, ...ways[way], scope });
-  const expected = inputs.map((values) => outcome(eager, values));
+export function mergeProblem(
+  nodes: readonly Node[],
+  way: Way,
+  kind: Kind = 'plain',
+  options: ToStaticOptions = {},
+): Problem | null {
+  const eager = functionOf(nodes, kind);
+  const graph = toStatic(functionOf(nodes, kind), { ...inOrder, ...ways[way], ...options, scope });
+  const calls = kind === 'sized' ? sizedCalls : usualCalls;
+  const givenTo = ({ input, size }: Call): Given => ({ numbers: inputs[input]!, size, kind });
+  const expected = calls.map((call) => outcome(eager, givenTo(call)));
   const before = allocated();
   const wrong = (text: string): Problem => ({ kind: 'wrong', text });
   let rounded: Problem | null = null;
-  for (const i of [0, 1, 2, 3, 0]) {
-    const found = outcome(graph, inputs[i]!);
+  for (const [i, call] of calls.entries()) {
+    const found = outcome(graph, givenTo(call));
     const { state, gradients } = expected[i]!;
     if (isRefusal(found.state)) return { kind: 'refused', text: found.state };
-    if (found.state !== state) return wrong(`of ${inputs[i]}: ${differing(state, found.state)}`);
+    if (found.state !== state)
+      return wrong(`of ${inputs[call.input]}, size ${call.size}: ${differing(state, found.state)}`);
     if (found.gradients === gradients) continue;
-    const text = `gradients of ${inputs[i]}: ${differing(gradients, found.gradients)}`;
+    const text = `gradients of ${inputs[call.input]}, size ${call.size}: ${differing(gradients, found.gradients)}`;
     if (!isClose(gradients, found.gradients)) return wrong(text);
     rounded = { kind: 'rounded', text };
   }

@@ -1,16 +1,16 @@
 /** What a call of a function with merged tensors leaves: values, memory layout, identities and gradients. */
 
-import { memory, noGrad, Tensor, tensor, tidy, zeros } from '../../../src/index.ts';
-import { functionText, outerNames } from './merge-programs.ts';
+import { memory, noGrad, Tensor, tensor, tidy, where, zeros } from '../../../src/index.ts';
+import { functionText, type Kind, outerNames } from './merge-programs.ts';
 import type { Node } from './tree.ts';
 
 type Fn = (...args: Tensor[]) => unknown[];
 
 /** What the text of a program takes from around it. */
-export const scope = { noGrad, zeros };
+export const scope = { noGrad, where, zeros };
 
-export function functionOf(nodes: readonly Node[]): Fn {
-  const text = `'use strict'; return ${functionText(nodes)}`;
+export function functionOf(nodes: readonly Node[], kind: Kind = 'plain'): Fn {
+  const text = `'use strict'; return ${functionText(nodes, kind)}`;
   return new Function(...outerNames, text)(...outerNames.map((name) => scope[name])) as Fn;
 }
 
@@ -25,17 +25,32 @@ export const inputs = [
 const data = (count: number, from: number, scale: number) =>
   Array.from({ length: count }, (_, i) => Math.sin(i * 1.7 + from) * scale);
 
-function argumentsFor([p, q, r, scale]: readonly number[]): Tensor[] {
+/** What a call is given: numbers that decide, and the size of its matrices. */
+export interface Given {
+  readonly numbers: readonly number[];
+  readonly size: number;
+  readonly kind: Kind;
+}
+
+function argumentsFor({ numbers: [p, q, r, scale], size, kind }: Given): Tensor[] {
   const matrix = (columns: number, from: number) =>
-    tensor(data(3 * columns, from, scale!), { shape: [3, columns] });
-  return [
-    matrix(3, 1).requiresGrad_(),
-    matrix(3, 2).t(),
-    matrix(5, 3),
-    tensor(data(3, 4, scale!)),
-    matrix(3, 5).requiresGrad_(),
+    tensor(data(size * columns, from, scale!), { shape: [size, columns] });
+  const all = [
+    matrix(size, 1).requiresGrad_(),
+    matrix(size, 2).t(),
+    matrix(size + 2, 3),
+    tensor(data(size, 4, scale!)),
+    matrix(size, 5).requiresGrad_(),
     tensor([p!, q!, r!]),
   ];
+  if (kind !== 'mixed') return all;
+  const others = [
+    matrix(size, 6).mul(3).to('int32'),
+    matrix(size, 7).gt(0),
+    matrix(size, 8).to('float16'),
+    matrix(size, 9).to('float64').t(),
+  ];
+  return [...all, ...others];
 }
 
 interface Outcome {
@@ -59,7 +74,7 @@ function exactly(value: unknown, tensors: Tensor[]): string {
   return `${dtype}[${shape}]${layout}${gradient}: ${bits(value)}`;
 }
 
-export function outcome(fn: Fn, values: readonly number[]): Outcome {
+export function outcome(fn: Fn, values: Given): Outcome {
   return tidy(() => {
     const given = argumentsFor(values);
     try {

@@ -6,30 +6,41 @@
 import { around, Choices, line, type Node, print } from './tree.ts';
 
 /** Functions that the text takes from around it. */
-export const outerNames = ['noGrad', 'zeros'] as const;
+export const outerNames = ['noGrad', 'where', 'zeros'] as const;
+
+/** `mixed`: of several dtypes. `sized`: of sizes that the arguments decide. */
+export type Kind = 'plain' | 'mixed' | 'sized';
 
 const variables = ['a', 'b', 'c'] as const;
 
+/** What several dtypes add: whole numbers, truth values, and floats of another precision. */
+const mixedArguments = ', whole, mask, half, double';
+
 /** Of a matrix with gradients, a strided one, a memory that is written, a row and a weight. */
-export function functionText(nodes: readonly Node[]): string {
-  return `(m, s, buf, row, w, x) => {
-  let a = m, b = s, c = buf.narrow(1, 0, 3), n = 0;
-  const held = { t: buf.narrow(1, 1, 3) };
+export function functionText(nodes: readonly Node[], kind: Kind = 'plain'): string {
+  return `(m, s, buf, row, w, x${kind === 'mixed' ? mixedArguments : ''}) => {
+  const size = ${kind === 'sized' ? 'm.shape[0]' : 3};
+  let a = m, b = s, c = buf.narrow(1, 0, size), n = 0;
+  const held = { t: buf.narrow(1, 1, size) };
 ${print(nodes)}
-  return [a, b, c, held.t, n, a.sum(0), b.sum(1), c.mean(), buf.sum(0), s.sum(0)];
+  return [a, b, c, held.t, n, a.sum(0), b.sum(1), c.mul(1).${kind === 'mixed' ? 'sum' : 'mean'}(), buf.sum(0), s.sum(0)];
 }`;
 }
 
-export function programFrom(seed: number): readonly Node[] {
-  const statements = new Statements(new Choices(seed));
+export function programFrom(seed: number, kind: Kind = 'plain'): readonly Node[] {
+  const statements = new Statements(new Choices(seed), kind);
   return Array.from({ length: 3 + (seed % 4) }, () => statements.statement(0));
 }
 
+const dtypes = ['float32', 'float32', 'float64', 'float16', 'int32', 'bool'] as const;
+
 class Statements {
   readonly #choices: Choices;
+  readonly #isMixed: boolean;
 
-  constructor(choices: Choices) {
+  constructor(choices: Choices, kind: Kind) {
     this.#choices = choices;
+    this.#isMixed = kind === 'mixed';
   }
 
   statement(depth: number): Node {
@@ -63,7 +74,12 @@ class Statements {
   }
 
   #name(): string {
-    return this.#choices.one([...variables, ...variables, 'held.t', 'm', 's']);
+    const others = this.#isMixed ? ['whole', 'mask', 'half', 'double'] : [];
+    return this.#choices.one([...variables, ...variables, 'held.t', 'm', 's', ...others]);
+  }
+
+  #cast(): string {
+    return `to('${this.#choices.one(dtypes)}')`;
   }
 
   #value(): string {
@@ -74,19 +90,34 @@ class Statements {
       v,
       `${u}.t()`,
       `${u}.t()`,
-      `buf.narrow(1, ${at}, 3)`,
-      `buf.narrow(1, ${at}, 3).t()`,
-      `${u}.narrow(0, 0, 3)`,
-      'row.expand([3, 3])',
+      `buf.narrow(1, ${at}, size)`,
+      `buf.narrow(1, ${at}, size).t()`,
+      `${u}.narrow(0, 0, size)`,
+      'row.expand([size, size])',
       `${u}.mul(0.6)`,
       `${u}.add(${v})`,
       `${u}.sub(w).tanh()`,
       `noGrad(() => ${u}.mul(0.7))`,
       `${u}.detach()`,
       `${u}.contiguous()`,
-      'zeros([3, 3])',
+      'zeros([size, size])',
       `${u}.select(0, ${at}).add(${v})`,
+      ...(this.#isMixed ? this.#mixed(u, v) : []),
     ]);
+  }
+
+  /** Casts, comparisons, and ops that promote. */
+  #mixed(u: string, v: string): string[] {
+    return [
+      `${u}.${this.#cast()}`,
+      `${u}.${this.#cast()}.t()`,
+      `${u}.gt(${v})`,
+      `${u}.mul(${v}.${this.#cast()})`,
+      `${u}.mul(2)`,
+      `${u}.add(0.5)`,
+      `where(${u}.gt(0), ${u}, ${v})`,
+      `${u}.sum(0).add(${v})`,
+    ];
   }
 
   #write(): Node {
@@ -99,6 +130,7 @@ class Statements {
       `${t}.select(${this.#choices.below(2)}, ${at}).fill_(2)`,
       `${t}.add_(${u}.detach().t())`,
       `buf.narrow(1, ${at}, 2).sub_(0.3)`,
+      ...(this.#isMixed ? [`${t}.copy_(${u}.${this.#cast()})`, `${t}.mul_(${u}.gt(0))`] : []),
     ]);
     const quiet = this.#choices.below(3) > 0;
     return line(quiet ? `noGrad(() => { ${write}; });` : `${write};`);
