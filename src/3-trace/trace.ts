@@ -151,6 +151,7 @@ function traceOnce(
           kind: 'break',
           record: end.record,
           cause: end.cause,
+          afterEffects: hasEffects(tracer),
           frames: tracer.frames.map((frame, depth) =>
             reconstruction.frame(frame, frame.pc, tracer.frames[depth + 1]?.returnTo),
           ),
@@ -202,6 +203,10 @@ function traceOnce(
   return { result: { ...own, resized }, gainsNothing: gainsNothing(result, control) };
 }
 
+function hasEffects({ builder, effects }: Tracer): boolean {
+  return builder.hasEffect() || effects.changes > 0;
+}
+
 /** Nothing is run: the guards lead to what eager execution refuses, and it says so itself. */
 function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
   const { entryFrames } = tracer;
@@ -237,6 +242,7 @@ function refusedTrace(tracer: Tracer, { cause }: EagerlyRefused): TraceResult {
       cause,
       frames: tracer.frames.map((frame) => frames.frame(frame, frame.pc, undefined)),
       eagerly: true,
+      afterEffects: hasEffects(tracer),
     },
     reads: [],
     sources: [...tracer.sources],

@@ -45,15 +45,19 @@ function inSentence(text: string): string {
 
 /**
  * Throws what keeps a function that is to be one program from it. An error that eager execution would
- * throw to the caller keeps its type, and its message gets the user's lines. A function that does nothing but throw
- * here is left to throw its own error.
+ * throw to the caller keeps its type, and its message gets the user's lines, unless something of the function happens
+ * before it or the function may catch it: then it is thrown where eager execution throws it. So is the error of a
+ * function that does nothing but throw here.
  */
 export function expectOneProgram(name: string, result: TraceResult): void {
   const { outcome } = result;
   if (outcome.kind !== 'break' || outcome.record.reason === 'throw') return;
-  const { record, cause } = outcome;
-  if (!(cause instanceof Error) || mayBeCaught(result))
+  const { record, cause, afterEffects } = outcome;
+  if (!(cause instanceof Error)) {
     throw withLongStack(() => new FullGraphError(name, record, result));
+  }
+  // What comes before happens first, and a `catch` or `finally` of the user's goes on from there.
+  if (afterEffects || mayBeCaught(result)) return;
   const { frames, window } = whereabouts(record, result);
   cause.message = [cause.message, ...window].join('\n');
   foldStack(cause, frames, `${cause.name}: ${cause.message}`);

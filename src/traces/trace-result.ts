@@ -210,6 +210,8 @@ export type Outcome =
       readonly frames: readonly FrameRecipe[];
       /** The call runs eagerly from the start of this trace: eager execution refuses something in it. */
       readonly eagerly?: true;
+      /** A run has an effect before it comes there, or may end before. */
+      readonly afterEffects?: boolean;
     };
 
 /** A change to something that existed before, made after the run, in the order of the user's code. */

@@ -53,33 +53,6 @@ describe('what is not one program', () => {
     expect(error.message).toContain('<--- HERE');
   });
 
-  it("an op's error that a catch or finally of the user's would see is a FullGraphError", () => {
-    const caught = full((x: Tensor) => {
-      try {
-        return x.reshape([7]);
-      } catch {
-        return x.mul(2);
-      }
-    });
-    const inBranch = full((x: Tensor) => {
-      let log = 0;
-      try {
-        return x.sum().itemSync() > 0 ? [x.reshape([7]), log] : [x, log];
-      } finally {
-        log++;
-      }
-    });
-    for (const f of [caught, inBranch]) {
-      const error = failureOf(() => f(tensor([1, 2])));
-      expect(error).toBeInstanceOf(FullGraphError);
-      expect(error.record?.reason).toBe('op-error');
-      expect(error.message).toContain('reshape: the number of elements differs');
-    }
-    expect(failureOf(() => full((x: Tensor) => x.reshape([7]))(tensor([1])))).toBeInstanceOf(
-      ShapeError,
-    );
-  });
-
   it('branches with different shapes and dtypes', () => {
     const shapes = full((x: Tensor) => (x.sum().itemSync() > 0 ? x.mul(2) : x.sum()));
     expect(failureOf(() => shapes(tensor([1, 2]))).message).toMatch(/f32\[2\].*f32\[\]/);

@@ -53,7 +53,7 @@ function forkAs(
     try {
       ways.push(follow(t, frame, new RegionBuilder(t.surroundings), made, start));
     } catch (error) {
-      if (!isThrow(error) || t.frames.some(isProtected)) throw error;
+      if (!isThrow(error) || mayBeCaught(t, error)) throw error;
       const other = starts[1 - way]!;
       check(t, truth, way === 1);
       return other();
@@ -89,6 +89,16 @@ function forkAs(
 /** A throw would be caught. */
 export function isProtected({ closure, pc }: TraceFrame): boolean {
   return protectionAt(closure.code, pc) !== undefined;
+}
+
+/**
+ * The code goes on at a `catch` or `finally` of its own. Where an op refuses its operands, all is to be one program
+ * nevertheless: a run that comes there ends without an effect, and the call runs as it is written.
+ */
+function mayBeCaught(t: Tracer, error: unknown): boolean {
+  if (!t.frames.some(isProtected)) return false;
+  const isThrown = error instanceof GraphBreak && error.reason === 'throw';
+  return isThrown || t.control.policy !== 'always';
 }
 
 /** By the code, or by an op that refuses what it would get there. */
