@@ -195,7 +195,10 @@ export class ProgramBuilder implements Interceptor {
   recordWrite(op: OpRecord, operands: readonly Tensor[], given: Attrs): Tensor {
     const target = operands[0]!;
     // What existed before has handles that the program knows nothing of.
-    if (this.#isRegion || this.isInput(this.#memory.rootOf(this.valueOf(target)))) {
+    const id = this.valueOf(target);
+    // So has another value that a branch or loop may have left as this one.
+    const hasOthers = this.isInput(this.#memory.rootOf(id)) || this.#memory.isLinked(id);
+    if (this.#isRegion || hasOthers) {
       throw new RecordedWriteInPlace(userName(op));
     }
     const root = this.valueOf(target);

@@ -79,6 +79,11 @@ export class ValueMemory {
     }
   }
 
+  /** A branch or loop may have left it and another value as one memory. */
+  isLinked(id: ValueId): boolean {
+    return (this.#linked.get(this.rootOf(id))?.size ?? 0) > 1;
+  }
+
   /** The roots that may be the same memory, with this one. */
   #linkedTo(root: ValueId): readonly ValueId[] {
     if (!this.#linked.has(root)) return [root];

@@ -308,6 +308,38 @@ describe('requiresGrad', () => {
   });
 });
 
+describe('a write through which gradients flow', () => {
+  const writes: Record<string, Fn> = {
+    'to what may be a leaf': (x, m, w) => {
+      let c = m;
+      if (above(x)) c = w;
+      c.add_(1);
+      return c;
+    },
+    'to what may be another result': (x, _, w) => {
+      const y = w.mul(2);
+      let c = y;
+      if (above(x)) c = w.mul(3);
+      c.mul_(2);
+      return [c, y];
+    },
+  };
+  it.each(Object.entries(writes))('%s is no program', (_, fn) => {
+    const captured = toStatic(fn, { fullGraph: true });
+    expect(() => captured(...argumentsFor(20, false))).toThrow(FullGraphError);
+  });
+
+  it('to what only one path at a time has made is one', () => {
+    expectSame((x, _, w) => {
+      let c = w;
+      if (above(x)) c = w.mul(3);
+      else c = w.mul(2);
+      c.mul_(2);
+      return c;
+    });
+  });
+});
+
 describe('a write to what may be a saved value', () => {
   it('is no program where the value was saved inside of branches of a loop', () => {
     const fn = (x: Tensor, m: Tensor, w: Tensor) => {
