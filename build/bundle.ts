@@ -8,6 +8,7 @@ const entries = [
   'runtime/index',
   'runtime/data/mnist',
   'runtime/data/worker-main',
+  'runtime/weights/index',
   'src/index',
   'src/1-capture/probe',
   'src/plugin/index',

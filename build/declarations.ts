@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path';
 const entries = [
   'runtime/index',
   'runtime/data/mnist',
+  'runtime/weights/index',
   'src/index',
   'src/1-capture/probe',
   'src/plugin/index',

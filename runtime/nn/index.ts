@@ -72,7 +72,7 @@ export {
 } from './losses.ts';
 export { Module } from './module.ts';
 export type { BackwardHook, ForwardHook, ForwardPreHook } from './module-hooks.ts';
-export type { LoadOptions, LoadResult, StateDict } from './module-state.ts';
+export type { LoadOptions, LoadResult, StateDict, StateNames } from './module-state.ts';
 export {
   BatchNorm1d,
   BatchNorm2d,

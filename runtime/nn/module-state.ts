@@ -11,6 +11,18 @@ export type StateDict = Readonly<Record<string, Tensor>>;
 export interface LoadOptions {
   /** Names must be the same; true when left out. */
   readonly strict?: boolean;
+  /** What the given state calls the module's tensors, where its names differ: a function, or those that differ. */
+  readonly names?: StateNames;
+}
+
+/** The module's own names → those of a state that was made elsewhere. */
+export type StateNames = ((name: string) => string) | Readonly<Record<string, string>>;
+
+/** The name that the state has for one of the module's own. */
+export function nameIn(name: string, names: StateNames | undefined): string {
+  if (names === undefined) return name;
+  if (typeof names === 'function') return names(name);
+  return Object.hasOwn(names, name) ? names[name]! : name;
 }
 
 /** Names on one side only. */
@@ -20,18 +32,22 @@ export interface LoadResult {
 }
 
 /** Copies values by name; nothing is changed when anything doesn't fit. */
-export function loadInto(own: StateDict, given: StateDict, options: LoadOptions): LoadResult {
-  const missing = Object.keys(own).filter((name) => !(name in given));
-  const unexpected = Object.keys(given).filter((name) => !(name in own));
+export function loadInto(own: StateDict, state: StateDict, options: LoadOptions): LoadResult {
+  const there = new Map(Object.keys(own).map((name) => [name, nameIn(name, options.names)]));
+  const missing = Object.keys(own).filter((name) => !Object.hasOwn(state, there.get(name)!));
+  const expected = new Set(there.values());
+  const unexpected = Object.keys(state).filter((name) => !expected.has(name));
   if ((options.strict ?? true) && missing.length + unexpected.length > 0) {
     throw new ArgumentError({
       what: "loadStateDict: the names don't fit",
       given: [listed('missing', missing), listed('unexpected', unexpected)].join('; '),
       expected: `the module's ${Object.keys(own).length} names`,
-      remedy: 'rename or leave out entries, or pass { strict: false } to load what fits',
+      remedy:
+        'map names with { names }, leave out entries, or pass { strict: false } to load what fits',
     });
   }
-  const names = Object.keys(own).filter((name) => name in given);
+  const names = Object.keys(own).filter((name) => Object.hasOwn(state, there.get(name)!));
+  const given = Object.fromEntries(names.map((name) => [name, state[there.get(name)!]!]));
   const wrong = names.filter((name) => !sameShape(own[name]!.shape, given[name]!.shape));
   if (wrong.length > 0) {
     throw new ShapeError({

@@ -29,7 +29,10 @@ export async function readBytes(path: string | URL): Promise<Uint8Array> {
 }
 
 /** Whole or not at all: a reader never sees half a file. Throws DataError when it can't be written. */
-export async function writeBytes(path: string | URL, bytes: Uint8Array): Promise<void> {
+export async function writeBytes(
+  path: string | URL,
+  bytes: Uint8Array | AsyncIterable<Uint8Array>,
+): Promise<void> {
   const { rename, rm, writeFile } = files('save');
   const unfinished =
     path instanceof URL ? new URL(`${path.href}.unfinished`) : `${path}.unfinished`;

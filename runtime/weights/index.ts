@@ -1,0 +1,9 @@
+/** Weights of other frameworks: safetensors, arrays of NumPy, state dictionaries of PyTorch. */
+
+export type { StateDict, StateNames } from '../nn/module-state.ts';
+export type { WeightSource } from './byte-source.ts';
+export { torchName } from './names.ts';
+export { type OpenWeightsOptions, openWeights, type WeightFormat } from './open.ts';
+export type { LoadWeightsOptions, WeightInfo, Weights } from './weights.ts';
+export { saveNpy, saveNpz } from './write-npy.ts';
+export { type SaveWeightsOptions, saveSafetensors } from './write-safetensors.ts';

@@ -1,0 +1,108 @@
+import { noGrad } from '../autograd/grad-mode.ts';
+import type { Device } from '../device/device.ts';
+import { newHolder } from '../ops/eager.ts';
+import { newTypedArray, type TypedArray } from '../tensor/dtype.ts';
+import { contiguousMeta, isContiguousMeta } from '../tensor/meta.ts';
+import { contiguousStrides, sizeOf } from '../tensor/shape.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { convertElements, decodeElements, elementTypes } from './element-type.ts';
+import type { StoredTensor } from './weight.ts';
+
+/** Bytes of a file in memory at once while they are on their way to a device. */
+export const chunkBytes = 4 * 2 ** 20;
+
+/** A new tensor on the device, with the dtype of the file. */
+export async function uploadNew(stored: StoredTensor, device: Device): Promise<Tensor> {
+  const { dtype } = elementTypes[stored.type];
+  // Throws DTypeError for a device that has no such elements, before any memory is taken.
+  device.elementBytes(dtype);
+  const meta = contiguousMeta({ dtype, shape: [...stored.shape] }, device);
+  const tensor = new Tensor(meta, newHolder(device, dtype, stored.shape));
+  try {
+    await uploadInto(stored, tensor);
+  } catch (error) {
+    tensor.dispose();
+    throw error;
+  }
+  return tensor;
+}
+
+/**
+ * Writes the data into the tensor's own memory, chunk after chunk: nothing else is allocated on its device. The
+ * shapes are the same.
+ */
+export async function uploadInto(stored: StoredTensor, target: Tensor): Promise<void> {
+  if (!isContiguousMeta(target)) {
+    const copy = await uploadNew(stored, target.device);
+    noGrad(() => void target.copy_(copy));
+    copy.dispose();
+    return;
+  }
+  if (target.device.kind === 'meta') return;
+  const { device, dtype, offset } = target;
+  for await (const { values, at } of chunksOf(stored)) {
+    const own = convertElements(values, elementTypes[stored.type].dtype, dtype);
+    const meta = contiguousMeta({ dtype, shape: [own.length] }, device);
+    const holder = target.holderFor('loading weights');
+    device.upload(own, meta, { holder, offset: offset + at });
+  }
+  // Values that backward has kept of the tensor are no longer those.
+  target.holderFor('loading weights').version++;
+}
+
+interface Chunk {
+  readonly values: TypedArray;
+  /** Number of the first element, in row-major order. */
+  readonly at: number;
+}
+
+/** The elements in row-major order. */
+async function* chunksOf(stored: StoredTensor): AsyncGenerator<Chunk> {
+  const { type, shape, layout, littleEndian } = stored;
+  const each = elementTypes[type].bytes;
+  const count = sizeOf(shape);
+  if (count === 0) return;
+  const usual = layout && sameOrder(layout.strides, shape) ? { first: layout.offset } : null;
+  if (layout && !usual) {
+    yield { values: gathered(await wholeStorage(stored), stored, layout), at: 0 };
+    return;
+  }
+  const begin = usual?.first ?? 0;
+  const perChunk = chunkBytes / each;
+  for (let at = 0; at < count; at += perChunk) {
+    const length = Math.min(perChunk, count - at);
+    const bytes = await stored.read((begin + at) * each, length * each);
+    yield { values: decodeElements(bytes, type, littleEndian), at };
+  }
+}
+
+/** Strides of dimensions of size 1 say nothing. */
+function sameOrder(strides: readonly number[], shape: readonly number[]): boolean {
+  const usual = contiguousStrides(shape);
+  return shape.every((size, d) => size === 1 || strides[d] === usual[d]);
+}
+
+async function wholeStorage({ read, bytes, type, littleEndian }: StoredTensor) {
+  return decodeElements(await read(0, bytes), type, littleEndian);
+}
+
+function gathered(
+  storage: TypedArray,
+  { type, shape }: StoredTensor,
+  { strides, offset }: { readonly strides: readonly number[]; readonly offset: number },
+): TypedArray {
+  const values = newTypedArray(elementTypes[type].dtype, sizeOf(shape));
+  const index = shape.map(() => 0);
+  let from = offset;
+  for (let i = 0; i < values.length; i++) {
+    values[i] = storage[from]!;
+    for (let d = shape.length - 1; d >= 0; d--) {
+      index[d]!++;
+      from += strides[d]!;
+      if (index[d]! < shape[d]!) break;
+      from -= index[d]! * strides[d]!;
+      index[d] = 0;
+    }
+  }
+  return values;
+}

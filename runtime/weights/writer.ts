@@ -1,0 +1,35 @@
+import { writeBytes } from '../save/files.ts';
+
+/** Bytes that are made piece after piece, of a length that is known before. */
+export interface Pieces {
+  readonly bytes: number;
+  parts(): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Writes a file piece after piece, whole or not at all; without a path they are put together in memory. Throws
+ * DataError where the path can't be written.
+ */
+export async function writePieces(
+  path: string | URL | undefined,
+  pieces: Pieces,
+): Promise<Uint8Array | null> {
+  const fs = globalThis.process?.getBuiltinModule?.('node:fs/promises');
+  if (path === undefined || !fs) {
+    const all = new Uint8Array(pieces.bytes);
+    let at = 0;
+    for await (const part of pieces.parts()) {
+      all.set(part, at);
+      at += part.length;
+    }
+    if (path === undefined) return all;
+    // Throws the error that says that there are no files here.
+    await writeBytes(path, all);
+    return null;
+  }
+  await writeBytes(path, pieces.parts());
+  return null;
+}
+
+export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
