@@ -464,6 +464,14 @@ export type { LoadedProgram } from './save/loaded-program.ts';
 export type { Primitive } from './save/primitive.ts';
 export { save } from './save/save.ts';
 export type { Savable } from './save/values.ts';
+export { type Curves, type PlotOptions, plot, plotPage } from './seeing/plot.ts';
+export {
+  Progress,
+  type ProgressOptions,
+  type ProgressTarget,
+  progress,
+} from './seeing/progress.ts';
+export { Summary, type SummaryRow, summary } from './seeing/summary.ts';
 export { type NestedArray, type TensorOptions, tensor } from './tensor/create.ts';
 export type { DType, TypedArray, TypedArrayOf } from './tensor/dtype.ts';
 export type { Promoted } from './tensor/dtype-types.ts';

@@ -6,6 +6,7 @@ export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scop
 export type { PassName } from './5-optimize/passes.ts';
 export type { ToStaticOptions } from './captured-function.ts';
 export { type AppliedCounts, appliedTo } from './explain/applied.ts';
+export type { ExplainOptions } from './explain/explain-options.ts';
 export { FullGraphError } from './full-graph/full-graph-error.ts';
 export type { Dynamic } from './guards/number-history.ts';
 export { refcounted } from './lab/eager-refcount.ts';

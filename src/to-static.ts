@@ -3,6 +3,7 @@ import { Module } from '../runtime/nn/module.ts';
 import type { AnyFunction } from './1-capture/capture.ts';
 import { Captured, type ToStaticOptions } from './captured-function.ts';
 import { explain } from './explain/explain.ts';
+import type { ExplainOptions } from './explain/explain-options.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
 import { registerStatic } from './static-functions.ts';
 import type { CapturedStats } from './stats.ts';
@@ -13,8 +14,8 @@ type Callable = (this: any, ...args: any[]) => any;
 
 /** The reports of a captured function or module. */
 export interface StaticReports {
-  /** Breaks, guards, subgraphs and memory so far, as text. */
-  explain(): string;
+  /** Subgraphs, memory, breaks and costs so far; guards on request: `explain({ guards: true })`. */
+  explain(options?: ExplainOptions): string;
   stats(): CapturedStats;
   /** Check mode on a GPU compares asynchronously: resolves when it is done, rejects with CheckError. */
   checked(): Promise<void>;
@@ -90,7 +91,8 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   if (isGeneratorFunction(fn)) run.prototype = fn.prototype as object;
   registerStatic(run, captured);
   return Object.assign(run, {
-    explain: () => explain(captured.name, captured.stats(), captured.parts),
+    explain: (options?: ExplainOptions) =>
+      explain(captured.name, captured.stats(), captured.parts, options),
     stats: () => captured.stats(),
     checked: () => captured.checked(),
     programs: () => captured.parts,

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { Captured } from '../captured-function.ts';
 import { explain } from '../explain/explain.ts';
@@ -6,6 +7,8 @@ import { loadFunction } from './load-function.ts';
 interface ExplainOptions {
   readonly function?: string;
   readonly calls: string;
+  readonly guards?: boolean;
+  readonly html?: string;
 }
 
 /** `tostatic explain`: some calls, then what became of the function. */
@@ -22,5 +25,9 @@ export async function explainFile(file: string, options: ExplainOptions): Promis
   const { fn, inputs } = await loadFunction(file, options.function);
   const captured = new Captured(fn, {});
   for (let i = 0; i < calls; i++) await captured.call(undefined, inputs());
-  process.stdout.write(explain(fn.name, captured.stats(), captured.parts));
+  const { guards = false, html } = options;
+  process.stdout.write(explain(fn.name, captured.stats(), captured.parts, { guards }));
+  if (html === undefined) return;
+  writeFileSync(html, explain(fn.name, captured.stats(), captured.parts, { as: 'page' }));
+  process.stderr.write(`page: ${html}\n`);
 }

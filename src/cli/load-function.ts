@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import '../../runtime/index.ts';
-import { ArgumentError, DataError } from '../../runtime/errors/errors.ts';
+import { ArgumentError, DataError, type ErrorFacts } from '../../runtime/errors/errors.ts';
+import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { AnyFunction } from '../1-capture/capture.ts';
 
 export interface LoadedFunction {
@@ -41,7 +44,48 @@ export async function loadFunction(
       remedy: 'wrap the array: export const inputs = () => […]',
     });
   }
-  return { fn, inputs: (inputs ?? (() => [])) as LoadedFunction['inputs'] };
+  if (inputs === undefined && fn.length > 0) throw withoutInputs(file, chosen!, fn);
+  return { fn, inputs: argumentsOf(file, inputs as (() => unknown) | undefined) };
+}
+
+/** A function with parameters in a module that says nothing about their values. */
+function withoutInputs(file: string, name: string, fn: AnyFunction): ArgumentError {
+  return new ArgumentError({
+    what: `${file}: nothing says what to call ${name} with`,
+    given: `${name} with ${fn.length} parameter${fn.length === 1 ? '' : 's'}, and no export \`inputs\``,
+    expected: 'export const inputs = () => […], the arguments of one call',
+    remedy: `add it to the module, for example: export const inputs = () => [${exampleArguments(fn.length)}];`,
+    at: placeOfExport(file, name),
+  });
+}
+
+const exampleArguments = (count: number): string =>
+  Array.from({ length: count }, () => 'randn([2, 3])').join(', ');
+
+/** The line that declares an export, as far as the file's text shows it. */
+function placeOfExport(file: string, name: string): UserPosition {
+  const path = resolve(file);
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const declares = new RegExp(`\\b(?:function\\*?|const|let|var|class|as)\\s+${name}\\b`);
+  const at = lines.findIndex((line) => declares.test(line));
+  const column = at < 0 ? 0 : lines[at]!.indexOf(name);
+  return { file: path, line: Math.max(at, 0) + 1, column: column + 1 };
+}
+
+/** Calls `inputs`, and checks what it returns. */
+function argumentsOf(file: string, inputs: (() => unknown) | undefined): LoadedFunction['inputs'] {
+  if (!inputs) return () => [];
+  return () => {
+    const given = inputs();
+    if (Array.isArray(given)) return given as readonly unknown[];
+    throw new ArgumentError({
+      what: `${file}: inputs() does not return the arguments of a call`,
+      given: given === null ? 'null' : `a value of type ${typeof given}`,
+      expected: 'an array with an entry for each parameter',
+      remedy: 'wrap it: export const inputs = () => [x]',
+      at: placeOfExport(file, 'inputs'),
+    });
+  };
 }
 
 /** What a module exports. Throws DataError when it can't be loaded. */
@@ -50,18 +94,54 @@ export async function importFile(file: string): Promise<Record<string, unknown>>
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
   } catch (error) {
-    const { code } = error as { code?: string };
+    const { code } = error as NodeError;
+    if (error instanceof SyntaxError) throw unparsed(path, error);
     // Errors inside the module itself are the user's to see as they are.
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
-    throw new DataError({
-      what: 'the module could not be loaded',
-      given: path,
-      expected: 'an existing module that this Node can load',
-      remedy:
-        code === 'ERR_UNKNOWN_FILE_EXTENSION'
-          ? 'run TypeScript through a loader: NODE_OPTIONS="--import tsx" tostatic …'
-          : 'check the path, and the imports of the module',
-      cause: error,
-    });
+    throw new DataError({ ...unloadable(path, error as NodeError), cause: error });
   }
+}
+
+/** Node tells the place of a syntax error only where it loads or checks the file by itself. */
+function unparsed(path: string, error: SyntaxError): DataError {
+  const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });
+  const line = Number(/^.*:(\d+)\n/.exec(stderr)?.[1] ?? 1);
+  return new DataError({
+    what: 'the module could not be parsed',
+    given: error.message,
+    expected: 'a module that Node can load',
+    remedy: 'correct the line; where it is in an import, load that module by itself',
+    at: { file: path, line, column: 1 },
+    cause: error,
+  });
+}
+
+type NodeError = Error & { readonly code?: string };
+
+function unloadable(path: string, { code, message }: NodeError): ErrorFacts {
+  if (!existsSync(path)) {
+    return {
+      what: 'there is no such module',
+      given: path,
+      expected: 'the path of a JavaScript or TypeScript module',
+      remedy: 'check the path; it is taken from the working directory',
+    };
+  }
+  const at = { file: path, line: 1, column: 1 };
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
+    return {
+      what: 'this Node does not load TypeScript by itself',
+      given: path,
+      expected: 'a JavaScript module, or a loader for TypeScript',
+      remedy: 'npm install --save-dev tsx, then NODE_OPTIONS="--import tsx" npx tostatic …',
+      at,
+    };
+  }
+  return {
+    what: 'an import of the module could not be resolved',
+    given: message,
+    expected: 'installed packages, and paths of existing files',
+    remedy: 'install the package, or write the path with its extension',
+    at,
+  };
 }

@@ -2,18 +2,31 @@
 /** The `tostatic` command. */
 
 import { Command } from 'commander';
-import { TostaticError } from '../../runtime/errors/errors.ts';
 import { checkFile, checkMode } from './check/check-file.ts';
 import { compareFile } from './compare/compare-file.ts';
+import { printCompletion } from './completion.ts';
 import { explainFile } from './explain-file.ts';
+import { initProject } from './init/init-project.ts';
 import { memoryLog } from './memory-log.ts';
+import { packageVersion } from './package-version.ts';
 import { profileFile } from './profile-file.ts';
+import { errorText } from './report-error.ts';
 import { runFiles } from './run/run-files.ts';
 import { traceFile } from './trace-file.ts';
 
-const program = new Command('tostatic').description(
-  'Looks into functions that are captured as static programs.',
-);
+const program = new Command('tostatic')
+  .description('Makes projects, and looks into functions that are captured as static programs.')
+  .version(packageVersion(), '-V, --version', 'print the version')
+  .showHelpAfterError('tostatic --help lists commands; tostatic COMMAND --help has examples')
+  .addHelpText('after', examples('init my-model', 'explain model.js', 'compare workload.js'));
+
+program
+  .command('init')
+  .description('makes a project that trains a small model')
+  .argument('[folder]', 'a new or empty folder', '.')
+  .option('-t, --template <name>', 'node, or vite for a page', 'node')
+  .addHelpText('after', examples('init my-model', 'init my-page --template vite'))
+  .action(initProject);
 
 program
   .command('trace')
@@ -24,6 +37,7 @@ program
     '-d, --dump <stages>',
     'comma-separated: source, bytecode, guards, program, joint, split, plan, passes, after:PASS',
   )
+  .addHelpText('after', examples('trace model.js', 'trace model.js --dump bytecode,plan'))
   .action(traceFile);
 
 program
@@ -34,16 +48,22 @@ program
   .option('-n, --calls <count>', 'how often it is called', '3')
   .option('-m, --modes <names>', 'comma-separated beginnings of their names; all by default')
   .option('-s, --seconds <count>', 'how long a difference may be cut down; 0: not at all', '60')
+  .addHelpText('after', examples('check model.js', 'check model.js --modes fullGraph'))
   .action(checkFile);
 
 program.command('check-mode', { hidden: true }).argument('<request>').action(checkMode);
 
 program
   .command('explain')
-  .description('runs an exported function and prints subgraphs, guards, memory and graph breaks')
+  .description(
+    'runs an exported function and prints subgraphs, memory, graph breaks and what costs time',
+  )
   .argument('<file>', 'a module that exports the function and `inputs()`, its arguments')
   .option('-f, --function <name>', 'the export to capture, when there are several')
   .option('-n, --calls <count>', 'how often it is called', '2')
+  .option('--guards', 'list inputs, guards and saved values too')
+  .option('--html <file>', 'write a page with the source beside what became of it')
+  .addHelpText('after', examples('explain model.js', 'explain model.js --html explain.html'))
   .action(explainFile);
 
 program
@@ -58,6 +78,7 @@ program
   .option('--limit <count>', 'rows to print', '30')
   .option('--trace <file>', 'write a timeline for chrome://tracing or ui.perfetto.dev')
   .option('--json <file>', 'write totals and rows')
+  .addHelpText('after', examples('profile model.js --trace trace.json'))
   .action(profileFile);
 
 program
@@ -76,6 +97,7 @@ program
   .option('--budget <sizes>', 'sweep of the whole step over: bytes beside its inputs, or none')
   .option('--json <file>', 'write all results')
   .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
+  .addHelpText('after', examples('compare workload.js --html report.html'))
   .action(compareFile);
 
 program
@@ -91,6 +113,7 @@ program
   )
   .option('--timeout <ms>', 'a file that runs longer is stopped', '10000')
   .option('--jobs <count>', 'how many files run at a time')
+  .addHelpText('after', examples('run a.js b.js', 'run < names.txt'))
   .action(runFiles);
 
 program
@@ -103,13 +126,25 @@ program
   .option('--from <mark>', 'begin after the first line that contains this')
   .option('--to <mark>', 'end before the next line that contains this')
   .option('--json', 'print JSON')
+  .addHelpText('after', examples('memory training.log', 'memory - --json < training.log'))
   .action(memoryLog);
+
+program
+  .command('completion')
+  .description('prints a script that completes commands, options and files')
+  .argument('<shell>', 'bash, zsh or fish')
+  .addHelpText('after', '\nExample:\n  $ source <(tostatic completion bash)\n')
+  .action((shell: string) => printCompletion(program, shell));
+
+/** Lines of `tostatic --help`. */
+function examples(...lines: readonly string[]): string {
+  const title = lines.length === 1 ? 'Example' : 'Examples';
+  return `\n${title}:\n${lines.map((line) => `  $ tostatic ${line}\n`).join('')}`;
+}
 
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof TostaticError)) throw error;
-  // The message says everything; a stack of this package's own frames would hide it.
-  process.stderr.write(`${error.name}: ${error.message}\n`);
+  process.stderr.write(errorText(error));
   process.exitCode = 1;
 }

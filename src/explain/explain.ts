@@ -1,5 +1,6 @@
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { CallTraceCounts } from '../../runtime/ops/call-trace.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import { printSource } from '../guards/source.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
@@ -7,17 +8,34 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import type { CapturedStats } from '../stats.ts';
 import { type BreakRecord, breakReasons, isLimitation } from '../traces/graph-break.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
+import { costWarnings } from './costs.ts';
 import { explainDecisions } from './decisions.ts';
+import type { ExplainOptions } from './explain-options.ts';
+import { explainPage } from './explain-page.ts';
 import { explainBudget } from './memory-budget.ts';
 import { plural } from './plural.ts';
 import { explainLoops, predictedPeak } from './predicted-peak.ts';
 import { rewriteOf } from './rewrite.ts';
 
-/** What became of a captured function, for a person: subgraphs with guards and memory, breaks, fallbacks. */
+/** Subgraphs that are shown; more of them are counted. */
+const mostParts = 12;
+
+/** What became of a captured function, for a person: costs, subgraphs with memory, breaks, fallbacks. */
 export function explain(
   name: string,
   stats: CapturedStats,
   parts: readonly CompiledPart[],
+  options: ExplainOptions = {},
+): string {
+  if (options.as === 'page') return explainPage(name, stats, parts);
+  return explainText(name, stats, parts, options.guards ?? false);
+}
+
+function explainText(
+  name: string,
+  stats: CapturedStats,
+  parts: readonly CompiledPart[],
+  withGuards: boolean,
 ): string {
   const { calls, translations, graphs, ops, breaks, fallbacks, kernels } = stats;
   const all = kernels.static + kernels.eager;
@@ -26,7 +44,8 @@ export function explain(
     `${name || 'function'}: ${plural(calls, 'call')}, ${plural(translations, 'trace')}, ` +
       `${plural(graphs, 'subgraph')} with ${plural(ops, 'op')}, ${plural(breaks.length, 'graph break')}`,
     ...(all > 0 ? [`kernels: ${kernels.static} of ${all} in subgraphs (${share} %)`] : []),
-    ...parts.flatMap((part, index) => explainPart(part, index)),
+    ...costWarnings(stats, parts).map((warning) => `costs time: ${warning}`),
+    ...explainParts(parts, withGuards),
     ...titled('decisions on values of the program:', explainDecisions(parts, breaks)),
     ...breaks.flatMap((record) => explainBreak(record, parts)),
     ...fallbacks.map(({ why, at }) => `runs as ordinary JavaScript: ${why}${at ? place(at) : ''}`),
@@ -48,17 +67,38 @@ function place(at: NonNullable<BreakRecord['at']>): string {
   return ` (${formatPosition(at)})`;
 }
 
-function explainPart(part: CompiledPart, index: number): string[] {
+function explainParts(parts: readonly CompiledPart[], withGuards: boolean): string[] {
+  const shown = withGuards ? parts : parts.slice(0, mostParts);
+  const hidden = parts.slice(shown.length).filter(({ stages }) => stages).length;
+  return [
+    ...shown.flatMap((part, index) => explainPart(part, index, withGuards)),
+    ...(hidden > 0 ? [`… and ${plural(hidden, 'subgraph')} more: explain({ guards: true })`] : []),
+  ];
+}
+
+function explainPart(part: CompiledPart, index: number, withGuards: boolean): string[] {
   const { trace, stages, tooSmall } = part;
   if (!stages) return [];
-  const names = { codes: trace.codes, pcs: trace.pcs };
   const small = tooSmall ? ' (smaller than minGraphSize: runs eagerly)' : '';
   return [
     `subgraph ${index}: ${plural(stages.forward.ops.length, 'op')}${explainEnd(trace)}${small}`,
+    ...(withGuards ? listedGuards(trace) : countedGuards(trace)),
+    ...explainMemory(stages, withGuards),
+    ...explainRuns(part, stages),
+  ];
+}
+
+function listedGuards(trace: TraceResult): string[] {
+  const names = { codes: trace.codes, pcs: trace.pcs };
+  return [
     `  inputs: ${trace.inputs.map((source) => printSource(source, names)).join(', ')}`,
     ...trace.guards.map((guard) => `  guard:  ${printGuard(guard, names)}`),
-    ...explainMemory(stages),
-    ...explainRuns(part, stages),
+  ];
+}
+
+function countedGuards({ inputs, guards }: TraceResult): string[] {
+  return [
+    `  inputs: ${plural(inputs.length, 'tensor')}, ${plural(guards.length, 'guard')} (listed by explain({ guards: true }))`,
   ];
 }
 
@@ -66,7 +106,7 @@ function explainEnd({ outcome }: TraceResult): string {
   return outcome.kind === 'return' ? ', to the return' : `, then ${outcome.record.detail}`;
 }
 
-function explainMemory({ planned, recompute }: SubgraphStages): string[] {
+function explainMemory({ planned, recompute }: SubgraphStages, withValues: boolean): string[] {
   const { forward, backward } = planned;
   const { peakBytes, savedBytes, outputBytes } = forward.predicted;
   const lines = [
@@ -79,9 +119,13 @@ function explainMemory({ planned, recompute }: SubgraphStages): string[] {
   return [
     ...lines,
     `          backward peak ${backward.plan.predicted.peakBytes} bytes above that`,
-    `  saved:  ${withData.map((id) => `%${id}`).join(' ') || 'nothing'}; shape only: ` +
-      `${noNeedBuffer.map((id) => `%${id}`).join(' ') || 'nothing'}`,
+    `  saved:  ${savedValues(withData, withValues)}; shape only: ${savedValues(noNeedBuffer, withValues)}`,
   ];
+}
+
+function savedValues(ids: readonly ValueId[], listed: boolean): string {
+  if (ids.length === 0) return 'nothing';
+  return listed ? ids.map((id) => `%${id}`).join(' ') : plural(ids.length, 'value');
 }
 
 /** What the program really did: where it ran, and the peak that the allocator counted. */

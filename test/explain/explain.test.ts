@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { captureLog } from '../../src/explain/log.ts';
-import { breakGraph, ones, type Tensor, toStatic } from '../../src/index.ts';
+import { breakGraph, nn, ones, optim, type Tensor, toStatic } from '../../src/index.ts';
 
 describe('explain/explain', () => {
   const fn = (x: Tensor, o: { rate: number }) => {
@@ -12,7 +12,7 @@ describe('explain/explain', () => {
   it('shows graphs with inputs, guards and bytes planned and measured, and where they ran', () => {
     const f = toStatic(fn);
     f(ones([64]), { rate: 2 });
-    const text = f.explain();
+    const text = f.explain({ guards: true });
     expect(text).toContain('kernels: 3 of 3 in subgraphs (100 %)');
     expect(text).toContain('subgraph 0: 2 ops, then breakGraph()');
     expect(text).toContain('  inputs: x\n');
@@ -90,6 +90,57 @@ describe('explain/explain', () => {
     );
     f(ones([2]));
     expect(f.stats().kernels).toEqual({ static: 0, eager: 3 });
+  });
+
+  it('is short by default: guards are counted, also of a training step with Adam', () => {
+    using model = new nn.Sequential(new nn.Linear(4, 8), new nn.Linear(8, 3));
+    const optimizer = new optim.Adam(model.parameters());
+    const step = toStatic((x: Tensor) => {
+      const loss = model.forward(x).square().mean();
+      loss.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return loss;
+    });
+    step(ones([2, 4]));
+    expect(step.explain().split('\n').length).toBeLessThan(10);
+    expect(step.explain()).toMatch(/inputs: \d+ tensors, \d+ guards \(listed by explain/);
+    expect(step.explain({ guards: true })).toContain('guard:  x: f32[2,4] on cpu');
+  });
+
+  it('warns of what costs time', () => {
+    const warnings = (f: { explain(): string }) =>
+      f
+        .explain()
+        .split('\n')
+        .filter((line) => line.startsWith('costs time: '));
+    const changing = toStatic((x: Tensor, o: { mode: string }) => x.mul(o.mode.length), {});
+    for (let i = 0; i < 6; i++) changing(ones([2]), { mode: 'm'.repeat(i + 2) });
+    expect(warnings(changing)).toContainEqual(expect.stringContaining('traces in 6 calls'));
+
+    const sized = toStatic((x: Tensor) => x.mul(2).add(1).exp().sum());
+    for (let n = 2; n < 20; n++) sized(ones([n]));
+    expect(warnings(sized)).toContainEqual(expect.stringContaining('memory plans in 18 runs'));
+
+    const broken = toStatic(fn);
+    for (let i = 0; i < 3; i++) broken(ones([4]), { rate: 2 });
+    expect(warnings(broken)).toContainEqual(expect.stringContaining('fewer than 4 ops'));
+
+    const steady = toStatic((x: Tensor) => x.mul(2).add(1).exp().sum());
+    for (let i = 0; i < 9; i++) steady(ones([4]));
+    expect(warnings(steady)).toEqual([]);
+  });
+
+  it('makes a page with the source beside what became of each line', () => {
+    const f = toStatic(fn);
+    f(ones([64]).requiresGrad_(), { rate: 2 }).backward();
+    const page = f.explain({ as: 'page' });
+    expect(page).toMatch(
+      /<code> +const y = x\.mul\(o\.rate\)\.add\(1\);<\/code>.*mulScalar, addScalar · #0/,
+    );
+    expect(page).toMatch(/breakGraph\(\);<\/code><div class="break">Graph break: /);
+    expect(page).toMatch(/<td class="number">512<\/td>/);
+    expect(page).not.toMatch(/<script|undefined|NaN/);
   });
 });
 

@@ -5,6 +5,8 @@ import type { WayResult } from '../../lab/compare/measure.ts';
 import { renderComparison } from '../../lab/compare/page.ts';
 import { printTable, problemsOf, waysTable } from '../../lab/compare/tables.ts';
 import { ablations, ways } from '../../lab/compare/ways.ts';
+import { workloadOf } from '../../lab/compare/workload.ts';
+import { importFile } from '../load-function.ts';
 import { measureInOwnProcess, type Setting, type WayRequest } from './own-process.ts';
 import { type SweepOptions, settingsOf } from './settings.ts';
 
@@ -27,6 +29,8 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   const steps = positive('--steps', options.steps);
   const size = sizeOf(options.size);
   const batch = options.batch === undefined ? undefined : positive('--batch', options.batch);
+  // A module without a workload is one error, not one per process.
+  workloadOf(file, await importFile(file));
   const requests = chosenWays(options).map((way): WayRequest => {
     return { file, device: options.device, steps, size, batch, way };
   });

@@ -1,0 +1,213 @@
+/** `summary(model, input)`: what each layer makes, holds and computes. */
+
+import { noGrad } from '../autograd/grad-mode.ts';
+import type { Module } from '../nn/module.ts';
+import { addHook } from '../nn/module-hooks.ts';
+import type { Parameter } from '../nn/parameter.ts';
+import { withInterceptor } from '../ops/bind.ts';
+import { type Attrs, type OpRecord, operandUse } from '../ops/define-op.ts';
+import { executeEagerly } from '../ops/eager.ts';
+import { dtypes } from '../tensor/dtype.ts';
+import { tensorsIn, tidy } from '../tensor/lifetime.ts';
+import { formatShape, type Shape, sizeOf } from '../tensor/shape.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { textTable } from './text-table.ts';
+
+/** One module of a model. */
+export interface SummaryRow {
+  /** Its path, '' for the model itself. */
+  readonly name: string;
+  readonly type: string;
+  /** Shapes of its outputs in the last call; empty where it was not called. */
+  readonly outputs: readonly Shape[];
+  /** Elements of its own parameters, those of modules below it excluded. */
+  readonly parameters: number;
+  /** Bytes of its own parameters and buffers. */
+  readonly stateBytes: number;
+  /** Bytes of its outputs. */
+  readonly outputBytes: number;
+  /** Arithmetic operations of its own forward: a product and a sum count as two. */
+  readonly flops: number;
+  readonly calls: number;
+}
+
+/** Printed as a table by `console.log(summary(model, x))` and `String(summary(model, x))`. */
+export class Summary {
+  readonly rows: readonly SummaryRow[];
+
+  constructor(rows: readonly SummaryRow[]) {
+    this.rows = rows;
+  }
+
+  get parameters(): number {
+    return this.#total('parameters');
+  }
+
+  get stateBytes(): number {
+    return this.#total('stateBytes');
+  }
+
+  get flops(): number {
+    return this.#total('flops');
+  }
+
+  #total(key: 'parameters' | 'stateBytes' | 'flops'): number {
+    return this.rows.reduce((sum, row) => sum + row[key], 0);
+  }
+
+  toString(): string {
+    const head = ['layer', 'type', 'output', 'parameters', 'bytes', 'output bytes', 'FLOPs'];
+    const table = textTable(head, this.rows.map(cells));
+    return (
+      `${table}\n${whole(this.parameters)} parameters in ${bytesText(this.stateBytes)}, ` +
+      `${whole(this.flops)} FLOPs per forward`
+    );
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+}
+
+const whole = (value: number): string => value.toLocaleString('en');
+
+function bytesText(bytes: number): string {
+  if (bytes >= 2 ** 20) return `${(bytes / 2 ** 20).toFixed(2)} MiB`;
+  return bytes >= 2 ** 10 ? `${(bytes / 2 ** 10).toFixed(1)} KiB` : `${bytes} B`;
+}
+
+function cells(row: SummaryRow): string[] {
+  const depth = row.name === '' ? 0 : row.name.split('.').length;
+  const label = row.name === '' ? '(model)' : row.name.slice(row.name.lastIndexOf('.') + 1);
+  const some = (value: number, text = whole(value)): string => (value > 0 ? text : '–');
+  return [
+    `${'  '.repeat(depth)}${label}`,
+    row.calls > 1 ? `${row.type} ×${row.calls}` : row.type,
+    row.outputs.map(formatShape).join(' ') || '–',
+    some(row.parameters),
+    some(row.stateBytes, bytesText(row.stateBytes)),
+    some(row.outputBytes, bytesText(row.outputBytes)),
+    some(row.flops),
+  ];
+}
+
+type Counts = { -readonly [K in 'flops' | 'calls' | 'outputBytes']: number } & { outputs: Shape[] };
+
+/**
+ * Runs `forward` once, without gradients and in evaluation mode, and lists every module with its output shapes,
+ * parameters, bytes and FLOPs. Leaves the model as it was.
+ */
+export function summary<I extends unknown[]>(
+  model: Module & { forward(...inputs: I): unknown },
+  ...inputs: I
+): Summary {
+  const counts = new Map<Module, Counts>();
+  const named = [...model.namedModules()];
+  for (const [, module] of named) {
+    counts.set(module, { flops: 0, calls: 0, outputBytes: 0, outputs: [] });
+  }
+  const running: Module[] = [];
+  const modes = named.map(([, module]) => module.training);
+  const hooks = named.flatMap(([, module]) => [
+    addHook(module, 'before', () => void running.push(module)),
+    addHook(module, 'after', (_module, _inputs, output) => {
+      running.pop();
+      noteOutput(counts.get(module)!, output);
+      return undefined;
+    }),
+  ]);
+  try {
+    model.eval();
+    tidy(() => {
+      noGrad(() =>
+        counting(
+          (flops) => addFlops(counts, running, flops),
+          () => model.forward(...inputs),
+        ),
+      );
+      return null;
+    });
+  } finally {
+    for (const hook of hooks.reverse()) hook.remove();
+    named.forEach(([, module], i) => {
+      module.training = modes[i]!;
+    });
+  }
+  return new Summary(rowsOf(model, named, counts));
+}
+
+function addFlops(counts: Map<Module, Counts>, running: readonly Module[], flops: number): void {
+  const innermost = running.at(-1);
+  if (innermost) counts.get(innermost)!.flops += flops;
+}
+
+function noteOutput(counts: Counts, output: unknown): void {
+  const tensors = [...tensorsIn(output)];
+  counts.calls++;
+  counts.outputs = tensors.map(({ shape }) => shape);
+  counts.outputBytes = tensors.reduce((sum, { nbytes }) => sum + nbytes, 0);
+}
+
+/** Every op of `body` is told with its work, and runs eagerly. */
+function counting<T>(tell: (flops: number) => void, body: () => T): T {
+  const execute = (
+    op: OpRecord,
+    inputs: readonly Tensor[],
+    attrs: Attrs,
+    device: Tensor['device'],
+  ) => {
+    const outputs = executeEagerly(op, inputs, attrs, device);
+    tell(workOf(op, inputs, outputs, attrs));
+    return outputs;
+  };
+  return withInterceptor(
+    {
+      execute: (op, inputs, attrs, device) => execute(op, inputs, attrs, device),
+      recordWrite: (op, inputs, attrs) => execute(op, inputs, attrs, inputs[0]!.device)[0]!,
+    },
+    body,
+  );
+}
+
+/** As the planner estimates it: the op's own formula, or one operation per element; none for views. */
+function workOf(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+  attrs: Attrs,
+): number {
+  if (op.kernel.kind === 'view') return 0;
+  if (op.work) return op.work(inputs, outputs, attrs);
+  const read = inputs.filter((_, i) => operandUse(op, i) === 'data');
+  return Math.max(...[...read, ...outputs].map(({ shape }) => sizeOf(shape)), 0);
+}
+
+function rowsOf(
+  model: Module,
+  named: readonly (readonly [string, Module])[],
+  counts: ReadonlyMap<Module, Counts>,
+): SummaryRow[] {
+  const parameters = [...model.namedParameters()];
+  const buffers = [...model.namedBuffers()];
+  const ownerOf = (path: string): string =>
+    named
+      .map(([name]) => name)
+      .filter((name) => name === '' || path.startsWith(`${name}.`))
+      .reduce((longest, name) => (name.length > longest.length ? name : longest), '');
+  return named.map(([name, module]) => {
+    const { flops, calls, outputBytes, outputs } = counts.get(module)!;
+    const own = (list: readonly (readonly [string, Parameter | Tensor])[]) =>
+      list.filter(([path]) => ownerOf(path) === name).map(([, tensor]) => tensor);
+    const state = [...own(parameters), ...own(buffers)];
+    return {
+      name,
+      type: module.constructor.name,
+      outputs,
+      parameters: own(parameters).reduce((sum, { size }) => sum + size, 0),
+      stateBytes: state.reduce((sum, { dtype, size }) => sum + dtypes[dtype].bytes * size, 0),
+      outputBytes,
+      flops,
+      calls,
+    };
+  });
+}

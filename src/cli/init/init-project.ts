@@ -1,0 +1,46 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import { packageVersion } from '../package-version.ts';
+import { templates } from './templates.ts';
+
+interface InitOptions {
+  readonly template: string;
+}
+
+/** `tostatic init`: writes a project that trains. Throws ArgumentError for unknown templates and folders in use. */
+export function initProject(folder: string, options: InitOptions): void {
+  const template = templates[options.template];
+  if (!template) {
+    throw new ArgumentError({
+      what: 'init: no such template',
+      given: `--template ${options.template}`,
+      expected: Object.keys(templates).join(', '),
+      remedy: 'leave it out for a project that trains in Node',
+    });
+  }
+  const root = resolve(folder);
+  // What version control and editors put there is no project.
+  const present = existsSync(root) ? readdirSync(root).filter((name) => !name.startsWith('.')) : [];
+  if (present.length > 0) {
+    throw new ArgumentError({
+      what: 'init: the folder is not empty',
+      given: `${root} with ${present.slice(0, 3).join(', ')}${present.length > 3 ? ', …' : ''}`,
+      expected: 'a new or empty folder',
+      remedy: 'name another one: tostatic init my-model',
+    });
+  }
+  const name = basename(root)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  const files = template(name || 'model', `^${packageVersion()}`);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  const enter = folder === '.' ? '' : `cd ${folder} && `;
+  process.stdout.write(
+    `${Object.keys(files).length} files in ${root}\n\n  ${enter}npm install && npm start\n`,
+  );
+}

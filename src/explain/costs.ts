@@ -1,0 +1,70 @@
+/** Warnings of what costs time in a captured function, and what removes it. */
+
+import type { CompiledPart } from '../programs/compiled-part.ts';
+import type { CapturedStats } from '../stats.ts';
+import { appliedTo } from './applied.ts';
+import { plural } from './plural.ts';
+
+/** A graph of fewer ops is entered and left at a cost that its kernels don't outweigh. */
+const tinyOps = 4;
+
+/** One trace, and one with symbolic numbers and sizes, are what a function with stable code needs. */
+const usualTraces = 2;
+
+/** A line for each thing that costs time, most expensive first; none where nothing is out of the ordinary. */
+export function costWarnings(stats: CapturedStats, parts: readonly CompiledPart[]): string[] {
+  return [
+    ...retraces(stats),
+    ...replans(stats),
+    ...eagerWork(stats),
+    ...tiny(stats, parts),
+    ...slices(parts),
+  ];
+}
+
+function retraces({ calls, translations, breaks }: CapturedStats): string[] {
+  const expected = usualTraces * (breaks.length + 1);
+  if (translations <= expected || translations * 4 <= calls) return [];
+  return [
+    `${plural(translations, 'trace')} in ${plural(calls, 'call')}: something that a guard holds changes from call to call. ` +
+      'TOSTATIC_LOG=2 names the guard that failed; pass what changes as a number or a tensor, or try dynamic: true',
+  ];
+}
+
+function replans({ graphRuns, plans, translations }: CapturedStats): string[] {
+  const again = plans - translations;
+  if (again <= 4 || again * 4 <= graphRuns) return [];
+  return [
+    `${plural(plans, 'memory plan')} in ${plural(graphRuns, 'run')}: sizes change from call to call, and each set of sizes is ` +
+      'planned once. Pad to a few sizes, or drop the last, shorter batch (dropLast)',
+  ];
+}
+
+function eagerWork({ kernels }: CapturedStats): string[] {
+  const all = kernels.static + kernels.eager;
+  if (kernels.eager * 10 <= all) return [];
+  return [
+    `${kernels.eager} of ${plural(all, 'kernel')} ran outside of subgraphs, op by op: the graph breaks and fallbacks below say where`,
+  ];
+}
+
+function tiny({ graphRuns }: CapturedStats, parts: readonly CompiledPart[]): string[] {
+  const small = parts.filter(
+    ({ stages, record, tooSmall }) =>
+      stages && !tooSmall && record.runs > 0 && stages.forward.ops.length < tinyOps,
+  );
+  const runs = small.reduce((sum, { record }) => sum + record.runs, 0);
+  if (parts.length < 2 || runs * 4 < graphRuns) return [];
+  return [
+    `${runs} of ${plural(graphRuns, 'run')} entered a subgraph of fewer than ${tinyOps} ops: remove the graph break beside it, or ` +
+      `pass minGraphSize: ${tinyOps} so that it runs eagerly`,
+  ];
+}
+
+function slices(parts: readonly CompiledPart[]): string[] {
+  const count = parts.reduce((sum, part) => sum + (appliedTo(part)?.slices ?? 0), 0);
+  if (count === 0) return [];
+  return [
+    `${plural(count, 'chain')} of ops run a few samples at a time to save memory, in more kernels: passes: { slices: false } if memory is no concern`,
+  ];
+}

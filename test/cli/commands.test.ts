@@ -1,0 +1,101 @@
+/** Mistakes in what a command is given are named errors with the user's place. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { compareFile } from '../../src/cli/compare/compare-file.ts';
+import { loadFunction } from '../../src/cli/load-function.ts';
+import { packageVersion } from '../../src/cli/package-version.ts';
+import { errorText } from '../../src/cli/report-error.ts';
+
+const root = join(import.meta.dirname, '../..');
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tostatic-cli-'));
+  const files: Readonly<Record<string, string>> = {
+    'no-inputs.mjs': '// a comment\nexport function forward(x) {\n  return x.mul(2);\n}\n',
+    'no-array.mjs': 'export const f = (x) => x;\nexport const inputs = () => 3;\n',
+    'bad-import.mjs': "import './gone.mjs';\nexport const f = () => 1;\n",
+    'throws.mjs':
+      'function fail() {\n  throw new RangeError("too large");\n}\nexport const f = () => fail();\n',
+    'syntax.mjs': 'export const f = () => {;\n',
+    'two.mjs': 'export const a = () => 1;\nexport const b = () => 2;\n',
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function tostatic(...args: readonly string[]) {
+  const command = ['--import', 'tsx', join(root, 'src/cli/main.ts'), ...args];
+  return spawnSync(process.execPath, command, { cwd: root, encoding: 'utf8' });
+}
+
+/** File, what stands in the error, and further words of the command. */
+const mistakes: Readonly<Record<string, readonly [string, RegExp, ...string[]]>> = {
+  'a module without inputs()': [
+    'no-inputs.mjs',
+    /^ArgumentError: .*nothing says what to call forward with[\s\S]*no-inputs\.mjs:2:17\n[\s\S]*export const inputs/,
+  ],
+  'inputs() that is no array': [
+    'no-array.mjs',
+    /^ArgumentError: .*inputs\(\)[\s\S]*no-array\.mjs:2:14/,
+  ],
+  'a missing file': ['gone.mjs', /^DataError: there is no such module[\s\S]*gone\.mjs\n/],
+  'a missing import': [
+    'bad-import.mjs',
+    /^DataError: an import of the module[\s\S]*bad-import\.mjs:1:1/,
+  ],
+  'a wrong export': [
+    'two.mjs',
+    /^ArgumentError: .*which function is meant[\s\S]*--function c[\s\S]*one of a, b/,
+    '--function',
+    'c',
+  ],
+  'an error of the module': [
+    'throws.mjs',
+    /^RangeError: too large\n {4}at .*throws\.mjs:2:\d+\)?\n/,
+  ],
+};
+
+/** What the command prints of the error of running a module's function once. */
+async function printed(file: string, name?: string): Promise<string> {
+  try {
+    const { fn, inputs } = await loadFunction(join(folder, file), name);
+    fn(...(inputs() as never[]));
+  } catch (error) {
+    return errorText(error);
+  }
+  return '';
+}
+
+it.each(Object.entries(mistakes))('%s', async (_name, [file, message, _option, name]) => {
+  expect(await printed(file, name)).toMatch(message);
+});
+
+it('the command prints a syntax error with its place, without a stack of its own', {
+  timeout: 60_000,
+}, () => {
+  const { status, stderr } = tostatic('explain', join(folder, 'syntax.mjs'));
+  expect(stderr).toMatch(/^DataError: the module could not be parsed[\s\S]*syntax\.mjs:[12]:1\n/);
+  expect(stderr).not.toMatch(/commander|node:internal|src\/cli/);
+  expect(status).toBe(1);
+});
+
+it('compare rejects a module without a workload before it starts processes', async () => {
+  const options = { device: 'cpu', steps: '1', size: 'reduced' };
+  const attempt = compareFile(join(folder, 'two.mjs'), options);
+  await expect(attempt).rejects.toThrow(/workload/);
+});
+
+it('the version, help with examples, and completion', { timeout: 60_000 }, () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  expect(packageVersion()).toBe(version);
+  expect(tostatic('explain', '--help').stdout).toContain('$ tostatic explain model.js');
+  const { stdout } = tostatic('completion', 'bash');
+  for (const word of ['explain', 'init', '--guards', '--version']) expect(stdout).toContain(word);
+  expect(stdout).not.toContain('check-mode');
+  expect(spawnSync('bash', ['-n'], { input: stdout }).status).toBe(0);
+});
