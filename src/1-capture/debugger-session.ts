@@ -71,6 +71,9 @@ export interface Handover {
 export const handoverName = '__tostaticCapture';
 const objectGroup = 'tostatic-capture';
 
+/** Set once a session has not answered: this runtime's never will. */
+let isMute = false;
+
 /** A connected inspector session. Synchronous throughout. */
 export class DebuggerSession {
   readonly #scripts = new Map<string, ScriptInfo>();
@@ -82,6 +85,7 @@ export class DebuggerSession {
   private constructor(readonly session: Session) {}
 
   static open(): DebuggerSession | undefined {
+    if (isMute) return undefined;
     try {
       const inspector = builtinModule('node:inspector');
       if (!inspector) return undefined;
@@ -94,10 +98,24 @@ export class DebuggerSession {
       opened.reachFrom(globalThis);
       // The inspector evaluates in the main realm; test runners may load this file in another one.
       opened.reachFrom(realmOf(inspector.Session));
-      return opened;
+      if (opened.#answersImmediately()) return opened;
+      isMute = true;
+      opened.rest();
+      session.disconnect();
+      return undefined;
     } catch {
       return undefined; // not permitted (--permission), or not in this build
     }
+  }
+
+  /** A capture is synchronous: Deno's and Bun's sessions answer later, or never. */
+  #answersImmediately(): boolean {
+    const expression = handoverName;
+    const answer: { result?: RemoteObject } | undefined = this.post('Runtime.evaluate', {
+      expression,
+      objectGroup,
+    });
+    return answer?.result?.objectId !== undefined;
   }
 
   post<M extends keyof Protocol>(method: M, params?: Protocol[M][0]): Protocol[M][1] {
