@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { KernelFactory } from '../../runtime/device/cpu/kernel.ts';
 import * as pool from '../../runtime/device/cpu/scalar/pool.ts';
 import * as scalar from '../../runtime/device/cpu/scalar/softmax.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
+import type { KernelName } from '../../runtime/ops/kernel-names.ts';
 import { compute, error, noise, release, type Sample, sample } from './samples.ts';
 
 /** Applies a float64 function to every row. */
@@ -160,6 +162,42 @@ describe('maxPool2d', () => {
         release(x, dy, indices);
       }),
       { numRuns: 150 },
+    );
+  });
+
+  it('takes windows of any dilation, and equal parts, as the plain loops do, with NaN among them', () => {
+    const sizes = fc.record({
+      size: pair(5, 30),
+      kernel: pair(1, 4),
+      stride: pair(1, 3),
+      dilation: pair(1, 2),
+      outSize: pair(1, 12),
+      salt: fc.nat(99),
+    });
+    fc.assert(
+      fc.property(sizes, ({ size, kernel, stride, dilation, outSize: parts, salt }) => {
+        const value = (i: number) =>
+          (i * 31 + salt) % 23 === 0 ? Number.NaN : (i * 7 + salt) % 11;
+        const x = sample('float32', [2, 2, ...size], value);
+        const padding = kernel.map((k) => Math.floor(k / 2)) as [number, number];
+        const along = (d: 0 | 1) =>
+          Math.floor((size[d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d]) +
+          1;
+        const both = (shape: number[], name: KernelName, plain: KernelFactory) => {
+          if (shape.some((count) => count < 1)) return;
+          const outputs = [
+            { dtype: 'float32' as const, shape },
+            { dtype: 'int32' as const, shape },
+          ];
+          const attrs = { kernel, stride, padding, dilation };
+          const expected = compute(plain, [x], outputs, attrs);
+          expect(compute(name, [x], outputs, attrs)).toEqual(expected);
+        };
+        both([2, 2, along(0), along(1)], 'maxPool2d', pool.maxPool2d);
+        both([2, 2, ...parts], 'adaptiveMaxPool2d', pool.adaptiveMaxPool2d);
+        release(x);
+      }),
+      { numRuns: 60 },
     );
   });
 

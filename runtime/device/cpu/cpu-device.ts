@@ -35,7 +35,7 @@ function kernelOf(
 }
 
 /**
- * Tensors in one WebAssembly memory; kernels run at once, on the calling thread. Devices of other names have
+ * Tensors in one WebAssembly memory; kernels have run when their launch returns, large ones on several threads. Devices of other names have
  * tensors and statistics of their own in the same memory.
  */
 export class CpuDevice implements Device {

@@ -1,7 +1,11 @@
+import type { TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
+import type { Launch } from '../device.ts';
 import { fillBytes } from './bytes.ts';
+import { heap, partArgumentsAt, partArgumentsBytes } from './heap.ts';
 import { addressOf, expectContiguous, type KernelFactory, pairAttr } from './kernel.ts';
 import * as scalar from './scalar/pool.ts';
+import { equalParts, sliding, type Windows } from './scalar/pool.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd, type Kernel } from './wasm/module-builder.ts';
@@ -43,9 +47,11 @@ export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
     const spread = pairAttr(attrs, 'dilation')[i]! > 1 || pairAttr(attrs, 'padding')[i]! > 0;
     return spread || window * stride + kernel > x.shape[i + 2]!;
   });
-  // Clipped windows and rows of fewer than four outputs are left to the simple loops.
-  if (!hasSimd || isClipped || outWidth < 4 || x.dtype !== 'float32') {
-    return scalar.maxPool2d(inputs, outputs, attrs);
+  if (!hasSimd || x.dtype !== 'float32') return scalar.maxPool2d(inputs, outputs, attrs);
+  // Clipped windows, and rows of fewer than four outputs.
+  if (isClipped || outWidth < 4) {
+    const along = (d: 0 | 1) => sliding(x.shape[d + 2]!, out.shape[d + 2]!, attrs, d);
+    return windowsKernel(x, out, along) ?? scalar.maxPool2d(inputs, outputs, attrs);
   }
   expectContiguous(x, out);
   const planeBytes = x.shape[2]! * width * 4;
@@ -67,7 +73,48 @@ export const maxPool2d: KernelFactory = (inputs, outputs, attrs) => {
   };
 };
 
-export const adaptiveMaxPool2d = scalar.adaptiveMaxPool2d;
+/** Windows of any places; null where there are too many for the tables. */
+function windowsKernel(
+  x: TensorMeta,
+  out: TensorMeta,
+  along: (d: 0 | 1) => Windows,
+): Launch | null {
+  const [outHeight, outWidth] = [out.shape[2]!, out.shape[3]!];
+  const tables = [0, 1].flatMap((d) => {
+    const { starts, ends } = along(d as 0 | 1);
+    return [...starts, ...ends];
+  });
+  if (tables.length * 4 > partArgumentsBytes || sizeOf(out.shape) === 0) return null;
+  expectContiguous(x, out);
+  const words = Int32Array.from(tables);
+  const [rows, columns] = [along(0), along(1)];
+  const [height, width] = [x.shape[2]!, x.shape[3]!];
+  const planes = x.shape[0]! * x.shape[1]!;
+  const [planeBytes, outPlane] = [height * width * 4, outHeight * outWidth];
+  const columnsAt = partArgumentsAt + outHeight * 8;
+  const sizes = [outHeight, outWidth, width, planeBytes, partArgumentsAt, columnsAt];
+  const taps = (rows.ends[0]! - rows.starts[0]!) * (columns.ends[0]! - columns.starts[0]!);
+  const { maxPoolWindows } = poolKernels();
+  return ([source], [target, indices]) => {
+    const from = addressOf(source!, 'float32');
+    const to = addressOf(target!, 'float32');
+    const places = addressOf(indices!, 'int32');
+    heap.i32.set(words, partArgumentsAt / 4);
+    inPlanes(maxPoolWindows, planes, outPlane * Math.max(4, taps), (first, count) => {
+      const skip = first * outPlane * 4;
+      const addresses = [from + first * planeBytes, to + skip, places + skip];
+      return [...addresses, count, ...sizes, rows.step, columns.step];
+    });
+  };
+}
+
+export const adaptiveMaxPool2d: KernelFactory = (inputs, outputs, attrs) => {
+  const [x] = inputs;
+  const [out] = outputs;
+  const along = (d: 0 | 1) => equalParts(x!.shape[d + 2]!, out!.shape[d + 2]!);
+  const launch = hasSimd && x!.dtype === 'float32' ? windowsKernel(x!, out!, along) : null;
+  return launch ?? scalar.adaptiveMaxPool2d(inputs, outputs, attrs);
+};
 
 export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, , x] = inputs;

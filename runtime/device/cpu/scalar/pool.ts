@@ -4,14 +4,14 @@ import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory, pairAttr } from '../kernel.ts';
 
 /** First and last place + 1 of the windows along one dimension, and the step between their places. */
-interface Windows {
+export interface Windows {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   readonly step: number;
 }
 
 /** Windows are clipped to the plane: padding never wins. */
-function sliding(size: number, count: number, attrs: Attrs, dim: number): Windows {
+export function sliding(size: number, count: number, attrs: Attrs, dim: number): Windows {
   const [kernel, stride] = [pairAttr(attrs, 'kernel')[dim]!, pairAttr(attrs, 'stride')[dim]!];
   const [padding, step] = [pairAttr(attrs, 'padding')[dim]!, pairAttr(attrs, 'dilation')[dim]!];
   const first = Array.from({ length: count }, (_, i) => i * stride - padding);
@@ -24,7 +24,7 @@ function sliding(size: number, count: number, attrs: Attrs, dim: number): Window
 }
 
 /** As equal as whole numbers can be. */
-function equalParts(size: number, count: number): Windows {
+export function equalParts(size: number, count: number): Windows {
   const parts = Array.from({ length: count }, (_, i) => i);
   return {
     starts: parts.map((i) => Math.floor((i * size) / count)),

@@ -130,4 +130,114 @@ function maxPoolGrad(f: FunctionBuilder): void {
   });
 }
 
-export const poolKernels = lazily(() => compile({ maxPool, maxPoolGrad }));
+/**
+ * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, rows, columns, rowStep, columnStep): windows of
+ * any places. `rows` and `columns` are tables: the first place of each window along a dimension, then the places
+ * behind the last ones. Four windows of one width are computed at once, others one by one, in all lanes.
+ */
+function maxPoolWindows(f: FunctionBuilder): void {
+  const [from, out, indices, planes, outHeight, outWidth, width, planeBytes] = Array.from(
+    { length: 8 },
+    () => f.param(),
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+  const [rows, columns, rowStep, columnStep] = Array.from({ length: 4 }, () => f.param()) as [
+    ...[Local, Local, Local, Local],
+  ];
+  const [rowsLeft, left, row, column, h, end, tap, taps] = Array.from({ length: 8 }, () =>
+    f.local('i32'),
+  ) as [Local, Local, Local, Local, Local, Local, Local, Local];
+  const [best, bestPlace, places, value, wins, starts, widths] = Array.from({ length: 7 }, () =>
+    f.local('v128'),
+  ) as [Local, Local, Local, Local, Local, Local, Local];
+  const ends = (table: Local, count: Local): Code =>
+    op('i32.add', get(table), op('i32.shl', get(count), i32(2)));
+  const columnEnds = f.local('i32', ends(columns, outWidth));
+  const rowEnds = f.local('i32', ends(rows, outHeight));
+  const columnEndShift = f.local('i32', op('i32.sub', get(columnEnds), get(columns)));
+  const rowEndShift = f.local('i32', op('i32.sub', get(rowEnds), get(rows)));
+
+  const loadTap = (): void => {
+    const place = op('i32.add', op('i32.mul', get(h), get(width)), get(tap));
+    f.set(places, op('i32x4.add', get(starts), op('i32x4.splat', place)));
+    for (let i = 0; i < 4; i++) {
+      const at = op('i32.shl', lane('i32x4.extract_lane', i, get(places)), i32(2));
+      const address = op('i32.add', get(from), at);
+      f.set(
+        value,
+        i === 0
+          ? load('v128.load32_zero', address)
+          : memoryLane('v128.load32_lane', address, get(value), i),
+      );
+    }
+  };
+  const unordered = (x: Local): Code => op('f32x4.ne', get(x), get(x));
+  const windows = (): void => {
+    f.set(h, load('i32.load', get(row)));
+    f.set(end, load('i32.load', op('i32.add', get(row), get(rowEndShift))));
+    f.set(tap, i32(0));
+    loadTap();
+    f.set(best, get(value));
+    f.set(bestPlace, get(places));
+    f.while(op('i32.lt_s', get(h), get(end)), () => {
+      f.set(tap, i32(0));
+      f.while(op('i32.lt_s', get(tap), get(taps)), () => {
+        loadTap();
+        // NaN wins, and the first of equals.
+        const firstNaN = op('v128.and', unordered(value), op('v128.not', unordered(best)));
+        f.set(wins, op('v128.or', op('f32x4.gt', get(value), get(best)), firstNaN));
+        f.set(best, op('v128.bitselect', get(value), get(best), get(wins)));
+        f.set(bestPlace, op('v128.bitselect', get(places), get(bestPlace), get(wins)));
+        f.add(tap, get(columnStep));
+      });
+      f.add(h, get(rowStep));
+    });
+  };
+  const one = (): void => {
+    f.set(starts, load('v128.load32_splat', get(column)));
+    const last = load('i32.load', op('i32.add', get(column), get(columnEndShift)));
+    f.set(taps, op('i32.sub', last, load('i32.load', get(column))));
+    windows();
+    f.emit(memoryLane('v128.store32_lane', get(out), get(best), 0));
+    f.emit(memoryLane('v128.store32_lane', get(indices), get(bestPlace), 0));
+    f.add(out, 4);
+    f.add(indices, 4);
+    f.add(column, 4);
+    f.add(left, -1);
+  };
+  const four = (): void => {
+    f.set(taps, lane('i32x4.extract_lane', 0, get(widths)));
+    windows();
+    f.emit(store('v128.store', get(out), get(best)));
+    f.emit(store('v128.store', get(indices), get(bestPlace)));
+    f.add(out, 16);
+    f.add(indices, 16);
+    f.add(column, 16);
+    f.add(left, -4);
+  };
+  f.countDown(planes, 1, () => {
+    f.set(row, get(rows));
+    f.set(rowsLeft, get(outHeight));
+    f.countDown(rowsLeft, 1, () => {
+      f.set(column, get(columns));
+      f.set(left, get(outWidth));
+      f.while(op('i32.gt_s', get(left), i32(0)), () => {
+        f.if(
+          op('i32.ge_s', get(left), i32(4)),
+          () => {
+            f.set(starts, load('v128.load', get(column)));
+            const last = load('v128.load', op('i32.add', get(column), get(columnEndShift)));
+            f.set(widths, op('i32x4.sub', last, get(starts)));
+            const first = op('i32x4.splat', lane('i32x4.extract_lane', 0, get(widths)));
+            const alike = op('i8x16.all_true', op('i32x4.eq', get(widths), first));
+            f.if(alike, four, one);
+          },
+          one,
+        );
+      });
+      f.add(row, 4);
+    });
+    f.add(from, get(planeBytes));
+  });
+}
+
+export const poolKernels = lazily(() => compile({ maxPool, maxPoolWindows, maxPoolGrad }));
