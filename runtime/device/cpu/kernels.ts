@@ -5,7 +5,7 @@ import {
   conv2dInputGrad,
   conv2dWeightGrad,
   convTranspose2d,
-} from './conv.ts';
+} from './conv/conv.ts';
 import { copy, copyInto, narrowGrad } from './copies.ts';
 import type { KernelFactory } from './kernel.ts';
 import { addMatmul, matmul } from './matmul.ts';

@@ -1,5 +1,5 @@
 import { sizeOf } from '../../../tensor/shape.ts';
-import { type ConvShape, convShape } from '../conv-shape.ts';
+import { type ConvShape, convShape } from '../conv/shape.ts';
 import { heap } from '../heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../kernel.ts';
 import { roundingOf } from './reduce.ts';

@@ -18,7 +18,7 @@ import { blockM } from './product-blocks.ts';
 /**
  * Convolutions as products with the matrix of patches, which is never built: packers read it through tables of
  * offsets. What holds for all parts of a convolution lies in memory as a list of words, `geometryWords`; its tables
- * follow. `conv-geometry.ts` makes both.
+ * follow. `conv/geometry.ts` makes both.
  */
 export const geometryWords = [
   /** The source: rows and columns of a plane, bytes of a plane, bytes from image to image. */

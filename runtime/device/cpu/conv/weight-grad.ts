@@ -1,14 +1,14 @@
-import { ConvGeometry, type ConvSpec, geometryAt, type SliceSize } from './conv-geometry.ts';
-import { forwardPatches } from './conv-patches.ts';
-import type { ConvShape } from './conv-shape.ts';
-import { forwardTaps } from './conv-taps.ts';
-import { type WeightGrad, weightGradByBlocks } from './conv-weight-blocks.ts';
-import { imageBytes } from './scratch.ts';
-import { mostParts } from './threads/control.ts';
-import { pool } from './threads/pool.ts';
-import { convKernels } from './wasm/conv-kernels.ts';
-import { vectorsAtOnce } from './wasm/direct-conv.ts';
-import { blockK, blockN } from './wasm/product-blocks.ts';
+import { imageBytes } from '../scratch.ts';
+import { mostParts } from '../threads/control.ts';
+import { pool } from '../threads/pool.ts';
+import { convKernels } from '../wasm/conv-kernels.ts';
+import { vectorsAtOnce } from '../wasm/direct-conv.ts';
+import { blockK, blockN } from '../wasm/product-blocks.ts';
+import { forwardPatches } from './forward-patches.ts';
+import { ConvGeometry, type ConvSpec, geometryAt, type SliceSize } from './geometry.ts';
+import type { ConvShape } from './shape.ts';
+import { forwardTaps } from './taps.ts';
+import { type WeightGrad, weightGradByBlocks } from './weight-blocks.ts';
 
 /** Nanoseconds of a multiplication and addition, and of a part. */
 const perTerm = 0.06;

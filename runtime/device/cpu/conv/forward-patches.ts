@@ -1,5 +1,5 @@
-import type { ConvShape } from './conv-shape.ts';
 import { Patches } from './patches.ts';
+import type { ConvShape } from './shape.ts';
 
 /** The patches of a convolution's image. */
 export function forwardPatches(shape: ConvShape): Patches {

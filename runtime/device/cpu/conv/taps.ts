@@ -1,5 +1,5 @@
-import type { Tap } from './conv-geometry.ts';
-import type { ConvShape } from './conv-shape.ts';
+import type { Tap } from './geometry.ts';
+import type { ConvShape } from './shape.ts';
 
 /** Positions of the kernel and where they read for the first result. */
 export function forwardTaps({ kernel, dilation, padding }: ConvShape): Tap[] {

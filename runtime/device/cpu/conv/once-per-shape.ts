@@ -1,4 +1,4 @@
-import type { ConvShape } from './conv-shape.ts';
+import type { ConvShape } from './shape.ts';
 
 /** Tables of convolutions take memory of their own; models have fewer kinds than this. */
 const most = 256;

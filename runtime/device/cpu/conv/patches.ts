@@ -1,6 +1,6 @@
-import { heap } from './heap.ts';
-import { imageAt, imageBytes } from './scratch.ts';
-import { imageKernels } from './wasm/image-kernel.ts';
+import { heap } from '../heap.ts';
+import { imageAt, imageBytes } from '../scratch.ts';
+import { imageKernels } from '../wasm/image-kernel.ts';
 
 type Pair = readonly [number, number];
 

@@ -1,18 +1,18 @@
-import type { TensorMeta } from '../../tensor/meta.ts';
-import type { Launch } from '../device.ts';
-import { fillBytes } from './bytes.ts';
-import { oncePerShape } from './conv-cache.ts';
-import type { ConvSpec } from './conv-geometry.ts';
-import { forwardPatches, inputGradPatches } from './conv-patches.ts';
-import { convolution } from './conv-product.ts';
-import { convShape } from './conv-shape.ts';
-import { forwardTaps, gradientTaps } from './conv-taps.ts';
-import type { WeightGrad } from './conv-weight-blocks.ts';
-import { weightGrad } from './conv-weight-grad.ts';
-import { addressOf, expectContiguous, type KernelFactory } from './kernel.ts';
-import * as scalar from './scalar/conv.ts';
-import { hasSimd } from './wasm/module-builder.ts';
-import { blockK, blockN } from './wasm/product-blocks.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { Launch } from '../../device.ts';
+import { fillBytes } from '../bytes.ts';
+import { addressOf, expectContiguous, type KernelFactory } from '../kernel.ts';
+import * as scalar from '../scalar/conv.ts';
+import { hasSimd } from '../wasm/module-builder.ts';
+import { blockK, blockN } from '../wasm/product-blocks.ts';
+import { forwardPatches, inputGradPatches } from './forward-patches.ts';
+import type { ConvSpec } from './geometry.ts';
+import { oncePerShape } from './once-per-shape.ts';
+import { convolution } from './product.ts';
+import { convShape } from './shape.ts';
+import { forwardTaps, gradientTaps } from './taps.ts';
+import type { WeightGrad } from './weight-blocks.ts';
+import { weightGrad } from './weight-grad.ts';
 
 const isGenerated = ({ dtype }: TensorMeta): boolean => hasSimd && dtype === 'float32';
 

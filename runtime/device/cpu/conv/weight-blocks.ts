@@ -1,8 +1,8 @@
-import { forwardPatches } from './conv-patches.ts';
-import type { ConvShape } from './conv-shape.ts';
-import { columnTableAt, panelAAt, panelBAt, rowTableAt } from './scratch.ts';
-import { gemmKernels, onto } from './wasm/gemm-kernels.ts';
-import { blockK, blockM, blockN } from './wasm/product-blocks.ts';
+import { columnTableAt, panelAAt, panelBAt, rowTableAt } from '../scratch.ts';
+import { gemmKernels, onto } from '../wasm/gemm-kernels.ts';
+import { blockK, blockM, blockN } from '../wasm/product-blocks.ts';
+import { forwardPatches } from './forward-patches.ts';
+import type { ConvShape } from './shape.ts';
 
 /** Weight gradients of planes that don't fit in scratch memory: block by block, on one thread. */
 

@@ -1,9 +1,9 @@
-import { ConvGeometry, type ConvSpec, geometryAt } from './conv-geometry.ts';
-import { panelABytes } from './scratch.ts';
-import { mostParts } from './threads/control.ts';
-import { pool } from './threads/pool.ts';
-import { convKernels } from './wasm/conv-kernels.ts';
-import { blockN } from './wasm/product-blocks.ts';
+import { panelABytes } from '../scratch.ts';
+import { mostParts } from '../threads/control.ts';
+import { pool } from '../threads/pool.ts';
+import { convKernels } from '../wasm/conv-kernels.ts';
+import { blockN } from '../wasm/product-blocks.ts';
+import { ConvGeometry, type ConvSpec, geometryAt } from './geometry.ts';
 
 /** Nanoseconds of a multiplication and addition, and of a part. */
 const perTerm = 0.06;
