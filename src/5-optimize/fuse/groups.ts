@@ -13,7 +13,7 @@ export interface GroupOptions {
   readonly fixed: ReadonlySet<ValueId>;
   /** The gradients that a value is computed from: a run without some of them leaves out whole groups. */
   readonly sourcesOf: (id: ValueId) => bigint;
-  /** Between two ops of a group there is none outside of it but views. */
+  /** Between two ops of a group there are only views, and ops that may be parts themselves. */
   readonly adjacent: boolean;
 }
 
@@ -79,7 +79,6 @@ class GroupFinder {
         group = merged;
       } else this.#close(other);
     }
-    if (this.#options.adjacent) for (const other of [...this.#open]) this.#close(other);
     this.#add(group);
   }
 
