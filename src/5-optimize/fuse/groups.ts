@@ -4,6 +4,7 @@ import type { Program, ProgramOp, ValueId, ValueTable } from '../../../runtime/p
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape } from '../../../runtime/tensor/shape.ts';
+import { innerLength, mayShareLoop } from './inner-length.ts';
 
 /** Numbers of ops that one fused op may do, in their order. */
 export type Group = readonly number[];
@@ -30,6 +31,8 @@ interface OpenGroup {
   readonly touched: Map<ValueId, ValueId | null>;
   /** Memories that its ops make or write. */
   readonly made: Set<ValueId>;
+  /** Elements of its innermost loop. */
+  readonly length: number;
 }
 
 /**
@@ -117,7 +120,8 @@ class GroupFinder {
     for (const id of values) touch(touched, this.#memory.of(id), id);
     for (const id of op.outputs) made.add(this.#memory.of(id));
     for (const i of writtenOperands(op)) made.add(this.#memory.of(op.inputs[i]!));
-    return { ops: [index], values, defined, touched, made };
+    const length = this.#lengthOf(index, values);
+    return { ops: [index], values, defined, touched, made, length };
   }
 
   /** Both as one group; null where that can't be. */
@@ -132,7 +136,10 @@ class GroupFinder {
     const made = new Set([...earlier.made, ...later.made]);
     // Elements of what is written must be those that are read, one by one.
     for (const memory of made) if (touched.get(memory) === null) return null;
-    return { ops, values, defined, touched, made };
+    const operands = [...values].filter((id) => !defined.has(id));
+    const length = this.#lengthOf(ops[0]!, operands);
+    if (!mayShareLoop(length, earlier.length, later.length)) return null;
+    return { ops, values, defined, touched, made, length };
   }
 
   #add(group: OpenGroup): void {
@@ -152,6 +159,13 @@ class GroupFinder {
   #close(group: OpenGroup): void {
     this.#take(group);
     this.groups.push(group.ops);
+  }
+
+  /** The values that ops make are contiguous. */
+  #lengthOf(op: number, operands: Iterable<ValueId>): number {
+    const { ops, values } = this.#program;
+    const metas = Array.from(operands, (id) => values[id]!);
+    return innerLength(shapeOf(ops[op]!, values), metas);
   }
 
   #areAlike(a: number, b: number): boolean {
