@@ -3,7 +3,7 @@ import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../runtime/tensor/shape.ts';
+import { type Shape, sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
 import { innerLength, mayShareLoop } from './inner-length.ts';
 
 /** Numbers of ops that one fused op may do, in their order. */
@@ -138,7 +138,8 @@ class GroupFinder {
     for (const memory of made) if (touched.get(memory) === null) return null;
     const operands = [...values].filter((id) => !defined.has(id));
     const length = this.#lengthOf(ops[0]!, operands);
-    if (!mayShareLoop(length, earlier.length, later.length)) return null;
+    const size = sizeOf(this.#shapeOf(ops[0]!));
+    if (!mayShareLoop(size, length, earlier.length, later.length)) return null;
     return { ops, values, defined, touched, made, length };
   }
 
@@ -163,9 +164,13 @@ class GroupFinder {
 
   /** The values that ops make are contiguous. */
   #lengthOf(op: number, operands: Iterable<ValueId>): number {
+    const metas = Array.from(operands, (id) => this.#program.values[id]!);
+    return innerLength(this.#shapeOf(op), metas);
+  }
+
+  #shapeOf(op: number): Shape {
     const { ops, values } = this.#program;
-    const metas = Array.from(operands, (id) => values[id]!);
-    return innerLength(shapeOf(ops[op]!, values), metas);
+    return shapeOf(ops[op]!, values);
   }
 
   #areAlike(a: number, b: number): boolean {
@@ -174,10 +179,7 @@ class GroupFinder {
     const [made, alike] = [resultOf(one), resultOf(other)];
     if (values[made]!.device !== values[alike]!.device) return false;
     const { sourcesOf } = this.#options;
-    return (
-      sourcesOf(made) === sourcesOf(alike) &&
-      sameShape(shapeOf(one, values), shapeOf(other, values))
-    );
+    return sourcesOf(made) === sourcesOf(alike) && sameShape(this.#shapeOf(a), this.#shapeOf(b));
   }
 }
 

@@ -8,13 +8,15 @@ export function innerLength(shape: Shape, operands: readonly TensorMeta[]): numb
   return collapse(shape, strides).shape.at(-1) ?? 1;
 }
 
-/** Loops from this length on cost no more than longer ones. */
-const longEnough = 64;
+/** Loops from this length on cost little more than longer ones. */
+const longEnough = 32;
+/** With so few elements in all, an op costs less than its launch. */
+const fewElements = 512;
 
 /**
- * Whether parts with loops of these lengths run well in one loop of length `both`: an operand that broadcasts by
+ * Whether parts over `size` elements with loops of lengths `a` and `b` run well in one loop of length `both`: an operand that broadcasts by
  * columns cuts the loop of all parts into rows, and the last elements of a row are computed one by one.
  */
-export function mayShareLoop(both: number, a: number, b: number): boolean {
-  return both >= longEnough || both >= Math.max(a, b);
+export function mayShareLoop(size: number, both: number, a: number, b: number): boolean {
+  return size <= fewElements || both >= longEnough || both >= Math.max(a, b);
 }
