@@ -8,7 +8,8 @@ import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compilation.ts';
 import { withGradientsAgain } from './gradients-again.ts';
 import type { SubgraphStages } from './programs/stages.ts';
-import { SubgraphPlanner } from './subgraph-planner.ts';
+import { type Ownership, SubgraphPlanner } from './subgraph-planner.ts';
+import { cheaper, isDear } from './within-budget.ts';
 
 /** What a program is differentiated for. */
 export interface Differentiation {
@@ -74,16 +75,29 @@ function stagesOf(
   const traced = renumber(optimized(compilation, 'traced', tracedProgram));
   verifyProgram(traced);
   const owned = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
-  const planWhole = () => compilation.phase('plan', () => planner.inferenceWithin(traced, owned));
-  if (!differentiable.includes(true)) return counted(compilation, planWhole());
+  if (!differentiable.includes(true)) return planWhole(compilation, traced, owned);
 
   const complete = compilation.phase('differentiate', () =>
     differentiate(traced, needsGrad, differentiable),
   );
   const joint = optimizedJoint(compilation, complete);
-  if (joint.gradOutputs.every((id) => id === null)) return counted(compilation, planWhole());
+  if (joint.gradOutputs.every((id) => id === null)) return planWhole(compilation, traced, owned);
   const stages = compilation.phase('plan', () => planner.trainingWithin(traced, joint, owned));
   return withGradientsAgain(counted(compilation, stages), needsGrad, options, compileSubgraph);
+}
+
+/** A program without a backward of its own. Where a budget makes slices dear, it is planned without them, too. */
+function planWhole(compilation: Compilation, traced: Program, owned: Ownership): SubgraphStages {
+  const planned = (by: Compilation) =>
+    counted(
+      by,
+      by.phase('plan', () => new SubgraphPlanner(by).inferenceWithin(traced, owned)),
+    );
+  const stages = planned(compilation);
+  const { options, memory } = compilation;
+  if (!memory.slices || !isDear(stages)) return stages;
+  const unsliced = planned(new Compilation({ ...options, memory: { ...memory, slices: false } }));
+  return cheaper(stages, unsliced);
 }
 
 function counted({ passes }: Compilation, stages: SubgraphStages): SubgraphStages {

@@ -16,6 +16,7 @@ import type { TensorMeta } from '../runtime/tensor/meta.ts';
 import { inputCopies } from './5-optimize/copy-inputs.ts';
 import { eliminateDeadBackward } from './5-optimize/dead-code.ts';
 import { ForwardFacts } from './5-optimize/recompute/forward-facts.ts';
+import { forwardOfStep } from './5-optimize/recompute/forward-of-step.ts';
 import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
 import { enteringAlone } from './7-plan/entering.ts';
@@ -96,7 +97,7 @@ export class SubgraphPlanner {
     const chosen = this.#optimized('step', traced, owned);
     const { budget } = this.#memory;
     if (budget === null) return withCopies(this.inference(traced, owned, chosen));
-    const facts = new ForwardFacts(chosen, (index) => chosen.ops[index]!.recordsGrad);
+    const facts = new ForwardFacts(chosen, forwardOfStep(chosen));
     return withinBudget(facts, budget, {
       costOf: (program) => roughBytes(program, owned.donated),
       plan: (program) => withCopies(this.inference(traced, owned, program)),

@@ -9,7 +9,16 @@ interface Planning {
   readonly plan: (program: Program) => SubgraphStages;
 }
 
-/** The cheap measure and the plan may differ: a choice that misses the budget is made again with more room. */
+/** Share of forward's arithmetic. */
+const dear = 0.05;
+
+/** A plan this near to the budget, or with so little arithmetic, is good enough. */
+const tight = 0.02;
+
+/**
+ * The cheap measure and the plan may differ: a choice that misses the budget is made again with more room, one
+ * far below it with less.
+ */
 const attempts = 4;
 
 /**
@@ -30,18 +39,46 @@ export function withinBudget(
   const all = facts.forward.reduce((sum, index) => sum + facts.workOfOp(index), 0);
   const search = new RecomputeSearch(facts, costOf);
   let target = budget - bytesBefore + costOf(facts.program);
+  // Targets of the cheap measure whose plans are within the budget, and above it.
+  let [within, above] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const planned = new Set<Program>();
   for (let attempt = 0; attempt < attempts; attempt++) {
     const choice = search.within(target);
-    if (choice.ops === 0) return best;
+    if (choice.ops === 0 || planned.has(choice.program)) return best;
+    planned.add(choice.program);
     const stages = plan(choice.program);
     const bytes = peakBytes(stages);
     const share = choice.work / Math.max(1, all);
     const recompute = { budget, bytesBefore, bytes, ops: choice.ops, share };
-    if (bytes < best.recompute.bytes) best = { ...stages, recompute };
-    if (bytes <= budget || choice.bytes > target) return best;
-    target -= bytes - budget;
+    best = cheaper(best, { ...stages, recompute }) as typeof best;
+    const room = budget - bytes;
+    if (room >= 0) {
+      if (room < tight * budget || share < tight) return best;
+      within = target;
+    } else {
+      if (choice.bytes > target) return best;
+      above = target;
+    }
+    target += room;
+    if (target <= within || target >= above) target = (within + above) / 2;
   }
   return best;
+}
+
+/** The budget isn't held, or takes more than a little arithmetic. */
+export function isDear({ recompute }: SubgraphStages): boolean {
+  return recompute !== null && (recompute.bytes > recompute.budget || recompute.share > dear);
+}
+
+/** Of two plans of one step the one that is within the budget, with less arithmetic; or that needs less. */
+export function cheaper(plain: SubgraphStages, other: SubgraphStages): SubgraphStages {
+  const [before, after] = [plain.recompute!, other.recompute!];
+  const fits = ({ bytes, budget }: typeof before) => bytes <= budget;
+  const isCheaper = fits(before)
+    ? fits(after) && after.share < before.share
+    : fits(after) || after.bytes < before.bytes;
+  if (!isCheaper) return plain;
+  return { ...other, recompute: { ...after, bytesBefore: before.bytesBefore } };
 }
 
 /** Of forward and backward together, above what was allocated before. */

@@ -59,6 +59,8 @@ export class ProgramBuilder implements Interceptor {
   checkpointed: number | undefined;
   /** Calls of `checkpoint` so far. */
   checkpointCalls = 0;
+  /** A backward() or grad() inside the program is being traced. */
+  differentiates = false;
   /** While a program is replayed: the copy that the next write finds made already. */
   copyBefore: Tensor | null = null;
 
@@ -333,6 +335,7 @@ export class ProgramBuilder implements Interceptor {
       for (const id of outputs) this.#mayMiss.add(id);
     }
     const call = checkpoint === undefined ? {} : { checkpoint };
+    const backward = this.differentiates ? ({ backward: true } as const) : {};
     this.#ops.push({
       op,
       inputs,
@@ -341,6 +344,7 @@ export class ProgramBuilder implements Interceptor {
       recordsGrad: gradEnabled(),
       at,
       ...call,
+      ...backward,
       ...more,
     });
   }

@@ -19,6 +19,8 @@ export interface ProgramOp {
   readonly at: UserPosition | undefined;
   /** Number of the call of `checkpoint` that it is in, the outermost one: backward makes its result again. */
   readonly checkpoint?: number;
+  /** It computes gradients: part of a backward() or grad() inside the program. */
+  readonly backward?: true;
   /** Of a write in place that gradients flow through: a copy of the target as it was, for backward. */
   readonly before?: ValueId;
   /** Of a fused op: the ops that it does in one launch, in their order, over the same values. */

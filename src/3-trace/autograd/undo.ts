@@ -22,13 +22,20 @@ export function watched<T>(
   run: (watch: Watch) => T,
 ): T {
   const undone: GradNode[] = [];
-  const result = run({
-    isConsumed: (node) => builder.spent.isSpent(node),
-    onNode: (node, gradients) => {
-      undone.push(node);
-      fillGradients(builder, node, gradients);
-    },
-  });
+  const outside = builder.differentiates;
+  builder.differentiates = true;
+  let result: T;
+  try {
+    result = run({
+      isConsumed: (node) => builder.spent.isSpent(node),
+      onNode: (node, gradients) => {
+        undone.push(node);
+        fillGradients(builder, node, gradients);
+      },
+    });
+  } finally {
+    builder.differentiates = outside;
+  }
   if (!retainGraph) {
     builder.spent.note(undone);
     onUndone(undone);

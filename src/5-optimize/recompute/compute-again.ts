@@ -17,10 +17,15 @@ export interface Recomputed {
  * In: a program, and the memory that stays from forward to backward. Out: the same where backward computes
  * what else it reads of forward again, before the op that reads it first, from what stays. Results are the
  * same to the last bit: the same ops on the same operands, random numbers by their counter. Values that can't
- * be made again stay as well.
+ * be made again stay as well. What is `brief` and only leads to what an op reads isn't held for later ops: they
+ * make it once more.
  */
-export function computeAgain(facts: ForwardFacts, stays: ReadonlySet<ValueId>): Recomputed {
-  return new Rewriter(facts, stays).run();
+export function computeAgain(
+  facts: ForwardFacts,
+  stays: ReadonlySet<ValueId>,
+  brief: ReadonlySet<ValueId> = new Set(),
+): Recomputed {
+  return new Rewriter(facts, stays, brief).run();
 }
 
 class Rewriter {
@@ -29,14 +34,16 @@ class Rewriter {
   readonly #values: TensorMeta[];
   /** Of what is made again: the index up to which its operands are what they were. */
   readonly #until: ReadonlyMap<ValueId, number>;
+  readonly #brief: ReadonlySet<ValueId>;
   /** Values of forward, and what stands for them in backward. */
   readonly #again = new Map<ValueId, ValueId>();
   readonly #result: ProgramOp[] = [];
   #ops = 0;
   #work = 0;
 
-  constructor(facts: ForwardFacts, stays: ReadonlySet<ValueId>) {
+  constructor(facts: ForwardFacts, stays: ReadonlySet<ValueId>, brief: ReadonlySet<ValueId>) {
     this.#facts = facts;
+    this.#brief = brief;
     this.#program = facts.program;
     this.#values = [...facts.program.values];
     this.#until = validity(facts, stays);
@@ -48,20 +55,38 @@ class Rewriter {
         this.#result.push(op);
         return;
       }
+      const read = op.inputs.filter((_, i) => operandUse(op.op, i) === 'data');
+      const made = read.flatMap((id) => this.#makeMissing(id, index));
       const inputs = op.inputs.map((id, i) => {
         return operandUse(op.op, i) === 'data' ? this.#inBackward(id, index) : id;
       });
       this.#result.push({ ...op, inputs });
+      this.#forget(made, read);
     });
     const program = { ...this.#program, values: this.#values, ops: this.#result };
     return { program, ops: this.#ops, work: this.#work };
   }
 
   #inBackward(id: ValueId, at: number): ValueId {
-    if (!this.#isMadeAgain(id, at)) return id;
-    const missing = this.#missingFor(id, at);
-    for (const index of missing) this.#make(this.#program.ops[index]!, at);
-    return this.#again.get(id)!;
+    return this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
+  }
+
+  /** What leads to the operand of an op of backward runs again, as far as it has to. */
+  #makeMissing(id: ValueId, at: number): readonly ValueId[] {
+    return this.#missingFor(id, at).flatMap((index) => {
+      const definition = this.#program.ops[index]!;
+      this.#make(definition, at);
+      return definition.outputs;
+    });
+  }
+
+  /** Later ops make brief values once more, unless they were made for being read. */
+  #forget(made: readonly ValueId[], read: readonly ValueId[]): void {
+    const direct = new Set(read.map((id) => this.#facts.rootOf(id)));
+    for (const id of made) {
+      const root = this.#facts.rootOf(id);
+      if (this.#brief.has(root) && !direct.has(root)) this.#again.delete(id);
+    }
   }
 
   #isMadeAgain(id: ValueId, at: number): boolean {

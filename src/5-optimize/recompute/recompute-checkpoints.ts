@@ -2,6 +2,7 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../pass.ts';
 import { computeAgain } from './compute-again.ts';
 import { ForwardFacts } from './forward-facts.ts';
+import { forwardOfStep } from './forward-of-step.ts';
 
 /**
  * What calls of `checkpoint` have made inside is not kept: backward makes it again, before the op that reads it
@@ -12,8 +13,8 @@ export function recomputeCheckpoints(given: Staged, { stage }: PassContext): Sta
   const { program, firstLate, alsoRead } = given;
   const { ops } = program;
   if (ops.every(({ checkpoint }) => checkpoint === undefined)) return given;
-  const isForward = (index: number): boolean =>
-    stage === 'joint' ? index < firstLate : ops[index]!.recordsGrad;
+  const isForward =
+    stage === 'joint' ? (index: number) => index < firstLate : forwardOfStep(program);
   const facts = new ForwardFacts(program, isForward, [...alsoRead, ...program.outputs]);
   const stays = new Set<ValueId>();
   for (const index of facts.forward) {

@@ -1,4 +1,5 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import { cheapestKept } from './cheapest-kept.ts';
 import { checkpoints } from './checkpoints.ts';
 import { computeAgain, type Recomputed } from './compute-again.ts';
 import type { ForwardFacts } from './forward-facts.ts';
@@ -11,78 +12,139 @@ export interface Choice extends Recomputed {
 /** Bytes of a program, by a measure that is cheap enough to be asked some dozen times. */
 export type Cost = (program: Program) => number;
 
-const segmentCounts = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
-/** Shares of the values, most expensive first, that stay where a program isn't cut into segments. */
-const shares = [0.25, 0.5, 0.65, 0.8, 0.9, 0.95];
-/** Of the ways to cut that fit, this many are refined, in this many steps. */
-const refined = 4;
-const halvings = 5;
+const segmentCounts = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
+/** Bytes that an arithmetic operation is worth: from nearly nothing, where all is made again, to a lot. */
+const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
+/** Between two rates, what only the higher one keeps is added in so many shares. */
+const shares = 8;
+/** Values that this rate would make again are brief: none, the cheapest, then more of them. */
+const briefRates = [null, 5, 4, 2] as const;
+/** Of the segmentations that fit, at most so many are refined. */
+const refined = 8;
+/** Where less of forward's arithmetic than this runs again, nothing else is tried. */
+const cheap = 0.1;
+/** Programs of all choices together have about so many ops, as ordering them takes time. */
+const effort = 600_000;
+/** At most so many choices are tried at once. */
+const most = 120;
+
+/** What stays at least, and what is made once more rather than held. */
+interface Base {
+  readonly stays: ReadonlySet<ValueId>;
+  readonly brief: ReadonlySet<ValueId>;
+  readonly kept: Map<number, ReadonlySet<ValueId>>;
+  readonly tried: Map<number, Choice>;
+}
+
+const none: ReadonlySet<ValueId> = new Set();
 
 /**
- * Finds what of forward backward should compute again. Two kinds of choices are combined. Of forward as segments
- * only what crosses between them stays, which bounds what is alive while one of them is made again; and of all
- * values, those stay longest that cost most arithmetic per byte.
+ * Finds what of forward backward should compute again. Three kinds of choices are combined. Of forward as segments
+ * what crosses between them stays, which bounds what is alive while one of them is made again; of the rest
+ * stays what is cheapest at a rate of exchange between bytes and arithmetic; and within a segment that is made
+ * again, cheap values are not held for later ops.
  */
 export class RecomputeSearch {
   readonly #facts: ForwardFacts;
   readonly #costOf: Cost;
-  /** What stays at least, per number of segments. */
-  readonly #bases: readonly ReadonlySet<ValueId>[];
-  /** Values that could stay, in the order in which they are worth it. */
-  readonly #values: readonly ValueId[];
-  readonly #tried = new Map<string, Choice>();
+  readonly #forwardWork: number;
+  readonly #segments: readonly ReadonlySet<ValueId>[];
+  readonly #bases = new Map<number, readonly Base[]>();
+  #left = effort;
 
   constructor(facts: ForwardFacts, costOf: Cost) {
     this.#facts = facts;
     this.#costOf = costOf;
-    this.#bases = segmentCounts
-      .filter((count) => count === 1 || count * 2 <= facts.forward.length)
+    this.#forwardWork = facts.forward.reduce((sum, index) => sum + facts.workOfOp(index), 0);
+    this.#segments = segmentCounts
+      .filter((count) => count === 1 || count * 4 <= facts.forward.length)
       .map((count) => checkpoints(facts, count));
-    const density = (id: ValueId) => facts.workOf(id) / Math.max(1, facts.bytesOf(id));
-    this.#values = facts.forward
-      .flatMap((index) => facts.program.ops[index]!.outputs)
-      .filter((id) => facts.canBeMadeAgain(id) && facts.isReadByBackward(id))
-      .sort((a, b) => density(b) - density(a));
   }
 
   /** The cheapest choice within the budget, of those that were tried; where none is, the one that needs least. */
   within(budget: number): Choice {
-    const coarse = [
-      ...this.#bases.map((_, base) => ({ base, choice: this.#try(base, 0) })),
-      ...shares.map((share) => ({ base: 0, choice: this.#try(0, share) })),
-    ];
-    const fitting = coarse.filter(({ choice }) => choice.bytes <= budget);
-    fitting.sort((a, b) => a.choice.work - b.choice.work);
-    const bases = new Set(fitting.slice(0, refined).map(({ base }) => base));
-    for (const base of bases) this.#refine(base, budget);
+    this.#left = Math.max(this.#left, effort / 4);
+    // Without segments, what is cheap runs again: most budgets ask for no more.
+    this.#refine(this.#basesAt(0)[0]!, budget);
+    for (const level of briefRates.keys()) {
+      if (this.#left < 0 || this.#isCheap(this.#best(budget), budget)) break;
+      const fitting = this.#basesAt(level).filter((base) => this.#try(base, 0).bytes <= budget);
+      fitting.sort((a, b) => this.#try(a, 0).work - this.#try(b, 0).work);
+      for (const base of fitting.slice(0, refined)) this.#refine(base, budget);
+    }
     return this.#best(budget);
   }
 
-  /** `share`: of the values, how many stay beside the base. */
-  #try(base: number, share: number): Choice {
-    const count = Math.round(share * this.#values.length);
-    const key = `${base} ${count}`;
-    const known = this.#tried.get(key);
+  #isCheap({ bytes, work }: Choice, budget: number): boolean {
+    return bytes <= budget && work <= cheap * this.#forwardWork;
+  }
+
+  #basesAt(level: number): readonly Base[] {
+    const known = this.#bases.get(level);
     if (known) return known;
-    const stays = new Set([...this.#bases[base]!, ...this.#values.slice(0, count)]);
-    const recomputed = computeAgain(this.#facts, stays);
+    const rate = briefRates[level]!;
+    const brief = rate === null ? none : this.#briefAt(rates[rate]!);
+    const bases = this.#segments.map((stays) => {
+      return { stays, brief, kept: new Map(), tried: new Map() };
+    });
+    this.#bases.set(level, bases);
+    return bases;
+  }
+
+  #briefAt(rate: number): ReadonlySet<ValueId> {
+    const held = cheapestKept(this.#facts, rate, none);
+    const made = this.#facts.forward.flatMap((index) => this.#facts.program.ops[index]!.outputs);
+    return new Set(made.filter((id) => !held.has(id)));
+  }
+
+  /** `step`: of the shares between all rates. */
+  #try(base: Base, step: number): Choice {
+    const known = base.tried.get(step);
+    if (known) return known;
+    const recomputed = computeAgain(this.#facts, this.#keptAt(base, step), base.brief);
+    this.#left -= Math.max(recomputed.program.ops.length, effort / most);
     const choice = { ...recomputed, bytes: this.#costOf(recomputed.program) };
-    this.#tried.set(key, choice);
+    base.tried.set(step, choice);
     return choice;
   }
 
-  /** Lets as much stay as the budget allows. */
-  #refine(base: number, budget: number): void {
-    let [fits, exceeds] = [0, 1];
-    for (let i = 0; i < halvings; i++) {
-      const share = (fits + exceeds) / 2;
-      if (this.#try(base, share).bytes <= budget) fits = share;
-      else exceeds = share;
+  /**
+   * What the last layers have made stays first: backward reads it first, so that it stays for the shortest
+   * time, and while the most is alive nothing is made again.
+   */
+  #keptAt(base: Base, step: number): ReadonlySet<ValueId> {
+    const rate = Math.floor(step / shares);
+    const least = this.#cheapest(base, rate);
+    const share = step % shares;
+    if (share === 0) return least;
+    const more = [...this.#cheapest(base, rate + 1)].filter((id) => !least.has(id));
+    const late = more.sort((a, b) => b - a).slice(0, Math.round((more.length * share) / shares));
+    return new Set([...least, ...late]);
+  }
+
+  #cheapest({ stays, kept }: Base, rate: number): ReadonlySet<ValueId> {
+    const known = kept.get(rate);
+    if (known) return known;
+    const cheapest = cheapestKept(this.#facts, rates[rate]!, stays);
+    kept.set(rate, cheapest);
+    return cheapest;
+  }
+
+  /** Lets as much stay as the budget allows: from the highest rate down to the first that fits, then in between. */
+  #refine(base: Base, budget: number): void {
+    const fits = (step: number) => this.#try(base, step).bytes <= budget;
+    let rate = rates.length - 2;
+    while (rate > 0 && this.#left > 0 && !fits(rate * shares)) rate--;
+    let [low, high] = [rate * shares, (rate + 1) * shares];
+    while (high - low > 1 && this.#left > 0) {
+      const step = (low + high) >> 1;
+      if (fits(step)) low = step;
+      else high = step;
     }
   }
 
   #best(budget: number): Choice {
-    const tried = [...this.#tried.values()];
+    const tried = [...this.#bases.values()].flat().flatMap((base) => [...base.tried.values()]);
     const fitting = tried.filter(({ bytes }) => bytes <= budget);
     const by = (key: 'work' | 'bytes') => (a: Choice, b: Choice) => (b[key] < a[key] ? b : a);
     return fitting.length > 0 ? fitting.reduce(by('work')) : tried.reduce(by('bytes'));

@@ -1,0 +1,53 @@
+import type { ValueId } from '../../../runtime/program/program.ts';
+import { FlowNetwork } from '../../7-plan/order/max-flow.ts';
+import type { ForwardFacts } from './forward-facts.ts';
+
+/**
+ * The memory that stays from forward to backward where that is least: bytes that stay, plus `rate` bytes per
+ * arithmetic operation that runs again. What a value costs is the whole chain down to what stays, so this is
+ * a minimum cut of the program (Chaitanya and He, "Min-cut optimal recomputation", functorch, 2022). `free`
+ * stays anyway.
+ *
+ * Per memory there is a node for "backward has it" and per op one for "runs again". Backward has what it reads
+ * and what an op that runs again reads; a memory it has without its op running again stays, and costs its bytes.
+ */
+export function cheapestKept(
+  facts: ForwardFacts,
+  rate: number,
+  free: ReadonlySet<ValueId>,
+): ReadonlySet<ValueId> {
+  const network = new FlowNetwork();
+  const had = new Map<ValueId, number>();
+  const again = new Map<number, number>();
+  const made = facts.forward.flatMap((index) =>
+    facts.program.ops[index]!.outputs.filter((id) => facts.rootOf(id) === id),
+  );
+  for (const id of made) {
+    const index = facts.definitionIndex(id);
+    had.set(id, network.addNode());
+    if (facts.canBeMadeAgain(id) && !again.has(index)) again.set(index, network.addNode());
+  }
+  for (const [index, node] of again) {
+    network.addEdge(node, FlowNetwork.sink, rate * facts.workOfOp(index));
+    for (const id of facts.operandsOf(index)) {
+      const operand = had.get(facts.rootOf(id));
+      if (operand !== undefined) network.addEdge(node, operand, Number.POSITIVE_INFINITY);
+    }
+  }
+  for (const id of made) {
+    const node = had.get(id)!;
+    const bytes = free.has(id) ? 0 : facts.bytesOf(id);
+    const op = facts.canBeMadeAgain(id) ? again.get(facts.definitionIndex(id))! : FlowNetwork.sink;
+    network.addEdge(node, op, bytes);
+    if (facts.isReadByBackward(id)) {
+      network.addEdge(FlowNetwork.source, node, Number.POSITIVE_INFINITY);
+    }
+  }
+  network.maxFlow();
+  const inCut = network.sourceSide();
+  const runsAgain = (id: ValueId) => {
+    const node = again.get(facts.definitionIndex(id));
+    return node !== undefined && inCut(node);
+  };
+  return new Set(made.filter((id) => free.has(id) || !runsAgain(id)));
+}

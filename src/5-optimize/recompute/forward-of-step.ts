@@ -1,0 +1,18 @@
+import type { Program } from '../../../runtime/program/program.ts';
+
+/**
+ * Which ops of a whole training step are its forward, by index: those that record gradients, and what runs
+ * between them without, such as the update of running statistics. A step that accumulates gradients, or that
+ * runs its batch in slices, has forward and backward several times.
+ */
+export function forwardOfStep({ ops }: Program): (index: number) => boolean {
+  const isForward = new Uint8Array(ops.length);
+  let goesOn = false;
+  for (let index = ops.length - 1; index >= 0; index--) {
+    const { recordsGrad, backward } = ops[index]!;
+    if (recordsGrad) goesOn = true;
+    else if (backward) goesOn = false;
+    if (goesOn) isForward[index] = 1;
+  }
+  return (index) => isForward[index] === 1;
+}

@@ -1,0 +1,108 @@
+import { expect, it } from 'vitest';
+import { sourceOf } from '../../src/check/sources.ts';
+import {
+  deviceGuard,
+  gelu,
+  nn,
+  optim,
+  relu,
+  type Tensor,
+  toStatic,
+  zeros,
+} from '../../src/index.ts';
+import type { MemoryOptions } from '../../src/programs/memory-options.ts';
+import type { Recompute } from '../../src/programs/stages.ts';
+
+type Forward = (x: Tensor) => Tensor;
+
+/** What a share of the plan without a budget costs, for a whole step on the device that only counts. */
+function budgets(
+  modules: readonly nn.Module[],
+  forward: Forward,
+  shape: number[],
+  memory: Partial<MemoryOptions> = {},
+): (share: number) => Recompute {
+  return deviceGuard('meta', () => {
+    const optimizer = new optim.SGD(
+      modules.flatMap((each) => [...each.parameters()]),
+      { lr: 0.1 },
+    );
+    const f = toStatic(
+      (x: Tensor) => {
+        const loss = forward(x).pow(2).mean();
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      },
+      { memory, fallback: 'error' },
+    );
+    using x = zeros(shape);
+    f(x).dispose();
+    const { planned } = f.programs().at(-1)!.stages!;
+    const { program, wanted, options, donated, compile } = sourceOf(planned)!;
+    const most = planned.forward.predicted.peakBytes;
+    return (share) => {
+      const budget = Math.floor(most * share);
+      const within = { ...options, memory: { ...options.memory, budget } };
+      return compile(program, wanted, within, donated).recompute!;
+    };
+  });
+}
+
+function mlp(depth: number, memory: Partial<MemoryOptions>) {
+  return deviceGuard('meta', () => {
+    const layers = Array.from({ length: depth }, () => new nn.Linear(32, 32));
+    const forward: Forward = (x) => layers.reduce((y, layer) => gelu(layer.forward(y)), x);
+    return budgets(layers, forward, [512, 32], memory);
+  });
+}
+
+function convolutions(norm: (channels: number) => nn.Module & { forward: Forward }) {
+  return deviceGuard('meta', () => {
+    const layers = Array.from({ length: 8 }, () => ({
+      conv: new nn.Conv2d(4, 4, 3, { padding: 1 }),
+      norm: norm(4),
+    }));
+    const forward: Forward = (x) =>
+      layers.reduce((y, { conv, norm }) => relu(norm.forward(conv.forward(y))), x);
+    const modules = layers.flatMap(({ conv, norm }) => [conv, norm]);
+    return budgets(modules, forward, [8, 4, 16, 16]);
+  });
+}
+
+it('a biased linear layer costs its product, not its last addition: activations run again, layers stay', () => {
+  const { bytes, budget, ops, share } = mlp(12, { slices: false })(0.68);
+  expect(bytes).toBeLessThanOrEqual(budget);
+  expect(ops).toBeGreaterThan(3);
+  expect(share).toBeLessThan(0.05);
+});
+
+it('a smaller budget takes more arithmetic, and is held down to a sixth of the plan', () => {
+  const within = mlp(12, { slices: false });
+  let [before, held] = [0, 0];
+  for (const wanted of [0.9, 0.7, 0.5, 0.35, 0.25, 0.17]) {
+    const { bytes, budget, share } = within(wanted);
+    expect(bytes).toBeLessThanOrEqual(budget);
+    expect(share).toBeGreaterThanOrEqual(before);
+    before = share;
+    held++;
+  }
+  expect(held).toBe(6);
+});
+
+it('running statistics keep no layer from running again', () => {
+  const withStatistics = convolutions((channels) => new nn.BatchNorm2d(channels))(0);
+  const without = convolutions(
+    (channels) => new nn.BatchNorm2d(channels, { trackRunningStats: false }),
+  )(0);
+  expect(withStatistics.bytes).toBeLessThanOrEqual(without.bytes * 1.05);
+  expect(withStatistics.bytes).toBeLessThan(withStatistics.bytesBefore * 0.4);
+});
+
+it('slices and recompute are weighed together: with slices no budget needs more than without', () => {
+  const sliced = mlp(10, {});
+  const whole = mlp(10, { slices: false });
+  const least = sliced(0);
+  expect(least.bytes).toBeLessThanOrEqual(whole(0).bytes * 1.05);
+});
