@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 const readme = join(root, 'README.md');
+const howItWorks = join(root, 'docs/how-it-works.md');
 const dump = 'source,bytecode,guards,joint,plan';
 const [begin, end] = ['<!-- stages:begin -->', '<!-- stages:end -->'];
 
-describe('README', () => {
+describe('how-it-works', () => {
   it('shows the stages as the tool prints them (UPDATE_FIXTURES=1 rewrites them)', () => {
     const printed = execFileSync(
       process.execPath,
@@ -16,34 +17,55 @@ describe('README', () => {
       { cwd: root, encoding: 'utf8' },
     );
     const block = `${begin}\n\n\`\`\`text\n${printed.trim()}\n\`\`\`\n\n${end}`;
-    const text = readFileSync(readme, 'utf8');
+    const text = readFileSync(howItWorks, 'utf8');
     expect(text).toContain(`--dump ${dump}`);
     const [before, rest] = text.split(begin) as [string, string];
     const after = rest.slice(rest.indexOf(end) + end.length);
     const expected = before + block + after;
-    if (process.env.UPDATE_FIXTURES) writeFileSync(readme, expected);
-    expect(readFileSync(readme, 'utf8')).toBe(expected);
+    if (process.env.UPDATE_FIXTURES) writeFileSync(howItWorks, expected);
+    expect(readFileSync(howItWorks, 'utf8')).toBe(expected);
   });
 
+  it('names every folder of the package', () => {
+    const text = readFileSync(howItWorks, 'utf8');
+    for (const name of ['1-capture', '2-lower', '3-trace', '4-differentiate', '5-optimize']) {
+      expect(text).toContain(`src/${name}`);
+    }
+  });
+});
+
+describe('README', () => {
   it('its first example runs as it stands', () => {
     const text = readFileSync(readme, 'utf8');
     const example = /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
     const folder = join(root, 'node_modules/.tostatic-readme-test');
     mkdirSync(folder, { recursive: true });
-    const file = join(folder, 'example.ts');
+    const file = join(folder, 'example.mts');
     writeFileSync(file, example.replace("'tostatic'", "'../../src/index.ts'"));
     const printed = execFileSync(process.execPath, ['--import', 'tsx', file], {
       cwd: root,
       encoding: 'utf8',
     });
     rmSync(folder, { recursive: true });
-    expect(printed).toContain('1 call, 1 trace, 1 subgraph with 9 ops, 0 graph breaks');
+    const losses = printed
+      .trim()
+      .split('\n')
+      .map((line) => Number(line.split(' ')[1]));
+    expect(losses).toHaveLength(301);
+    expect(losses.at(-1)).toBeLessThan(0.2 * losses[0]!);
+    expect(example.trim().split('\n')).toHaveLength(12);
   });
 
-  it('names every folder of the package', () => {
+  it('links to files that exist, and to every page of the documentation', () => {
     const text = readFileSync(readme, 'utf8');
-    for (const name of ['1-capture', '2-lower', '3-trace', '4-differentiate', '5-optimize']) {
-      expect(text).toContain(`src/${name}`);
-    }
+    const linked = Array.from(text.matchAll(/\]\((docs\/[^)]*)\)/g), ([, path]) => path!);
+    for (const path of linked) expect(existsSync(join(root, path)), path).toBe(true);
+    const pages = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
+    expect(pages.filter((path) => !linked.includes(path))).toEqual([]);
+  });
+
+  it('names commands that CI and contributors run', () => {
+    const text = readFileSync(readme, 'utf8');
+    for (const command of ['npm ci && npm start', 'npm cit']) expect(text).toContain(command);
   });
 });

@@ -65,6 +65,15 @@ describe('package', () => {
     expect(printed).toBe('true true\n{"translations":1,"graphs":1,"breaks":[],"fallbacks":[]}\n');
   });
 
+  it('trains the first example of its README', () => {
+    const readme = readFileSync(join(home, 'node_modules/tostatic/README.md'), 'utf8');
+    const example = /```ts\n([\s\S]*?)```/.exec(readme)![1]!;
+    const text = example.replace(', type Tensor', '').replaceAll(': Tensor', '');
+    const lines = runModule('readme.mjs', text).trim().split('\n');
+    expect(lines).toHaveLength(301);
+    expect(Number(lines.at(-1)!.split(' ')[1])).toBeLessThan(0.2);
+  });
+
   it.each(entryPoints)('%s works when it is the only import of a process', (entry) => {
     const use = uses[entry];
     expect(use, 'an entry point of package.json without a use here').toBeDefined();
