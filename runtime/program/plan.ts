@@ -34,7 +34,10 @@ export interface PredictedMemory {
    * the way that needs most, where loops that keep something for backward take one turn.
    */
   readonly peakBytes: number;
-  /** No order of the same ops has a lower peak; ops inside of control ops stay in theirs. */
+  /**
+   * No order of the same ops has a lower peak; ops inside of control ops stay in theirs. Where fusing ops brings the
+   * peak below that of single ops in any order, the peak itself.
+   */
   readonly lowerBoundBytes: number;
   /** Bytes of saved values that only the scope keeps alive between forward and backward. */
   readonly savedBytes: number;
