@@ -17,9 +17,9 @@ export const threadBytes = 36 * pageBytes;
 /** Threads that compute together, the one that runs the program included. */
 export const mostThreads = 16;
 
-/** Arguments of a kernel's parts. */
+/** Arguments of a kernel's parts, and tables that they share. */
 export const partArgumentsAt = mostThreads * threadBytes;
-export const partArgumentsBytes = 4 * pageBytes;
+export const partArgumentsBytes = 24 * pageBytes;
 
 /**
  * Bytes at the start of the memory that no tensor gets: address 0 stands for "no memory", and kernels
