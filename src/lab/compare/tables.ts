@@ -6,7 +6,7 @@ const whole = new Intl.NumberFormat('en');
 /** Bytes in words that fit a table. */
 export function mib(bytes: number | null): string {
   if (bytes === null) return '–';
-  return bytes >= 2 ** 20 ? `${(bytes / 2 ** 20).toFixed(2)} MiB` : whole.format(bytes);
+  return bytes >= 2 ** 20 ? `${(bytes / 2 ** 20).toFixed(2)} MiB` : `${whole.format(bytes)} B`;
 }
 
 function ratio(part: number | null, all: number | null): string {
@@ -40,8 +40,8 @@ export function waysTable(
       'graph runs',
       'breaks',
       'kernels in graphs',
-      'first step ms',
-      'step ms',
+      'first step (ms)',
+      'step (ms)',
       'last loss',
     ],
     rows: results.map((way) => [

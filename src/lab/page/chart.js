@@ -74,6 +74,8 @@ export class Chart {
       ['time', 'over time', 'Milliseconds since the start'],
     ];
     const possible = choices.filter(([kind]) => this.axes[kind]);
+    // One choice is none.
+    if (possible.length < 2) return '';
     const buttons = possible.map(([kind, label, title]) => {
       const pressed = String(this.axis.kind === kind);
       const button = element('button', { 'aria-pressed': pressed, title }, label);
@@ -197,11 +199,12 @@ export class Chart {
       const shown = all.filter(({ index }) => this.shown[index]);
       drawLanes(plot, shown);
     }
-    const [{ before }] = this.lines;
-    if (this.lines.every((line) => line.before === before)) drawBefore(plot, before, this.unit);
   }
 
   drawPeaks(plot) {
+    // After the grid, which would run through the label.
+    const [{ before }] = this.lines;
+    if (this.lines.every((line) => line.before === before)) drawBefore(plot, before, this.unit);
     this.lines.forEach((line, index) => {
       const peak = peakOf(line);
       const point = line.points.findIndex(([, allocated]) => allocated === peak);

@@ -32,10 +32,10 @@ export function drawPhases(plot, labels, starts) {
   labels.forEach((label, index) => {
     const part = visiblePart(plot, starts[index], starts[index + 1]);
     if (!part) return;
-    if (index % 2 === 0) {
-      ctx.fillStyle = color('--band');
-      ctx.fillRect(part.from, bbox.top - lane, part.width, bbox.height + lane);
-    }
+    // Neighbours differ, and each phase has its bar.
+    ctx.fillStyle = color(index % 2 === 0 ? '--band' : '--grid');
+    ctx.fillRect(part.from, bbox.top - lane, part.width, lane);
+    if (index % 2 === 0) ctx.fillRect(part.from, bbox.top, part.width, bbox.height);
     drawText(plot, label, [part.from, bbox.top - lane / 2], part.width, '--ink');
   });
   ctx.restore();
@@ -50,8 +50,10 @@ export function drawLanes(plot, lines) {
   ctx.save();
   lines.forEach(({ line, index }, row) => {
     const top = bbox.top - (lines.length - row) * lane - 4 * ratio;
-    line.phases.forEach(([label, start], phase) => {
-      const end = line.phases[phase + 1]?.[1] ?? line.duration;
+    // A step without marks is one phase.
+    const phases = line.phases.length > 0 ? line.phases : [[line.name, 0]];
+    phases.forEach(([label, start], phase) => {
+      const end = phases[phase + 1]?.[1] ?? line.duration;
       const part = visiblePart(plot, start, end);
       if (!part) return;
       ctx.globalAlpha = 0.16;
@@ -80,7 +82,12 @@ export function drawBefore(plot, before, unit) {
   const isRoomBelow = bbox.top + bbox.height - y > 24 * ratio;
   const middle = y + (isRoomBelow ? 12 : -12) * ratio;
   const text = `allocated before: ${exactBytes(before)}`;
-  drawText(plot, text, [bbox.left + bbox.width / 2, middle], bbox.width / 2, '--soft');
+  const from = bbox.left + bbox.width / 2;
+  // No line of the grid runs through the label.
+  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+  ctx.fillStyle = color('--page');
+  ctx.fillRect(from, middle - 8 * ratio, ctx.measureText(text).width + 12 * ratio, 16 * ratio);
+  drawText(plot, text, [from, middle], bbox.width / 2, '--soft');
 }
 
 export function drawPeak(plot, [x, y], ink) {
