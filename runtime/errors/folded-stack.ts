@@ -1,4 +1,4 @@
-import { formatPosition, ownFrameOf, type UserPosition } from './position.ts';
+import { type CapturedFrame, formatPosition, ownFrameOf } from './position.ts';
 import { isV8Line } from './stack-lines.ts';
 
 /**
@@ -8,7 +8,7 @@ import { isV8Line } from './stack-lines.ts';
  *
  * @param header what V8 has above the frames, by default what is there.
  */
-export function foldStack(error: Error, captured: readonly UserPosition[], header?: string): void {
+export function foldStack(error: Error, captured: readonly CapturedFrame[], header?: string): void {
   const { stack } = error;
   if (typeof stack !== 'string') return;
   const lines = stack.split('\n').filter((line) => line !== '');
@@ -25,7 +25,7 @@ export function foldStack(error: Error, captured: readonly UserPosition[], heade
     if (own > 0) folded.push(isV8 ? `    at ${run}` : run);
     own = 0;
   };
-  const places = captured.map((frame) => `${isV8 ? '    at ' : '@'}${formatPosition(frame)}`);
+  const places = captured.map((frame) => (isV8 ? v8Frame(frame) : geckoFrame(frame)));
   for (const [line, part] of frames) {
     if (part === 'runner' && places.length > 0) {
       endRun();
@@ -45,3 +45,12 @@ export function foldStack(error: Error, captured: readonly UserPosition[], heade
     // A frozen error keeps its stack.
   }
 }
+
+function v8Frame(frame: CapturedFrame): string {
+  const place = formatPosition(frame);
+  return `    at ${frame.name === undefined ? place : `${frame.name} (${place})`}`;
+}
+
+/** Other engines give a method's own name alone. */
+const geckoFrame = (frame: CapturedFrame): string =>
+  `${frame.name?.replace(/^new |^.*\./, '') ?? ''}@${formatPosition(frame)}`;

@@ -15,6 +15,12 @@ export interface UserPosition {
   readonly column: number;
 }
 
+/** A frame of captured code. */
+export interface CapturedFrame extends UserPosition {
+  /** As the engine names it: `f`, `Layer.forward`, `new Layer`; left out for functions without a name. */
+  readonly name?: string;
+}
+
 type Provider = () => UserPosition | undefined;
 const providers: Provider[] = [];
 

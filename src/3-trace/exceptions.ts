@@ -4,6 +4,7 @@ import { GraphBreak } from '../traces/graph-break.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
 import { openIterators } from '../vm/bytecode/open-iterators.ts';
 import { type ProtectedRegion, protectionAt } from '../vm/bytecode/protection.ts';
+import { framesOf } from './position.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 import { known, type NewObjectVariable, type ObjectVariable, type Variable } from './variable.ts';
@@ -71,7 +72,7 @@ export function makeError(
   const value = type.prototype as object;
   const source = { kind: 'held', value, name: `${type.name}.prototype` } as const;
   const prototype = t.read(source, value) as ObjectVariable;
-  return { kind: 'newObject', entries, prototype, errorType: type };
+  return { kind: 'newObject', entries, prototype, errorType: type, thrownIn: framesOf(t.frames) };
 }
 
 /** What catches an exception at that place of the frame; undefined: it leaves the frame. */

@@ -1,6 +1,8 @@
-import type { UserPosition } from '../../runtime/errors/position.ts';
+import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.ts';
+import { capturedFrame } from '../vm/frames/captured-frame.ts';
 import { isEquivalent } from './equivalents/codes.ts';
 import { isFrameworkFile } from './framework-files.ts';
+import { prototypeOf } from './objects/made-objects.ts';
 import type { TraceFrame } from './trace-frame.ts';
 
 /** The line of a user's file that some frame's code is in. */
@@ -13,6 +15,20 @@ export function lineIn(
     if (text !== undefined) return text;
   }
   return undefined;
+}
+
+/** The frames as an engine would list them, the innermost first. */
+export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
+  const top = frames.length - 1;
+  return frames
+    .flatMap(({ closure: { code }, pc, thisVariable }, depth) => {
+      if (isEquivalent(code)) return [];
+      // An instance made inside is named by what it inherits from.
+      const named = thisVariable.kind === 'newObject' ? prototypeOf(thisVariable) : thisVariable;
+      const self = named && 'value' in named ? named.value : undefined;
+      return capturedFrame(code, depth === top ? pc : pc - 1, self) ?? [];
+    })
+    .reverse();
 }
 
 /** The place in the user's own files, not in the modules of this package that were inlined. */

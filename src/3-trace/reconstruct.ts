@@ -313,6 +313,7 @@ export class Reconstruction {
           order: this.order(variable),
           prototype: this.#prototype(variable),
           errorType: variable.errorType,
+          thrownIn: variable.thrownIn ?? [],
           hasCause: variable.hasCause === true,
           traits: variable.traits ? this.#traits(variable.traits) : null,
         };

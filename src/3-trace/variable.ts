@@ -1,4 +1,4 @@
-import type { UserPosition } from '../../runtime/errors/position.ts';
+import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { TypedArray } from '../../runtime/tensor/dtype.ts';
@@ -198,6 +198,8 @@ export interface NewObjectVariable {
   order?: Variable | undefined;
   /** Of an error: the language's constructor that makes it. */
   readonly errorType?: ErrorConstructor;
+  /** Of an error: the frames of captured code that made it, the innermost first. */
+  readonly thrownIn?: readonly CapturedFrame[];
   /** Of an error: it was made with a cause, which is not among its keys. */
   hasCause?: true;
   /** As of an array. */

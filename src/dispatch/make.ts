@@ -1,5 +1,6 @@
 /** Objects that each run makes again. */
 
+import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import { contentsOf } from '../traces/recipes.ts';
 import type { MadeAttributes, MadeTraits, Make, Recipe } from '../traces/trace-result.ts';
@@ -296,7 +297,7 @@ function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Des
 function compileError(
   type: ErrorConstructor,
   entries: readonly (readonly [string, RecipeReader])[],
-  { entries: recipes, hasCause, prototype }: Make & { kind: 'object' },
+  { entries: recipes, hasCause, prototype, thrownIn }: Make & { kind: 'object' },
 ): CompiledMake {
   const above = prototype && compileRecipe(prototype);
   // Recent engines put the message into the stack as they make the error. What the run makes is not there yet.
@@ -306,6 +307,7 @@ function compileError(
     empty: (values) => {
       const text = message?.(values);
       const error = typeof text === 'string' ? new type(text) : new type();
+      foldStack(error, thrownIn);
       const own = above?.(values) as object | undefined;
       // Of a class of the user's.
       return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;

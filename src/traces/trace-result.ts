@@ -1,5 +1,5 @@
 import type { Device } from '../../runtime/device/device.ts';
-import type { UserPosition } from '../../runtime/errors/position.ts';
+import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.ts';
 import type { ScalarTable } from '../../runtime/ops/symbolic-number.ts';
 import type { TextPart } from '../../runtime/program/number-text.ts';
 import type { Program } from '../../runtime/program/program.ts';
@@ -89,6 +89,8 @@ export type Make =
       readonly prototype: Recipe | null | undefined;
       /** An error of the language, whose message is not among its keys. */
       readonly errorType: ErrorConstructor | undefined;
+      /** Of an error: the frames of captured code that made it. */
+      readonly thrownIn: readonly CapturedFrame[];
       /** Its cause is not among its keys either. */
       readonly hasCause: boolean;
       readonly traits: MadeTraits | null;

@@ -1,7 +1,7 @@
 import { foldStack } from '../../../runtime/errors/folded-stack.ts';
-import { ownPartOfFile } from '../../../runtime/errors/own-code.ts';
-import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { CapturedFrame } from '../../../runtime/errors/position.ts';
 import type { Frame } from '../bytecode/frame.ts';
+import { capturedFrame } from './captured-frame.ts';
 
 /** Errors that show the user's frames already: they may leave several runs. */
 const shown = new WeakSet<Error>();
@@ -28,10 +28,8 @@ const runsWhenPrinted = (error: Error): boolean =>
 
 const placeOf =
   (top: number) =>
-  ({ closure: { code }, pc }: Frame, depth: number): UserPosition[] => {
+  ({ closure: { code }, pc, thisValue }: Frame, depth: number): CapturedFrame[] => {
     // A caller's pc is already past its call.
-    const span = code.spans[depth === top ? pc : pc - 1];
-    if (!span || ownPartOfFile(code.source.file) !== null) return [];
-    const place = code.source.position(span.start);
-    return place.file === '<anonymous>' ? [] : [place];
+    const frame = capturedFrame(code, depth === top ? pc : pc - 1, thisValue);
+    return frame ? [frame] : [];
   };

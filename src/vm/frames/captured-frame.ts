@@ -1,0 +1,99 @@
+/** The frames of captured code as the engine would list them: function, file, line and column. */
+
+import type { AnyNode } from 'acorn';
+import { ownPartOfFile } from '../../../runtime/errors/own-code.ts';
+import type { CapturedFrame } from '../../../runtime/errors/position.ts';
+import type { Code } from '../bytecode/code.ts';
+import type { Pc } from '../bytecode/instructions.ts';
+import { parseExpressionAt } from '../syntax/parse.ts';
+
+const offsets = new WeakMap<Code, Map<Pc, number>>();
+
+/** Undefined for code of this package, and for code without a file. */
+export function capturedFrame(code: Code, pc: Pc, thisValue: unknown): CapturedFrame | undefined {
+  if (!code.spans[pc] || ownPartOfFile(code.source.file) !== null) return undefined;
+  const place = code.source.position(raisingOffset(code, pc));
+  if (place.file === '<anonymous>') return undefined;
+  const name = nameOf(code, thisValue);
+  return name === '' ? place : { ...place, name };
+}
+
+/** Where V8 says that an instruction calls or throws. */
+function raisingOffset(code: Code, pc: Pc): number {
+  const known = offsets.get(code) ?? new Map<Pc, number>();
+  offsets.set(code, known);
+  let offset = known.get(pc);
+  if (offset === undefined) {
+    const { start, end } = code.spans[pc]!;
+    const { text } = code.source;
+    const thrown = /^throw\b/.exec(text.slice(start, start + 6));
+    const from = thrown ? start + thrown[0].length : start;
+    const node = expressionAt(text.slice(0, end), from);
+    offset = node ? placeIn(node, text) : start;
+    known.set(pc, offset);
+  }
+  return offset;
+}
+
+function expressionAt(text: string, from: number): AnyNode | undefined {
+  try {
+    return parseExpressionAt(text, from, {
+      ecmaVersion: 'latest',
+      allowAwaitOutsideFunction: true,
+      allowSuperOutsideMethod: true,
+      checkPrivateFields: false,
+    });
+  } catch {
+    return undefined; // a statement, or a part of one
+  }
+}
+
+/** Calls stand at the name that is called, reads at the name that is read, assignments at their operator. */
+function placeIn(node: AnyNode, text: string): number {
+  switch (node.type) {
+    case 'ChainExpression':
+      return placeIn(node.expression, text);
+    case 'CallExpression': {
+      const { callee } = node;
+      if (callee.type === 'Identifier' || callee.type === 'Super') return callee.start;
+      if (callee.type === 'MemberExpression' && !callee.computed) return callee.property.start;
+      return following(text, callee.end, '(');
+    }
+    case 'MemberExpression':
+      return node.computed ? following(text, node.object.end, '[') : node.property.start;
+    case 'AssignmentExpression':
+      return node.left.type === 'MemberExpression'
+        ? following(text, node.left.end, node.operator)
+        : node.start;
+    case 'TaggedTemplateExpression':
+      return node.quasi.start;
+    default:
+      return node.start;
+  }
+}
+
+/** The next place of `sign` from `offset` on, behind parentheses that close. */
+function following(text: string, offset: number, sign: string): number {
+  const at = text.indexOf(sign, offset);
+  return at < 0 ? offset : at;
+}
+
+function nameOf({ name, kind, isAsync }: Code, thisValue: unknown): string {
+  if (name === '' || kind === 'arrow') return name;
+  if (kind === 'constructor' || kind === 'derivedConstructor') return `new ${name}`;
+  const type = isAsync ? undefined : typeName(thisValue);
+  return type === undefined ? name : `${type}.${name}`;
+}
+
+/** As an error's stack names the receiver of a method. Nothing of the user's runs. */
+function typeName(value: unknown): string | undefined {
+  if (typeof value === 'function') return 'Function';
+  if (typeof value !== 'object' || value === null || value === globalThis) return undefined;
+  for (let at: object | null = value; at; at = Object.getPrototypeOf(at)) {
+    const made: unknown = Object.getOwnPropertyDescriptor(at, 'constructor')?.value;
+    if (typeof made !== 'function') continue;
+    const name: unknown = Object.getOwnPropertyDescriptor(made, 'name')?.value;
+    return typeof name === 'string' && name !== '' ? name : undefined;
+  }
+  return undefined;
+}
