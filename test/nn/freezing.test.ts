@@ -96,3 +96,40 @@ it('a frozen layer stays as it is, and learns again when thawed; captured, too',
   expect(inner(4)).not.toEqual(inner(3));
   expect(train(true)).toEqual(eager);
 });
+
+describe('a tensor that is frozen before a module finds it', () => {
+  class Scaled extends nn.Module {
+    readonly inner = new nn.Linear(2, 2);
+    constructor(readonly scale: Tensor) {
+      super();
+    }
+    override forward(x: Tensor): Tensor {
+      return this.inner.forward(x).mul(this.scale);
+    }
+  }
+
+  it('is a parameter where it was made by parameter()', () => {
+    tidy(() => {
+      const scale = nn.parameter(randn([2]));
+      scale.requiresGrad_(false);
+      const model = new Scaled(scale);
+      expect([...model.namedParameters()].map(([name]) => name)).toContain('scale');
+      const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
+      expect(optimizer.parameters.includes(scale)).toBe(true);
+      model.requiresGrad_(true);
+      expect(scale.requiresGrad).toBe(true);
+    });
+  });
+
+  it('is an ordinary property otherwise, as in PyTorch, until it requires a gradient', () => {
+    tidy(() => {
+      const scale = randn([2]).requiresGrad_();
+      scale.requiresGrad_(false);
+      const model = new Scaled(scale);
+      const names = () => [...model.namedParameters()].map(([name]) => name);
+      expect(names()).toEqual(['inner.weight', 'inner.bias']);
+      scale.requiresGrad_();
+      expect(names()).toContain('scale');
+    });
+  });
+});
