@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import '../../src/index.ts';
 import { events, type MemoryEvent } from '../../runtime/memory/events.ts';
-import type { Program } from '../../runtime/program/program.ts';
+import { opNamed } from '../../runtime/ops/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { cutAt, cutAtLast } from '../../src/7-plan/order/cut-at.ts';
 import { LiveBytes, profileOf, sourceOrder } from '../../src/7-plan/order/live-bytes.ts';
@@ -44,6 +45,29 @@ function bruteForce(graph: MemoryGraph): number {
   };
   extend();
   return best;
+}
+
+/** The same program, in which every op that moves reads each operand through two views of its own. */
+function readThroughViews(program: Program): Program {
+  const values = [...program.values];
+  const ops = program.ops.flatMap((op): ProgramOp[] => {
+    if (op.op.kernel.kind === 'view' || op.op.inPlace) return [op];
+    const views: ProgramOp[] = [];
+    const viewed = (base: ValueId): ValueId => {
+      const meta = values[base]!;
+      const id = (values.push(meta) - 1) as ValueId;
+      const attrs = { shape: meta.shape };
+      views.push({ ...op, op: opNamed('reshape'), attrs, inputs: [base], outputs: [id] });
+      return id;
+    };
+    const inputs = op.inputs.map((id) => viewed(viewed(id)));
+    return [...views, { ...op, inputs }];
+  });
+  return { ...program, values, ops };
+}
+
+function inOrder(program: Program): Int32Array {
+  return sourceOrder(memoryGraph(program, noInputBytes));
 }
 
 function run(program: Program, order: boolean) {
@@ -87,6 +111,22 @@ describe('plan/order', () => {
       expect(predicted.lowerBoundBytes).toBeLessThanOrEqual(predicted.peakBytes);
     }
     expect(planned.measured).toBeLessThanOrEqual(source.measured);
+  });
+
+  it('does not depend on the number of views between the ops', () => {
+    for (let seed = 300; seed < 330; seed++) {
+      const program = randomProgram(seed, 40 + 4 * (seed % 30));
+      const [plain, viewed] = [program, readThroughViews(program)].map((each) => {
+        const { program: ordered, lowerBound } = orderForMemory(each, noInputBytes);
+        const { peak } = profileOf(
+          new LiveBytes(memoryGraph(ordered, noInputBytes)),
+          inOrder(ordered),
+        );
+        const ops = ordered.ops.filter(({ op }) => op.kernel.kind !== 'view');
+        return { peak, lowerBound, made: ops.map(({ op, outputs: [id] }) => `${id} ${op.name}`) };
+      });
+      expect(viewed, `seed ${seed}`).toEqual(plain);
+    }
   });
 
   it('finds the best of all orders of small programs, and proves it', () => {

@@ -1,4 +1,4 @@
-import type { Program } from '../../../runtime/program/program.ts';
+import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { OpIndex } from './memory-graph.ts';
 
 /** Per op: the ops that do the same for other parts, itself among them; undefined where it is alone. */
@@ -8,7 +8,7 @@ export type Families = readonly (readonly OpIndex[] | undefined)[];
 const largest = 16;
 
 /** Ops of one kind that one line of the user's asked for, with results of one shape. */
-export function familiesOf({ ops, values }: Program): Families {
+export function familiesOf({ values }: Program, ops: readonly ProgramOp[]): Families {
   const families = new Map<string, OpIndex[]>();
   const keys = ops.map(({ op, outputs, inputs, at }) => {
     // A line of the console may show no value.

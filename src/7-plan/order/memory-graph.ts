@@ -8,8 +8,9 @@ import { scratchBytesOf } from '../op-memory.ts';
 import type { Storage } from '../storages.ts';
 import { AccessOrder } from './accesses.ts';
 import { handedOn, mayRefuse, writesInside } from './control-effects.ts';
+import { movableOps } from './movable.ts';
 
-/** A program's ops by number, 0 to n − 1 in the order of the source; an order is a permutation. */
+/** The ops whose order is searched by number, 0 to n − 1 in the order of the source; an order is a permutation. */
 export type OpIndex = number;
 /** One piece of memory: a value with all its views. */
 export type StorageIndex = number;
@@ -64,28 +65,36 @@ export interface GraphOptions {
  * stay as they are; an op that may refuse its values comes before every later write to the caller's
  * memory, and refusals stay in their order.
  */
-export function memoryGraph(program: Program, options: GraphOptions): MemoryGraph {
-  return new GraphBuilder(program, options).build();
+export function memoryGraph(
+  program: Program,
+  options: GraphOptions,
+  moving = movableOps(program),
+): MemoryGraph {
+  return new GraphBuilder(program, options, moving).build();
 }
 
 class GraphBuilder {
   readonly #program: Program;
+  readonly #moving: readonly ProgramOp[];
   readonly #options: GraphOptions;
   readonly #bytes: number[] = [];
   readonly #exclusive: boolean[] = [];
   readonly #maker: number[] = [];
   readonly #storageOf = new Map<ValueId, StorageIndex>();
   readonly #carriedStorage = new Map<Storage, StorageIndex>();
-  readonly #definedBy = new Map<ValueId, OpIndex>();
+  /** The ops that must have run for a value to be there: its maker, or those of the operands of a view. */
+  readonly #definedBy = new Map<ValueId, readonly OpIndex[]>();
   readonly #accesses = new AccessOrder();
 
-  constructor(program: Program, options: GraphOptions) {
+  constructor(program: Program, options: GraphOptions, moving: readonly ProgramOp[]) {
     this.#program = program;
+    this.#moving = moving;
     this.#options = options;
   }
 
   build(): MemoryGraph {
-    const { ops, inputs, outputs } = this.#program;
+    const { inputs, outputs } = this.#program;
+    const ops = this.#moving;
     const { carried, entering, keep } = this.#options;
     for (const [id, storage] of carried) {
       const known = this.#carriedStorage.get(storage);
@@ -98,7 +107,7 @@ class GraphBuilder {
       this.#storageOf.set(id, this.#newStorage(bytes, exclusive, -1));
     }
     const liveAtStart = this.#bytes.reduce((sum, bytes) => sum + bytes, 0);
-    const before = ops.map((op, index) => this.#addOp(op, index));
+    const before = this.#addOps();
     const after: OpIndex[][] = ops.map(() => []);
     before.forEach((earlier, index) => {
       for (const op of earlier) after[op]!.push(index);
@@ -136,13 +145,28 @@ class GraphBuilder {
     return storage;
   }
 
+  /** Per op that moves: those that must come before it. */
+  #addOps(): OpIndex[][] {
+    const before: OpIndex[][] = [];
+    for (const op of this.#program.ops) {
+      if (op === this.#moving[before.length]) before.push(this.#addOp(op, before.length));
+      else this.#addView(op);
+    }
+    return before;
+  }
+
+  #addView({ inputs, outputs: [view] }: ProgramOp): void {
+    const definers = inputs.flatMap((id) => this.#definedBy.get(id) ?? []);
+    this.#definedBy.set(view!, [...new Set(definers)]);
+    this.#storageOf.set(view!, this.#storageOf.get(inputs[0]!)!);
+  }
+
   /** The ops that must come before it. */
   #addOp(op: ProgramOp, index: OpIndex): OpIndex[] {
     const earlier = new Set<OpIndex>();
     const { inputs } = op;
     for (const id of inputs) {
-      const definer = this.#definedBy.get(id);
-      if (definer !== undefined) earlier.add(definer);
+      for (const definer of this.#definedBy.get(id) ?? []) earlier.add(definer);
     }
     const writes = writesInside(op);
     inputs.forEach((id, i) => {
@@ -166,7 +190,7 @@ class GraphBuilder {
     const { kind } = op.op.kernel;
     const made = this.#options.control?.get(op)?.made;
     outputs.forEach((id, i) => {
-      this.#definedBy.set(id, index);
+      this.#definedBy.set(id, [index]);
       const bytes = made?.[i] ?? this.#bytesOf(id);
       const storage =
         kind === 'view'
@@ -184,13 +208,17 @@ class GraphBuilder {
   /** The op whose tape this one walks back, where it is in this program. */
   #undone({ op, inputs }: ProgramOp): ProgramOp | undefined {
     if (op.kernel.kind !== 'control' || !op.kernel.form.endsWith('Backward')) return undefined;
-    const maker = this.#definedBy.get(inputs[0]!);
-    return maker === undefined ? undefined : this.#program.ops[maker];
+    return this.#makerOf(inputs[0]!);
+  }
+
+  #makerOf(tape: ValueId): ProgramOp | undefined {
+    const [maker] = this.#definedBy.get(tape) ?? [];
+    return maker === undefined ? undefined : this.#moving[maker];
   }
 
   /** What a tape holds beside what its op has made. */
   #heldBy(tape: ValueId): ValueId[] {
-    const maker = this.#program.ops[this.#definedBy.get(tape) ?? -1];
+    const maker = this.#makerOf(tape);
     if (!maker || maker.outputs.at(-1) !== tape) return [];
     const { held = [] } = this.#options.control?.get(maker) ?? {};
     return held.map((i) => maker.inputs[i]!);

@@ -12,6 +12,7 @@ import {
   sourceOrder,
 } from './live-bytes.ts';
 import { type GraphOptions, type MemoryGraph, memoryGraph, type OpIndex } from './memory-graph.ts';
+import { movableOps, withViews } from './movable.ts';
 import { improvedWindow } from './window.ts';
 
 export interface OrderedProgram {
@@ -42,17 +43,27 @@ const hugeOps = 20_000;
  * and reads of one memory keep their order, so that results are the same to the last bit.
  */
 export function orderForMemory(program: Program, options: GraphOptions): OrderedProgram {
-  const graph = memoryGraph(program, options);
-  const search = new OrderSearch(graph, familiesOf(program));
+  const moving = movableOps(program);
+  const search = new OrderSearch(
+    memoryGraph(program, options, moving),
+    familiesOf(program, moving),
+  );
   search.run();
   const { order, profile, lowerBound } = search;
-  const ops = Array.from(order, (index) => program.ops[index]!);
-  return { program: { ...program, ops }, lowerBound, exact: profile.peak <= lowerBound };
+  const exact = profile.peak <= lowerBound;
+  if (order.every((index, at) => index === at)) return { program, lowerBound, exact };
+  const ops = withViews(
+    program,
+    Array.from(order, (index) => moving[index]!),
+  );
+  return { program: { ...program, ops }, lowerBound, exact };
 }
 
 /** The bound for the order that the program has, when it is to stay. */
 export function boundOf(program: Program, options: GraphOptions): number {
-  const search = new OrderSearch(memoryGraph(program, options), familiesOf(program));
+  const moving = movableOps(program);
+  const graph = memoryGraph(program, options, moving);
+  const search = new OrderSearch(graph, familiesOf(program, moving));
   search.probe();
   return search.lowerBound;
 }
