@@ -44,7 +44,7 @@ export interface ToStaticOptions {
    * bytecode is verified before it is traced.
    */
   readonly strict?: boolean;
-  /** Which clean-ups the memory plan makes: a preset's name or single switches. By default all but `simplify`. */
+  /** Which clean-ups the memory plan makes: a preset's name or single switches. By default all. */
   readonly memory?: MemoryChoice;
   /** Passes of the optimizer that are switched off, by name: `{ slices: false }`. All are on by default. */
   readonly passes?: PassSwitches;

@@ -4,7 +4,8 @@ import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { PassContext, Staged } from './pass.ts';
-import { isPure, SameValues, unlessLarger } from './same-value.ts';
+import { isPure, type SameValues } from './same-value.ts';
+import { unlessLarger } from './unless-larger.ts';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -14,7 +15,10 @@ const none: ReadonlySet<string> = new Set();
  * keeps them anyway.
  */
 export function shareSubexpressions(given: Staged, context: PassContext): Staged {
-  const same = new SameValues(given, context);
+  return unlessLarger(given, context, (same) => share(given, same));
+}
+
+function share(given: Staged, same: SameValues): void {
   /** By op and operands: those with other attributes side by side. */
   const known = new Map<string, ProgramOp[]>();
   /** By memory and layout. */
@@ -37,7 +41,6 @@ export function shareSubexpressions(given: Staged, context: PassContext): Staged
       if (!views.has(key)) views.set(key, id);
     }
   }
-  return unlessLarger(given, same, context);
 }
 
 function hasSymbols({ attrs }: ProgramOp): boolean {

@@ -1,5 +1,5 @@
 import { hasEffect } from '../../runtime/program/control-ops.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { TensorMeta } from '../../runtime/tensor/meta.ts';
 import type { PassContext, Staged } from './pass.ts';
 import { ProgramFacts } from './program-facts.ts';
@@ -11,17 +11,30 @@ import { ProgramFacts } from './program-facts.ts';
 export class SameValues {
   readonly facts: ProgramFacts;
   readonly #given: Staged;
+  readonly #mayReplace: (id: ValueId) => boolean;
   /** Ops from here on run later than the call: what they read is kept, and the caller may write in between. */
   readonly #firstLate: number;
   /** Memory that the caller sees: of inputs, of outputs, and of values that are read beside them. */
-  readonly #callers: ReadonlySet<ValueId>;
-  readonly #returned: ReadonlySet<ValueId>;
+  readonly #callers: Set<ValueId>;
+  readonly #returned: Set<ValueId>;
   /** Values that are returned themselves, by their numbers. */
   readonly #named: ReadonlySet<ValueId>;
+  /** Values that are no longer made, with what is read for them. */
   readonly #replaced = new Map<ValueId, ValueId>();
+  /** Values that are made under the name of an output, whose own op is dropped. */
+  readonly #renamed = new Map<ValueId, ValueId>();
+  readonly #dropped = new Set<ValueId>();
+  /** By memory: the last op that reads it for what it replaces. */
+  readonly #readFor = new Map<ValueId, number>();
 
-  constructor(given: Staged, { stage }: PassContext) {
+  /** `mayReplace`: asked for each replacement that nobody can tell. */
+  constructor(
+    given: Staged,
+    { stage }: PassContext,
+    mayReplace: (id: ValueId) => boolean = () => true,
+  ) {
     this.#given = given;
+    this.#mayReplace = mayReplace;
     this.#firstLate = stage === 'joint' ? given.firstLate : Number.POSITIVE_INFINITY;
     const { program, alsoRead } = given;
     this.facts = new ProgramFacts(program);
@@ -34,12 +47,18 @@ export class SameValues {
 
   /** What an operand is after the replacements so far. */
   now(id: ValueId): ValueId {
-    return this.#replaced.get(id) ?? id;
+    let current = id;
+    for (;;) {
+      const next = this.#replaced.get(current) ?? this.#renamed.get(current);
+      if (next === undefined) return current;
+      current = next;
+    }
   }
 
-  /** Readers of `id` read `same` from now on, where nobody can tell. False: they can. */
-  replace(id: ValueId, same: ValueId): boolean {
+  /** Readers of `id` read `equal` from now on, where nobody can tell. False: they can. */
+  replace(id: ValueId, equal: ValueId): boolean {
     const { facts } = this;
+    const same = this.now(equal);
     const { program } = this.#given;
     const firstLate = this.#firstLate;
     const [a, b] = [program.values[same]!, program.values[id]!];
@@ -47,27 +66,51 @@ export class SameValues {
     const root = facts.rootOf(id);
     const isView = root === facts.rootOf(same);
     // An output has memory of its own, or is a view: callers see which.
-    if (this.#named.has(id) || (!isView && this.#returned.has(root))) return false;
+    if (this.#named.has(id) && id !== root) return false;
+    if (!isView && this.#returned.has(root)) return this.#returnInstead(id, same);
     // A value that is live where the other would be made: sharing it needs no more memory.
-    if (!isView && facts.lastReadOfMemory(same) < facts.definitionIndex(id)) return false;
+    const isHeld = this.#returned.has(facts.rootOf(same));
+    if (!isView && !isHeld && this.#lastRead(same) < facts.definitionIndex(id)) return false;
     // From forward to backward a value is live only if it is kept: one that backward makes anew costs less.
     const boundary = this.#given.firstLate;
     const crosses = facts.definitionIndex(same) < boundary && facts.definitionIndex(id) >= boundary;
     if (!isView && crosses && facts.definitionIndex(same) >= 0) return false;
-    const isLate = facts.lastReadOfMemory(id) >= firstLate;
+    const isLate = this.#lastRead(id) >= firstLate;
     const isEarly = facts.definitionIndex(id) < firstLate;
     if (!isView && isLate) {
       // What backward keeps of the caller's memory, the caller may write to in between.
       if (this.#callers.has(facts.rootOf(same))) return false;
-      const isKept = facts.lastReadOfMemory(same) >= firstLate;
+      const isKept = this.#lastRead(same) >= firstLate;
       if (!isEarly && facts.definitionIndex(same) < firstLate && !isKept) return false;
     }
+    if (!this.#mayReplace(id)) return false;
     this.#replaced.set(id, same);
+    this.#readFor.set(facts.rootOf(same), Math.max(this.#lastRead(same), this.#lastRead(id)));
     return true;
   }
 
-  get isEmpty(): boolean {
-    return this.#replaced.size === 0;
+  #lastRead(id: ValueId): number {
+    const { facts } = this;
+    return Math.max(facts.lastReadOfMemory(id), this.#readFor.get(facts.rootOf(id)) ?? -1);
+  }
+
+  /** What makes `same` makes the output `id`: memory that was the program's alone becomes the caller's. */
+  #returnInstead(id: ValueId, same: ValueId): boolean {
+    const { facts } = this;
+    const { firstLate } = this.#given;
+    const isOwn = facts.rootOf(same) === same && facts.definitionIndex(same) >= 0;
+    if (!isOwn || facts.rootOf(id) !== id || this.#callers.has(same)) return false;
+    // Between forward and backward the caller may write to what forward returned.
+    const isEarly = facts.definitionIndex(id) < firstLate;
+    const crosses = !isEarly && facts.definitionIndex(same) < firstLate;
+    const isReadLate = this.#lastRead(same) >= firstLate;
+    if (crosses || (isEarly && isReadLate) || !this.#mayReplace(id)) return false;
+    this.#renamed.set(same, id);
+    this.#dropped.add(id);
+    this.#callers.add(same);
+    this.#returned.add(same);
+    this.#readFor.set(id, Math.max(this.#lastRead(same), this.#lastRead(id)));
+    return true;
   }
 
   /** The program with the replacements made. */
@@ -76,12 +119,15 @@ export class SameValues {
     let { firstLate } = this.#given;
     const ops: ProgramOp[] = [];
     program.ops.forEach((op, index) => {
-      if (op.outputs.length > 0 && op.outputs.every((id) => this.#replaced.has(id))) {
+      const isGone = (id: ValueId) => this.#replaced.has(id) || this.#dropped.has(id);
+      if (op.outputs.length > 0 && op.outputs.every(isGone)) {
         if (index < this.#given.firstLate) firstLate--;
         return;
       }
       const inputs = op.inputs.map((id) => this.now(id));
-      ops.push(inputs.every((id, i) => id === op.inputs[i]) ? op : { ...op, inputs });
+      const outputs = op.outputs.map((id) => this.#renamed.get(id) ?? id);
+      const isSame = isSameList(inputs, op.inputs) && isSameList(outputs, op.outputs);
+      ops.push(isSame ? op : { ...op, inputs, outputs });
     });
     return { ...this.#given, program: { ...program, ops }, firstLate };
   }
@@ -93,15 +139,8 @@ export function isPure({ op, outputs, regions, call, before }: ProgramOp): boole
   return op.kernel.kind !== 'control' && !hasEffect({ op });
 }
 
-/** The rewrite, unless it needs more bytes. */
-export function unlessLarger(given: Staged, same: SameValues, { costOf }: PassContext): Staged {
-  if (same.isEmpty) return given;
-  const after = same.rewrite();
-  return costOf(withRead(after)) <= costOf(withRead(given)) ? after : given;
-}
-
-function withRead({ program, alsoRead }: Staged): Program {
-  return { ...program, outputs: [...new Set([...alsoRead, ...program.outputs])] };
+function isSameList(a: readonly ValueId[], b: readonly ValueId[]): boolean {
+  return a.every((id, i) => id === b[i]);
 }
 
 function isSameMeta(a: TensorMeta, b: TensorMeta): boolean {

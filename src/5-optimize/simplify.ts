@@ -2,8 +2,9 @@ import type { Expr } from '../../runtime/ops/expr.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import type { PassContext, Staged } from './pass.ts';
-import { isPure, SameValues, unlessLarger } from './same-value.ts';
+import { isPure, type SameValues } from './same-value.ts';
 import { simplifyExpr, substitute } from './simplify-expr.ts';
+import { unlessLarger } from './unless-larger.ts';
 
 /** Dtypes that hold every value of another one. */
 const wider: { readonly [D in DType]: readonly DType[] } = {
@@ -22,13 +23,13 @@ const wider: { readonly [D in DType]: readonly DType[] } = {
  * value. What an op computes is read off the expression in its record.
  */
 export function simplify(given: Staged, context: PassContext): Staged {
-  const same = new SameValues(given, context);
   const { program } = given;
-  for (const op of program.ops) {
-    const equal = isPure(op) ? equalTo(program, same, op) : null;
-    if (equal !== null) same.replace(op.outputs[0]!, equal);
-  }
-  return unlessLarger(given, same, context);
+  return unlessLarger(given, context, (same) => {
+    for (const op of program.ops) {
+      const equal = isPure(op) ? equalTo(program, same, op) : null;
+      if (equal !== null) same.replace(op.outputs[0]!, equal);
+    }
+  });
 }
 
 /** An operand, or an operand of the operand, that has the bits of the result. */
