@@ -19,27 +19,99 @@ export function shareSubexpressions(given: Staged, context: PassContext): Staged
 }
 
 function share(given: Staged, same: SameValues): void {
+  const classes = new Classes(given, same);
+  given.program.ops.forEach((op, index) => {
+    if (!isPure(op) || isMark(op)) {
+      classes.add(op);
+      return;
+    }
+    const equal = classes.equalTo(op, index);
+    // The latest is live for longest.
+    equal.findLast((id) => same.replace(op.outputs[0]!, id));
+  });
+}
+
+/** Which values have the same bits: the same op on equal operands, or views with one layout of equal memory. */
+class Classes {
+  readonly #given: Staged;
+  readonly #same: SameValues;
+  /** The first value with the bits of another one. */
+  readonly #first = new Map<ValueId, ValueId>();
   /** By op and operands: those with other attributes side by side. */
-  const known = new Map<string, ProgramOp[]>();
+  readonly #ops = new Map<string, { readonly like: ProgramOp; readonly equal: ValueId[] }[]>();
   /** By memory and layout. */
-  const views = new Map<string, ValueId>();
+  readonly #views = new Map<string, ValueId[]>();
   /** Views whose place differs from run to run, and views of them. */
-  const placed = new Set<ValueId>();
-  for (const id of given.program.inputs) views.set(viewKey(given, same, id), id);
-  for (const op of given.program.ops) {
+  readonly #placed = new Set<ValueId>();
+
+  constructor(given: Staged, same: SameValues) {
+    this.#given = given;
+    this.#same = same;
+    for (const id of given.program.inputs) this.#views.set(this.#layout(id), [id]);
+  }
+
+  /** What such an op makes is equal to nothing from before. */
+  add({ outputs }: ProgramOp): void {
+    for (const id of outputs) {
+      const shown = this.#equalViews(id);
+      if (shown.length === 0) shown.push(id);
+    }
+  }
+
+  /** Values from before that are equal to the op's result, which joins them. */
+  equalTo(op: ProgramOp, index: number): readonly ValueId[] {
+    const [output] = op.outputs as readonly [ValueId];
     const isView = op.op.kernel.kind === 'view';
-    if (isView && (hasSymbols(op) || placed.has(op.inputs[0]!))) {
-      placed.add(op.outputs[0]!);
-      continue;
+    if (isView && (hasSymbols(op) || this.#placed.has(op.inputs[0]!))) {
+      this.#placed.add(output);
+      return [];
     }
-    if (isPure(op) && !isMark(op)) {
-      if (isView) shareView(given, same, views, op.outputs[0]!);
-      else shareOp(same, known, op);
+    if (!isView && this.#same.facts.isWritten(output)) {
+      this.add(op);
+      return [];
     }
-    for (const id of op.outputs) {
-      const key = viewKey(given, same, id);
-      if (!views.has(key)) views.set(key, id);
+    const equal = isView ? this.#equalViews(output) : this.#equalOps(op, index);
+    const before = [...equal];
+    equal.push(output);
+    if (before.length > 0) this.#first.set(output, this.#firstOf(before[0]!));
+    if (!isView) {
+      const shown = this.#equalViews(output);
+      if (!shown.includes(output)) shown.push(output);
     }
+    return before;
+  }
+
+  #equalOps(op: ProgramOp, index: number): ValueId[] {
+    const { facts } = this.#same;
+    const operand = (id: ValueId) => `${this.#firstOf(id)}@${facts.versionAt(id, index)}`;
+    const key = `${op.op.name} ${op.inputs.map(operand).join()}`;
+    const alike = this.#ops.get(key) ?? [];
+    this.#ops.set(key, alike);
+    const known = alike.find(({ like }) => sameAttrs(like.attrs, op.attrs, none));
+    if (known) return known.equal;
+    const equal: ValueId[] = [];
+    alike.push({ like: op, equal });
+    return equal;
+  }
+
+  #equalViews(id: ValueId): ValueId[] {
+    const key = this.#layout(id);
+    const known = this.#views.get(key) ?? [];
+    this.#views.set(key, known);
+    return known;
+  }
+
+  #firstOf(id: ValueId): ValueId {
+    return this.#first.get(id) ?? id;
+  }
+
+  /** Views of equal memory are equal; of memory that is written, those of the same memory. */
+  #layout(id: ValueId): string {
+    const { facts } = this.#same;
+    const { dtype, shape, strides, offset } = this.#given.program.values[id]!;
+    const root = facts.rootOf(id);
+    const memory = facts.isWritten(root) ? root : this.#firstOf(root);
+    return `${memory} ${dtype} ${shape.join()} ${strides.join()} ${offset}`;
   }
 }
 
@@ -50,29 +122,4 @@ function hasSymbols({ attrs }: ProgramOp): boolean {
 /** Ops that stand for a place in the graph, not for what they compute. */
 function isMark({ op }: ProgramOp): boolean {
   return op === aliasOp || op === outputGradientOp;
-}
-
-function shareOp(same: SameValues, known: Map<string, ProgramOp[]>, op: ProgramOp): void {
-  const key = `${op.op.name} ${op.inputs.map((id) => same.now(id)).join()}`;
-  const others = known.get(key) ?? [];
-  const equal = others.find(({ attrs }) => sameAttrs(attrs, op.attrs, none));
-  if (equal && same.replace(op.outputs[0]!, equal.outputs[0]!)) return;
-  known.set(key, [...others, op]);
-}
-
-function shareView(
-  given: Staged,
-  same: SameValues,
-  views: ReadonlyMap<string, ValueId>,
-  id: ValueId,
-): void {
-  const before = views.get(viewKey(given, same, id));
-  if (before !== undefined) same.replace(id, before);
-}
-
-/** Views of replaced memory are views of what replaces it. */
-function viewKey({ program }: Staged, same: SameValues, id: ValueId): string {
-  const { dtype, shape, strides, offset } = program.values[id]!;
-  const root = same.now(same.facts.rootOf(id));
-  return `${root} ${dtype} ${shape.join()} ${strides.join()} ${offset}`;
 }

@@ -4,6 +4,7 @@ import type { Expr } from '../../runtime/ops/expr.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import type { Staged } from './pass.ts';
+import { ProgramFacts } from './program-facts.ts';
 import { isPure } from './same-value.ts';
 
 /**
@@ -13,12 +14,13 @@ import { isPure } from './same-value.ts';
  */
 export function foldConstants(given: Staged): Staged {
   const { program } = given;
+  const facts = new ProgramFacts(program);
   const constants = new Map<ValueId, number>();
   let folded = false;
   const ops = program.ops.map((op): ProgramOp => {
     const [output] = op.outputs;
     const meta = program.values[output!];
-    if (!meta || !isPure(op) || meta.device.kind === 'gpu') return op;
+    if (!meta || !isPure(op) || facts.isWritten(output!) || meta.device.kind === 'gpu') return op;
     const { dtype, shape } = meta;
     if (dtype !== 'float32' && dtype !== 'float64') return op;
     if (op.op === fullOp) {

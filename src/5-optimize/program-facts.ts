@@ -11,8 +11,8 @@ export class ProgramFacts {
   readonly #rootOf = new Map<ValueId, ValueId>();
   /** Of a memory: the ops that read its data, through any view, in their order. */
   readonly #readers = new Map<ValueId, number[]>();
-  /** Memories that some op writes, or may write. */
-  readonly #written = new Set<ValueId>();
+  /** Of memories that some op writes, or may write: which ops do. */
+  readonly #writers = new Map<ValueId, number[]>();
   readonly #groups: ValueGroups;
 
   constructor(program: Program) {
@@ -28,10 +28,14 @@ export class ProgramFacts {
       }
     });
     this.#groups = new ValueGroups(program.ops, 'memory');
-    for (const op of program.ops) {
-      for (const operand of writtenOperands(op))
-        this.#written.add(this.#groups.of(op.inputs[operand]!));
-    }
+    program.ops.forEach((op, index) => {
+      for (const operand of writtenOperands(op)) {
+        const memory = this.#groups.of(op.inputs[operand]!);
+        const writers = this.#writers.get(memory);
+        if (writers) writers.push(index);
+        else this.#writers.set(memory, [index]);
+      }
+    });
   }
 
   /** The value whose memory this one shows. */
@@ -67,9 +71,20 @@ export class ProgramFacts {
     return this.#readers.get(this.rootOf(id)) ?? [];
   }
 
+  /** Values whose memory may be one have one, through views and control ops that hand an operand on. */
+  memoryOf(id: ValueId): ValueId {
+    return this.#groups.of(id);
+  }
+
   /** Some op writes the memory of the value in place. */
   isWritten(id: ValueId): boolean {
-    return this.#written.has(this.#groups.of(id));
+    return this.#writers.has(this.#groups.of(id));
+  }
+
+  /** How many ops before `index` have written the memory of the value. */
+  versionAt(id: ValueId, index: number): number {
+    const writers = this.#writers.get(this.#groups.of(id)) ?? [];
+    return writers.filter((writer) => writer < index).length;
   }
 
   #read(id: ValueId, index: number): void {

@@ -17,8 +17,9 @@ export function runPasses(given: Staged, context: PassContext, settings: PassSet
     const after = pass.run(current, context);
     const applied = !hasSameOps(current, after);
     const ms = performance.now() - before;
-    settings.record({ pass: pass.name, stage: context.stage, applied, ms, program: after.program });
-    if (settings.verify) verifyProgram(after.program, context.available);
+    const [{ program: given }, { program }] = [current, after];
+    settings.record({ pass: pass.name, stage: context.stage, applied, ms, given, program });
+    if (settings.verify) verifyProgram(program, context.available);
     current = applied ? after : current;
   }
   return current;

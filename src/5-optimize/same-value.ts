@@ -41,8 +41,9 @@ export class SameValues {
     const before = program.ops.flatMap(({ before }) => (before === undefined ? [] : [before]));
     const returned = [...program.outputs, ...alsoRead, ...before];
     this.#named = new Set(returned);
-    this.#returned = new Set(returned.map((id) => this.facts.rootOf(id)));
-    this.#callers = new Set([...this.#returned, ...program.inputs]);
+    const memoryOf = (id: ValueId) => this.facts.memoryOf(id);
+    this.#returned = new Set(returned.map(memoryOf));
+    this.#callers = new Set([...this.#returned, ...program.inputs.map(memoryOf)]);
   }
 
   /** What an operand is after the replacements so far. */
@@ -67,9 +68,9 @@ export class SameValues {
     const isView = root === facts.rootOf(same);
     // An output has memory of its own, or is a view: callers see which.
     if (this.#named.has(id) && id !== root) return false;
-    if (!isView && this.#returned.has(root)) return this.#returnInstead(id, same);
+    if (!isView && this.#returned.has(facts.memoryOf(id))) return this.#returnInstead(id, same);
     // A value that is live where the other would be made: sharing it needs no more memory.
-    const isHeld = this.#returned.has(facts.rootOf(same));
+    const isHeld = this.#callers.has(facts.memoryOf(same));
     if (!isView && !isHeld && this.#lastRead(same) < facts.definitionIndex(id)) return false;
     // From forward to backward a value is live only if it is kept: one that backward makes anew costs less.
     const boundary = this.#given.firstLate;
@@ -79,7 +80,7 @@ export class SameValues {
     const isEarly = facts.definitionIndex(id) < firstLate;
     if (!isView && isLate) {
       // What backward keeps of the caller's memory, the caller may write to in between.
-      if (this.#callers.has(facts.rootOf(same))) return false;
+      if (this.#callers.has(facts.memoryOf(same))) return false;
       const isKept = this.#lastRead(same) >= firstLate;
       if (!isEarly && facts.definitionIndex(same) < firstLate && !isKept) return false;
     }
@@ -99,7 +100,7 @@ export class SameValues {
     const { facts } = this;
     const { firstLate } = this.#given;
     const isOwn = facts.rootOf(same) === same && facts.definitionIndex(same) >= 0;
-    if (!isOwn || facts.rootOf(id) !== id || this.#callers.has(same)) return false;
+    if (!isOwn || facts.rootOf(id) !== id || this.#callers.has(facts.memoryOf(same))) return false;
     // Between forward and backward the caller may write to what forward returned.
     const isEarly = facts.definitionIndex(id) < firstLate;
     const crosses = !isEarly && facts.definitionIndex(same) < firstLate;
@@ -107,8 +108,8 @@ export class SameValues {
     if (crosses || (isEarly && isReadLate) || !this.#mayReplace(id)) return false;
     this.#renamed.set(same, id);
     this.#dropped.add(id);
-    this.#callers.add(same);
-    this.#returned.add(same);
+    this.#callers.add(facts.memoryOf(same));
+    this.#returned.add(facts.memoryOf(same));
     this.#readFor.set(id, Math.max(this.#lastRead(same), this.#lastRead(id)));
     return true;
   }

@@ -8,6 +8,8 @@ export interface PassRecord {
   /** The program is another one after it. */
   readonly applied: boolean;
   readonly ms: number;
+  /** The program before it. */
+  readonly given: Program;
   /** The program after it. */
   readonly program: Program;
 }

@@ -111,8 +111,8 @@ function documentOf(
 const sizedWithout: ReadonlySet<PassName> = new Set(['fusePointwise']);
 
 /**
- * Slices and places in one block are chosen for one set of sizes, an order that needs little memory does for
- * others too; with regions or writes in place ops stay in the order of the source.
+ * Slices and places in one block are chosen for one set of sizes, and what is redundant depends on them (a tensor
+ * of one row is its own transpose); an order that needs little memory does for others too; with regions or writes in place ops stay in the order of the source.
  */
 function planFor(
   result: TraceResult,
@@ -123,7 +123,7 @@ function planFor(
   if (program.ops.length === 0) return null;
   const stays = program.ops.some((op) => op.regions || writtenOperands(op).length > 0);
   const order = memory.order && ordered && !stays;
-  const asSaved = { ...memory, order, slices: false, arena: false };
+  const asSaved = { ...memory, order, simplify: false, slices: false, arena: false };
   const options = { ...defaultCompileOptions, memory: asSaved, without: sizedWithout };
   return compileSubgraph(program, result, options).planned;
 }

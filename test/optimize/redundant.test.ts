@@ -58,12 +58,15 @@ const ops: readonly Op[] = [
   },
 ];
 
-/** The same function for a seed each time it runs; it writes to the first argument now and then. */
+/** The same function for a seed each time it runs; it writes to some of its tensors. */
 function program(seed: number, length: number, writes: boolean) {
   return (x: Tensor, y: Tensor): Tensor[] => {
     const pick = random(seed);
     const all = [x, y];
-    for (let i = 0; i < length; i++) all.push(ops[Math.floor(pick() * ops.length)]!(all, pick));
+    for (let i = 0; i < length; i++) {
+      if (writes && pick() < 0.2) noGrad(() => at(all, pick).mul_(0.5));
+      all.push(ops[Math.floor(pick() * ops.length)]!(all, pick));
+    }
     if (writes) noGrad(() => x.add_(1));
     return [all[all.length - 1]!, all[all.length - 2]!.sum()];
   };
