@@ -1,5 +1,6 @@
 import { operandUse } from '../../runtime/ops/define-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { allFused } from './fuse/fuse-pointwise.ts';
 import type { PassContext, Staged } from './pass.ts';
 import { SameValues } from './same-value.ts';
 
@@ -52,21 +53,36 @@ export function unlessLarger(
   }
 }
 
-/** Of the whole program, and of forward alone where a backward may never come. */
+/**
+ * Of the whole program, and of forward alone where a backward may never come; with pointwise ops fused, as the plan
+ * may have them, and one by one: a value that two groups of them compute in passing takes no memory until it is shared.
+ */
 function peaksOf(staged: Staged, { stage, costOf }: PassContext): number[] {
-  const { program, alsoRead, firstLate } = staged;
+  const { program, alsoRead } = staged;
   const outputs = [...new Set([...alsoRead, ...program.outputs])];
-  const whole = costOf({ ...program, outputs });
-  if (stage !== 'joint') return [whole];
-  return [whole, costOf(forwardOf(program, firstLate, alsoRead))];
+  if (stage !== 'joint') {
+    const whole = { ...program, outputs };
+    return [costOf(whole), costOf(allFused(whole, new Set(outputs)))];
+  }
+  const [early, late] = partsOf(staged);
+  const [fusedEarly, fusedLate] = [early, late].map((part) =>
+    allFused(part, new Set(part.outputs)),
+  ) as [Program, Program];
+  const joined = (a: Program, b: Program) =>
+    costOf({ ...program, ops: [...a.ops, ...b.ops], outputs });
+  return [costOf(early), joined(early, late), costOf(fusedEarly), joined(fusedEarly, fusedLate)];
 }
 
-function forwardOf(program: Program, firstLate: number, alsoRead: readonly ValueId[]): Program {
-  const ops = program.ops.slice(0, firstLate);
-  const made = new Set([...program.inputs, ...ops.flatMap((op) => op.outputs)]);
-  const readLate = program.ops
-    .slice(firstLate)
-    .flatMap(({ op, inputs }) => inputs.filter((_, i) => operandUse(op, i) === 'data'));
-  const outputs = [...alsoRead, ...program.outputs, ...readLate].filter((id) => made.has(id));
-  return { ...program, ops, outputs: [...new Set(outputs)] };
+/** Forward with all that is read of it, and backward. */
+function partsOf({ program, alsoRead, firstLate }: Staged): [Program, Program] {
+  const [early, late] = [program.ops.slice(0, firstLate), program.ops.slice(firstLate)];
+  const made = new Set([...program.inputs, ...early.flatMap((op) => op.outputs)]);
+  const readLate = late.flatMap(({ op, inputs }) =>
+    inputs.filter((_, i) => operandUse(op, i) === 'data'),
+  );
+  const left = [...alsoRead, ...program.outputs, ...readLate].filter((id) => made.has(id));
+  return [
+    { ...program, ops: early, outputs: [...new Set(left)] },
+    { ...program, ops: late, outputs: [...new Set([...alsoRead, ...program.outputs])] },
+  ];
 }

@@ -37,10 +37,14 @@ export function planProgram(given: Program, options: PlanOptions): Planned {
     ? orderForMemory(given, graph)
     : { program: given, lowerBound: boundOf(given, graph) };
   const inOrder = (each: Program, bound: number) => planInOrder(each, given, options, bound);
-  const rewritten = rewrittenBy(options, program, (each) => {
-    return planInOrder(each, given, withoutArena(options), 0).plan.predicted.peakBytes;
-  });
-  return atMost(inOrder(rewritten, lowerBound));
+  const peakOf = (each: Program) =>
+    planInOrder(each, given, withoutArena(options), 0).plan.predicted.peakBytes;
+  const rewritten = rewrittenBy(options, program, peakOf);
+  if (rewritten === program || !mayReorder(options)) return atMost(inOrder(rewritten, lowerBound));
+  // What was made of several ops frees and makes other memory than they did: another order may need less.
+  const again = orderForMemory(rewritten, graph).program;
+  const isLeaner = again !== rewritten && peakOf(again) < peakOf(rewritten);
+  return atMost(inOrder(isLeaner ? again : rewritten, lowerBound));
 }
 
 /** The program in its order, rewritten; itself where there is nothing to rewrite. */

@@ -106,9 +106,11 @@ describe('redundant work', () => {
       const n = [1, 2, 5, 16, 33][Math.floor(pick() * 5)]!;
       const [grad, writes] = [pick() < 0.6, pick() < 0.3];
       const make = program(seed + i, 4 + Math.floor(pick() * 12), writes && !grad);
+      // Which ops fusion joins may turn on one op more or less, and the peak with it.
+      const passes = { fusePointwise: i % 2 === 1 };
       const results = [null, { simplify: true }, { simplify: false }].map((memory) => {
         const given = inputs(n, random(seed + i + 7), grad);
-        const f = memory ? toStatic(make, { memory, check: 1, strict: true }) : make;
+        const f = memory ? toStatic(make, { memory, passes, check: 1, strict: true }) : make;
         const [out, sum] = f(...given);
         if (grad && sum!.requiresGrad) sum!.backward();
         const parts = 'programs' in f ? (f as StaticFunction<typeof make>).programs() : [];
@@ -119,8 +121,8 @@ describe('redundant work', () => {
       const text = `program ${seed + i}`;
       expect(simplified!.seen, text).toEqual(eager!.seen);
       expect(plain!.seen, text).toEqual(eager!.seen);
-      const { passes } = simplified!.parts[0]!.stages!;
-      for (const [name, counts] of Object.entries(passes)) {
+      const counted = simplified!.parts[0]!.stages!.passes;
+      for (const [name, counts] of Object.entries(counted)) {
         if (counts.applied > 0) applied.set(name, (applied.get(name) ?? 0) + 1);
       }
       const [after, before] = [simplified!, plain!].map(({ parts }) => parts[0]!.stages!.planned);
@@ -129,6 +131,7 @@ describe('redundant work', () => {
         const late = backward?.plan.predicted.peakBytes ?? 0;
         return { peakBytes, late: savedBytes + outputBytes + late };
       });
+      if (passes.fusePointwise) continue;
       expect(peaks[0]!.peakBytes, `${text}: peak`).toBeLessThanOrEqual(peaks[1]!.peakBytes);
       expect(peaks[0]!.late, `${text}: peak of backward`).toBeLessThanOrEqual(peaks[1]!.late);
       if (after!.forward.steps.length < before!.forward.steps.length) smaller++;
@@ -137,7 +140,7 @@ describe('redundant work', () => {
       expect(passNames).toContain(name);
       expect(applied.get(name) ?? 0, name).toBeGreaterThan(runs / 20);
     }
-    expect(smaller).toBeGreaterThan(runs / 3);
+    expect(smaller).toBeGreaterThan(runs / 6);
   });
 
   const extremes = [0, 1, 2, 3, 127, 128, 255, 256, 32767, 65504, 2 ** 24 + 1, 2 ** 31 - 1];

@@ -45,6 +45,16 @@ export function fusePointwise(given: Staged, context: PassContext): Staged {
   return accepted.length > 0 ? { ...given, program: write(accepted) } : given;
 }
 
+/** With all groups as one op each, in the order that the program has: what planning may make of it. */
+export function allFused(program: Program, staying: ReadonlySet<ValueId>): Program {
+  const groups = fusableGroups(program, {
+    fixed: new Set(),
+    sourcesOf: () => 0n,
+    adjacent: false,
+  });
+  return groups.length > 0 ? withFused(program, groups, staying) : program;
+}
+
 /** Each group as one op in the place of its last one. */
 function withFused(
   program: Program,
