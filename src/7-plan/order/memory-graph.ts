@@ -1,6 +1,7 @@
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import { mayOverwrite, operandUse } from '../../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import { sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
 import type { ControlMemory } from '../control/control-memory.ts';
@@ -169,10 +170,11 @@ class GraphBuilder {
       for (const definer of this.#definedBy.get(id) ?? []) earlier.add(definer);
     }
     const writes = writesInside(op);
+    const written = writtenOperands(op);
     inputs.forEach((id, i) => {
       if (operandUse(op.op, i) !== 'data') return;
       const storage = this.#storageOf.get(id)!;
-      if (writes || (op.op.inPlace && i === 0)) this.#accesses.write(storage, index, earlier);
+      if (writes || written.includes(i)) this.#accesses.write(storage, index, earlier);
       else this.#accesses.read(storage, index, earlier);
     });
     // What a tape holds is read when it is walked back.
