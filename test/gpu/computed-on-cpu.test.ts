@@ -284,7 +284,9 @@ describe.skipIf(skipGpu)('gpu/computed-on-cpu', () => {
       const outside = f(x);
       const inside = deviceGuard('cpu', () => f(x));
       const again = noGrad(() => f(x));
-      expect(f.explain().toString()).toContain('deviceGuard has ops computed on cpu');
+      expect(f.explain({ guards: true }).toString()).toContain(
+        'deviceGuard has ops computed on cpu',
+      );
       const own = tidy(() => tensor([0.1, 0.7]).exp().mul(2));
       expect([...(await inside.data())]).toEqual([...own.dataSync()]);
       for (const t of [x, outside, inside, again, own]) t.dispose();

@@ -16,7 +16,7 @@ type Fn = (...args: any[]) => unknown;
 
 /** What the trace relies on of sizes. */
 function sizeGuards(fn: StaticFunction<Fn>): string[] {
-  return fn.explain().match(/.*(shape\[|\.size).*/g) ?? [];
+  return fn.explain({ guards: true }).match(/.*(shape\[|\.size).*/g) ?? [];
 }
 
 function numberGuards(fn: StaticFunction<Fn>): number {
