@@ -29,6 +29,7 @@ function expandedTo(x: TensorMeta, shape: Shape, op: string): TensorMeta {
 const expandOp = defineOp({
   name: 'expand',
   operands: { x: 'data' },
+  attrs: { shape: 'sizes' },
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
   kernel: {
     kind: 'view',

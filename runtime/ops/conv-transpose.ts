@@ -17,14 +17,33 @@ import {
   flat,
   type Pair,
   pairOf,
+  windowed,
+  windowRules,
   withBias,
 } from './conv.ts';
-import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { defineOp, type Fits, type OpRecord, saving } from './define-op.ts';
 import { squeeze, unsqueeze } from './movement.ts';
+
+/** A convolution of the result with these windows is as large as the operand, or larger. */
+const fitsTransposed: Fits = ([x, w], attrs) => {
+  const { size, groups } = attrs;
+  const [stride, padding, dilation] = [attrs.stride, attrs.padding, attrs.dilation] as Pair[];
+  if (x!.shape.length !== 4 || w!.shape.length !== 4) return 'four dimensions';
+  const isConvolved = [0, 1].every((d) => {
+    const [out, kernel] = [(size as Pair)[d]!, w!.shape[d + 2]!];
+    const found = windowed(out, kernel, stride![d]!, padding![d]!, dilation![d]!);
+    // As many more as the border that is added after the result makes.
+    return found >= x!.shape[d + 2]! && found <= x!.shape[d + 2]! + dilation![d]!;
+  });
+  const isSplit = x!.shape[1] === w!.shape[0] && w!.shape[0]! % (groups as number) === 0;
+  return (isConvolved && isSplit) || 'windows, groups and a size that fit the operands';
+};
 
 const convTranspose2dOp: OpRecord = defineOp({
   name: 'convTranspose2d',
   operands: { x: 'data', w: 'data' },
+  attrs: { ...windowRules, size: 'pair' },
+  fits: fitsTransposed,
   dtypes: { x: 'floating' },
   infer: ([x, w], { size, groups }) => ({
     dtype: x!.dtype,

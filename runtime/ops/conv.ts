@@ -16,9 +16,22 @@ export const pairOf = (value: number | Pair): Pair =>
   typeof value === 'number' ? [value, value] : value;
 
 /** Output size of one spatial dimension. */
-function windowed(size: number, kernel: number, stride: number, padding: number, dilation: number) {
+export function windowed(
+  size: number,
+  kernel: number,
+  stride: number,
+  padding: number,
+  dilation: number,
+) {
   return Math.floor((size + 2 * padding - dilation * (kernel - 1) - 1) / stride) + 1;
 }
+
+export const windowRules = {
+  stride: 'counts',
+  padding: 'pair',
+  dilation: 'counts',
+  groups: 'count',
+} as const;
 
 function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
   const [n, c, h, wide] = x!.shape;
@@ -83,6 +96,7 @@ function expectGradient(dy: TensorMeta, x: TensorMeta, w: TensorMeta, attrs: Att
 const conv2dInputGradOp: OpRecord = defineOp({
   name: 'conv2dInputGrad',
   operands: { dy: 'data', w: 'data', x: 'shape' },
+  attrs: windowRules,
   dtypes: { dy: 'floating', x: 'ignored' },
   infer: ([dy, w, x], attrs) => {
     expectGradient(dy!, x!, w!, attrs);
@@ -100,6 +114,7 @@ const conv2dInputGradOp: OpRecord = defineOp({
 export const conv2dWeightGradOp: OpRecord = defineOp({
   name: 'conv2dWeightGrad',
   operands: { dy: 'data', x: 'data', w: 'shape' },
+  attrs: windowRules,
   dtypes: { dy: 'floating', w: 'ignored' },
   infer: ([dy, x, w], attrs) => {
     expectGradient(dy!, x!, w!, attrs);
@@ -121,6 +136,11 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
 defineOp({
   name: 'addConv2dWeightGrad_',
   operands: { dw: 'data', dy: 'data', x: 'data', w: 'shape' },
+  attrs: windowRules,
+  fits: ([dw, dy, x, w], attrs) => {
+    expectGradient(dy!, x!, w!, attrs);
+    return sameShape(dw!.shape, w!.shape) || 'a gradient of the weights';
+  },
   dtypes: { dw: 'floating', w: 'ignored' },
   infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
   kernel: { kind: 'named', name: 'addConv2dWeightGrad' },
@@ -130,6 +150,7 @@ defineOp({
 export const conv2dOp: OpRecord = defineOp({
   name: 'conv2d',
   operands: { x: 'data', w: 'data' },
+  attrs: windowRules,
   dtypes: { x: 'floating' },
   infer: inferConv2d,
   kernel: { kind: 'named', name: 'conv2d' },

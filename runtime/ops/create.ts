@@ -15,6 +15,7 @@ import { div, floor } from './division.ts';
 export const fullOp = defineOp({
   name: 'full',
   operands: {},
+  attrs: { shape: 'sizes', dtype: 'dtype', value: 'number' },
   infer: (_inputs, { shape, dtype }) => ({
     dtype: dtype as DType,
     shape: shape as Shape,
@@ -26,6 +27,7 @@ function randomOp(name: 'uniform' | 'normal') {
   return defineOp({
     name,
     operands: {},
+    attrs: { shape: 'sizes', dtype: 'dtype', seed: 'number', offset: 'number' },
     infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
     kernel: { kind: 'named', name },
   });

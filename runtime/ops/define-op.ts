@@ -3,6 +3,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import type { TensorMeta, TensorSpec } from '../tensor/meta.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import type { AttrRules } from './attr-rules.ts';
 import type { Expr } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 import { type FusedBody, writtenByFused } from './fused-body.ts';
@@ -129,7 +130,16 @@ export interface OpRecord {
   readonly work?: Work;
   /** Attributes that decide neither shape nor dtype: a program may compute them in each run. */
   readonly numbers?: readonly string[];
+  /** What its attributes may be: those that a shape, a kernel or a view depends on. */
+  readonly attrs?: AttrRules;
+  /**
+   * True where the kernel stays inside of its operands, else what it expects: what `infer` needn't look at, since the
+   * functions that call the op have, and a program from a file must show.
+   */
+  readonly fits?: Fits;
 }
+
+export type Fits = (inputs: readonly TensorMeta[], attrs: Attrs) => true | string;
 
 /** `inputs` and `outputs` as they are in a program. */
 export type Work = (
@@ -143,6 +153,9 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly operands: O;
   /** Rules of a named kernel's operands; operands without one share one dtype. */
   readonly dtypes?: { readonly [N in keyof O]?: DTypeRule };
+  /** Rules of its attributes; a pointwise op's are the numbers that its expression reads. */
+  readonly attrs?: AttrRules;
+  readonly fits?: Fits;
   readonly variadic?: boolean;
   readonly infer: (
     inputs: readonly TensorMeta[],
@@ -197,9 +210,18 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     mayRefuse: definition.mayRefuse ?? false,
     ...(definition.work && { work: definition.work }),
     numbers: definition.numbers ?? [],
+    attrs: definition.attrs ?? attrsRead(kernel),
+    ...(definition.fits && { fits: definition.fits }),
   };
   table.set(name, record);
   return record;
+}
+
+/** Those that a scalar function reads. A flag counts as 1 or 0. */
+function attrsRead(kernel: Kernel): AttrRules {
+  if (kernel.kind !== 'pointwise') return {};
+  const names = nodesOf(kernel.expr).flatMap((node) => (node.kind === 'attr' ? [node.name] : []));
+  return Object.fromEntries(names.map((name) => [name, 'numeric'] as const));
 }
 
 /** Throws ArgumentError for an attribute that no kernel can read: an object given for a number. */

@@ -28,6 +28,7 @@ function extreme(name: 'max' | 'min') {
   const op = defineOp({
     name,
     operands: { x: 'data' },
+    attrs: { dims: 'dims', keepDim: 'boolean' },
     infer: ([x], attrs) => {
       expectEntries(name, x!, attrs.dims as readonly number[]);
       return inferReduced([x!], attrs);
@@ -67,6 +68,7 @@ function place(name: 'argmax' | 'argmin') {
   const op = defineOp({
     name,
     operands: { x: 'data' },
+    attrs: { dim: 'dim' },
     infer: inferPlace(name),
     kernel: { kind: 'named', name },
   });

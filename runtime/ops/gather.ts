@@ -16,6 +16,7 @@ import { isNumber } from './symbolic-number.ts';
 const gatherOp: OpRecord = defineOp({
   name: 'gather',
   operands: { x: 'data', index: 'data' },
+  attrs: { dim: 'dim' },
   dtypes: { index: 'int32' },
   infer: ([x, index]) => ({ dtype: x!.dtype, shape: index!.shape }),
   kernel: { kind: 'named', name: 'gather' },
@@ -31,6 +32,7 @@ const gatherOp: OpRecord = defineOp({
 const gatherGradOp: OpRecord = defineOp({
   name: 'gatherGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
+  attrs: { dim: 'dim' },
   dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'gatherGrad' },
@@ -50,6 +52,7 @@ const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!
 const scatterOp: OpRecord = defineOp({
   name: 'scatter',
   operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim' },
   dtypes: { index: 'int32' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'scatter' },
@@ -69,6 +72,7 @@ const scatterOp: OpRecord = defineOp({
 const scatterAddOp: OpRecord = defineOp({
   name: 'scatterAdd',
   operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim' },
   dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'scatterAdd' },

@@ -27,6 +27,7 @@ export function indexedShape(x: TensorMeta, index: TensorMeta, dim: number): Sha
 const indexOp: OpRecord = defineOp({
   name: 'index',
   operands: { x: 'data', index: 'data' },
+  attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { index: 'int32' },
   infer: ([x, index], { dim }) => ({
     dtype: x!.dtype,
@@ -44,6 +45,7 @@ const indexOp: OpRecord = defineOp({
 const indexGradOp: OpRecord = defineOp({
   name: 'indexGrad',
   operands: { dy: 'data', index: 'data', x: 'shape' },
+  attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'indexGrad' },
@@ -55,6 +57,7 @@ const indexGradOp: OpRecord = defineOp({
 const indexPutOp: OpRecord = defineOp({
   name: 'indexPut',
   operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { index: 'int32' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'indexPut' },
@@ -74,6 +77,7 @@ const indexPutOp: OpRecord = defineOp({
 const indexAddOp: OpRecord = defineOp({
   name: 'indexAdd',
   operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
   kernel: { kind: 'named', name: 'indexAdd' },

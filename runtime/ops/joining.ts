@@ -8,12 +8,26 @@ import { normalizeDim, type Shape, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
-import { defineOp, saving } from './define-op.ts';
+import { defineOp, type Fits, saving } from './define-op.ts';
 import { narrow, reshape, unsqueeze } from './movement.ts';
+
+/** Parts differ in the joined dimension alone, and are as large there as said. */
+const fitsTogether: Fits = (tensors, { dim, sizes }) => {
+  const own = sizes as readonly number[];
+  const [first] = tensors;
+  const areAlike =
+    own.length === tensors.length &&
+    tensors.every(({ shape }, i) =>
+      sameShape(shape, withSize(first!.shape, dim as number, own[i]!)),
+    );
+  return areAlike || 'parts of these sizes, alike in all other dimensions';
+};
 
 const catOp = defineOp({
   name: 'cat',
   operands: { tensors: 'data' },
+  attrs: { dim: 'dim', sizes: 'sizes' },
+  fits: fitsTogether,
   variadic: true,
   infer: (tensors, { dim, sizes }) => {
     const size = (sizes as readonly number[]).reduce((a, b) => a + b, 0);

@@ -58,6 +58,7 @@ const solveOp: OpRecord = defineOp({
 const solveTriangularOp: OpRecord = defineOp({
   name: 'solveTriangular',
   operands: { a: 'data', b: 'data' },
+  attrs: { upper: 'boolean', unitriangular: 'boolean' },
   dtypes: { a: 'floating' },
   infer: inferSystem('solveTriangular'),
   kernel: { kind: 'named', name: 'solveTriangular' },

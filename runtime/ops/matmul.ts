@@ -2,7 +2,7 @@ import { DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
-import { broadcastShapes, sizeOf } from '../tensor/shape.ts';
+import { broadcastShapes, sameShape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
@@ -63,6 +63,9 @@ const matmulOp: OpRecord = defineOp({
 defineOp({
   name: 'addMatmul_',
   operands: { x: 'data', a: 'data', b: 'data' },
+  attrs: { start: 'size' },
+  fits: ([x, a, b]) =>
+    sameShape(x!.shape, [...a!.shape.slice(0, -1), b!.shape.at(-1)!]) || 'a sum of products',
   dtypes: { x: 'float32', a: 'float32', b: 'float32' },
   infer: ([x, a, b]) => {
     check(a!, b!);

@@ -67,6 +67,7 @@ function expectWindows({ kernel, stride, padding, dilation, size }: Attrs): void
 const maxPool2dOp = defineOp({
   name: 'maxPool2d',
   operands: { x: 'data' },
+  attrs: { kernel: 'counts', stride: 'counts', padding: 'pair', dilation: 'counts', size: 'pair' },
   infer: (inputs, attrs) => {
     expectWindows(attrs);
     return inferPooled(inputs, attrs);
@@ -78,6 +79,7 @@ const maxPool2dOp = defineOp({
 const adaptiveMaxPool2dOp = defineOp({
   name: 'adaptiveMaxPool2d',
   operands: { x: 'data' },
+  attrs: { size: 'pair' },
   infer: inferPooled,
   kernel: { kind: 'named', name: 'adaptiveMaxPool2d' },
   vjp,

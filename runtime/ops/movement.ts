@@ -17,6 +17,7 @@ import { bind1 } from './bind.ts';
 import { copy } from './copy.ts';
 import { defineOp, saving } from './define-op.ts';
 import { isAtMost, isBelow, isInteger, plus, product } from './number-arithmetic.ts';
+import { isSymbolic } from './symbolic-number.ts';
 
 function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offset = x.offset) {
   return { dtype: x.dtype, shape, strides, offset, device: x.device };
@@ -27,6 +28,7 @@ function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offs
 const viewOp = defineOp({
   name: 'reshape',
   operands: { x: 'data' },
+  attrs: { shape: 'sizes' },
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
   kernel: {
     kind: 'view',
@@ -140,6 +142,7 @@ export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
 const permuteOp = defineOp({
   name: 'permute',
   operands: { x: 'data' },
+  attrs: { dims: 'dims' },
   infer: ([x], { dims }) => ({
     dtype: x!.dtype,
     shape: (dims as readonly number[]).map((dim) => x!.shape[dim]!),
@@ -195,6 +198,7 @@ export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
 const narrowOp = defineOp({
   name: 'narrow',
   operands: { x: 'data' },
+  attrs: { dim: 'dim', start: 'size', length: 'size' },
   infer: ([x], { dim, length }) => ({
     dtype: x!.dtype,
     shape: x!.shape.map((size, i) => (i === dim ? (length as number) : size)),
@@ -217,9 +221,18 @@ const narrowOp = defineOp({
   },
 });
 
+/** Whether `part` lies in `whole` from `start` on, and is alike in all other dimensions. */
+function isWithin(whole: Shape, part: Shape, dim: number, start: number): boolean {
+  const isAlike = part.length === whole.length && part.every((n, d) => d === dim || n === whole[d]);
+  return isAlike && (isSymbolic(start) || start + part[dim]! <= whole[dim]!);
+}
+
 const narrowGradOp = defineOp({
   name: 'narrowGrad',
   operands: { dy: 'data', x: 'shape' },
+  attrs: { dim: 'dim', start: 'size' },
+  fits: ([dy, x], { dim, start }) =>
+    isWithin(x!.shape, dy!.shape, dim as number, start as number) || 'a part of the operand',
   dtypes: { x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'narrowGrad' },

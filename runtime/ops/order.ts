@@ -25,6 +25,9 @@ function sorting(name: string): OpRecord {
   return defineOp({
     name,
     operands: { x: 'data' },
+    attrs: { dim: 'dim', count: 'size', descending: 'boolean' },
+    fits: ([x], { dim, count }) =>
+      (count as number) <= x!.shape[dim as number]! || 'at most as many as there are',
     infer: inferSorted,
     kernel: { kind: 'named', name: 'sort' },
     vjp: {

@@ -5,7 +5,14 @@ import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { invariant } from '../errors/invariant.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
-import { contiguousStrides, formatShape, normalizeDim, type Shape } from '../tensor/shape.ts';
+import {
+  contiguousStrides,
+  extentOf,
+  formatShape,
+  normalizeDim,
+  type Shape,
+  sizeOf,
+} from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
@@ -13,6 +20,7 @@ import { full } from './create.ts';
 import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { contiguous } from './movement.ts';
 import { plus } from './number-arithmetic.ts';
+import { isSymbolic } from './symbolic-number.ts';
 
 /** Where a view lies in a contiguous tensor: strides and first element, in elements. */
 export interface Region {
@@ -20,9 +28,17 @@ export interface Region {
   readonly offset: number;
 }
 
+/** Elements with these strides lie inside of so many. A place that each run computes is held against it then. */
+function isPlaced(shape: Shape, strides: Shape, offset: number, elements: number): boolean {
+  if (strides.length !== shape.length) return false;
+  if (sizeOf(shape) === 0 || isSymbolic(offset)) return true;
+  return offset + extentOf(shape, strides) <= elements;
+}
+
 const asStridedOp = defineOp({
   name: 'asStrided',
   operands: { x: 'data' },
+  attrs: { shape: 'sizes', strides: 'sizes', offset: 'size' },
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
   kernel: {
     kind: 'view',
@@ -46,6 +62,10 @@ const asStridedOp = defineOp({
 const placeOp = defineOp({
   name: 'place',
   operands: { x: 'data' },
+  attrs: { shape: 'sizes', strides: 'sizes', offset: 'size', value: 'number' },
+  fits: ([x], { shape, strides, offset }) =>
+    isPlaced(x!.shape, strides as Shape, offset as number, sizeOf(shape as Shape)) ||
+    'a region of the result',
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
   kernel: { kind: 'named', name: 'place' },
   numbers: ['offset', 'value'],
@@ -64,6 +84,10 @@ const placeOp = defineOp({
 const placeIntoOp: OpRecord = defineOp({
   name: 'placeInto',
   operands: { x: 'data', source: 'data' },
+  attrs: { strides: 'sizes', offset: 'size' },
+  fits: ([x, source], { strides, offset }) =>
+    isPlaced(source!.shape, strides as Shape, offset as number, sizeOf(x!.shape)) ||
+    'a region of the operand',
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'placeInto' },
   numbers: ['offset'],

@@ -21,6 +21,7 @@ import { isNumber } from './symbolic-number.ts';
 const arangeOp = defineOp({
   name: 'arange',
   operands: {},
+  attrs: { count: 'size', start: 'number', step: 'number', dtype: 'dtype' },
   infer: (_inputs, { count, dtype }) => ({ dtype: dtype as DType, shape: [count as number] }),
   kernel: { kind: 'named', name: 'arange' },
   numbers: ['start', 'step'],

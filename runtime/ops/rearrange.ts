@@ -19,6 +19,7 @@ import { expectWhole } from './positional.ts';
 const flipOp: OpRecord = defineOp({
   name: 'flip',
   operands: { x: 'data' },
+  attrs: { dims: 'dims' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'flip' },
   layout: 'any',

@@ -2,7 +2,7 @@ import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
-import { normalizeDim, type Shape } from '../tensor/shape.ts';
+import { normalizeDim, type Shape, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
@@ -49,6 +49,7 @@ function unreducedView([y, like]: readonly TensorMeta[], { dims, keepDim }: Attr
 const unreduceOp = defineOp({
   name: 'unreduce',
   operands: { x: 'data', like: 'shape' },
+  attrs: { dims: 'dims', keepDim: 'boolean' },
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
   kernel: { kind: 'view', view: unreducedView },
   vjp: {
@@ -66,6 +67,7 @@ export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs):
 const sumOp = defineOp({
   name: 'sum',
   operands: { x: 'data' },
+  attrs: { dims: 'dims', keepDim: 'boolean' },
   dtypes: { x: 'number' },
   infer: inferReduced,
   kernel: { kind: 'named', name: 'sum' },
@@ -82,6 +84,11 @@ const sumOp = defineOp({
 defineOp({
   name: 'addSum_',
   operands: { out: 'data', x: 'data' },
+  attrs: { dims: 'dims' },
+  fits: ([out, x], { dims }) =>
+    sameShape(out!.shape, reducedShape(x!.shape, dims as readonly number[], false)) ||
+    sameShape(out!.shape, reducedShape(x!.shape, dims as readonly number[], true)) ||
+    'a sum over these dimensions',
   dtypes: { out: 'float32', x: 'float32' },
   infer: ([out]) => ({ dtype: out!.dtype, shape: out!.shape }),
   kernel: { kind: 'named', name: 'addSum' },

@@ -3,7 +3,7 @@
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
-import type { Shape } from '../tensor/shape.ts';
+import { type Shape, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { mul } from './arithmetic.ts';
 import { bind1 } from './bind.ts';
@@ -15,9 +15,40 @@ import { floating, inferFloat } from './promotion.ts';
 import { roundedOnce } from './rounded-once.ts';
 import { pooledSize, type WindowSizes, windowSizes } from './window-sizes.ts';
 
+const resamplingRules = {
+  dim: 'dim',
+  size: 'size',
+  mode: { oneOf: ['nearest', 'nearest-exact', 'linear', 'cubic', 'area', 'window'] },
+  step: { optional: 'number' },
+  alignCorners: { optional: 'boolean' },
+  kernel: { optional: 'count' },
+  stride: { optional: 'count' },
+  padding: { optional: 'size' },
+  divisor: { optional: 'number' },
+} as const;
+
+/** Whether the positions that the mode computes lie in the operand, or are clamped into it. */
+function isResampling({ mode, step, kernel, stride, padding, divisor }: Attrs): boolean {
+  if (mode === 'area') return true;
+  if (mode === 'window') {
+    return [kernel, stride, padding, divisor].every((own) => own !== undefined);
+  }
+  return Number.isFinite(step) && (step as number) >= 0;
+}
+
+/** `part` is `whole` with another size of dimension `dim`. */
+function isResized(whole: Shape, part: Shape, { dim, size }: Attrs): boolean {
+  return sameShape(
+    part,
+    whole.map((own, d) => (d === dim ? (size as number) : own)),
+  );
+}
+
 const resampleOp: OpRecord = defineOp({
   name: 'resample',
   operands: { x: 'data' },
+  attrs: resamplingRules,
+  fits: (_inputs, attrs) => isResampling(attrs) || 'numbers of the mode',
   infer: ([x], { dim, size }) => ({
     dtype: inferFloat('resample')([x!]).dtype,
     shape: x!.shape.map((own, d) => (d === dim ? (size as number) : own)),
@@ -33,6 +64,10 @@ const resampleOp: OpRecord = defineOp({
 const resampleGradOp: OpRecord = defineOp({
   name: 'resampleGrad',
   operands: { dy: 'data', x: 'shape' },
+  attrs: resamplingRules,
+  fits: ([dy, x], attrs) =>
+    (isResampling(attrs) && isResized(x!.shape, dy!.shape, attrs)) ||
+    'numbers of the mode, and a gradient of the result',
   dtypes: { dy: 'floating', x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'resampleGrad' },

@@ -23,6 +23,7 @@ function running(name: 'cummax' | 'cummin') {
   const op = defineOp({
     name,
     operands: { x: 'data' },
+    attrs: { dim: 'dim' },
     infer: ([x]) => [
       { dtype: x!.dtype, shape: x!.shape },
       { dtype: 'int32', shape: x!.shape },
@@ -52,6 +53,7 @@ export const cummin = running('cummin');
 const logcumsumexpGradOp: OpRecord = defineOp({
   name: 'logcumsumexpGrad',
   operands: { dy: 'data', x: 'data', out: 'data' },
+  attrs: { dim: 'dim' },
   dtypes: { dy: 'floating' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'logcumsumexpGrad' },
@@ -60,6 +62,7 @@ const logcumsumexpGradOp: OpRecord = defineOp({
 const logcumsumexpOp: OpRecord = defineOp({
   name: 'logcumsumexp',
   operands: { x: 'data' },
+  attrs: { dim: 'dim' },
   dtypes: { x: 'floating' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'logcumsumexp' },

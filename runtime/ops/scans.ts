@@ -17,6 +17,7 @@ import { inferReduced } from './reduce.ts';
 const cumsumOp: OpRecord = defineOp({
   name: 'cumsum',
   operands: { x: 'data' },
+  attrs: { dim: 'dim', reverse: { optional: 'boolean' } },
   dtypes: { x: 'number' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'cumsum' },
@@ -37,6 +38,7 @@ export const cumsumFromEnd = (x: Tensor, dim: number): Tensor => partialSums(x, 
 const cumprodOp: OpRecord = defineOp({
   name: 'cumprod',
   operands: { x: 'data' },
+  attrs: { dim: 'dim' },
   dtypes: { x: 'number' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'cumprod' },
@@ -49,6 +51,7 @@ const cumprodOp: OpRecord = defineOp({
 const cumprodGradOp: OpRecord = defineOp({
   name: 'cumprodGrad',
   operands: { dy: 'data', x: 'data' },
+  attrs: { dim: 'dim' },
   dtypes: { dy: 'floating' },
   infer: inferSame,
   kernel: { kind: 'named', name: 'cumprodGrad' },
@@ -87,6 +90,7 @@ export const cumprod = (x: Tensor, dim: number): Tensor => scan(cumprodOp, x, di
 const prodOp = defineOp({
   name: 'prod',
   operands: { x: 'data' },
+  attrs: { dims: 'dims', keepDim: 'boolean' },
   dtypes: { x: 'number' },
   infer: inferReduced,
   kernel: { kind: 'named', name: 'prod' },

@@ -26,6 +26,7 @@ export interface ScatterOptions {
 const scatterReduceOp: OpRecord = defineOp({
   name: 'scatterReduce',
   operands: { x: 'data', index: 'data', source: 'data' },
+  attrs: { dim: 'dim', reduce: { oneOf: ['prod', 'max', 'min'] }, includeSelf: 'boolean' },
   dtypes: { x: 'number', index: 'int32' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'scatterReduce' },

@@ -139,9 +139,14 @@ const digammaExpr = E.select(
   digammaOfPositive(x),
 );
 
+/** The factorial of a larger order is infinite. */
+const mostOrder = 170;
+
 const polygammaOp: OpRecord = defineOp({
   name: 'polygamma',
   operands: { x: 'data' },
+  attrs: { order: 'size' },
+  fits: (_inputs, { order }) => Number(order) <= mostOrder || `an order up to ${mostOrder}`,
   infer: inferFloat('polygamma'),
   kernel: { kind: 'named', name: 'polygamma' },
   numbers: ['order'],
@@ -176,11 +181,11 @@ export const digamma = (a: Tensor): Tensor => bindFloat(digammaOp, a);
 /** The derivative of digamma of order `order`, from 0 on. */
 export function polygamma(order: number, a: Tensor): Tensor {
   if (equals(order, 0)) return digamma(a);
-  if (!isInteger(order) || isBelow(order, 0)) {
+  if (!isInteger(order) || isBelow(order, 0) || isBelow(mostOrder, order)) {
     throw new ArgumentError({
       what: 'polygamma: no such derivative',
       given: `order ${order}`,
-      expected: 'an integer from 0 on',
+      expected: `an integer from 0 to ${mostOrder}`,
       remedy: 'digamma is order 0',
     });
   }

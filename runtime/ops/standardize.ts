@@ -34,6 +34,14 @@ export interface Grouping {
   readonly centered: boolean;
 }
 
+const groupingRules = {
+  view: 'sizes',
+  over: 'sizes',
+  weightShape: 'sizes',
+  eps: 'number',
+  centered: 'boolean',
+} as const;
+
 const attrsOf = (grouping: Grouping): Attrs => ({ ...grouping });
 const groupingOf = (attrs: Attrs): Grouping => attrs as unknown as Grouping;
 
@@ -47,9 +55,34 @@ function inferStandardized([x]: readonly TensorMeta[], attrs: Attrs) {
   ];
 }
 
+interface Grouped {
+  readonly x: TensorMeta;
+  readonly stats?: TensorMeta;
+  readonly weight?: TensorMeta;
+}
+
+/** Groups cover the operand, whose kernel walks it by them; statistics and weights are those of the groups. */
+function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | string {
+  const { view, over, weightShape } = groupingOf(attrs);
+  const areDims = new Set(over).size === over.length && over.every((dim) => dim < view.length);
+  const lead = view.length - weightShape.length;
+  const isWeighed =
+    lead >= 0 && weightShape.every((size, d) => size === 1 || size === view[lead + d]);
+  const groups = sizeOf(view.filter((_, d) => !over.includes(d)));
+  const fits =
+    sizeOf(view) === sizeOf(x.shape) &&
+    areDims &&
+    isWeighed &&
+    (!stats || sizeOf(stats.shape) === 2 * groups) &&
+    (!weight || sizeOf(weight.shape) === sizeOf(weightShape));
+  return fits || 'groups that cover the operand, with their statistics and weights';
+}
+
 const gradOp: OpRecord = defineOp({
   name: 'standardizeGrad',
   operands: { dy: 'data', x: 'data', stats: 'data' },
+  attrs: groupingRules,
+  fits: ([, x, stats], attrs) => fitsGrouping({ x: x!, stats: stats! }, attrs),
   dtypes: { dy: 'floating', stats: 'wide' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
@@ -60,6 +93,9 @@ const gradOp: OpRecord = defineOp({
 const affineGradOp: OpRecord = defineOp({
   name: 'standardizeAffineGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'data' },
+  attrs: groupingRules,
+  fits: ([, x, stats, weight], attrs) =>
+    fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
@@ -70,6 +106,9 @@ const affineGradOp: OpRecord = defineOp({
 const weightGradOp: OpRecord = defineOp({
   name: 'standardizeWeightGrad',
   operands: { dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
+  attrs: groupingRules,
+  fits: ([, x, stats, weight], attrs) =>
+    fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, , , weight]) => ({ dtype: weight!.dtype, shape: weight!.shape }),
   kernel: { kind: 'named', name: 'standardizeWeightGrad' },
@@ -83,6 +122,9 @@ const weightGradOp: OpRecord = defineOp({
 defineOp({
   name: 'addStandardizeWeightGrad_',
   operands: { dw: 'data', dy: 'data', x: 'data', stats: 'data', weight: 'shape' },
+  attrs: groupingRules,
+  fits: ([, , x, stats, weight], attrs) =>
+    fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
   dtypes: {
     dw: 'float32',
     dy: 'float32',
@@ -99,6 +141,8 @@ defineOp({
 const standardizeOp = defineOp({
   name: 'standardize',
   operands: { x: 'data' },
+  attrs: groupingRules,
+  fits: ([x], attrs) => fitsGrouping({ x: x! }, attrs),
   dtypes: { x: 'floating' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
@@ -115,6 +159,8 @@ const standardizeOp = defineOp({
 const affineOp = defineOp({
   name: 'standardizeAffine',
   operands: { x: 'data', weight: 'data', bias: 'data' },
+  attrs: groupingRules,
+  fits: ([x, weight], attrs) => fitsGrouping({ x: x!, weight: weight! }, attrs),
   dtypes: { x: 'floating', weight: 'wide', bias: 'wide' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },

@@ -29,6 +29,7 @@ export function replaced<T>(list: readonly T[], at: number, value: T): T[] {
 const sliceOp = defineOp({
   name: 'slice',
   operands: { x: 'data' },
+  attrs: { dim: 'dim', start: 'size', step: 'count', length: 'size' },
   infer: ([x], { dim, length }) => ({
     dtype: x!.dtype,
     shape: replaced(x!.shape, dim as number, length as number),
@@ -107,6 +108,7 @@ function diagonalShape(x: TensorMeta, { dim1, dim2, diagonal }: Attrs): Shape {
 const diagonalOp = defineOp({
   name: 'diagonal',
   operands: { x: 'data' },
+  attrs: { dim1: 'dim', dim2: 'dim', diagonal: 'whole' },
   infer: ([x], attrs) => ({ dtype: x!.dtype, shape: diagonalShape(x!, attrs) }),
   kernel: {
     kind: 'view',

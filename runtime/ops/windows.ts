@@ -3,11 +3,11 @@
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { formatSpec } from '../tensor/meta.ts';
-import { normalizeDim } from '../tensor/shape.ts';
+import { normalizeDim, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
 import { expand } from './broadcast.ts';
-import { defineOp, type OpRecord, saving } from './define-op.ts';
+import { defineOp, type Fits, type OpRecord, saving } from './define-op.ts';
 import { contiguous, narrow, permute, reshape, select, unsqueeze } from './movement.ts';
 import { padConstant } from './place.ts';
 import { fullLike } from './ranges.ts';
@@ -16,6 +16,7 @@ import { replaced } from './views.ts';
 const unfoldOp: OpRecord = defineOp({
   name: 'unfold',
   operands: { x: 'data' },
+  attrs: { dim: 'dim', size: 'size', step: 'count', count: 'size', dilation: 'count' },
   infer: ([x], { dim, size, count }) => ({
     dtype: x!.dtype,
     shape: [...replaced(x!.shape, dim as number, count as number), size as number],
@@ -44,9 +45,20 @@ const unfoldOp: OpRecord = defineOp({
   },
 });
 
+/** dy is [.., windows, .., size], and the last window ends in the operand. */
+const fitsWindows: Fits = ([dy, x], { dim, step, dilation }) => {
+  const at = dim as number;
+  const [count, size] = [dy!.shape[at] ?? 0, dy!.shape.at(-1) ?? 0];
+  const isAlike = sameShape(dy!.shape, [...replaced(x!.shape, at, count), size]);
+  const end = (count - 1) * (step as number) + (size - 1) * (dilation as number);
+  return (isAlike && (count * size === 0 || end < x!.shape[at]!)) || 'windows of the operand';
+};
+
 const unfoldGradOp: OpRecord = defineOp({
   name: 'unfoldGrad',
   operands: { dy: 'data', x: 'shape' },
+  attrs: { dim: 'dim', step: 'count', dilation: 'count' },
+  fits: fitsWindows,
   dtypes: { dy: 'number', x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'unfoldGrad' },

@@ -1,5 +1,6 @@
 import { DataError } from '../errors/errors.ts';
 import { alignedBytes } from '../memory/allocator.ts';
+import { attrProblem } from '../ops/attr-rules.ts';
 import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
 import { hasChangingAttrs, presentView } from '../ops/symbolic-attrs.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
@@ -137,6 +138,7 @@ export class FollowedPlan {
   #verifyInferred({ op: { op, inputs, outputs, attrs } }: Step): void {
     const metas = inputs.map((id) => this.#meta(id));
     verifyAttrs(
+      op,
       metas,
       outputs.map((id) => this.#meta(id)),
       attrs,
@@ -236,19 +238,17 @@ export class FollowedPlan {
   }
 }
 
-/** Attributes that name dimensions name some; numbers are numbers. */
+/** Attributes are what the op declares of them; what kernels rely on beyond shapes and dtypes holds. */
 function verifyAttrs(
+  op: OpRecord,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Step['op']['attrs'],
   fail: Fail,
 ): void {
   const rank = Math.max(0, ...[...inputs, ...outputs].map(({ shape }) => shape.length));
-  for (const [name, value] of Object.entries(attrs)) {
-    if (!/^(dims?\d?|permutation|axis|axes)$/.test(name)) continue;
-    const dims = Array.isArray(value) ? (value as readonly number[]) : [value];
-    if (dims.every((dim) => Number.isInteger(dim) && Number(dim) >= 0 && Number(dim) < rank))
-      continue;
-    fail(`${name}=${JSON.stringify(value)}`, `dimensions below ${rank}`);
-  }
+  const problem = attrProblem(op.attrs ?? {}, attrs, rank);
+  if (problem) fail(`${problem.name}=${JSON.stringify(problem.given)}`, problem.expected);
+  const expected = op.fits?.(inputs, attrs) ?? true;
+  if (expected !== true) fail('operands and attributes that its kernel refuses', expected);
 }
