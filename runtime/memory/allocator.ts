@@ -23,6 +23,11 @@ export interface Allocator {
    * addressed by offsets. Throws OutOfMemoryError and leaves everything as before.
    */
   openRegion?(bytes: number): Region;
+  /**
+   * Where there are no regions: makes sure that allocations of these sizes, all at once, find memory. Throws
+   * OutOfMemoryError and leaves everything as before.
+   */
+  reserve?(sizes: readonly number[]): void;
 }
 
 /** Memory of a device that is reserved and not in use, in bytes. */

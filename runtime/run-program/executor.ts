@@ -50,9 +50,9 @@ export class Executable {
     const devices = new Set(
       plan.steps.flatMap(({ op }) => op.outputs.map((id) => values[id]!.device)),
     );
-    // Blocks are reserved, and values placed in them, on one device.
+    // Values are placed in a block on one device.
     const device = devices.size === 1 ? [...devices][0] : undefined;
-    const late = atomic && device?.allocator.openRegion ? lateMemory(plan, values) : null;
+    const late = atomic ? lateMemory(plan, values) : null;
     const memory = new RunMemory(device, plan.arenaBytes, late);
     this.#memory = memory;
     const actions = plan.steps.map((step, i) => {

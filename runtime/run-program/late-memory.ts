@@ -13,11 +13,17 @@ import { sizeOf } from '../tensor/shape.ts';
 /** Which blocks a run reserves, and before which step. */
 export interface LateMemory {
   readonly before: number;
-  readonly blocks: readonly number[];
-  /** Bytes that some kernel takes while it runs. */
-  readonly scratch: number;
+  readonly blocks: readonly LateBlock[];
+  /** Bytes that some kernel takes while it runs, per device. */
+  readonly scratch: ReadonlyMap<Device, number>;
   /** Per step from `before` on, per output: the number of its block; null: it takes none. */
   readonly blockOf: ReadonlyMap<number, readonly (number | null)[]>;
+}
+
+/** Bytes on a device, for one value after the other. */
+export interface LateBlock {
+  readonly device: Device;
+  readonly bytes: number;
 }
 
 /** A block while the steps are followed. */
@@ -39,21 +45,22 @@ export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
   const before = firstWrite(plan, ops);
   if (before < 0) return null;
   const blocks = new Blocks();
+  const scratch = new Map<Device, number>();
   const pieceOf = new Map<ValueId, Piece>();
   const blockOf = new Map<number, (number | null)[]>();
   const mayMiss = valuesThatMayMiss(ops);
-  let scratch = 0;
   plan.steps.slice(before).forEach((step, i) => {
     const { op, frees } = step;
     const made = op.outputs.map((id, output): number | null => {
+      const { device } = values[id]!;
       const base = baseOf(step, output);
       let piece = base === undefined ? undefined : pieceOf.get(base);
       const bytes = base === undefined ? blockBytes(step, output, values) : 0;
-      if (bytes > 0) piece = { block: blocks.take(bytes), owners: 0, shared: false };
+      if (bytes > 0) piece = { block: blocks.take(device, bytes), owners: 0, shared: false };
       if (!piece) return null;
       piece.owners++;
       pieceOf.set(id, piece);
-      return bytes > 0 ? piece.block : null;
+      return bytes > 0 && device.allocator.openRegion ? piece.block : null;
     });
     if (made.some((block) => block !== null)) blockOf.set(before + i, made);
     // The sum of a gradient that misses is the other one, not a copy of it.
@@ -64,15 +71,16 @@ export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
         if (piece) piece.shared = true;
       }
     }
-    scratch = Math.max(scratch, scratchOf(op, values));
+    const kernel = scratchOf(op, values);
+    if (kernel) scratch.set(kernel.device, Math.max(scratch.get(kernel.device) ?? 0, kernel.bytes));
     for (const id of frees) {
       const piece = pieceOf.get(id);
       pieceOf.delete(id);
       if (piece && --piece.owners === 0 && !piece.shared) blocks.free(piece.block);
     }
   });
-  if (blocks.bytes.length === 0 && scratch === 0) return null;
-  return { before, blocks: blocks.bytes, scratch, blockOf };
+  if (blocks.all.length === 0 && scratch.size === 0) return null;
+  return { before, blocks: blocks.all, scratch, blockOf };
 }
 
 /** Number of the first step that writes to an input; −1: none does. */
@@ -101,28 +109,44 @@ function blockBytes({ op, places }: Step, output: number, values: ValueTable): n
   return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
 }
 
-function scratchOf({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): number {
+function scratchOf(
+  { op, inputs, outputs, attrs }: ProgramOp,
+  values: ValueTable,
+): LateBlock | null {
   const { kind } = op.kernel;
-  if (kind === 'view' || kind === 'control' || kind === 'fused') return 0;
+  if (kind === 'view' || kind === 'control' || kind === 'fused') return null;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
-  return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);
+  const { device } = made[0]!;
+  const bytes = device.scratchBytes(op, metas(inputs), made, attrs);
+  return bytes > 0 ? { device, bytes } : null;
 }
 
-/** Blocks of one size each, for one value after the other. */
+/** Blocks of one device and size each, for one value after the other. */
 class Blocks {
-  readonly bytes: number[] = [];
-  readonly #free = new Map<number, number[]>();
+  readonly all: LateBlock[] = [];
+  readonly #free = new Map<Device, Map<number, number[]>>();
 
-  take(bytes: number): number {
-    return this.#free.get(bytes)?.pop() ?? this.bytes.push(bytes) - 1;
+  take(device: Device, bytes: number): number {
+    return this.#freeOf({ device, bytes }).pop() ?? this.all.push({ device, bytes }) - 1;
   }
 
   free(block: number): void {
-    const bytes = this.bytes[block]!;
-    const free = this.#free.get(bytes);
-    if (free) free.push(block);
-    else this.#free.set(bytes, [block]);
+    this.#freeOf(this.all[block]!).push(block);
+  }
+
+  #freeOf({ device, bytes }: LateBlock): number[] {
+    let sizes = this.#free.get(device);
+    if (!sizes) {
+      sizes = new Map();
+      this.#free.set(device, sizes);
+    }
+    let free = sizes.get(bytes);
+    if (!free) {
+      free = [];
+      sizes.set(bytes, free);
+    }
+    return free;
   }
 }
 
@@ -133,25 +157,31 @@ export class RunMemory {
   readonly #late: LateMemory | null;
   arena: Region | null = null;
   readonly #blocks: (Region | null)[];
+  readonly #pooled: ReadonlyMap<Device, readonly number[]>;
 
   constructor(device: Device | undefined, arenaBytes: number, late: LateMemory | null) {
     this.#device = device;
     this.#arenaBytes = arenaBytes;
     this.#late = late;
     this.#blocks = (late?.blocks ?? []).map(() => null);
+    this.#pooled = pooledBlocks(late?.blocks ?? []);
   }
 
   /** At the start of a run. Throws OutOfMemoryError. */
   open(): void {
-    this.arena = this.#region(this.#arenaBytes);
+    this.arena = this.#device ? regionOn(this.#device, this.#arenaBytes) : null;
   }
 
   /** Before the first write. Throws OutOfMemoryError. */
   reserve(): void {
     const { blocks, scratch } = this.#late!;
-    for (let i = 0; i < blocks.length; i++) this.#blocks[i] = this.#region(blocks[i]!);
+    for (let i = 0; i < blocks.length; i++) {
+      const { device, bytes } = blocks[i]!;
+      this.#blocks[i] = regionOn(device, bytes);
+    }
+    for (const [device, sizes] of this.#pooled) device.allocator.reserve!(sizes);
     // Given back at once: kernels find it, as everything else has its block.
-    this.#region(scratch)?.close();
+    for (const [device, bytes] of scratch) regionOn(device, bytes)?.close();
   }
 
   /** For the next value in it. */
@@ -170,8 +200,18 @@ export class RunMemory {
       this.#blocks[i] = null;
     }
   }
+}
 
-  #region(bytes: number): Region | null {
-    return (bytes > 0 && this.#device?.allocator.openRegion?.(bytes)) || null;
+function regionOn({ allocator }: Device, bytes: number): Region | null {
+  return (bytes > 0 && allocator.openRegion?.(bytes)) || null;
+}
+
+/** Sizes of the blocks on devices that have no regions. */
+function pooledBlocks(blocks: readonly LateBlock[]): ReadonlyMap<Device, readonly number[]> {
+  const sizes = new Map<Device, number[]>();
+  for (const { device, bytes } of blocks) {
+    if (device.allocator.openRegion || !device.allocator.reserve) continue;
+    sizes.set(device, [...(sizes.get(device) ?? []), bytes]);
   }
+  return sizes;
 }

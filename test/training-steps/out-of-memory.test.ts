@@ -1,10 +1,12 @@
 /** A captured step that finds too little memory, at any place, leaves everything as it was. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { BufferPool, type BufferSource } from '../../runtime/device/gpu/buffer-pool.ts';
 import { randomState } from '../../runtime/random/seed.ts';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
 import { Captured } from '../../src/captured-function.ts';
 import {
+  init,
   type MemoryChoice,
   memory,
   noGrad,
@@ -126,4 +128,79 @@ it('memory that a branch takes after a write', () => {
   }
   expect(failed).toBeGreaterThan(2);
   for (const each of [weight, x]) each.dispose();
+});
+
+it.each(['cpu', 'cpu:1'])(
+  'memory on %s that a step on two devices takes after a write',
+  async (name) => {
+    const [first, second] = [await init('cpu'), await init('cpu:1')];
+    const failing = name === 'cpu' ? first : second;
+    const [weight, x] = [randn([64]), randn([64])];
+    const scale = await randn([64]).toAsync('cpu:1');
+    const step = toStatic(
+      (input: Tensor) => {
+        noGrad(() => void weight.mul_(0.5));
+        const there = input.to('cpu:1').mul(scale).exp();
+        noGrad(() => void scale.add_(there.sub(1)));
+        const back = there.to('cpu').mul(2);
+        noGrad(() => void weight.add_(back.tanh()));
+        return back;
+      },
+      { fullGraph: true, check: 0 },
+    );
+    step(x).dispose();
+    const data = () => [weight, scale].map((each) => [...each.dataSync()]);
+    const bytes = () => [first, second].map((each) => memory.stats(each.name).allocated);
+    const [before, bytesBefore] = [data(), bytes()];
+    let failed = 0;
+    for (let nth = 0; nth < 30; nth++) {
+      failAt(nth, failing);
+      try {
+        step(x).dispose();
+        break;
+      } catch (error) {
+        expect(error).toBeInstanceOf(OutOfMemoryError);
+        failed++;
+      } finally {
+        vi.restoreAllMocks();
+      }
+      expect(data(), `after failure ${nth}`).toEqual(before);
+      expect(bytes(), `after failure ${nth}`).toEqual(bytesBefore);
+    }
+    expect(failed).toBeGreaterThan(1);
+    expect(data()).not.toEqual(before);
+    for (const each of [weight, scale, x]) each.dispose();
+  },
+);
+
+describe('a device without regions', () => {
+  /** A pool whose source makes so many buffers. */
+  function poolOf(buffers: number): BufferPool {
+    let made = 0;
+    return new BufferPool('test', {
+      maxBufferBytes: 2 ** 20,
+      createBuffer: () => {
+        if (made++ >= buffers) throw new Error('no more buffers');
+        return {} as ReturnType<BufferSource['createBuffer']>;
+      },
+      destroyBuffer: () => {},
+      reuseBuffer: () => {},
+    });
+  }
+
+  it('has memory for what was reserved', () => {
+    const pool = poolOf(3);
+    pool.reserve([64, 128, 64]);
+    expect([pool.counter.allocated, pool.idleBytes]).toEqual([0, 256]);
+    const taken = [64, 64, 128].map((bytes) => pool.alloc(bytes));
+    expect(new Set(taken).size).toBe(3);
+    expect(() => pool.alloc(64)).toThrow(OutOfMemoryError);
+  });
+
+  it('refuses before anything is written where there is too little', () => {
+    const pool = poolOf(2);
+    expect(() => pool.reserve([64, 64, 64])).toThrow(OutOfMemoryError);
+    expect([pool.counter.allocated, pool.idleBytes]).toEqual([0, 128]);
+    expect(() => pool.reserve([2 ** 21])).toThrow(OutOfMemoryError);
+  });
 });

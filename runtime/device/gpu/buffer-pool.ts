@@ -82,12 +82,26 @@ export class BufferPool implements Allocator {
       this.#giveUp(buffer);
       return;
     }
+    this.#keep(buffer);
+  }
+
+  /** For the next allocation of its size. */
+  #keep(buffer: PoolBuffer): void {
     const same = this.#idle.get(buffer.bytes) ?? [];
     same.push(buffer);
     // Last in the map: sizes that nobody frees any more become the first to go.
     this.#idle.delete(buffer.bytes);
     this.#idle.set(buffer.bytes, same);
     this.#idleBytes += buffer.bytes;
+  }
+
+  reserve(sizes: readonly number[]): void {
+    const taken: PoolBuffer[] = [];
+    try {
+      for (const bytes of sizes) taken.push(this.#take(bytes) ?? this.#create(bytes));
+    } finally {
+      for (const buffer of taken) this.#keep(buffer);
+    }
   }
 
   freeMemory(): FreeMemory {
