@@ -9,6 +9,7 @@ const entries = [
   'runtime/data/mnist',
   'runtime/data/worker-main',
   'runtime/weights/index',
+  'src/export/index',
   'src/index',
   'src/1-capture/probe',
   'src/plugin/index',

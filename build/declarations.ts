@@ -6,6 +6,7 @@ const entries = [
   'runtime/index',
   'runtime/data/mnist',
   'runtime/weights/index',
+  'src/export/index',
   'src/index',
   'src/1-capture/probe',
   'src/plugin/index',

@@ -6,6 +6,7 @@ import { checkFile, checkMode } from './check/check-file.ts';
 import { compareFile } from './compare/compare-file.ts';
 import { printCompletion } from './completion.ts';
 import { explainFile } from './explain-file.ts';
+import { exportFile } from './export-file.ts';
 import { initProject } from './init/init-project.ts';
 import { memoryLog } from './memory-log.ts';
 import { packageVersion } from './package-version.ts';
@@ -52,6 +53,15 @@ program
   .action(checkFile);
 
 program.command('check-mode', { hidden: true }).argument('<request>').action(checkMode);
+
+program
+  .command('export')
+  .description('writes a saved program for another engine: StableHLO for XLA')
+  .argument('<file>', 'a file that save() has made of a captured function')
+  .requiredOption('--to <form>', 'stablehlo')
+  .option('-o, --out <path>', 'the beginning of the names to write; that of the file by default')
+  .option('-p, --program <number>', 'the program among those of the file; the last one by default')
+  .action(exportFile);
 
 program
   .command('explain')

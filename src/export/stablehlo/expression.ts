@@ -1,0 +1,201 @@
+import type { AttrValue } from '../../../runtime/ops/define-op.ts';
+import type { BinaryFn, CompareFn, DoubleFn, Expr, UnaryFn } from '../../../runtime/ops/expr.ts';
+import { type Arithmetic, arithmetics, comparedIn } from '../../../runtime/ops/expr-type.ts';
+import { isSymbolic, type SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
+import type { DType } from '../../../runtime/tensor/dtype.ts';
+import type { Shape } from '../../../runtime/tensor/shape.ts';
+import { doubleFunction } from './double-functions.ts';
+import { type Direction, type Element, type Emitter, elementOf, type Value } from './emitter.ts';
+
+/** The arithmetic of a node as an element type. */
+type Computed = 'i32' | 'f32' | 'f64';
+
+export interface Pointwise {
+  readonly expr: Expr;
+  /** Of any shapes that broadcast to the result's. */
+  readonly inputs: readonly Value[];
+  readonly dtypes: readonly DType[];
+  readonly attrs: Readonly<Record<string, AttrValue>>;
+  readonly dtype: DType;
+  readonly shape: Shape;
+  /** A number that each run computes, float64 []. */
+  readonly number: (symbol: SymbolicNumber) => Value;
+}
+
+/** The scalar function of an op on whole tensors: every node in the arithmetic that our kernels compute it in. */
+export function emitPointwise(to: Emitter, given: Pointwise): Value {
+  const { expr, dtype } = given;
+  const result = new ExpressionEmitter(to, given);
+  const element = elementOf[dtype];
+  if (element === 'i1') return result.truth(expr);
+  if (element === 'f64') return result.number(expr, 'f64');
+  if (element === 'i32') return result.number(expr, 'i32');
+  if (element === 'ui8') return to.convert(result.number(expr, 'i32'), 'ui8');
+  return to.convert(result.number(expr, 'f32'), element);
+}
+
+class ExpressionEmitter {
+  readonly #to: Emitter;
+  readonly #given: Pointwise;
+  readonly #known: ReadonlyMap<Expr, Arithmetic>;
+  readonly #isDouble: boolean;
+  readonly #emitted = new Map<Expr, Map<Element, Value>>();
+
+  constructor(to: Emitter, given: Pointwise) {
+    this.#to = to;
+    this.#given = given;
+    this.#known = arithmetics(given.expr, given.dtypes);
+    this.#isDouble = given.dtype === 'float64' || given.dtypes.includes('float64');
+  }
+
+  number(node: Expr, wanted: Computed): Value {
+    const own = this.#arithmetic(node, wanted);
+    return this.#cached(node, wanted, () => this.#to.convert(this.#compute(node, own), wanted));
+  }
+
+  truth(node: Expr): Value {
+    return this.#cached(node, 'i1', () => {
+      if (node.kind === 'compare') return this.#compare(node.fn, node.x, node.y);
+      const own = this.#arithmetic(node, 'f32');
+      const value = this.#cached(node, own, () => this.#compute(node, own));
+      if (value.element === 'i1') return value;
+      return this.#to.compare('NE', value, this.#to.constant(0, value.element, value.shape));
+    });
+  }
+
+  #arithmetic(node: Expr, wanted: Computed): Computed {
+    const own = this.#known.get(node)!;
+    if (own === 'literal') return wanted;
+    if (own === 'fraction') return wanted === 'i32' ? 'f32' : wanted;
+    return own;
+  }
+
+  #cached(node: Expr, element: Element, make: () => Value): Value {
+    const known = this.#emitted.get(node) ?? new Map<Element, Value>();
+    this.#emitted.set(node, known);
+    const value = known.get(element) ?? make();
+    known.set(element, value);
+    return value;
+  }
+
+  #compute(node: Expr, own: Computed): Value {
+    const to = this.#to;
+    const { shape, inputs, attrs } = this.#given;
+    switch (node.kind) {
+      case 'input': {
+        const input = to.convert(inputs[node.index]!, own);
+        return to.broadcast(input, shape);
+      }
+      case 'const':
+        return to.constant(node.value, own, shape);
+      case 'attr': {
+        const value = attrs[node.name]!;
+        if (!isSymbolic(value)) return to.constant(Number(value), own, shape);
+        return to.broadcast(to.convert(this.#given.number(value), own), shape);
+      }
+      case 'unary':
+        return this.#unary(
+          node.fn,
+          this.number(node.x, node.fn === 'toInt' ? this.#operand(node.x) : own),
+        );
+      case 'binary':
+        return this.#binary(node.fn, this.number(node.x, own), this.number(node.y, own));
+      case 'compare':
+        return to.convert(this.#compare(node.fn, node.x, node.y), own);
+      case 'select':
+        return to.select(
+          this.truth(node.test),
+          this.number(node.then, own),
+          this.number(node.otherwise, own),
+        );
+      case 'precision':
+        return this.number(
+          this.#isDouble ? node.double : node.single,
+          this.#isDouble ? 'f64' : own,
+        );
+      case 'double':
+        return doubleFunction(
+          to,
+          node.fn as DoubleFn,
+          node.operands.map((each) => this.number(each, 'f64')),
+        );
+    }
+  }
+
+  /** What is made an integer is computed in its own arithmetic. */
+  #operand(node: Expr): Computed {
+    const own = this.#known.get(node)!;
+    return own === 'literal' || own === 'fraction' ? 'f32' : own;
+  }
+
+  #compare(fn: CompareFn, x: Expr, y: Expr): Value {
+    const common = comparedIn(this.#known.get(x)!, this.#known.get(y)!);
+    return this.#to.compare(
+      fn.toUpperCase() as Direction,
+      this.number(x, common),
+      this.number(y, common),
+    );
+  }
+
+  #unary(fn: UnaryFn, x: Value): Value {
+    const to = this.#to;
+    if (x.element === 'i32' && ['floor', 'ceil', 'trunc', 'round', 'toInt'].includes(fn)) return x;
+    const number = (value: number) => to.constant(value, x.element, x.shape);
+    switch (fn) {
+      case 'neg':
+        return to.unary('negate', x);
+      case 'exp':
+        return to.unary('exponential', x);
+      case 'exp2':
+        return to.binary('power', number(2), x);
+      case 'log2':
+        return to.binary('divide', to.unary('log', x), number(Math.LN2));
+      case 'sin':
+        return to.unary('sine', x);
+      case 'cos':
+        return to.unary('cosine', x);
+      case 'trunc':
+        return to.select(to.compare('LT', x, number(0)), to.unary('ceil', x), to.unary('floor', x));
+      case 'round':
+        return to.unary('round_nearest_even', x);
+      case 'toInt':
+        return to.convert(x, 'i32');
+      default:
+        return to.unary(fn, x);
+    }
+  }
+
+  #binary(fn: BinaryFn, x: Value, y: Value): Value {
+    const to = this.#to;
+    switch (fn) {
+      case 'add':
+        return to.binary('add', x, y);
+      case 'sub':
+        return to.binary('subtract', x, y);
+      case 'mul':
+        return to.binary('multiply', x, y);
+      case 'div':
+        return to.binary('divide', x, y);
+      case 'max':
+        return to.binary('maximum', x, y);
+      case 'min':
+        return to.binary('minimum', x, y);
+      case 'pow':
+        return to.binary('power', x, y);
+      case 'rem':
+        return this.#whole('remainder', x, y);
+      case 'quotient':
+        return this.#whole('divide', x, y);
+    }
+  }
+
+  /** Of integers by 0: 0. */
+  #whole(name: 'remainder' | 'divide', x: Value, y: Value): Value {
+    const to = this.#to;
+    if (x.element !== 'i32') return to.binary(name, x, y);
+    const zero = to.constant(0, 'i32', x.shape);
+    const isZero = to.compare('EQ', y, zero);
+    const divisor = to.select(isZero, to.constant(1, 'i32', x.shape), y);
+    return to.select(isZero, zero, to.binary(name, x, divisor));
+  }
+}

@@ -1,0 +1,74 @@
+/** Programs of StableHLO run by XLA, all of a test file in one process of Python. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Tensor } from '../../runtime/index.ts';
+import { openWeights, saveNpz } from '../../runtime/weights/index.ts';
+import type { ExportedOutput } from '../../src/export/index.ts';
+import { pythonWith } from './python.ts';
+
+export interface XlaJob {
+  readonly text: string;
+  readonly outputs: readonly ExportedOutput[];
+  /** First values of all inputs. */
+  readonly inputs: readonly Tensor[];
+  readonly steps: number;
+  /** Per later step the inputs that it brings, by number. */
+  readonly batches: readonly (readonly (readonly [number, Tensor])[])[];
+}
+
+/** Numbers of each output by `o{output}.{step}`, or what XLA says against the program. */
+export type XlaResult = Readonly<Record<string, ArrayLike<number>>> | { readonly error: string };
+
+export const xlaPython = (): string | null => pythonWith(['jax==0.10.2', 'jaxlib==0.10.2']);
+
+export async function runInXla(
+  python: string,
+  jobs: Readonly<Record<string, XlaJob>>,
+): Promise<Record<string, XlaResult>> {
+  const folder = mkdtempSync(join(tmpdir(), 'tostatic-xla-'));
+  try {
+    for (const [name, { text, inputs, batches }] of Object.entries(jobs)) {
+      writeFileSync(join(folder, `${name}.mlir`), text);
+      const arrays = inputs.map((tensor, i) => [`i${i}`, tensor] as const);
+      const later = batches.flatMap((own, step) =>
+        own.map(([i, tensor]) => [`i${i}.${step + 1}`, tensor] as const),
+      );
+      await saveNpz(Object.fromEntries([...arrays, ...later]), join(folder, `${name}.npz`));
+    }
+    const listed = Object.entries(jobs).map(([name, { inputs, outputs, steps, batches }]) => ({
+      name,
+      inputs: inputs.length,
+      outputs,
+      steps,
+      batches: batches[0]?.map(([i]) => i) ?? [],
+    }));
+    writeFileSync(join(folder, 'jobs.json'), JSON.stringify(listed));
+    const script = join(import.meta.dirname, 'run-stablehlo.py');
+    execFileSync(python, [script, folder], { stdio: 'pipe' });
+    const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Record<
+      string,
+      string | null
+    >;
+    const results: Record<string, XlaResult> = {};
+    for (const [name, error] of Object.entries(report)) {
+      results[name] = error === null ? await outputsOf(join(folder, `${name}.out.npz`)) : { error };
+    }
+    return results;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function outputsOf(path: string): Promise<Record<string, ArrayLike<number>>> {
+  await using weights = await openWeights(path);
+  const found: [string, ArrayLike<number>][] = [];
+  for (const name of weights.names()) {
+    const tensor = await weights.tensor(name);
+    found.push([name, (await tensor.to('float64').data()) as Float64Array]);
+    tensor.dispose();
+  }
+  return Object.fromEntries(found);
+}
