@@ -61,6 +61,7 @@ program
   .requiredOption('--to <form>', 'stablehlo')
   .option('-o, --out <path>', 'the beginning of the names to write; that of the file by default')
   .option('-p, --program <number>', 'the program among those of the file; the last one by default')
+  .addHelpText('after', examples('export step.tostatic --to stablehlo'))
   .action(exportFile);
 
 program
