@@ -60,6 +60,8 @@ export interface TensorVariable {
   retainsGrad: boolean;
   /** It may be one of those that the code has met already: an element read, or what a way left. */
   mayBeKnown?: boolean;
+  /** Where a branch or loop has left it as one of several. */
+  mergedAt?: UserPosition | undefined;
   /** Tensors from outside that it is on some ways to it. */
   perhaps: readonly TensorVariable[];
 }

@@ -1,7 +1,7 @@
 /** Gradients are summed in the order of eager execution, also where a tensor is read in and outside of regions. */
 
 import { describe, expect, it } from 'vitest';
-import { randn, seed, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
+import { randn, seed, Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { sameAsEager } from './suite.ts';
 
 /** Numbers whose sums depend on their order. */
@@ -85,7 +85,46 @@ const cases: [string, Fn][] = [
   ],
 ];
 
+/** What is said of a tensor that has another name on some path. */
+const names: [string, Fn][] = [
+  [
+    'what requires gradients after a branch has handed it on',
+    (x, y, n) => {
+      const a = y.detach();
+      let t = x;
+      if (n.itemSync() > 0) t = a;
+      a.requiresGrad_();
+      return t.mul(3);
+    },
+  ],
+];
+
 describe('full-graph/gradient-order', () => {
+  it.each(names)('with two names: %s', (_, fn) => {
+    for (const options of [{ fullGraph: true }, { capture: 'auto' }] as const) {
+      const graph = toStatic(fn, options);
+      for (const make of given(0, 1, 2, 3, 1)) {
+        const gradients = (call: Fn) =>
+          tidy(() => {
+            const [x, y, n] = make() as [Tensor, Tensor, Tensor];
+            const found = [call(x, y, n)].flat() as Tensor[];
+            if (found[0]!.requiresGrad) found[0]!.sum().backward();
+            const values = found.map((each) =>
+              each instanceof Tensor ? [...each.dataSync()] : each,
+            );
+            const all = [values, ...[x, y].map(({ grad }) => grad && [...grad.dataSync()])];
+            for (const each of [x, y]) each.grad?.dispose();
+            return all;
+          });
+        expect({ options, found: gradients(graph as Fn) }).toEqual({
+          options,
+          found: gradients(fn),
+        });
+      }
+      expect(graph.stats().breaks).toEqual([]);
+    }
+  });
+
   it.each(cases)('of a tensor that is read in %s', (_, fn) => {
     sameAsEager(fn, given(0, 1, 2, 3, 1, 1, 1));
   });

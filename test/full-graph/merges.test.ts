@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Check, shrunk, type Way } from '../generated/control/compare.ts';
 import { mergeProblem } from '../generated/control/compare-merges.ts';
-import { functionText, programFrom } from '../generated/control/merge-programs.ts';
+import { functionText, type Kind, programFrom } from '../generated/control/merge-programs.ts';
 
 /** More of them: `TOSTATIC_TEST_PROGRAMS=5000`, from another seed on: `TOSTATIC_TEST_SEED=300`. */
 const count = Number(process.env.TOSTATIC_TEST_PROGRAMS ?? 60);
@@ -20,19 +20,31 @@ const modesOf = (seed: number): readonly Way[] =>
 describe('merged tensors are what they are eagerly', () => {
   const first = Array.from({ length: Math.ceil(count / perTest) }, (_, i) => start + i * perTest);
   it.each(first)('in programs from seed %i on', { timeout: 600_000 }, (from) => {
-    let refused = 0;
-    for (let seed = from; seed < from + perTest; seed++) {
-      const nodes = programFrom(seed);
-      for (const mode of modesOf(seed)) {
-        const check: Check = (each) => mergeProblem(each, mode);
-        const found = check(nodes);
-        if (found?.kind === 'refused') refused++;
-        if (found?.kind !== 'wrong') continue;
-        const least = shrunk(nodes, check);
-        expect.fail(`seed ${seed}, ${mode}: ${check(least)?.text}\n${functionText(least)}`);
-      }
-    }
-    // Writes through which gradients flow are most of them.
-    expect(refused).toBeLessThan(perTest / 2);
+    expectRight('plain', from, perTest);
+  });
+
+  /** Fewer of each: most of what they do is what the others do. */
+  const some = Math.ceil(count / 8);
+  it.each(['mixed', 'sized'] as const)('in %s programs', { timeout: 600_000 }, (kind) => {
+    expectRight(kind, start, some);
   });
 });
+
+function expectRight(kind: Kind, from: number, programs: number): void {
+  let [refused, runs] = [0, 0];
+  for (let seed = from; seed < from + programs; seed++) {
+    const nodes = programFrom(seed, kind);
+    for (const mode of modesOf(seed)) {
+      runs++;
+      const check: Check = (each) => mergeProblem(each, mode, kind);
+      const found = check(nodes);
+      if (found?.kind === 'refused') refused++;
+      if (found?.kind !== 'wrong') continue;
+      const least = shrunk(nodes, check);
+      const text = `${check(least)?.text}\n${functionText(least, kind)}`;
+      expect.fail(`${kind} seed ${seed}, ${mode}: ${text}`);
+    }
+  }
+  // Writes through which gradients flow are most of them.
+  expect(refused).toBeLessThan(runs / 2);
+}

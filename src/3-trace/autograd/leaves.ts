@@ -8,6 +8,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
 import { constantOf } from '../facts.ts';
+import { expectOneName, expectOneTensor } from '../graph-control/one-tensor.ts';
 import { requiresGradAlways } from '../graph-control/requires-grad.ts';
 import type { Tracer } from '../tracer.ts';
 import { type TensorVariable, undefinedVariable, type Variable } from '../variable.ts';
@@ -38,10 +39,12 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   const tensor = t.use(receiver);
   if (receiver.source) expectLeaf(t, receiver);
   if (requiresGradAlways(t, tensor) === null) {
+    expectOneTensor(t, receiver);
     const what = 'requiresGrad_() of a tensor that requires gradients on some paths';
     throw new GraphBreak('state-of-ways', what);
   }
   if (tensor.requiresGrad === value) return receiver;
+  expectOneName(t, receiver);
   // Eager execution refuses to freeze a result.
   if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
   if (receiver.source) switchOuter(t, receiver, value);

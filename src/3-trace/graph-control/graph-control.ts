@@ -1,4 +1,5 @@
-import type { UserPosition } from '../../../runtime/errors/position.ts';
+import { formatPosition, type UserPosition } from '../../../runtime/errors/position.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
@@ -110,6 +111,21 @@ export class LoopPlans {
     throw new TraceAgain();
   }
 
+  readonly #toldApart = new Set<string>();
+
+  /** Tensors that paths of the decision there leave are told apart by which one they are. */
+  tellsApart(at: UserPosition | undefined): boolean {
+    return at !== undefined && this.#toldApart.has(formatPosition(at));
+  }
+
+  /** From the next time on the tensors that come together there are told apart. False: they are. */
+  tellApart(at: UserPosition): boolean {
+    const key = formatPosition(at);
+    if (this.#toldApart.has(key)) return false;
+    this.#toldApart.add(key);
+    return true;
+  }
+
   /** Some array has become a list. */
   usesLists = false;
 
@@ -187,6 +203,8 @@ export class GraphControl {
   readonly copied = new CopiedViews();
   readonly tensorConditions = new TensorConditions();
   readonly required = new RequiredGradients();
+  /** Branches and loops whose results may be a tensor. */
+  readonly mergedInto = new WeakMap<Tensor, UserPosition[]>();
   readonly #loops: ActiveLoop[] = [];
   readonly #paths: Path[] = [];
   /** The head of a loop is being followed: a decision that may leave the loop ends it. */
@@ -214,6 +232,12 @@ export class GraphControl {
 
   get limitsUnrolling(): boolean {
     return this.policy === 'always' && this.#unrollLimit < Number.POSITIVE_INFINITY;
+  }
+
+  noteMerged(tensor: Tensor, at: UserPosition): void {
+    const places = this.mergedInto.get(tensor);
+    if (places) places.push(at);
+    else this.mergedInto.set(tensor, [at]);
   }
 
   /** The frame is at the header. With more turns than are unrolled it is to be a loop of the program. */

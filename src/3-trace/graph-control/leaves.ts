@@ -131,7 +131,13 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   }
   if (kind === 'dynamic') return dynamicLike(leaf, tensor);
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
-  return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true });
+  const mergedAt = t.position();
+  if (mergedAt) {
+    for (const { traced } of leaf.values.flatMap(tensorsOf)) {
+      if (traced) t.control.noteMerged(traced, mergedAt);
+    }
+  }
+  return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true, mergedAt });
 }
 
 /** The tensors from outside among what the ways leave: the result may be the very one. */

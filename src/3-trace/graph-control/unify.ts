@@ -67,6 +67,9 @@ export class Unifier {
   /** Builders of the regions of the ways. */
   readonly #inner: ReadonlySet<object>;
 
+  /** Tensors that existed before the ways parted are told apart from others, and from one another. */
+  readonly #apart: boolean;
+
   /**
    * `inner`: the builders of the regions of the ways. `given`: values that are leaves even where all ways
    * leave the same one.
@@ -83,6 +86,7 @@ export class Unifier {
     this.#t = t;
     this.#isOld = isOld;
     this.#given = given;
+    this.#apart = t.control.plans.tellsApart(t.position());
   }
 
   /** `tell`: how to say what a choice is between. */
@@ -219,7 +223,7 @@ export class Unifier {
       case 'dynamic':
         return true;
       case 'tensor':
-        return variable.source === null && !this.#isViewFromBefore(variable);
+        return variable.source === null && !this.#isKept(variable);
       case 'newArray':
       case 'newObject':
       case 'newCollection':
@@ -231,13 +235,18 @@ export class Unifier {
     }
   }
 
-  /** A strided view that existed before the ways parted: nothing has to stand for it on the other ways. */
-  #isViewFromBefore(variable: TensorVariable): boolean {
+  /** It existed before the ways parted, and nothing has to stand for it on the other ways. */
+  #isKept(variable: TensorVariable): boolean {
     const tensor = this.#t.use(variable);
-    return !tensor.isContiguous && !this.#inner.has(tensor.traced!.builder);
+    const isTold = this.#apart || !tensor.isContiguous;
+    return isTold && !this.#inner.has(tensor.traced!.builder);
   }
 
-  readonly #classOf = (variable: Variable): string => classOf(this.#t, variable, this.#isOld);
+  readonly #classOf = (variable: Variable): string => {
+    const found = classOf(this.#t, variable, this.#isOld);
+    if (!this.#apart || variable.kind !== 'tensor' || !this.#isKept(variable)) return found;
+    return `${found} tensor number ${idOf(this.#t.use(variable))}`;
+  };
 
   /** Each class of values is an option; of each way, the one that it leaves. */
   #addChoice(ways: Values, classes: readonly string[]): Build {
