@@ -1,5 +1,5 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
-import { FlowNetwork } from '../../7-plan/order/max-flow.ts';
+import { FlowNetwork } from '../../programs/max-flow.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { FlowNetwork } from './max-flow.ts';
+import { FlowNetwork } from '../../programs/max-flow.ts';
 import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 
 export interface CutAt {

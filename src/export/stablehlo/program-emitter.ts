@@ -91,10 +91,7 @@ export class ProgramEmitter {
         this.unchecked++;
         return [];
       case 'whileBackward':
-        throw refused(
-          op,
-          'the gradient of a loop without a bound on its iterations (maxIterations)',
-        );
+        throw refused(op, 'the gradient of a loop whose iterations are data-dependent');
       default:
         throw refused(op, op.op.name);
     }
