@@ -89,17 +89,20 @@ export function applyRecorded(
   }
 }
 
-/** Once gradients may come to values in the middle, it depends on them which outputs are complete at first. */
+/**
+ * The engine leaves to the node the gradients of outputs that others of its outputs depend on. Those that are
+ * complete already, as it depends on which gradients have come, pass before anything runs.
+ */
 export function passFirst(
   node: RunProgramNode,
   gradOutputs: Gradients,
   inner: ReadonlySet<number> | null,
   passInner: PassOutput | null,
 ): Gradients {
-  if (!passInner || !node.isTapped) return gradOutputs;
-  const count = node.backward.gradOutputs.length;
+  const left = node.innerOutputs;
+  if (!passInner || !left) return gradOutputs;
   return gradOutputs.map((gradient, i) =>
-    gradient && i < count && !inner?.has(i) ? passInner(i, gradient) : gradient,
+    gradient && left.has(i) && !inner?.has(i) ? passInner(i, gradient) : gradient,
   );
 }
 

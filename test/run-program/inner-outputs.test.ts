@@ -73,7 +73,12 @@ const looks: readonly Look[] = [
   },
 ];
 
-function observe(fn: (x: Tensor, w: Tensor) => Outputs, look: Look, from: readonly number[]) {
+function observe(
+  fn: (x: Tensor, w: Tensor) => Outputs,
+  look: Look,
+  from: readonly number[],
+  createGraph = false,
+) {
   const x = tensor(data(1)).reshape([3, 3]).detach().requiresGrad_();
   const w = tensor(data(2)).reshape([3, 3]).detach().requiresGrad_();
   const outputs = fn(x, w);
@@ -82,7 +87,10 @@ function observe(fn: (x: Tensor, w: Tensor) => Outputs, look: Look, from: readon
   for (const i of from) {
     const output = outputs[i]!;
     const seeds = Float32Array.from({ length: output.size }, (_, n) => n - 1.5);
-    output.backward(tensor(seeds).reshape([...output.shape]), { retainGraph: i !== from.at(-1) });
+    output.backward(tensor(seeds).reshape([...output.shape]), {
+      retainGraph: i !== from.at(-1),
+      createGraph,
+    });
   }
   const kept = outputs.map(({ grad }) => grad && [...grad.dataSync()]);
   const gradients = [x, w].map(({ grad }) => grad && [...grad.dataSync()]);
@@ -100,8 +108,11 @@ describe('run-program/inner-outputs', () => {
         for (const from of [[1], [0], [2, 1], [1, 0]]) {
           if (from.some((i) => i > 1) && name.includes('repeats')) continue;
           if (from.some((i) => i > 1) && name === 'read in part') continue;
-          const how = `${look.name}, from ${from.join()}`;
-          expect(observe(captured, look, from), how).toEqual(observe(fn, look, from));
+          for (const createGraph of [false, true]) {
+            const how = `${look.name}, from ${from.join()}, createGraph ${createGraph}`;
+            const expected = observe(fn, look, from, createGraph);
+            expect(observe(captured, look, from, createGraph), how).toEqual(expected);
+          }
         }
       }
       expect(captured.stats().graphs).toBe(1);
