@@ -12,7 +12,7 @@ import { scalarTableOf } from './scalars.ts';
  *   program = header scalar* op* return
  *   header  = "(" [value ":" spec {"," value ":" spec}] ")"
  *   scalar  = "$" id "=" ("number" index | call)      numbers of the host, computed once per run
- *   op      = [outs "="] name operands [attrs] ["# " file ":" line ":" column] {region}
+ *   op      = [outs "="] name operands [attrs] ["# " file ":" line ":" column {", " …}] {region}
  *   region  = "{" program "}", indented; its values are numbered on their own
  *   outs    = value ":" spec {"," value ":" spec}
  *   spec    = dtype "[" dims "]" ["strided"]
@@ -66,6 +66,14 @@ function printPosition(at: UserPosition): string {
   return formatPosition({ ...at, file });
 }
 
+/** A fused op stands for the lines of all its parts. */
+function printPositions({ at, parts }: ProgramOp): string {
+  const positions = parts ? parts.map((part) => part.at) : [at];
+  return [...new Set(positions.map((each) => (each ? printPosition(each) : '')))]
+    .filter((text) => text !== '')
+    .join(', ');
+}
+
 function printOp(program: Program, op: ProgramOp, options: PrintOptions): string {
   const outputs = op.outputs.map((id) => printDefinition(program, id)).join(', ');
   const attrs = Object.entries(op.attrs).map(([key, value]) => `${key}=${printAttr(value)}`);
@@ -76,8 +84,8 @@ function printOp(program: Program, op: ProgramOp, options: PrintOptions): string
   ];
   const text = outputs === '' ? `  ${call.join(' ')}` : `  ${outputs} = ${call.join(' ')}`;
   const regions = (op.regions ?? []).map((region) => printRegion(region, options));
-  const placed =
-    op.at && options.positions !== 'none' ? `${text.padEnd(56)}  # ${printPosition(op.at)}` : text;
+  const positions = options.positions === 'none' ? '' : printPositions(op);
+  const placed = positions === '' ? text : `${text.padEnd(56)}  # ${positions}`;
   return [placed, ...regions].join('\n');
 }
 

@@ -1,5 +1,5 @@
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { passNames } from '../5-optimize/passes.ts';
+import { type PassName, passNames } from '../5-optimize/passes.ts';
 import type { CompileOptions } from '../compilation.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import { compare, type Difference, disposeOutcome, type Outcome } from './outcome.ts';
@@ -26,6 +26,9 @@ const switches = [
   'order',
   'arena',
 ] as const satisfies readonly (keyof MemoryOptions)[];
+
+/** Passes that do nothing while the memory switches before them are off. */
+const needOrder: readonly PassName[] = ['fusePointwise', 'slices'];
 
 /** Everything off: ops in program order, every value kept until the end, no pass. */
 const allOff: MemoryOptions = {
@@ -66,10 +69,12 @@ export function suspectsOf({ options, donated }: CompiledFrom): Suspect[] {
   });
   const on = passNames.filter((name) => !without.has(name));
   return [
-    ...on.filter((name) => name !== 'slices').map(pass),
+    ...on.filter((name) => !needOrder.includes(name)).map(pass),
     ...switches.filter((name) => memory[name]).map(memorySwitch),
     ...(donated.length > 0 ? [memorySwitch('donate')] : []),
-    ...(on.includes('slices') && memory.slices ? [pass('slices')] : []),
+    ...needOrder
+      .filter((name) => on.includes(name) && (name !== 'slices' || memory.slices))
+      .map(pass),
     ...(memory.budget === null ? [] : [{ name: 'the budget', option: 'memory: { budget: null }' }]),
   ];
 }

@@ -127,6 +127,18 @@ describe('check mode', () => {
     expect(error.message).toContain('passes: { labelGradient: false }');
   });
 
+  it("names the pass that fuses ops, which works on the plan's order", () => {
+    breakPass('fusePointwise', (op) =>
+      op.parts ? { ...op, attrs: { ...op.attrs, '0.value': 3 } } : op,
+    );
+    const f = toStatic((x: Tensor) => x.mul(2).exp(), { check: 1 });
+    const error = caught(() => f(randn([4])));
+    expect(error.culprit).toBe('fusePointwise');
+    expect(error.value?.op).toBe('exp');
+    expect(error.at?.file).toMatch(/check-mode\.test\.ts$/);
+    expect(error.message).toContain('passes: { fusePointwise: false }');
+  });
+
   it('names the pass that makes a difference in a backward alone', () => {
     breakPass('shareParts', (op) =>
       op.op.name === 'reluGrad' ? { ...op, inputs: [op.inputs[0]!, op.inputs[0]!] } : op,

@@ -20,7 +20,7 @@ describe('calls that follow one another', () => {
     const { steps } = call!.at([null, 3]).forward;
     expect(steps.filter(({ op }) => op.op.name === 'contiguous')).toEqual([]);
     expect(steps.flatMap(({ op }) => op.parts?.map((part) => part.op.name) ?? [])).toEqual([
-      ...['mul', 'addScalar', 'square'],
+      ...['mul', 'addScalar', 'powScalar'],
     ]);
   });
 

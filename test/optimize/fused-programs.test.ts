@@ -47,6 +47,25 @@ describe('kernels of one captured step', () => {
 
 const chain = (x: Tensor, y: Tensor): Tensor => exp(tanh(x.mul(y)).add(0.5)).mul(relu(x));
 
+describe('an operand that broadcasts by columns', () => {
+  const shifted = (x: Tensor, y: Tensor): Tensor => tanh(x.add(y)).mul(2);
+  const namesAt = (columns: number): string[] => {
+    const f = toStatic(shifted);
+    using x = randn([300, columns]);
+    using y = randn([columns]);
+    f(x, y).dispose();
+    return f.programs()[0]!.stages!.planned.forward.steps.map(({ op }) => op.op.name);
+  };
+
+  it('is fused where rows are long', () => {
+    expect(namesAt(100)).toEqual(['fused(add·tanh·mulScalar)']);
+  });
+
+  it('has an op of its own where it would cut a long loop into short rows', () => {
+    expect(namesAt(3)).toEqual(['add', 'fused(tanh·mulScalar)']);
+  });
+});
+
 /** The fused op of a captured function, which has been called. */
 function plannedOf(f: StaticFunction<typeof chain>) {
   const { planned } = f.programs()[0]!.stages!;

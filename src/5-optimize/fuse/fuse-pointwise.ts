@@ -4,8 +4,8 @@ import type { PassContext, Staged } from '../pass.ts';
 import { gradientSources } from './gradient-sources.ts';
 import { fusableGroups, type Group } from './groups.ts';
 
-/** So many programs are costed at most to find the groups that raise the peak. */
-const mostTrials = 24;
+/** So many programs are costed at most, twice, to find the groups that raise the peak. */
+const mostTrials = 10;
 
 /**
  * In: a program in the order of its plan. Out: the same with groups of pointwise ops as one op each, which reads
@@ -13,7 +13,8 @@ const mostTrials = 24;
  * bits are the same.
  *
  * A group reads its operands where its last op stood, and so may keep them longer. Peaks never rise: if the
- * program with all groups needs more bytes, groups that are adjacent in the order are tried, then fewer of them.
+ * program with all groups needs more bytes, those that raise it are left out, and groups of ops that are adjacent
+ * in the order take their place.
  */
 export function fusePointwise(given: Staged, context: PassContext): Staged {
   const { program } = given;
@@ -21,28 +22,31 @@ export function fusePointwise(given: Staged, context: PassContext): Staged {
   const sources = gradientSources(program, context.gradients ?? []);
   const fixed = new Set([...(context.fixed ?? []), ...sources.joined]);
   const options = { fixed, sourcesOf: sources.of };
-  const write = (groups: readonly Group[]) => withFused(program, groups, staying);
-
   const groups = fusableGroups(program, { ...options, adjacent: false });
   if (groups.length === 0) return given;
+  const writer = new FusedWriter(program, staying);
   const limit = context.costOf(program);
-  const isLean = (each: Program) => context.costOf(each) <= limit;
-  const whole = write(groups);
-  if (isLean(whole)) return { ...given, program: whole };
+  const isLean = (each: readonly Group[]) => context.costOf(writer.write(each)) <= limit;
 
   let trials = 0;
   const accepted: Group[] = [];
   const accept = (candidates: readonly Group[]): void => {
     if (candidates.length === 0 || trials++ >= mostTrials) return;
-    if (isLean(write([...accepted, ...candidates]))) accepted.push(...candidates);
+    if (isLean([...accepted, ...candidates])) accepted.push(...candidates);
     else if (candidates.length > 1) {
       const middle = candidates.length >> 1;
       accept(candidates.slice(0, middle));
       accept(candidates.slice(middle));
     }
   };
-  accept(fusableGroups(program, { ...options, adjacent: true }));
-  return accepted.length > 0 ? { ...given, program: write(accepted) } : given;
+  accept(groups);
+  if (accepted.length < groups.length) {
+    trials = 0;
+    const done = new Set(accepted.flat());
+    const adjacent = fusableGroups(program, { ...options, adjacent: true });
+    accept(adjacent.filter((group) => !group.some((index) => done.has(index))));
+  }
+  return accepted.length > 0 ? { ...given, program: writer.write(accepted) } : given;
 }
 
 /** With all groups as one op each, in the order that the program has: what planning may make of it. */
@@ -52,43 +56,56 @@ export function allFused(program: Program, staying: ReadonlySet<ValueId>): Progr
     sourcesOf: () => 0n,
     adjacent: false,
   });
-  return groups.length > 0 ? withFused(program, groups, staying) : program;
+  return groups.length > 0 ? new FusedWriter(program, staying).write(groups) : program;
 }
 
-/** Each group as one op in the place of its last one. */
-function withFused(
-  program: Program,
-  groups: readonly Group[],
-  staying: ReadonlySet<ValueId>,
-): Program {
-  const { ops, values } = program;
-  const groupOf = new Map<number, Group>();
-  for (const group of groups) for (const index of group) groupOf.set(index, group);
-  const readers = new Map<ValueId, Set<Group | null>>();
-  ops.forEach(({ inputs, before }, index) => {
-    const reader = groupOf.get(index) ?? null;
-    for (const id of before === undefined ? inputs : [...inputs, before]) {
-      const known = readers.get(id);
-      if (known) known.add(reader);
-      else readers.set(id, new Set([reader]));
-    }
-  });
-  const isReadOutside = (id: ValueId, group: Group) =>
-    staying.has(id) || [...(readers.get(id) ?? [])].some((reader) => reader !== group);
+/** Writes programs with groups of ops as fused ones; a group is made once. */
+class FusedWriter {
+  readonly #program: Program;
+  readonly #staying: ReadonlySet<ValueId>;
+  /** Numbers of the ops that name a value. */
+  readonly #readers = new Map<ValueId, number[]>();
+  readonly #made = new Map<Group, ProgramOp>();
 
-  const written = ops.flatMap((op, index): ProgramOp[] => {
-    const group = groupOf.get(index);
-    if (!group) return [op];
-    if (group[group.length - 1] !== index) return [];
-    const parts = group.map((i) => ops[i]!);
-    const made = parts.flatMap(({ outputs }) => outputs);
-    return [
-      fusedOp(
-        parts,
-        made.filter((id) => isReadOutside(id, group)),
-        values,
-      ),
-    ];
-  });
-  return { ...program, ops: written };
+  constructor(program: Program, staying: ReadonlySet<ValueId>) {
+    this.#program = program;
+    this.#staying = staying;
+    program.ops.forEach(({ inputs, before }, index) => {
+      for (const id of inputs) this.#note(id, index);
+      if (before !== undefined) this.#note(before, index);
+    });
+  }
+
+  /** Each group as one op in the place of its last one. */
+  write(groups: readonly Group[]): Program {
+    const inGroup = new Set(groups.flat());
+    const endingAt = new Map(groups.map((group) => [group[group.length - 1]!, group]));
+    const ops = this.#program.ops.flatMap((op, index): readonly ProgramOp[] => {
+      const group = endingAt.get(index);
+      if (group) return [this.#fused(group)];
+      return inGroup.has(index) ? [] : [op];
+    });
+    return { ...this.#program, ops };
+  }
+
+  #note(id: ValueId, reader: number): void {
+    const known = this.#readers.get(id);
+    if (known) known.push(reader);
+    else this.#readers.set(id, [reader]);
+  }
+
+  #fused(group: Group): ProgramOp {
+    let made = this.#made.get(group);
+    if (!made) {
+      const { ops, values } = this.#program;
+      const parts = group.map((i) => ops[i]!);
+      const own = new Set(group);
+      const isReadOutside = (id: ValueId) =>
+        this.#staying.has(id) || (this.#readers.get(id) ?? []).some((index) => !own.has(index));
+      const results = parts.flatMap(({ outputs }) => outputs).filter(isReadOutside);
+      made = fusedOp(parts, results, values);
+      this.#made.set(group, made);
+    }
+    return made;
+  }
 }

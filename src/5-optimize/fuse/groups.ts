@@ -3,7 +3,8 @@ import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape } from '../../../runtime/tensor/shape.ts';
+import { type Shape, sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
+import { innerLength, mayShareLoop } from './inner-length.ts';
 
 /** Numbers of ops that one fused op may do, in their order. */
 export type Group = readonly number[];
@@ -13,7 +14,7 @@ export interface GroupOptions {
   readonly fixed: ReadonlySet<ValueId>;
   /** The gradients that a value is computed from: a run without some of them leaves out whole groups. */
   readonly sourcesOf: (id: ValueId) => bigint;
-  /** Between two ops of a group there is none outside of it but views. */
+  /** Between two ops of a group there are only views, and ops that may be parts themselves. */
   readonly adjacent: boolean;
 }
 
@@ -30,6 +31,8 @@ interface OpenGroup {
   readonly touched: Map<ValueId, ValueId | null>;
   /** Memories that its ops make or write. */
   readonly made: Set<ValueId>;
+  /** Elements of its innermost loop. */
+  readonly length: number;
 }
 
 /**
@@ -79,7 +82,6 @@ class GroupFinder {
         group = merged;
       } else this.#close(other);
     }
-    if (this.#options.adjacent) for (const other of [...this.#open]) this.#close(other);
     this.#add(group);
   }
 
@@ -118,7 +120,8 @@ class GroupFinder {
     for (const id of values) touch(touched, this.#memory.of(id), id);
     for (const id of op.outputs) made.add(this.#memory.of(id));
     for (const i of writtenOperands(op)) made.add(this.#memory.of(op.inputs[i]!));
-    return { ops: [index], values, defined, touched, made };
+    const length = this.#lengthOf(index, values);
+    return { ops: [index], values, defined, touched, made, length };
   }
 
   /** Both as one group; null where that can't be. */
@@ -133,7 +136,11 @@ class GroupFinder {
     const made = new Set([...earlier.made, ...later.made]);
     // Elements of what is written must be those that are read, one by one.
     for (const memory of made) if (touched.get(memory) === null) return null;
-    return { ops, values, defined, touched, made };
+    const operands = [...values].filter((id) => !defined.has(id));
+    const length = this.#lengthOf(ops[0]!, operands);
+    const size = sizeOf(this.#shapeOf(ops[0]!));
+    if (!mayShareLoop(size, length, earlier.length, later.length)) return null;
+    return { ops, values, defined, touched, made, length };
   }
 
   #add(group: OpenGroup): void {
@@ -155,16 +162,24 @@ class GroupFinder {
     this.groups.push(group.ops);
   }
 
+  /** The values that ops make are contiguous. */
+  #lengthOf(op: number, operands: Iterable<ValueId>): number {
+    const metas = Array.from(operands, (id) => this.#program.values[id]!);
+    return innerLength(this.#shapeOf(op), metas);
+  }
+
+  #shapeOf(op: number): Shape {
+    const { ops, values } = this.#program;
+    return shapeOf(ops[op]!, values);
+  }
+
   #areAlike(a: number, b: number): boolean {
     const { ops, values } = this.#program;
     const [one, other] = [ops[a]!, ops[b]!];
     const [made, alike] = [resultOf(one), resultOf(other)];
     if (values[made]!.device !== values[alike]!.device) return false;
     const { sourcesOf } = this.#options;
-    return (
-      sourcesOf(made) === sourcesOf(alike) &&
-      sameShape(shapeOf(one, values), shapeOf(other, values))
-    );
+    return sourcesOf(made) === sourcesOf(alike) && sameShape(this.#shapeOf(a), this.#shapeOf(b));
   }
 }
 
