@@ -81,8 +81,8 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     make: () => conv2d(f(1, 3, 8, 8), f(4, 2, 3, 3)),
     type: 'ShapeError',
     what: 'conv2d: the layer takes 2 channels, not 3',
-    given: 'f32[1,3,8,8] with weight f32[4,2,3,3]',
-    remedy: 'number of channels',
+    given: 'f32[1,3,8,8] for a weight f32[4,2,3,3]',
+    remedy: 'order of the dimensions',
   },
   'a kernel larger than the image': {
     make: () => conv2d(f(1, 1, 2, 2), f(1, 1, 3, 3)),

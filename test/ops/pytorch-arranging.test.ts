@@ -94,9 +94,9 @@ const calls: Readonly<Record<string, Call>> = {
     const [rows, columns] = numbers(n, args);
     return eye(rows!, columns);
   },
-  arange: (first, args) => {
+  arange: (first, args, { dtype }) => {
     const [start, end, step] = numbers(first, args);
-    return arange(start!, end, step);
+    return arange(start!, end, step, options(dtype));
   },
   linspace: (start, args) => {
     const [from, to, steps] = numbers(start, args);

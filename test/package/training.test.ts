@@ -57,7 +57,7 @@ function expectUserPlaces(found: Mistakes, columns: boolean): void {
   expect(found.refusedStack).toContain(decision);
   // Firefox and Safari leave the message to the error.
   if (columns) expect(found.thrownStack).toMatch(/^RangeError: too large\n/);
-  expect(found.thrownStack).toContain(placeOf('the throw', 'throw', true));
+  expect(found.thrownStack).toContain(placeOf('the throw', 'new RangeError', true));
   expect(found.refusedStack).toMatch(/\(\d+ frames? of tostatic\)/);
 }
 
