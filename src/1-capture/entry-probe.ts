@@ -50,15 +50,22 @@ export function probeEntry(
 
   let evaluate: Evaluate | undefined;
   session.reachFrom(realmOf(fn));
+  // The function may stand for one of the language's own: what calls it while breakpoints are set isn't stopped.
+  let isEntered = false;
   session.handover.hit = (found) => {
-    evaluate ??= found;
+    if (!isEntered) return;
+    isEntered = false;
+    evaluate = found;
     session.post('Runtime.terminateExecution');
   };
   const call = callThatStops(fn, facts);
   if (call === undefined) {
     return refuse('entry-missed', 'A frozen class with fields can only be taken by running it.');
   }
-  session.handover.run = call.run;
+  session.handover.run = () => {
+    isEntered = true;
+    call.run();
+  };
   const breakpoints: string[] = [];
   try {
     // A class without a constructor has no entry of its own to stop at, only its fields.
