@@ -3,7 +3,7 @@ import { nextOffset } from '../random/seed.ts';
 import { type DType, dtypes } from '../tensor/dtype.ts';
 import { type HalfDType, isHalf } from '../tensor/half.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatShape, type Shape } from '../tensor/shape.ts';
+import { formatShape, type Shape, sizeOf } from '../tensor/shape.ts';
 import { dtypeNames, expectHeld } from '../tensor/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { mul } from './arithmetic.ts';
@@ -27,7 +27,11 @@ function randomOp(name: 'uniform' | 'normal') {
   return defineOp({
     name,
     operands: {},
-    attrs: { shape: 'sizes', dtype: 'dtype', seed: 'number', offset: 'number' },
+    attrs: { shape: 'sizes', dtype: 'dtype', seed: 'number', offset: 'size' },
+    // Beyond, counters don't count: two numbers would be drawn for one.
+    fits: (_inputs, { shape, offset }) =>
+      Number(offset) + sizeOf(shape as Shape) <= Number.MAX_SAFE_INTEGER ||
+      'an offset whose stream ends below 2 ** 53',
     infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
     kernel: { kind: 'named', name },
   });

@@ -6,32 +6,105 @@ import { E, type Expr } from '../../runtime/ops/expr.ts';
  * included. `x + 0` is not `x` (−0 + 0 is 0), but `x − 0` and `x · 1` are.
  */
 export function simplifyExpr(expr: Expr, attrs: Attrs): Expr {
-  switch (expr.kind) {
-    case 'attr': {
-      const value = attrs[expr.name];
-      return typeof value === 'number' ? { kind: 'const', value } : expr;
+  return rewrite(expr, (each) => {
+    switch (each.kind) {
+      case 'attr': {
+        const value = attrs[each.name];
+        return typeof value === 'number' ? { kind: 'const', value } : each;
+      }
+      case 'unary':
+        return simplifyUnary(each);
+      case 'binary':
+        return simplifyBinary(each);
+      case 'select':
+        return simplifySelect(each);
+      default:
+        return each;
     }
+  });
+}
+
+/** Rewrites from the leaves up. Parts that are shared are visited once: an inverse error function has millions of paths. */
+function rewrite(expr: Expr, change: (expr: Expr) => Expr): Expr {
+  const known = new Map<Expr, Expr>();
+  const visit = (each: Expr): Expr => {
+    let found = known.get(each);
+    if (!found) {
+      found = change(withParts(each, visit));
+      known.set(each, found);
+    }
+    return found;
+  };
+  return visit(expr);
+}
+
+function withParts(expr: Expr, visit: (part: Expr) => Expr): Expr {
+  switch (expr.kind) {
     case 'unary':
-      return simplifyUnary({ ...expr, x: simplifyExpr(expr.x, attrs) });
+      return { ...expr, x: visit(expr.x) };
     case 'binary':
-      return simplifyBinary({
-        ...expr,
-        x: simplifyExpr(expr.x, attrs),
-        y: simplifyExpr(expr.y, attrs),
-      });
-    case 'select':
-      return simplifySelect(
-        E.select(
-          simplifyExpr(expr.test, attrs),
-          simplifyExpr(expr.then, attrs),
-          simplifyExpr(expr.otherwise, attrs),
-        ),
-      );
     case 'compare':
-      return { ...expr, x: simplifyExpr(expr.x, attrs), y: simplifyExpr(expr.y, attrs) };
-    default:
+      return { ...expr, x: visit(expr.x), y: visit(expr.y) };
+    case 'select':
+      return E.select(visit(expr.test), visit(expr.then), visit(expr.otherwise));
+    case 'precision':
+      return { ...expr, single: visit(expr.single), double: visit(expr.double) };
+    case 'double':
+      return { ...expr, operands: expr.operands.map(visit) };
+    case 'input':
+    case 'const':
+    case 'attr':
       return expr;
   }
+}
+
+/** The two have the same nodes, with the same numbers to the bit. */
+export function isSameExpr(a: Expr, b: Expr): boolean {
+  const numbers = new Map<string, number>();
+  const known = new Map<Expr, number>();
+  const numberOf = (expr: Expr): number => {
+    let number = known.get(expr);
+    if (number === undefined) {
+      const key = spelled(expr, numberOf);
+      number = numbers.get(key) ?? numbers.size;
+      numbers.set(key, number);
+      known.set(expr, number);
+    }
+    return number;
+  };
+  return numberOf(a) === numberOf(b);
+}
+
+function spelled(expr: Expr, numberOf: (part: Expr) => number): string {
+  switch (expr.kind) {
+    case 'input':
+      return `input ${expr.index}`;
+    case 'const':
+      return Object.is(expr.value, -0) ? 'const -0' : `const ${expr.value}`;
+    case 'attr':
+      return `attr ${expr.name}`;
+    case 'unary':
+      return `${expr.fn} ${numberOf(expr.x)}`;
+    case 'binary':
+    case 'compare':
+      return `${expr.kind} ${expr.fn} ${numberOf(expr.x)} ${numberOf(expr.y)}`;
+    case 'select':
+      return `select ${[expr.test, expr.then, expr.otherwise].map(numberOf).join(' ')}`;
+    case 'precision':
+      return `precision ${numberOf(expr.single)} ${numberOf(expr.double)}`;
+    case 'double':
+      return `double ${expr.fn} ${expr.operands.map(numberOf).join(' ')}`;
+  }
+}
+
+/** Whether the expression has a part of this kind. */
+export function hasPart(expr: Expr, kind: Expr['kind']): boolean {
+  let found = false;
+  rewrite(expr, (each) => {
+    if (each.kind === kind) found = true;
+    return each;
+  });
+  return found;
 }
 
 const roundings: readonly string[] = ['floor', 'ceil', 'trunc', 'round'];
@@ -64,28 +137,12 @@ function simplifySelect(expr: Expr): Expr {
   const y = expr.then;
   if (y.kind !== 'select' || otherwise.kind !== 'const') return expr;
   if (!isSameConst(y.otherwise, otherwise)) return expr;
-  const asInner = JSON.stringify(substitute(y.test, y.then, y));
-  return JSON.stringify(test) === asInner ? y : expr;
+  return isSameExpr(test, substitute(y.test, y.then, y)) ? y : expr;
 }
 
 /** The expression with `part` replaced by `next`, wherever it stands. */
 export function substitute(expr: Expr, part: Expr, next: Expr): Expr {
-  const wanted = JSON.stringify(part);
-  const visit = (each: Expr): Expr => {
-    if (JSON.stringify(each) === wanted) return next;
-    switch (each.kind) {
-      case 'unary':
-        return { ...each, x: visit(each.x) };
-      case 'binary':
-      case 'compare':
-        return { ...each, x: visit(each.x), y: visit(each.y) };
-      case 'select':
-        return E.select(visit(each.test), visit(each.then), visit(each.otherwise));
-      default:
-        return each;
-    }
-  };
-  return visit(expr);
+  return rewrite(expr, (each) => (each.kind === part.kind && isSameExpr(each, part) ? next : each));
 }
 
 function isConst(expr: Expr, value: number): boolean {

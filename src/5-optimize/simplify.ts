@@ -3,7 +3,7 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import type { DType } from '../../runtime/tensor/dtype.ts';
 import type { PassContext, Staged } from './pass.ts';
 import { isPure, type SameValues } from './same-value.ts';
-import { simplifyExpr, substitute } from './simplify-expr.ts';
+import { hasPart, isSameExpr, simplifyExpr, substitute } from './simplify-expr.ts';
 import { unlessLarger } from './unless-larger.ts';
 
 /** Dtypes that hold every value of another one. */
@@ -49,7 +49,7 @@ function equalTo(program: Program, same: SameValues, op: ProgramOp): ValueId | n
   if (!wider[values[source]!.dtype].includes(through)) return null;
   const both = simplifyExpr(substitute(expr, { kind: 'input', index: 0 }, innerExpr), {});
   if (isInput(both)) return values[source]!.dtype === dtype ? source : null;
-  const isRepeated = JSON.stringify(both) === JSON.stringify(innerExpr);
+  const isRepeated = isSameExpr(both, innerExpr);
   return isRepeated && through === dtype && values[source]!.dtype === dtype ? operand : null;
 }
 
@@ -57,7 +57,7 @@ function equalTo(program: Program, same: SameValues, op: ProgramOp): ValueId | n
 function exprOf({ op, attrs }: ProgramOp): Expr | null {
   if (op.kernel.kind !== 'pointwise') return null;
   const expr = simplifyExpr(op.kernel.expr, attrs);
-  return JSON.stringify(expr).includes('"attr"') ? null : expr;
+  return hasPart(expr, 'attr') ? null : expr;
 }
 
 function isInput(expr: Expr): boolean {

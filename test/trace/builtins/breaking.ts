@@ -1,11 +1,7 @@
 /** Cases that break the graph, and the reasons of their breaks. */
 export const breaking: Readonly<Record<string, readonly string[]>> = {
   'language/superMethod': ['unsupported-value'],
-  'language/privateClass': ['constructor', 'unsupported-value'],
   'language/privateInstance': ['constructor'],
-  'language/privateDerived': ['constructor', 'unsupported-value'],
-  'language/privateIn': ['constructor', 'unsupported-value'],
-  'language/privateMissing': ['unsupported-value'],
   'language/newStack': ['constructor', 'native-call'],
   'language/localClass': ['constructor', 'unsupported-value'],
   'language/localClassPrivate': ['constructor', 'unsupported-value'],
