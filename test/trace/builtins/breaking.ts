@@ -2,6 +2,8 @@
 export const breaking: Readonly<Record<string, readonly string[]>> = {
   'language/superMethod': ['unsupported-value'],
   'language/privateInstance': ['constructor'],
+  'language/privateDerived': ['constructor'],
+  'language/privateMissing': ['throw'],
   'language/newStack': ['constructor', 'native-call'],
   'language/localClass': ['constructor', 'unsupported-value'],
   'language/localClassPrivate': ['constructor', 'unsupported-value'],
