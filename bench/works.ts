@@ -1,6 +1,6 @@
 /**
- * Works of docs/benchmarks.md: one step eagerly, captured, and captured with ops one by one, in one process that
- * takes turns. Least and median of the rounds; a work whose checksums differ fails.
+ * Works with checksums: one step eagerly, captured, and captured without fused kernels, interleaved in one
+ * process. Prints the least and the median of the rounds; fails where checksums differ.
  */
 
 import { events } from '../runtime/memory/events.ts';

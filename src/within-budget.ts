@@ -36,7 +36,7 @@ export function withinBudget(
   const nothing = { budget, bytesBefore, bytes: bytesBefore, ops: 0, share: 0 };
   let best = { ...plain, recompute: nothing };
   if (bytesBefore <= budget) return best;
-  const all = facts.forward.reduce((sum, index) => sum + facts.workOfOp(index), 0);
+  const all = facts.forwardWork;
   const search = new RecomputeSearch(facts, costOf);
   let target = budget - bytesBefore + costOf(facts.program);
   // Targets of the cheap measure whose plans are within the budget, and above it.

@@ -76,7 +76,7 @@ function mayReorder({ memory }: PlanOptions): boolean {
 
 /**
  * What control ops do is seen by following the plan, on the way that needs most. With that known the ops are
- * ordered as any others; a new order is followed again, and stays if it needs less on its own worst way.
+ * ordered as any others; a new order is simulated as well, and kept if its own worst path needs less.
  */
 function planWithControl(given: Program, options: PlanOptions, graph: GraphOptions): Planned {
   const followable = followableOf(given, options);

@@ -92,8 +92,9 @@ export class ForwardFacts {
     return sizeOf(shape) * dtypes[dtype].bytes;
   }
 
-  workOf(root: ValueId): number {
-    return this.workOfOp(this.definitionIndex(root));
+  /** Arithmetic of all of forward. */
+  get forwardWork(): number {
+    return this.forward.reduce((sum, index) => sum + this.workOfOp(index), 0);
   }
 
   workOfOp(index: number): number {

@@ -55,7 +55,7 @@ export class RecomputeSearch {
   constructor(facts: ForwardFacts, costOf: Cost) {
     this.#facts = facts;
     this.#costOf = costOf;
-    this.#forwardWork = facts.forward.reduce((sum, index) => sum + facts.workOfOp(index), 0);
+    this.#forwardWork = facts.forwardWork;
     this.#segments = segmentCounts
       .filter((count) => count === 1 || count * 4 <= facts.forward.length)
       .map((count) => checkpoints(facts, count));

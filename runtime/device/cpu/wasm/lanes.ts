@@ -27,7 +27,7 @@ export function callDouble(f: FunctionBuilder, fn: DoubleFunction, operand: Code
   return callCode(doubleIndex(fn), operand);
 }
 
-/** JavaScript's function of two float64 in turn. */
+/** Calls JavaScript's function for each of the two float64 lanes. */
 export function byDoubleLane(
   f: FunctionBuilder,
   fn: DoubleFunction,
