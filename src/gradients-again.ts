@@ -52,7 +52,10 @@ export function withGradientsAgain(
   const { memory } = options;
   const backward = planned.backward!;
   // What is read for its shape alone has no data there that could be kept.
-  const own = { ...options, memory: { ...memory, unusedInputs: true, noNeedBuffer: true } };
+  const own = {
+    ...options,
+    memory: { ...memory, unusedInputs: true, gradNodeInputs: true, noNeedBuffer: true },
+  };
   const making: Making = {
     forward: traced,
     needsGrad,

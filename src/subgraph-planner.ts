@@ -291,7 +291,7 @@ function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions)
     ...new Set([
       ...saved.withData,
       ...(memory.noNeedBuffer ? [] : saved.noNeedBuffer),
-      ...(memory.unusedInputs ? [] : forward.inputs),
+      ...(memory.unusedInputs && memory.gradNodeInputs ? [] : forward.inputs),
       ...(memory.inputCopies ? [] : inputCopies(forward)),
       ...(memory.unusedOutputs ? [] : forward.outputs),
       ...(memory.skipSet ? [] : made),

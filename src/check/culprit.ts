@@ -22,6 +22,7 @@ const switches = [
   'inputCopies',
   'unusedOutputs',
   'noNeedBuffer',
+  'gradNodeInputs',
   'reuse',
   'order',
   'arena',
@@ -46,6 +47,7 @@ const allOff: MemoryOptions = {
   stridedInputs: true,
   unusedOutputs: false,
   noNeedBuffer: false,
+  gradNodeInputs: false,
   budget: null,
 };
 

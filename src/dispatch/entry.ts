@@ -214,7 +214,7 @@ function lastingOutputs({ program, makes, reads }: TraceResult): readonly number
 
 let calls = 0;
 
-/** Every run of a subgraph leaves a mark in the event stream, to find it again in a log. */
+/** Marks where a run of a subgraph begins and ends in the event stream, to find it again in a log. */
 function runMarked(
   subgraph: SubgraphVariants,
   inputs: readonly Tensor[],
@@ -222,6 +222,11 @@ function runMarked(
   numbers: readonly number[],
 ): Tensor[] {
   const call = calls++;
-  if (events.active) events.mark(`START SOT_CALL_${call}`);
-  return subgraph.run(inputs, donated, numbers);
+  if (!events.active) return subgraph.run(inputs, donated, numbers);
+  events.mark(`START SOT_CALL_${call}`);
+  try {
+    return subgraph.run(inputs, donated, numbers);
+  } finally {
+    events.mark(`END SOT_CALL_${call}`);
+  }
 }

@@ -36,6 +36,8 @@ export interface MemorySwitches {
   readonly unusedOutputs: boolean;
   /** Of a value that backward reads only for its shape no data is kept. Off: the data is. */
   readonly noNeedBuffer: boolean;
+  /** The grad node holds only inputs whose data backward reads. Off: it holds all inputs until backward has run. */
+  readonly gradNodeInputs: boolean;
 }
 
 export interface MemoryOptions extends MemorySwitches {
@@ -62,13 +64,11 @@ const allOn: MemoryOptions = {
   stridedInputs: true,
   unusedOutputs: true,
   noNeedBuffer: true,
+  gradNodeInputs: true,
   budget: null,
 };
 
-/**
- * Variants of the original system: `planned` has everything; `cleaned` is run_program with all
- * clean-ups, no reuse, copies of strided inputs and the order of the source; `inputsCleaned` and `uncleaned` are the states before its memory was mended.
- */
+/** run_program with every clean-up, in the order of the source: no reuse, no arena, copies of strided inputs. */
 const cleaned = {
   ...allOn,
   reuse: false,
@@ -81,17 +81,20 @@ const cleaned = {
   stridedInputs: false,
 };
 
+/** Half of the first change: inputs that backward doesn't read leave the scope, outputs stay in it. */
+const inputsCleaned = { ...cleaned, unusedOutputs: false };
+
+/**
+ * `planned` has everything. The others are states of the system that this one re-creates, around the two changes
+ * that mended its memory: `beforeUnusedValues`, `inputsCleaned` and `cleaned` before, half-way and after unused inputs
+ * and outputs left the scope; `beforeGradNodeInputs` and `cleaned` before and after the grad node let go of inputs.
+ */
 export const memoryPresets = {
   planned: allOn,
   cleaned,
-  inputsCleaned: { ...cleaned, noNeedBuffer: false, unusedOutputs: false },
-  uncleaned: {
-    ...cleaned,
-    noNeedBuffer: false,
-    unusedOutputs: false,
-    unusedInputs: false,
-    inputCopies: false,
-  },
+  inputsCleaned,
+  beforeUnusedValues: { ...inputsCleaned, unusedInputs: false, inputCopies: false },
+  beforeGradNodeInputs: { ...cleaned, gradNodeInputs: false },
 } as const satisfies Record<string, MemoryOptions>;
 
 export type MemoryPreset = keyof typeof memoryPresets;

@@ -169,6 +169,8 @@ describe('lab/allocator-log', () => {
     expect(summary.maxBytes).toBe(after.peakAllocated - before);
     expect(summary.allocations).toBe(after.allocations);
     expect(summary.frees).toBe(after.frees);
+    const marks = lines.filter((line) => line.includes('SOT_CALL'));
+    expect(marks).toEqual([mark, mark?.replace('START', 'END')]);
     loss.dispose();
   });
 

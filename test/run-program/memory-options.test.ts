@@ -86,6 +86,7 @@ const switches = [
   'stridedInputs',
   'unusedOutputs',
   'noNeedBuffer',
+  'gradNodeInputs',
 ] as const;
 const planned = measure('planned');
 
@@ -123,12 +124,11 @@ describe('run-program/memory-options', () => {
   });
 
   it('the presets get better in their order', () => {
-    const kept = (['uncleaned', 'inputsCleaned', 'cleaned', 'planned'] as const).map(
+    const kept = (['beforeUnusedValues', 'inputsCleaned', 'cleaned', 'planned'] as const).map(
       (preset) => measure(preset).kept,
     );
     expect(kept).toEqual(kept.toSorted((a, b) => b - a));
-    expect(kept[0]).toBeGreaterThan(kept[2]!);
-    expect(Object.keys(memoryPresets)).toHaveLength(4);
+    expect(Object.keys(memoryPresets)).toHaveLength(5);
   });
 
   it('a copy of a strided input dies at its last use, or stays until backward', () => {
@@ -164,27 +164,46 @@ describe('run-program/memory-options', () => {
     expect([copied, keptCopy].map(({ values, gradient }) => [values, gradient])).toEqual(
       Array(2).fill([usual.values, usual.gradient]),
     );
-    const presets = (['uncleaned', 'inputsCleaned', 'cleaned'] as const).map(
+    const presets = (['beforeUnusedValues', 'inputsCleaned', 'cleaned'] as const).map(
       (preset) => keptBy(preset).kept,
     );
     expect(presets).toEqual([3, 2, 2].map((tensors) => tensors * bytes));
   });
 
+  it('a grad node that holds its inputs keeps one that backward reads only for its shape', () => {
+    const bytesWhenDropped = (memory: MemoryChoice): number => {
+      using w = randn([8, 8]).requiresGrad_();
+      const x = randn([8, 8]);
+      const f = toStatic((t: Tensor, w: Tensor) => t.add(w).sum(), { memory });
+      using total = f(x, w);
+      const before = stats();
+      x.dispose();
+      const freed = before - stats();
+      total.backward();
+      w.grad!.dispose();
+      return freed;
+    };
+    const stats = () => memory.stats('cpu').allocated;
+    expect(bytesWhenDropped('cleaned')).toBe(256);
+    expect(bytesWhenDropped('beforeGradNodeInputs')).toBe(0);
+  });
+
   it('an output that is not cleaned up lives until backward, however early the caller drops it', () => {
-    const bytesWhenDropped = (unusedOutputs: boolean): number => {
+    const bytesWhenDropped = (memory: MemoryChoice): number => {
       using x = randn([8, 8]).requiresGrad_();
-      const f = toStatic((t: Tensor) => [t.sum(), t.add(1)] as const, {
-        memory: { unusedOutputs },
-      });
+      const f = toStatic((t: Tensor) => [t.sum(), t.add(1)] as const, { memory });
       const [total, unread] = f(x);
-      const before = memory.stats('cpu').allocated;
+      const before = stats();
       unread.dispose();
-      const freed = before - memory.stats('cpu').allocated;
+      const freed = before - stats();
       total.dispose();
       return freed;
     };
-    expect(bytesWhenDropped(true)).toBe(256);
-    expect(bytesWhenDropped(false)).toBe(0);
+    const stats = () => memory.stats('cpu').allocated;
+    expect(bytesWhenDropped({ unusedOutputs: true })).toBe(256);
+    expect(bytesWhenDropped({ unusedOutputs: false })).toBe(0);
+    expect(bytesWhenDropped('cleaned')).toBe(256);
+    expect(bytesWhenDropped('inputsCleaned')).toBe(0);
   });
 
   it('an unknown switch or preset is an error that lists the known ones', () => {

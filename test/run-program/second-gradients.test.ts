@@ -130,7 +130,7 @@ function outcomes(fn: Fn, names: readonly string[] = Object.keys(uses)): Record<
   );
 }
 
-const choices: readonly MemoryChoice[] = ['cleaned', 'uncleaned', { budget: 0 }];
+const choices: readonly MemoryChoice[] = ['cleaned', 'beforeUnusedValues', { budget: 0 }];
 
 it.each(Object.entries(functions))('%s', (_, fn) => {
   const captured = toStatic(fn, { strict: true, fallback: 'error' });

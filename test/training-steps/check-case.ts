@@ -6,7 +6,7 @@ import { memorySwitches } from '../../src/programs/memory-options.ts';
 import { differences, mispredicted, type Outcome, runSteps } from './run-steps.ts';
 import type { TrainingCase } from './training-case.ts';
 
-const presets = ['cleaned', 'inputsCleaned', 'uncleaned'] as const;
+const presets = ['cleaned', 'inputsCleaned', 'beforeUnusedValues'] as const;
 
 /** Shares of the bytes that a plan without a budget takes. */
 const budgetShares = [0, 0.6, 0.85] as const;

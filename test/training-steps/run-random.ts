@@ -13,7 +13,7 @@ export function choiceFor(seed: number): MemoryChoice {
   const choices = new Choices(seed + 7_000_000);
   switch (choices.below(5)) {
     case 0:
-      return choices.of(['cleaned', 'inputsCleaned', 'uncleaned'] as const);
+      return choices.of(['cleaned', 'inputsCleaned', 'beforeUnusedValues'] as const);
     case 1:
     case 2:
       return { [choices.of(memorySwitches)]: false };

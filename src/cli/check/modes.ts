@@ -17,6 +17,6 @@ export const capturedModes: readonly Mode[] = [
   { name: 'dynamic: false', options: { dynamic: false } },
   { name: "memory: 'cleaned'", options: { memory: 'cleaned' } },
   { name: "memory: 'inputsCleaned'", options: { memory: 'inputsCleaned' } },
-  { name: "memory: 'uncleaned'", options: { memory: 'uncleaned' } },
+  { name: "memory: 'beforeUnusedValues'", options: { memory: 'beforeUnusedValues' } },
   { name: 'memory: { budget: 0 }', options: { memory: { budget: 0 } } },
 ];
