@@ -8,7 +8,7 @@ import { transform } from '../src/plugin/transform.ts';
 import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
-/** What captures look into (`src/3-trace/framework-files.ts`). */
+/** What captures look into (`src/3-trace/state/framework-files.ts`). */
 const captured = /^runtime\/(?:nn|optim|control-flow)\//;
 
 /**

@@ -17,7 +17,7 @@ import {
   isRefused as isRefusedCode,
   type PrivateMemberKind,
   type RefusedCode,
-} from './3-trace/code-of.ts';
+} from './3-trace/variables/code-of.ts';
 import { provideClosures } from './guards/code-behind.ts';
 import { capturedBehind } from './static-functions.ts';
 import type { Code } from './vm/bytecode/code.ts';

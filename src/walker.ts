@@ -3,7 +3,7 @@ import { events } from '../runtime/memory/events.ts';
 import { holdingLines } from '../runtime/run-program/control/lines.ts';
 import { isRefused } from '../runtime/run-program/refused.ts';
 import { endLongCaptureSession } from './1-capture/capture.ts';
-import { isTensorFunction } from './3-trace/api.ts';
+import { isTensorFunction } from './3-trace/builtins/api.ts';
 import type { Entry, EntryOutcome } from './dispatch/entry.ts';
 import { finishNatively, stepNatively, stepTo } from './dispatch/native.ts';
 import type { OwnedTensors } from './dispatch/owned-tensors.ts';

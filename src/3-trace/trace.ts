@@ -18,24 +18,24 @@ import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
 import { expectKnown } from './autograd/hooks.ts';
-import { EagerlyRefused } from './autograd/refused.ts';
-import type { CodeOf } from './code-of.ts';
-import { disposedInputs, distinctInputs } from './distinct-inputs.ts';
-import { effectRecipes } from './effect-recipes.ts';
-import { execute, executionOf } from './execute.ts';
 import {
   type ControlPolicy,
   GraphControl,
   LoopPlans,
   TraceAgain,
-} from './graph-control/graph-control.ts';
-import { finishedRegion } from './graph-control/region-builder.ts';
-import { replayRegions } from './graph-control/replay-regions.ts';
-import { Reconstruction } from './reconstruct.ts';
-import { resizedOf } from './resize.ts';
-import { sizeIn } from './sizes.ts';
-import { Tracer } from './tracer.ts';
-import { unguardedReads } from './unguarded-reads.ts';
+} from './control-flow/graph-control.ts';
+import { finishedRegion } from './control-flow/region-builder.ts';
+import { replayRegions } from './control-flow/replay-regions.ts';
+import { effectRecipes } from './heap/effect-recipes.ts';
+import { Reconstruction } from './heap/reconstruct.ts';
+import { disposedInputs, distinctInputs } from './inputs/distinct-inputs.ts';
+import { resizedOf } from './inputs/resize.ts';
+import { sizeIn } from './inputs/sizes.ts';
+import { unguardedReads } from './inputs/unguarded-reads.ts';
+import { execute, executionOf } from './machine/execute.ts';
+import { EagerlyRefused } from './state/eagerly-refused.ts';
+import { Tracer } from './state/tracer.ts';
+import type { CodeOf } from './variables/code-of.ts';
 
 export interface TraceOptions {
   /** Which numbers were found at this point before. */

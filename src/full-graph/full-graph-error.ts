@@ -1,7 +1,7 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
 import { foldStack } from '../../runtime/errors/folded-stack.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
-import { isFrameworkFile } from '../3-trace/framework-files.ts';
+import { isFrameworkFile } from '../3-trace/state/framework-files.ts';
 import {
   type BreakRecord,
   breakReasons,

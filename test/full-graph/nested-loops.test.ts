@@ -1,7 +1,7 @@
 /** Loops inside of loops: what an inner one carries is found once, and not for each attempt to follow the outer ones. */
 
 import { afterEach, expect, it, vi } from 'vitest';
-import { Tracer } from '../../src/3-trace/tracer.ts';
+import { Tracer } from '../../src/3-trace/state/tracer.ts';
 import { type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 
 const quickly = { fullGraph: true, memory: { order: false, slices: false } } as const;

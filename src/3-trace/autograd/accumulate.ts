@@ -8,13 +8,13 @@ import { add } from '../../../runtime/ops/pointwise.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { resolved } from '../choices.ts';
-import { constantOf } from '../facts.ts';
-import { readTensorProperty, writeTensorGrad } from '../tensor-properties.ts';
-import type { Tracer } from '../tracer.ts';
-import type { TensorVariable } from '../variable.ts';
+import { asEagerly } from '../state/eagerly-refused.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { readTensorProperty, writeTensorGrad } from '../values/tensor-properties.ts';
+import { resolved } from '../variables/choices.ts';
+import type { TensorVariable } from '../variables/variable.ts';
 import { gradientVariable } from './missing.ts';
-import { asEagerly } from './refused.ts';
 
 interface Accumulation {
   /** The first value that this backward has made. */

@@ -8,10 +8,11 @@ import type { GradNode } from '../../../runtime/autograd/node.ts';
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { arrayElements, asArray } from '../arrays.ts';
-import { constantOf } from '../facts.ts';
-import { readProperty } from '../properties.ts';
-import type { Tracer } from '../tracer.ts';
+import { asEagerly } from '../state/eagerly-refused.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayElements, asArray } from '../values/arrays.ts';
+import { readProperty } from '../values/properties.ts';
 import {
   known,
   type NewObjectVariable,
@@ -19,10 +20,9 @@ import {
   type ObjectVariable,
   undefinedVariable,
   type Variable,
-} from '../variable.ts';
+} from '../variables/variable.ts';
 import { siteOf } from './hooks.ts';
 import { expectThere } from './missing.ts';
-import { asEagerly } from './refused.ts';
 
 /** `ctx.saveForBackward` inside a trace; only the tracer performs it. */
 export function saveForBackward(): void {

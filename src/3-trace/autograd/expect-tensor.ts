@@ -1,5 +1,5 @@
 import { GraphBreak } from '../../traces/graph-break.ts';
-import type { TensorVariable, Variable } from '../variable.ts';
+import type { TensorVariable, Variable } from '../variables/variable.ts';
 
 /** What autograd is asked about: eagerly an error for anything else than a tensor. */
 export function expectTensor(variable: Variable | undefined, use: string): TensorVariable {

@@ -3,11 +3,11 @@
 import { gradWith } from '../../../runtime/autograd/grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { arrayElements, asArray } from '../arrays.ts';
-import { readProperty } from '../properties.ts';
-import type { Perform } from '../tape.ts';
-import type { Tracer } from '../tracer.ts';
-import { known, newArray, type Variable } from '../variable.ts';
+import type { Perform } from '../state/tape.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayElements, asArray } from '../values/arrays.ts';
+import { readProperty } from '../values/properties.ts';
+import { known, newArray, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
 import { gradientVariable, neededGradient } from './missing.ts';
 import { isSet, seedOf, seedValue } from './options.ts';

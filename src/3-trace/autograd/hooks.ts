@@ -7,21 +7,21 @@ import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { arrayElements, asArray } from '../arrays.ts';
-import { constantOf } from '../facts.ts';
-import { readProperty } from '../properties.ts';
-import type { Tracer } from '../tracer.ts';
+import type { Site } from '../state/autograd-state.ts';
+import { asEagerly } from '../state/eagerly-refused.ts';
+import { constantOf } from '../state/facts.ts';
+import { isDifferentiable, placesBelow } from '../state/recorded-graph.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayElements, asArray } from '../values/arrays.ts';
+import { readProperty } from '../values/properties.ts';
 import {
   type NewObjectVariable,
   type TensorVariable,
   undefinedVariable,
   type Variable,
-} from '../variable.ts';
+} from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
-import { isDifferentiable, placesBelow } from './graph.ts';
 import { expectThere } from './missing.ts';
-import { asEagerly } from './refused.ts';
-import type { Site } from './state.ts';
 
 /** `remove` of the handle of a hook that was registered inside; only the tracer performs it. */
 export function removeHook(): void {

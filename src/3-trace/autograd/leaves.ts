@@ -6,15 +6,15 @@ import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { expectOneName, expectOneTensor } from '../control-flow/merge/one-tensor.ts';
+import { requiresGradAlways } from '../control-flow/merge/requires-grad.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
-import { constantOf } from '../facts.ts';
-import { expectOneName, expectOneTensor } from '../graph-control/one-tensor.ts';
-import { requiresGradAlways } from '../graph-control/requires-grad.ts';
-import type { Tracer } from '../tracer.ts';
-import { type TensorVariable, undefinedVariable, type Variable } from '../variable.ts';
+import { asEagerly } from '../state/eagerly-refused.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { type TensorVariable, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
 import { expectLeaf } from './hooks.ts';
-import { asEagerly } from './refused.ts';
 
 /** A handle of its own on the same memory: in a program that is a view of everything. */
 export function traceDetach(t: Tracer, receiver: Variable): Variable {

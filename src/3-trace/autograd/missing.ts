@@ -6,10 +6,10 @@ import { cast } from '../../../runtime/ops/cast.ts';
 import { fillMissing, isThere } from '../../../runtime/program/missing-gradients.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { check } from '../graph-control/check.ts';
-import { chosenBy } from '../graph-control/choice.ts';
-import type { Tracer } from '../tracer.ts';
-import { known, type Variable } from '../variable.ts';
+import { chosenBy } from '../control-flow/merge/choice.ts';
+import { check } from '../control-flow/numbers/check.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { known, type Variable } from '../variables/variable.ts';
 
 const why = 'a gradient that only some ways bring';
 

@@ -5,10 +5,10 @@ import { bind1 } from '../../../runtime/ops/bind.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf } from '../facts.ts';
-import { readProperty } from '../properties.ts';
-import type { Tracer } from '../tracer.ts';
-import type { Variable } from '../variable.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { readProperty } from '../values/properties.ts';
+import type { Variable } from '../variables/variable.ts';
 
 export function seedOf(t: Tracer, variable: Variable): Tensor | null {
   if (variable.kind === 'tensor') return t.use(variable);

@@ -6,12 +6,12 @@ import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import type { Perform } from '../tape.ts';
-import type { Tracer } from '../tracer.ts';
-import type { TensorVariable } from '../variable.ts';
-import { isLeaf, mayBeSpentBelow, placesBelow } from './graph.ts';
+import { asEagerly } from '../state/eagerly-refused.ts';
+import { isLeaf, mayBeSpentBelow, placesBelow } from '../state/recorded-graph.ts';
+import type { Perform } from '../state/tape.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { TensorVariable } from '../variables/variable.ts';
 import { expectLeaf, outerHooks, siteOf } from './hooks.ts';
-import { asEagerly } from './refused.ts';
 
 type Watch = NonNullable<Parameters<typeof gradWith>[3]>;
 

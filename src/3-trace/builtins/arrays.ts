@@ -2,7 +2,13 @@
 
 import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { append, removeLast, setElement } from '../array-changes.ts';
+import { grownIn, isGrown } from '../control-flow/lists/grown-array.ts';
+import { needsElements } from '../control-flow/lists/list-elements.ts';
+import { appendGrown, grownElement } from '../control-flow/lists/lists.ts';
+import { orRaise } from '../state/exceptions.ts';
+import { constantOf, isNullish, isUndefined } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { append, removeLast, setElement } from '../values/array-changes.ts';
 import {
   type ArrayVariable,
   arrayElement,
@@ -14,29 +20,29 @@ import {
   hasElement,
   isArray,
   solid,
-} from '../arrays.ts';
-import { settled } from '../choices.ts';
-import { newElements } from '../construct.ts';
-import { sameValueZero, strictlyEqual } from '../equality.ts';
-import { orRaise } from '../exceptions.ts';
-import { constantOf, isNullish, isUndefined } from '../facts.ts';
-import { grownIn, isGrown } from '../graph-control/grown-array.ts';
-import { needsElements } from '../graph-control/list-elements.ts';
-import { appendGrown, grownElement } from '../graph-control/lists.ts';
-import type { IteratorVariable } from '../iterator-variables.ts';
-import { expand, iteratorOver } from '../iterators.ts';
-import { makesArrays } from '../makes-arrays.ts';
+} from '../values/arrays.ts';
+import { sameValueZero, strictlyEqual } from '../values/equality.ts';
+import { expand, iteratorOver } from '../values/iterators.ts';
+import { makesArrays } from '../values/makes-arrays.ts';
 import {
   isPrimitiveVariable,
   textOfPrimitive,
   textOfPrimitives,
   withPrimitive,
-} from '../objects/to-primitive.ts';
-import { readProperty, readSymbol } from '../properties.ts';
-import { isPristine } from '../protocols.ts';
-import type { Tracer } from '../tracer.ts';
-import { hole, known, type NewArrayVariable, newArray, type Variable } from '../variable.ts';
+} from '../values/objects/to-primitive.ts';
+import { readProperty, readSymbol } from '../values/properties.ts';
+import { isPristine } from '../values/protocols.ts';
+import { settled } from '../variables/choices.ts';
+import type { IteratorVariable } from '../variables/iterator-variables.ts';
+import {
+  hole,
+  known,
+  type NewArrayVariable,
+  newArray,
+  type Variable,
+} from '../variables/variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
+import { newElements } from './construct.ts';
 
 type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined;
 

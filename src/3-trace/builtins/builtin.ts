@@ -1,5 +1,5 @@
-import type { Tracer } from '../tracer.ts';
-import type { Variable } from '../variable.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { Variable } from '../variables/variable.ts';
 
 export type HostFunction = (...args: never[]) => unknown;
 

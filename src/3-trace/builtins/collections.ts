@@ -8,13 +8,18 @@ import {
   getEntry,
   hasEntry,
   setEntry,
-} from '../collections.ts';
-import { nextOf, returnOf, throwInto } from '../generators.ts';
-import type { IteratorVariable } from '../iterator-variables.ts';
-import { advanceIterator, iteratorOver } from '../iterators.ts';
-import { isResultRead } from '../result-read.ts';
-import type { Tracer } from '../tracer.ts';
-import { known, type NewObjectVariable, undefinedVariable, type Variable } from '../variable.ts';
+} from '../heap/collections.ts';
+import { isResultRead } from '../state/result-read.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { nextOf, returnOf, throwInto } from '../values/generators.ts';
+import { advanceIterator, iteratorOver } from '../values/iterators.ts';
+import type { IteratorVariable } from '../variables/iterator-variables.ts';
+import {
+  known,
+  type NewObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
 type Body = (

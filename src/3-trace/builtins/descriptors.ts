@@ -4,11 +4,6 @@ import { isProxy } from '../../guards/plain.ts';
 import { ask, type Query } from '../../guards/query.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
-import { arrayElement, arrayLength, hasElement } from '../arrays.ts';
-import { settled } from '../choices.ts';
-import { typeError } from '../exceptions.ts';
-import { constantOf, truthiness } from '../facts.ts';
-import { heldFunction } from '../getters.ts';
 import {
   isExtensible,
   type Key,
@@ -19,10 +14,16 @@ import {
   plainAttributes,
   preventExtensions,
   setOwnProperty,
-} from '../objects/made-objects.ts';
-import { hasProperty, ownNames } from '../objects/property-keys.ts';
-import { readKey, readProperty } from '../properties.ts';
-import type { Tracer } from '../tracer.ts';
+} from '../heap/made-objects.ts';
+import { typeError } from '../state/exceptions.ts';
+import { constantOf, truthiness } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayElement, arrayLength, hasElement } from '../values/arrays.ts';
+import { heldFunction } from '../values/objects/getters.ts';
+import { hasProperty, ownNames } from '../values/objects/property-keys.ts';
+import { readKey, readProperty } from '../values/properties.ts';
+import { writeProperty } from '../values/write-property.ts';
+import { settled } from '../variables/choices.ts';
 import {
   type Attributes,
   type FunctionVariable,
@@ -33,8 +34,7 @@ import {
   type ObjectVariable,
   undefinedVariable,
   type Variable,
-} from '../variable.ts';
-import { writeProperty } from '../write-property.ts';
+} from '../variables/variable.ts';
 
 type Outer = ObjectVariable | FunctionVariable;
 

@@ -1,11 +1,21 @@
 /** JSON of primitives, and of text that the trace knows; the rest is traced: `equivalents/json.ts`. */
 
-import { orRaise } from '../exceptions.ts';
-import { constantOf } from '../facts.ts';
-import { newObject, setOwnProperty } from '../objects/made-objects.ts';
-import { isPrimitiveVariable, textOfPrimitive, withPrimitive } from '../objects/to-primitive.ts';
-import type { Tracer } from '../tracer.ts';
-import { isPrimitive, known, newArray, undefinedVariable, type Variable } from '../variable.ts';
+import { newObject, setOwnProperty } from '../heap/made-objects.ts';
+import { orRaise } from '../state/exceptions.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import {
+  isPrimitiveVariable,
+  textOfPrimitive,
+  withPrimitive,
+} from '../values/objects/to-primitive.ts';
+import {
+  isPrimitive,
+  known,
+  newArray,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
 import type { BuiltinTable } from './builtin.ts';
 
 /** Another object each time, like the host's. */

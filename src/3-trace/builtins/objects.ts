@@ -1,25 +1,30 @@
 /** Functions of Object, Reflect and Function.prototype. */
 
 import { sourceKey } from '../../guards/source-key.ts';
-import { settled } from '../choices.ts';
-import { sameValueZero } from '../equality.ts';
-import { typeError } from '../exceptions.ts';
-import { constantOf, isNullish, truthiness } from '../facts.ts';
-import { expand } from '../iterators.ts';
-import { newObject, setOwnProperty, setPrototype } from '../objects/made-objects.ts';
-import { copiedKeys, hasProperty, plainEntries, plainKeys } from '../objects/property-keys.ts';
-import { isObjectVariable, prototypeVariable } from '../objects/prototype-variable.ts';
-import { isPrimitiveVariable, withPropertyKey } from '../objects/to-primitive.ts';
-import { readKey, readProperty } from '../properties.ts';
-import type { Tracer } from '../tracer.ts';
+import { newObject, setOwnProperty, setPrototype } from '../heap/made-objects.ts';
+import { typeError } from '../state/exceptions.ts';
+import { constantOf, isNullish, truthiness } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { sameValueZero } from '../values/equality.ts';
+import { expand } from '../values/iterators.ts';
+import {
+  copiedKeys,
+  hasProperty,
+  plainEntries,
+  plainKeys,
+} from '../values/objects/property-keys.ts';
+import { isObjectVariable, prototypeVariable } from '../values/objects/prototype-variable.ts';
+import { isPrimitiveVariable, withPropertyKey } from '../values/objects/to-primitive.ts';
+import { readKey, readProperty } from '../values/properties.ts';
+import { writeProperty } from '../values/write-property.ts';
+import { settled } from '../variables/choices.ts';
 import {
   known,
   newArray,
   type ObjectVariable,
   undefinedVariable,
   type Variable,
-} from '../variable.ts';
-import { writeProperty } from '../write-property.ts';
+} from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 import {
   defineByDescriptor,

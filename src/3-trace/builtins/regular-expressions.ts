@@ -1,27 +1,27 @@
 /** Methods of strings and regular expressions that find places in known text. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { settled } from '../choices.ts';
-import { orRaise } from '../exceptions.ts';
-import { constantOf, isUndefined } from '../facts.ts';
-import { iteratorOver } from '../iterators.ts';
-import { newObject, setOwnProperty } from '../objects/made-objects.ts';
+import { newObject, setOwnProperty } from '../heap/made-objects.ts';
+import { orRaise } from '../state/exceptions.ts';
+import { constantOf, isUndefined } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { iteratorOver } from '../values/iterators.ts';
 import {
   asRegExp,
   copyOf,
   lastIndexOf,
   type RegularExpression,
   withRegExp,
-} from '../objects/regular-expressions.ts';
+} from '../values/objects/regular-expressions.ts';
 import {
   isCallable,
   isPrimitiveVariable,
   textOfPrimitive,
   textOfPrimitives,
   withPrimitive,
-} from '../objects/to-primitive.ts';
-import type { Tracer } from '../tracer.ts';
-import { known, newArray, undefinedVariable, type Variable } from '../variable.ts';
+} from '../values/objects/to-primitive.ts';
+import { settled } from '../variables/choices.ts';
+import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
 type Searched = (

@@ -2,13 +2,13 @@
 
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import { isArray } from '../arrays.ts';
-import { settled } from '../choices.ts';
-import { constantOf } from '../facts.ts';
-import { isPrimitiveVariable } from '../objects/to-primitive.ts';
-import { readSymbol } from '../properties.ts';
-import type { Tracer } from '../tracer.ts';
-import { known, type ObjectVariable, type Variable } from '../variable.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { isArray } from '../values/arrays.ts';
+import { isPrimitiveVariable } from '../values/objects/to-primitive.ts';
+import { readSymbol } from '../values/properties.ts';
+import { settled } from '../variables/choices.ts';
+import { known, type ObjectVariable, type Variable } from '../variables/variable.ts';
 import type { BuiltinTable } from './builtin.ts';
 
 /** The word for a value without a tag of its own; undefined where it isn't traced. */

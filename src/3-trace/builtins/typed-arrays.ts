@@ -1,17 +1,17 @@
 /** Methods of typed arrays: run on those that the trace has made, whose numbers it knows. */
 
-import { orRaise } from '../exceptions.ts';
-import { constantOf } from '../facts.ts';
-import { expand } from '../iterators.ts';
-import { isPrimitiveVariable } from '../objects/to-primitive.ts';
-import type { Tracer } from '../tracer.ts';
-import { typedArrayVariable } from '../typed-arrays.ts';
+import { orRaise } from '../state/exceptions.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { expand } from '../values/iterators.ts';
+import { isPrimitiveVariable } from '../values/objects/to-primitive.ts';
+import { typedArrayVariable } from '../values/typed-arrays.ts';
 import {
   known,
   type NewTypedArrayVariable,
   undefinedVariable,
   type Variable,
-} from '../variable.ts';
+} from '../variables/variable.ts';
 import { iterated } from './arrays.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 

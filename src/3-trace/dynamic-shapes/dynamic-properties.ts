@@ -6,8 +6,8 @@ import { sizeOf } from '../../../runtime/tensor/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isTensorGetter } from '../../guards/tensor-getters.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import type { Tracer } from '../tracer.ts';
-import { type DynamicVariable, known, newArray, type Variable } from '../variable.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { type DynamicVariable, known, newArray, type Variable } from '../variables/variable.ts';
 import { callDynamically } from './call-dynamically.ts';
 import { noteSamples } from './samples.ts';
 

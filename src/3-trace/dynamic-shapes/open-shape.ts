@@ -4,8 +4,8 @@ import { contiguous } from '../../../runtime/ops/movement.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { contiguousMeta } from '../../../runtime/tensor/meta.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { Tracer } from '../tracer.ts';
-import type { DynamicVariable, TensorVariable, Variable } from '../variable.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { DynamicVariable, TensorVariable, Variable } from '../variables/variable.ts';
 import { samples } from './samples.ts';
 import { performing } from './traced-call.ts';
 

@@ -1,7 +1,7 @@
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
 import { randomState, seed } from '../../../runtime/random/seed.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { isRefused } from '../../3-trace/code-of.ts';
+import { isRefused } from '../../3-trace/variables/code-of.ts';
 import { Captured } from '../../captured-function.ts';
 import { codeOf } from '../../code-cache.ts';
 import type { Code } from '../../vm/bytecode/code.ts';

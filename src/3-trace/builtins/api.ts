@@ -1,0 +1,327 @@
+/** Which functions of the tensor API are traced, and how they are called with variables. */
+
+import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
+import * as advancedIndex from '../../../runtime/ops/advanced-index.ts';
+import * as attention from '../../../runtime/ops/attention.ts';
+import * as broadcast from '../../../runtime/ops/broadcast.ts';
+import { cast } from '../../../runtime/ops/cast.ts';
+import * as cholesky from '../../../runtime/ops/cholesky.ts';
+import * as classLosses from '../../../runtime/ops/class-losses.ts';
+import * as compositions from '../../../runtime/ops/compositions.ts';
+import * as conv from '../../../runtime/ops/conv.ts';
+import * as convTranspose from '../../../runtime/ops/conv-transpose.ts';
+import * as counting from '../../../runtime/ops/counting.ts';
+import { full, ones, rand, randn, zeros } from '../../../runtime/ops/create.ts';
+import * as dataDependent from '../../../runtime/ops/data-dependent.ts';
+import * as determinants from '../../../runtime/ops/determinants.ts';
+import * as differences from '../../../runtime/ops/differences.ts';
+import * as distances from '../../../runtime/ops/distances.ts';
+import * as dropout from '../../../runtime/ops/dropout.ts';
+import * as einsum from '../../../runtime/ops/einsum.ts';
+import * as embedding from '../../../runtime/ops/embedding.ts';
+import * as extremes from '../../../runtime/ops/extremes.ts';
+import * as gather from '../../../runtime/ops/gather.ts';
+import * as inPlace from '../../../runtime/ops/in-place.ts';
+import * as indexing from '../../../runtime/ops/indexing.ts';
+import * as joining from '../../../runtime/ops/joining.ts';
+import * as linearSystems from '../../../runtime/ops/linear-systems.ts';
+import * as loss from '../../../runtime/ops/loss.ts';
+import * as marginLosses from '../../../runtime/ops/margin-losses.ts';
+import * as matmul from '../../../runtime/ops/matmul.ts';
+import * as maxPool from '../../../runtime/ops/max-pool.ts';
+import * as middle from '../../../runtime/ops/middle.ts';
+import * as movement from '../../../runtime/ops/movement.ts';
+import * as norms from '../../../runtime/ops/norms.ts';
+import * as order from '../../../runtime/ops/order.ts';
+import * as padding from '../../../runtime/ops/padding.ts';
+import * as place from '../../../runtime/ops/place.ts';
+import * as pointwise from '../../../runtime/ops/pointwise.ts';
+import * as pointwiseInPlace from '../../../runtime/ops/pointwise-in-place.ts';
+import * as probabilityLosses from '../../../runtime/ops/probability-losses.ts';
+import * as products from '../../../runtime/ops/products.ts';
+import * as random from '../../../runtime/ops/random.ts';
+import * as ranges from '../../../runtime/ops/ranges.ts';
+import * as rearrange from '../../../runtime/ops/rearrange.ts';
+import * as reduce from '../../../runtime/ops/reduce.ts';
+import * as regionsReplaced from '../../../runtime/ops/regions-replaced.ts';
+import * as regressionLosses from '../../../runtime/ops/regression-losses.ts';
+import * as resample from '../../../runtime/ops/resample.ts';
+import * as runningExtremes from '../../../runtime/ops/running-extremes.ts';
+import * as scans from '../../../runtime/ops/scans.ts';
+import * as scatterReduce from '../../../runtime/ops/scatter-reduce.ts';
+import * as splitting from '../../../runtime/ops/splitting.ts';
+import * as statistics from '../../../runtime/ops/statistics.ts';
+import * as triangles from '../../../runtime/ops/triangles.ts';
+import * as views from '../../../runtime/ops/views.ts';
+import * as windows from '../../../runtime/ops/windows.ts';
+import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';
+import { tensor } from '../../../runtime/tensor/create.ts';
+import { tensorMethods } from '../../../runtime/tensor/methods.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isPlainObject } from '../../guards/plain.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { expectLeaf } from '../autograd/hooks.ts';
+import { rowsAt } from '../control-flow/numbers/rows-at.ts';
+import {
+  decidesShape,
+  integersCompared,
+  scalarOperands,
+  scaledWrite,
+} from '../control-flow/numbers/scalar-arguments.ts';
+import { tensorOfScalars } from '../control-flow/numbers/tensor-of-scalars.ts';
+import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
+import { prototypeOf } from '../heap/made-objects.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayElements, asArray } from '../values/arrays.ts';
+import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
+import { plainEntries } from '../values/objects/property-keys.ts';
+import { settled } from '../variables/choices.ts';
+import {
+  isPrimitive,
+  known,
+  newArray,
+  type TensorVariable,
+  type Variable,
+} from '../variables/variable.ts';
+
+type Callable = (...args: never[]) => unknown;
+
+function functionsOf(module: object): Callable[] {
+  return Object.values(module).filter((value): value is Callable => typeof value === 'function');
+}
+
+/** Ops that move, join, choose and order elements. */
+const arranging = [
+  advancedIndex,
+  dataDependent,
+  embedding,
+  gather,
+  indexing,
+  joining,
+  order,
+  padding,
+  place,
+  ranges,
+  rearrange,
+  splitting,
+  triangles,
+  views,
+  windows,
+];
+
+/** Layers, losses and everything else that is made of several ops. */
+const composed = [
+  attention,
+  cholesky,
+  classLosses,
+  compositions,
+  convTranspose,
+  counting,
+  determinants,
+  differences,
+  distances,
+  einsum,
+  linearSystems,
+  marginLosses,
+  maxPool,
+  middle,
+  norms,
+  probabilityLosses,
+  products,
+  regionsReplaced,
+  regressionLosses,
+  resample,
+  runningExtremes,
+  scatterReduce,
+];
+
+/** Functions of tensors and plain values alone: each call can be appended to a program. */
+const traced: ReadonlySet<unknown> = new Set<unknown>([
+  ...[
+    broadcast,
+    conv,
+    inPlace,
+    pointwiseInPlace,
+    loss,
+    matmul,
+    movement,
+    pointwise,
+    extremes,
+    reduce,
+    scans,
+    statistics,
+  ].flatMap(functionsOf),
+  ...arranging.flatMap(functionsOf),
+  ...composed.flatMap(functionsOf),
+  ...functionsOf(dropout),
+  ...functionsOf(random),
+  cast,
+  full,
+  ones,
+  zeros,
+  rand,
+  randn,
+  tensor,
+  ...tensorMethods.traced,
+  ...tensorMethods.draws,
+]);
+
+/** Reads of a tensor's data: nothing of what they return is known before the graph has run. */
+const reads: ReadonlySet<unknown> = new Set<unknown>(tensorMethods.reads);
+
+const creators: ReadonlySet<unknown> = new Set<unknown>([
+  full,
+  ones,
+  zeros,
+  rand,
+  randn,
+  random.normal,
+  random.randint,
+  random.randperm,
+  tensor,
+  ranges.arange,
+  ranges.eye,
+  ranges.linspace,
+]);
+
+/** Functions that draw random numbers: they are called once, in their turn. */
+const draws: ReadonlySet<unknown> = new Set<unknown>([
+  ...functionsOf(dropout),
+  ...functionsOf(random),
+  rand,
+  randn,
+  ...tensorMethods.draws,
+]);
+
+/** Those of them that hand their number on. */
+const scaledDraws: ReadonlySet<unknown> = new Set<unknown>([
+  ...functionsOf(dropout),
+  random.randint,
+]);
+
+/** Writes in place are done once, too: their numbers are operands, or factors of operands. */
+function symbolsOf(fn: Callable): NumberUse['symbols'] {
+  if (fn.name.endsWith('_') || scaledDraws.has(fn)) return 'yes';
+  return draws.has(fn) ? 'no' : 'tried';
+}
+
+/** Functions whose lists of numbers are sizes and places, not attributes that a run may compute. */
+const takesSizes: ReadonlySet<unknown> = new Set<unknown>(
+  [movement, joining, rearrange, splitting, views, ranges, indexing, { full, ones, zeros }, random]
+    .flatMap((module) => Object.entries(module))
+    .filter(([name]) => name !== 'roll')
+    .flatMap(([name, fn]) => [
+      fn,
+      Object.getOwnPropertyDescriptor(Tensor.prototype, name)?.value as unknown,
+    ])
+    .filter((fn) => fn !== undefined),
+);
+
+export function isTracedApi(fn: Callable): boolean {
+  return traced.has(fn);
+}
+
+/** Functions of tensors that keep none of them: what they are given is the caller's alone afterwards. */
+export function isTensorFunction(fn: unknown): boolean {
+  return traced.has(fn) || reads.has(fn);
+}
+
+export function isDataRead(fn: Callable): boolean {
+  return reads.has(fn);
+}
+
+/** Appends the ops of one API call to the program. */
+export function callApi(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable {
+  const ofScalars = tensorOfScalars(t, fn, args);
+  if (ofScalars) {
+    t.guardDevice();
+    return ofScalars;
+  }
+  const compared = integersCompared(t, fn, receiver, args);
+  if (compared) return callApi(t, compared.fn, known(undefined), compared.args);
+  const call = fn as (...args: unknown[]) => unknown;
+  // Only methods of tensors have a `this`.
+  const self = receiver.kind === 'tensor' ? t.use(receiver) : undefined;
+  const inGraph =
+    rowsAt(t, fn, receiver, args) ??
+    scaledWrite(t, fn, receiver, args) ??
+    callDynamically(t, fn, receiver, args);
+  if (inGraph) return inGraph;
+  const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
+  if (target instanceof Tensor && fn.name.endsWith('_')) {
+    t.control.copied.expectNone(t.builder, target);
+    const variable = receiver.kind === 'tensor' ? receiver : (args[0] as TensorVariable);
+    t.control.copied.expectNoElement(variable);
+  }
+  const numbers = new ChangingNumbers(t, {
+    symbols: symbolsOf(fn),
+    sizesInArrays: takesSizes.has(fn),
+  });
+  const values = scalarOperands(t, fn, self, args).map((arg) => apiValue(t, arg, numbers, false));
+  if (creators.has(fn)) t.guardDevice();
+  try {
+    return variableOf(
+      t,
+      numbers.perform([self, ...values], ([on, ...given]) => Reflect.apply(call, on, given)),
+    );
+  } catch (error) {
+    if (error instanceof GraphBreak) throw error;
+    if (error instanceof RecordedWriteInPlace) {
+      const written = receiver.kind === 'tensor' ? receiver : args[0];
+      throw (
+        refusedOfLeaf(t, written, error.op) ??
+        new GraphBreak('in-place', `${error.op}() where gradients flow`)
+      );
+    }
+    if (error instanceof dataDependent.ShapeDependsOnData) {
+      throw new GraphBreak('data-read', `the size of what ${error.op}() answers hangs on values`);
+    }
+    throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+/** Eager execution refuses a recorded write to a leaf. */
+function refusedOfLeaf(
+  t: Tracer,
+  variable: Variable | undefined,
+  op: string,
+): GraphBreak | undefined {
+  if (variable?.kind !== 'tensor' || !variable.actual?.requiresGrad) return undefined;
+  if (!variable.actual.isLeaf) return undefined;
+  expectLeaf(t, variable);
+  const error = writeToLeaf(op, variable.actual, true);
+  return new GraphBreak('op-error', error.message, error);
+}
+
+/** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
+function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray: boolean): unknown {
+  const variable = settled(given);
+  if (variable.kind === 'tensor') return t.use(variable);
+  if (variable.kind === 'scalar') throw decidesShape('a function of tensors', variable);
+  if (variable.kind === 'symbolic') return numbers.operand(variable, inArray);
+  if (variable.kind === 'constant') return constantOf(t, variable);
+  const array = asArray(t, variable);
+  if (array) return arrayElements(t, array).map((element) => apiValue(t, element, numbers, true));
+  if (variable.kind === 'newTypedArray') return variable.data.slice();
+  const plain = variable.kind === 'object' && isPlainObject(variable.value);
+  if (plain || (variable.kind === 'newObject' && !prototypeOf(variable))) {
+    const entries = plainEntries(t, variable);
+    return Object.fromEntries(
+      entries.map(([key, value]) => [key, apiValue(t, value, numbers, inArray)]),
+    );
+  }
+  throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
+}
+
+function variableOf(t: Tracer, value: unknown): Variable {
+  if (value instanceof Tensor) return t.result(value);
+  if (isPrimitive(value)) return known(value);
+  if (Array.isArray(value)) return newArray(value.map((item) => variableOf(t, item)));
+  throw new GraphBreak('framework-call', 'the result is neither a tensor nor plain data');
+}

@@ -1,0 +1,85 @@
+/** The host's own functions that are understood: pure ones, and those performed on variables. */
+
+import { textCall } from '../control-flow/numbers/text.ts';
+import { orRaise } from '../state/exceptions.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { putOffCall } from '../values/numbers.ts';
+import { isPrimitiveVariable, withPrimitives } from '../values/objects/to-primitive.ts';
+import { typedArrayMade } from '../values/typed-arrays.ts';
+import { numberNeeded } from '../variables/number-needed.ts';
+import { textAsked } from '../variables/text.ts';
+import { known, newArray, type Variable } from '../variables/variable.ts';
+import { arrayBuiltins } from './arrays.ts';
+import type { Builtin, HostFunction } from './builtin.ts';
+import { collectionBuiltins } from './collections.ts';
+import { jsonBuiltins } from './json.ts';
+import { objectBuiltins } from './objects.ts';
+import { pure } from './pure.ts';
+import { regularExpressionBuiltins } from './regular-expressions.ts';
+import { tagBuiltins } from './tags.ts';
+import { typedArrayBuiltins } from './typed-arrays.ts';
+
+/** Looked up in this order: performed on variables first, then run on constants. */
+const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Builtin>([
+  ...arrayBuiltins,
+  ...collectionBuiltins,
+  ...objectBuiltins,
+  ...regularExpressionBuiltins,
+  ...jsonBuiltins,
+  ...tagBuiltins,
+  ...typedArrayBuiltins,
+]);
+
+/** The result of a host function, or undefined when it is not understood for these operands. */
+export function callBuiltin(
+  t: Tracer,
+  fn: HostFunction,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
+  const builtin = performed.get(fn);
+  if (builtin) {
+    const result = t.attempt(() => builtin(t, receiver, args));
+    if (result) return result;
+  }
+  const typed = typedArrayMade(t, fn, receiver, args);
+  if (typed) return typed;
+  const signature = pure.get(fn);
+  if (!signature) return putOffCall(t, fn, args);
+  const { arity, objects, isMethod } = signature;
+  if (isMethod && !isPrimitiveVariable(receiver)) return undefined;
+  const used = args.slice(0, arity);
+  if (objects === 'false' || objects === 'untraced') {
+    if (used.every(isPrimitiveVariable)) return ofPrimitives(t, fn, receiver, used);
+    return objects === 'false' ? known(false) : undefined;
+  }
+  return withPrimitives(t, used, objects, (given) => ofPrimitives(t, fn, receiver, given));
+}
+
+function ofPrimitives(
+  t: Tracer,
+  fn: HostFunction,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable {
+  const later = putOffCall(t, fn, args);
+  if (later) return later;
+  const text = textCall(t, fn, receiver, args);
+  if (text) return text;
+  for (const given of [receiver, ...args]) {
+    if (given.kind === 'scalar') throw numberNeeded(given, `is given to ${fn.name}()`);
+    if (given.kind === 'text') throw textAsked(given, `is given to ${fn.name}()`);
+  }
+  const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
+  const values = args.map((arg) => constantOf(t, arg));
+  return variableOf(orRaise(t, () => Reflect.apply(fn as AnyFunction, self, values)));
+}
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+/** Of a primitive, or an array of them. */
+function variableOf(result: unknown): Variable {
+  if (Array.isArray(result)) return newArray(result.map((item: string) => known(item)));
+  return known(result as string | number | boolean);
+}

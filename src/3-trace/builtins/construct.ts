@@ -1,0 +1,189 @@
+/** `new`: the language's own containers and instances of the user's classes are made inside. */
+
+import { isProxy } from '../../guards/plain.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { isIgnoredFile, isNotToStatic } from '../../traces/policy.ts';
+import type { Reg } from '../../vm/bytecode/instructions.ts';
+import { setEntry } from '../heap/collections.ts';
+import { nameAt } from '../state/callee-name.ts';
+import { errorTypes, makeError } from '../state/exceptions.ts';
+import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/facts.ts';
+import { isFrameworkFile } from '../state/framework-files.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { expand } from '../values/iterators.ts';
+import { hasProperty } from '../values/objects/property-keys.ts';
+import { newRegExp } from '../values/objects/regular-expressions.ts';
+import { isPrimitiveVariable, joinedText } from '../values/objects/to-primitive.ts';
+import { readProperty } from '../values/properties.ts';
+import { isPristine } from '../values/protocols.ts';
+import { newTypedArray, typedArrayTypes } from '../values/typed-arrays.ts';
+import { settled } from '../variables/choices.ts';
+import { isRefused } from '../variables/code-of.ts';
+import {
+  type FunctionVariable,
+  hole,
+  type NewCollectionVariable,
+  type NewObjectVariable,
+  newArray,
+  type ObjectVariable,
+  undefinedVariable,
+  uninitializedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { asObject } from './objects.ts';
+
+/** The object; undefined when a frame was pushed whose return gives it. */
+export function construct(
+  t: Tracer,
+  callee: Variable,
+  args: readonly Variable[],
+  returnTo: Reg | undefined,
+): Variable | undefined {
+  const made: unknown = callee.kind === 'function' ? callee.value : undefined;
+  if (callee.kind === 'function') {
+    if (made === Map || made === Set) {
+      guardIdentity(t, callee);
+      return newCollection(t, made === Map ? 'Map' : 'Set', args[0]);
+    }
+    if (made === Object) {
+      guardIdentity(t, callee);
+      const object = asObject(t, undefinedVariable, args);
+      if (object) return object;
+    }
+    if (made === RegExp) {
+      guardIdentity(t, callee);
+      const expression = newRegExp(t, args);
+      if (expression) return expression;
+    }
+    if (errorTypes.has(made)) {
+      guardIdentity(t, callee);
+      return newError(t, made as ErrorConstructor, args);
+    }
+    if (typedArrayTypes.has(made)) {
+      guardIdentity(t, callee);
+      return newTypedArray(t, made, args[0]);
+    }
+    if (made === Array) {
+      guardIdentity(t, callee);
+      return newElements(t, args);
+    }
+    return enterConstructor(t, callee, args, callee, returnTo);
+  }
+  throw new GraphBreak('constructor', `new ${nameAt(t.top)}()`);
+}
+
+/**
+ * Pushes the constructor of a class of the user's. The instance of a base class is there from its start;
+ * it inherits from `newTarget`, the class that stands behind `new`. Where that extends an error of the
+ * language's, the instance is returned.
+ */
+export function enterConstructor(
+  t: Tracer,
+  type: FunctionVariable,
+  args: readonly Variable[],
+  newTarget: Variable,
+  returnTo: Reg | undefined,
+): Variable | undefined {
+  if (errorTypes.has(type.value)) {
+    const { prototype } = newInstance(t, newTarget);
+    return {
+      ...newError(t, type.value as unknown as ErrorConstructor, args),
+      prototype: prototype!,
+    };
+  }
+  const refused = (why: string) =>
+    new GraphBreak('constructor', `new ${type.value.name || 'a class'}(): ${why}`);
+  if (isNotToStatic(type.value)) throw refused('it is not to be captured');
+  if (t.control.plans.isConstructedNatively(type.value)) {
+    throw refused('its instance leaves the graph, and only the class can add private elements');
+  }
+  const found = t.codeOf.construction(type.value);
+  if (isRefused(found)) throw refused(found.native ? 'native code' : found.why);
+  guardIdentity(t, type);
+  const { closure } = found;
+  const { file } = closure.code.source;
+  if (isFrameworkFile(file)) throw refused('it is part of tostatic');
+  if (isIgnoredFile(file)) throw refused(`it is in ${file}`);
+  const isBase = closure.code.kind === 'constructor';
+  t.push({
+    closure,
+    cells: [],
+    thisVariable: isBase ? newInstance(t, newTarget) : uninitializedVariable,
+    args,
+    newTarget,
+    entry: null,
+    registers: new Array<Variable | undefined>(closure.code.registerCount),
+    returnTo,
+    gradMode: t.top.gradMode,
+    guard: t.top.guard,
+    pc: 0,
+    last: null,
+  });
+  return undefined;
+}
+
+/** Empty, and an heir of the class: its `prototype` is fixed. */
+function newInstance(t: Tracer, newTarget: Variable): NewObjectVariable {
+  const type = newTarget.kind === 'function' ? newTarget : undefined;
+  const field = type && Object.getOwnPropertyDescriptor(type.value, 'prototype');
+  if (!type || !field || field.writable || isProxy(type.value)) {
+    throw new GraphBreak('constructor', `new ${nameAt(t.top)}()`);
+  }
+  guardIdentity(t, type);
+  const value = field.value as object;
+  const source = { kind: 'held', value, name: `${type.value.name}.prototype` } as const;
+  const prototype = t.read(source, value) as ObjectVariable;
+  return { kind: 'newObject', entries: new Map(), prototype, madeIn: t.builder };
+}
+
+/** With a message that the trace knows; each run makes another error. */
+function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): NewObjectVariable {
+  const [message] = args;
+  const isEmpty = !message || (isPrimitiveVariable(message) && isUndefined(t, message));
+  const error = makeError(t, type, isEmpty ? undefined : joinedText(t, [message]));
+  const options = args[1] && settled(args[1]);
+  if (!options || isPrimitiveVariable(options)) return error;
+  if (constantOf(t, hasProperty(t, options, 'cause', false))) {
+    error.entries.set('cause', readProperty(t, options, 'cause'));
+    error.hasCause = true;
+  }
+  return error;
+}
+
+function newCollection(
+  t: Tracer,
+  type: 'Map' | 'Set',
+  content: Variable | undefined,
+): NewCollectionVariable {
+  const made: NewCollectionVariable = {
+    kind: 'newCollection',
+    type,
+    entries: new Map(),
+    putIn: [],
+  };
+  if (content === undefined || isNullish(t, content)) return made;
+  if (!isPristine(t, type === 'Map' ? 'filledMap' : 'filledSet')) {
+    throw new GraphBreak('constructor', `new ${type}() calls a method that was replaced`);
+  }
+  for (const item of expand(t, content)) {
+    if (type === 'Set') setEntry(t, made, 'add', { key: item, value: item });
+    else {
+      const [key, value] = [readProperty(t, item, '0'), readProperty(t, item, '1')];
+      setEntry(t, made, 'set', { key, value });
+    }
+  }
+  return made;
+}
+
+/** `new Array(n)` has n holes, `new Array(a, b)` two elements. */
+export function newElements(t: Tracer, args: readonly Variable[]): Variable {
+  const [only] = args;
+  if (args.length !== 1 || only === undefined) return newArray(args);
+  if (only.kind !== 'constant' && only.kind !== 'symbolic') return newArray(args);
+  const length = constantOf(t, only);
+  if (typeof length !== 'number') return newArray(args);
+  if (!Number.isInteger(length) || length < 0 || length > 2 ** 16) {
+    throw new GraphBreak('native-call', `an array of length ${length} is made`);
+  }
+  return newArray(new Array<Variable>(length).fill(hole));
+}

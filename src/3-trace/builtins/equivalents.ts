@@ -1,0 +1,234 @@
+/**
+ * Host functions that call back: traced through a function of the same meaning, as its bytecode. So a
+ * break in a callback stops in the middle of it like anywhere else.
+ */
+
+import type { Closure } from '../../vm/bytecode/frame.ts';
+import { grownIn } from '../control-flow/lists/grown-array.ts';
+import { needsElements } from '../control-flow/lists/list-elements.ts';
+import { asCollection } from '../heap/collections.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayLength, asArray, isArray } from '../values/arrays.ts';
+import { makesArrays } from '../values/makes-arrays.ts';
+import { isTree } from '../values/objects/is-tree.ts';
+import { isObjectVariable } from '../values/objects/prototype-variable.ts';
+import { isPristine, type Protocol } from '../values/protocols.ts';
+import { typedArrayTypes } from '../values/typed-arrays.ts';
+import { isRefused } from '../variables/code-of.ts';
+import type { Variable } from '../variables/variable.ts';
+import { isSmallArray } from './arrays.ts';
+import * as arrayLikes from './equivalents/array-likes.ts';
+import * as arrays from './equivalents/arrays.ts';
+import { noteEquivalent } from './equivalents/codes.ts';
+import * as collections from './equivalents/collections.ts';
+import * as json from './equivalents/json.ts';
+import * as lists from './equivalents/lists.ts';
+import * as objects from './equivalents/objects.ts';
+import { insertionSort } from './equivalents/sort.ts';
+import * as typedArrays from './equivalents/typed-arrays.ts';
+
+type AnyFunction = (...args: never[]) => unknown;
+
+interface Equivalent {
+  readonly body: AnyFunction;
+  /** Whether it stands for the host's function with this receiver. */
+  readonly fits: (t: Tracer, receiver: Variable, args: readonly Variable[]) => boolean;
+}
+
+const isCallable = (variable: Variable | undefined): boolean =>
+  variable?.kind === 'function' || variable?.kind === 'closure' || variable?.kind === 'bound';
+
+function isArrayLike(variable: Variable): boolean {
+  if (variable.kind === 'newObject' || variable.kind === 'newArray') return true;
+  if (variable.kind === 'newTypedArray') return true;
+  if (variable.kind !== 'object') return false;
+  const { value } = variable;
+  return !(Array.isArray(value) || ArrayBuffer.isView(value)) || isSmallArray(value);
+}
+
+const onArray: Equivalent['fits'] = (t, receiver, [callback]) =>
+  isCallable(callback) && asArray(t, receiver) !== undefined;
+
+/** What only reads the elements does so of anything that has a length. */
+const onAnyArray: Equivalent['fits'] = (t, receiver, args) =>
+  onArray(t, receiver, args) || (isCallable(args[0]) && isArrayLike(receiver));
+
+/** The result is an array of the language's own kind, but of a subclass. */
+const onNoSubclass: Equivalent['fits'] = (t, receiver, args) =>
+  onArray(t, receiver, args) ||
+  (isCallable(args[0]) && isArrayLike(receiver) && !isArray(t, receiver));
+
+/** Others are performed on what the trace knows: `builtins/arrays.ts`. */
+const onArrayLike: Equivalent['fits'] = (t, receiver) =>
+  isArrayLike(receiver) && asArray(t, receiver) === undefined;
+
+/** Longer lists are merged from runs, by comparisons in another order. */
+const maxInserted = 63;
+
+const onShortArray: Equivalent['fits'] = (t, receiver, [callback]) => {
+  const array = isCallable(callback) ? asArray(t, receiver) : undefined;
+  return array !== undefined && arrayLength(t, array) <= maxInserted;
+};
+
+const onCollection: Equivalent['fits'] = (t, receiver, [callback]) =>
+  isCallable(callback) && asCollection(t, receiver, 'Map', 'Set') !== undefined;
+
+const onObject: Equivalent['fits'] = (_t, receiver) => isObjectVariable(receiver);
+
+const ofObject: Equivalent['fits'] = (_t, _receiver, [object]) =>
+  object !== undefined && isObjectVariable(object);
+
+type Row = readonly [host: AnyFunction, body: unknown, fits: Equivalent['fits']];
+
+const rows: readonly Row[] = [
+  [Array.prototype.map, arrays.map, onNoSubclass],
+  [Array.prototype.filter, arrays.filter, onNoSubclass],
+  [Array.prototype.flatMap, arrays.flatMap, onNoSubclass],
+  [Array.prototype.forEach, arrays.forEach, onAnyArray],
+  [Array.prototype.some, arrays.some, onAnyArray],
+  [Array.prototype.every, arrays.every, onAnyArray],
+  [Array.prototype.find, arrays.find, onAnyArray],
+  [Array.prototype.findIndex, arrays.findIndex, onAnyArray],
+  [Array.prototype.findLast, arrays.findLast, onAnyArray],
+  [Array.prototype.findLastIndex, arrays.findLastIndex, onAnyArray],
+  [Array.prototype.reduce, arrays.reduce, onAnyArray],
+  [Array.prototype.reduceRight, arrays.reduceRight, onAnyArray],
+  [Array.prototype.sort, insertionSort, onShortArray],
+  [Array.prototype.toSorted, arrays.toSorted, onShortArray],
+  [Array.prototype.indexOf, arrayLikes.indexOf, onArrayLike],
+  [Array.prototype.lastIndexOf, arrayLikes.lastIndexOf, onArrayLike],
+  [Array.prototype.includes, arrayLikes.includes, onArrayLike],
+  [Array.prototype.at, arrayLikes.at, onArrayLike],
+  [Array.prototype.join, arrayLikes.join, onArrayLike],
+  [
+    Array.prototype.toString,
+    arrayLikes.join,
+    (t, receiver, args) => onArrayLike(t, receiver, args) && isPristine(t, 'joined'),
+  ],
+  [
+    Array.prototype.slice,
+    arrayLikes.slice,
+    (t, receiver, args) => onArrayLike(t, receiver, args) && !isArray(t, receiver),
+  ],
+  [Array.prototype.toLocaleString, arrayLikes.localeText, (_t, receiver) => isArrayLike(receiver)],
+  [Array.from, arrays.from, (t, receiver, [, f]) => isCallable(f) && makesArrays(t, receiver)],
+  [Map.prototype.forEach, collections.forEach, onCollection],
+  [Set.prototype.forEach, collections.forEach, onCollection],
+  [Object.prototype.isPrototypeOf, objects.isAbove, onObject],
+  [Object.prototype.propertyIsEnumerable, objects.isEnumerable, onObject],
+  [Object.prototype.toLocaleString, objects.objectToLocaleString, onObject],
+  [Object.getOwnPropertyDescriptors, objects.getOwnPropertyDescriptors, ofObject],
+  [
+    Reflect.construct,
+    objects.construct,
+    (_t, _receiver, [type, args, target]) =>
+      isCallable(type) && args !== undefined && isObjectVariable(args) && !target,
+  ],
+  [
+    Reflect.deleteProperty,
+    objects.deleteIn,
+    (_t, _receiver, [object]) => object?.kind === 'newObject' || object?.kind === 'object',
+  ],
+  [Error.prototype.toString, objects.errorToString, onObject],
+  [String.raw as unknown as AnyFunction, objects.raw, ofObject],
+  [JSON.stringify, json.stringify, (t, _receiver, [value]) => isTree(t, value)],
+  [JSON.parse, json.parse, (_t, _receiver, [, reviver]) => isCallable(reviver)],
+];
+
+const typedPrototype = Object.getPrototypeOf(Int32Array.prototype) as Record<string, AnyFunction>;
+const typedBase = Object.getPrototypeOf(Int32Array) as { readonly from: AnyFunction };
+
+const onTypedArray: Equivalent['fits'] = (_t, receiver, [callback]) =>
+  isCallable(callback) &&
+  (receiver.kind === 'newTypedArray' ||
+    (receiver.kind === 'object' &&
+      ArrayBuffer.isView(receiver.value) &&
+      isSmallArray(receiver.value)));
+
+const { forEach, some, every, find, findIndex, findLast, findLastIndex } = arrays;
+const { reduce, reduceRight } = arrays;
+const { indexOf, lastIndexOf, includes, at, join } = arrayLikes;
+
+/** Those of arrays do for typed arrays, where they make no other one. */
+const typedRows: readonly Row[] = [
+  ...Object.entries({
+    ...{ forEach, some, every, find, findIndex, findLast, findLastIndex },
+    ...{ reduce, reduceRight },
+  }).map(([name, body]): Row => [typedPrototype[name]!, body, onTypedArray]),
+  ...Object.entries({ indexOf, lastIndexOf, includes, at, join }).map(
+    ([name, body]): Row => [typedPrototype[name]!, body, onArrayLike],
+  ),
+  [typedPrototype.map!, typedArrays.map, onTypedArray],
+  [typedPrototype.filter!, typedArrays.filter, onTypedArray],
+  [
+    typedBase.from,
+    typedArrays.from,
+    (_t, receiver) => receiver.kind === 'function' && typedArrayTypes.has(receiver.value),
+  ],
+];
+
+const table = new Map<unknown, Equivalent>(
+  [...rows, ...typedRows].map(([host, body, fits]) => [host, { body: body as AnyFunction, fits }]),
+);
+
+/** Of arrays whose length only the program knows. */
+const ofLists = new Map<unknown, AnyFunction>([
+  [Array.prototype.map, lists.map],
+  [Array.prototype.slice, lists.slice],
+  [Array.prototype.reverse, lists.reverse],
+  [Array.prototype.toReversed, lists.toReversed],
+  [Array.prototype.shift, lists.shift],
+  [Array.prototype.unshift, lists.unshift],
+  [Array.prototype.splice, lists.splice],
+  [Array.prototype.fill, lists.fill],
+  [Array.prototype.indexOf, lists.indexOf],
+  [Array.prototype.includes, lists.includes],
+  [Array.prototype.sort, lists.sort],
+  [Array.prototype.toSorted, lists.toSorted],
+] as [AnyFunction, AnyFunction][]);
+
+function bodyFor(
+  t: Tracer,
+  fn: AnyFunction,
+  receiver: Variable,
+  args: readonly Variable[],
+): AnyFunction | undefined {
+  const ofList = grownIn(t, receiver) ? ofLists.get(fn) : undefined;
+  if (ofList) {
+    const sorts = ofList === lists.sort || ofList === lists.toSorted;
+    if (sorts && !isCallable(args[0])) throw needsElements(fn.name, ' without a comparison');
+    return ofList;
+  }
+  const equivalent = table.get(fn);
+  return equivalent?.fits(t, receiver, args) ? equivalent.body : undefined;
+}
+
+/** What a body looks up, though the host's function doesn't. */
+const lookedUp = new Map<unknown, readonly Protocol[]>([
+  [arrays.filter, ['callback', 'list']],
+  [arrays.flatMap, ['callback', 'list']],
+  [arrays.reduce, []],
+  [arrays.reduceRight, []],
+  [arrays.toSorted, ['array', 'sorted']],
+  [insertionSort, ['list']],
+  [collections.forEach, ['callback', 'entries', 'map', 'set', 'array']],
+  ...Object.values(lists).map((body) => [body, ['callback', 'list', 'array', 'sorted']] as const),
+]);
+
+const callbackOnly: readonly Protocol[] = ['callback'];
+
+/** The code that stands for a host function in this call; undefined when there is none. */
+export function equivalentOf(
+  t: Tracer,
+  fn: AnyFunction,
+  receiver: Variable,
+  args: readonly Variable[],
+): Closure | undefined {
+  const body = bodyFor(t, fn, receiver, args);
+  if (!body) return undefined;
+  if (!(lookedUp.get(body) ?? callbackOnly).every((each) => isPristine(t, each))) return undefined;
+  const found = t.codeOf(body);
+  if (isRefused(found)) return undefined;
+  noteEquivalent(found.closure.code);
+  return found.closure;
+}

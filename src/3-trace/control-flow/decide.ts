@@ -1,0 +1,189 @@
+/** Reads and decisions that stay in the program. */
+
+import { eq } from '../../../runtime/ops/pointwise.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
+import { isControlFlowFile } from '../state/framework-files.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { ChoiceMet } from '../variables/choices.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import type { ScalarVariable, Variable } from '../variables/variable.ts';
+import { type Start, startAt, startWith } from './follow.ts';
+import { fork, isProtected } from './fork.ts';
+import { learn, narrow, toldBy } from './merge/choice.ts';
+import { check } from './numbers/check.ts';
+import { asTruth, readScalar } from './numbers/scalars.ts';
+import { numberOf, type PathEnd, type Target } from './path.ts';
+
+/** More decisions than this inside one another: a loop is followed turn by turn and doesn't end. */
+const maxNesting = 64;
+
+/** `x.itemSync()` where decisions belong to the program; undefined elsewhere, and for other reads. */
+export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variable | undefined {
+  if (fn !== Tensor.prototype.itemSync || receiver.kind !== 'tensor') return undefined;
+  const { file } = t.top.closure.code.source;
+  if (t.control.policy === 'functions' && !isControlFlowFile(file)) return undefined;
+  t.control.hasRead = true;
+  return readScalar(t, receiver);
+}
+
+/** A jump that depends on a value of the program. Answers where the trace goes on. */
+export function decide(
+  t: Tracer,
+  frame: TraceFrame,
+  test: ScalarVariable,
+  whenTrue: Pc,
+  whenFalse: Pc,
+): Pc {
+  const { code } = frame.closure;
+  const head = t.control.endsHead(frame, whenTrue, whenFalse);
+  if (head) {
+    const stays = head.body.has(whenTrue);
+    const targets = stays ? [whenTrue, whenFalse] : [whenFalse, whenTrue];
+    t.control.ended = { targets, which: null, value: null, test: { scalar: test, stays } };
+    return frame.pc;
+  }
+  const structure = structureOf(code);
+  const merge = structure.merges[frame.pc];
+  const checked = checkInstead(t, frame, test, structure, whenTrue, whenFalse);
+  if (checked !== undefined) return checked;
+  planLoops(t, frame, structure, merge);
+  expectShallow(t);
+  const stops = new Set(t.control.stopsIn(frame));
+  if (typeof merge === 'number') stops.add(merge);
+  // A break behind the first branch finds nothing of it: what it has written in place would stay.
+  return t.attempt(() => {
+    const end = fork(t, frame, test, [
+      startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
+      startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
+    ]);
+    return settle(t, frame, end);
+  });
+}
+
+/**
+ * Where one way can do nothing but throw, the program checks that it isn't taken. When it is, the run ends
+ * without an effect, and the user's own code throws the user's own error.
+ */
+function checkInstead(
+  t: Tracer,
+  frame: TraceFrame,
+  test: ScalarVariable,
+  { merges }: Structure,
+  whenTrue: Pc,
+  whenFalse: Pc,
+): Pc | undefined {
+  const throws = [whenTrue, whenFalse].map((pc) => merges[pc] === undefined);
+  if (throws[0] === throws[1] || t.frames.some(isProtected)) return undefined;
+  check(t, asTruth(t, test), !throws[0]);
+  learn(t, test, !throws[0]);
+  return throws[0] ? whenFalse : whenTrue;
+}
+
+/** A decision that may leave a loop makes the loop's end the program's. */
+function planLoops(
+  t: Tracer,
+  frame: TraceFrame,
+  { loops }: Structure,
+  merge: Pc | null | undefined,
+): void {
+  const { code } = frame.closure;
+  for (const loop of loops.values()) {
+    if (!loop.body.has(frame.pc) || t.control.isActive(frame, loop)) continue;
+    if (typeof merge === 'number' && loop.body.has(merge)) continue;
+    if (t.control.plans.of(code, loop) === undefined) t.control.plans.choose(code, loop, 'while');
+  }
+}
+
+/**
+ * An instruction needs to know which option of a choice it has: it is followed with each. Answers where
+ * the trace goes on.
+ */
+export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: Met): Pc {
+  const { pc } = frame;
+  const structure = structureOf(frame.closure.code);
+  const merge = structure.merges[pc];
+  planLoops(t, frame, structure, merge);
+  expectShallow(t);
+  const stops = new Set(t.control.stopsIn(frame));
+  if (typeof merge === 'number') stops.add(merge);
+  const startWithOption =
+    (option: number): Start =>
+    () => {
+      narrow(t, selector, option);
+      frame.pc = pc;
+      return t.execution.runFrom(t.frames.length, stops);
+    };
+  const followFrom = (option: number): PathEnd => {
+    const holds = options.map((_, i) => i === option);
+    const test = toldBy(t, selector, holds) as ScalarVariable;
+    const isLast = option === options.length - 2;
+    const rest: Start = isLast ? startWithOption(option + 1) : () => followFrom(option + 1);
+    return fork(t, frame, test, [startWithOption(option), rest]);
+  };
+  return t.attempt(() => settle(t, frame, followFrom(0)));
+}
+
+type Met = ChoiceMet['choice'];
+
+function expectShallow(t: Tracer): void {
+  if (t.control.depth < maxNesting) return;
+  const { unrolledBecause: why } = t.control.plans;
+  if (!why) throw new GraphBreak('endless-ways', `${maxNesting} decisions inside one another`);
+  const followed = `followed turn by turn, the loop is not left in ${maxNesting} turns`;
+  throw new GraphBreak(why.reason, `${why.detail}; ${followed}`);
+}
+
+/** Brings the trace to the end of what was followed. Answers the pc; a return or a path's end is noted. */
+export function settle(t: Tracer, frame: TraceFrame, end: PathEnd): Pc {
+  const [target] = end.targets;
+  if (end.targets.length === 1 && target !== undefined) {
+    if (target !== 'return') return target;
+    t.control.returning = end.value;
+    return frame.pc;
+  }
+  const stops = t.control.stopsIn(frame);
+  if (end.targets.every((each) => each === 'return' || stops.has(each))) {
+    t.control.ended = end;
+    return frame.pc;
+  }
+  return settle(t, frame, dispatch(t, frame, end));
+}
+
+/** Goes on at one of several places, chosen by the program. */
+function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
+  const [first, ...others] = end.targets as [Target, ...Target[]];
+  const stops = new Set(t.control.stopsIn(frame));
+  const merge = commonMerge(structureOf(frame.closure.code), end.targets);
+  if (merge !== undefined) stops.add(merge);
+  const { tensor } = end.which!;
+  const test: ScalarVariable = {
+    kind: 'scalar',
+    type: 'boolean',
+    tensor: t.runApi(() => eq(tensor, numberOf(first))),
+  };
+  const startOf = (target: Target): Start =>
+    target === 'return' ? startWith(end.value!) : startAt(t, frame, target, stops);
+  const rest: Start =
+    others.length === 1
+      ? startOf(others[0]!)
+      : () => dispatch(t, frame, { ...end, targets: others });
+  return fork(t, frame, test, [startOf(first), rest]);
+}
+
+/** The first instruction that all ways from the targets to the return go through. */
+function commonMerge({ merges }: Structure, targets: readonly Target[]): Pc | undefined {
+  const chains = targets.map((target) => {
+    const chain: Pc[] = [];
+    let at: Pc | null | undefined = target === 'return' ? null : target;
+    while (typeof at === 'number') {
+      chain.push(at);
+      at = merges[at];
+    }
+    return chain;
+  });
+  const [first, ...others] = chains;
+  return first?.find((pc) => others.every((chain) => chain.includes(pc)));
+}

@@ -1,0 +1,89 @@
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
+import { liveBefore } from '../../vm/bytecode/liveness.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import type { Variable } from '../variables/variable.ts';
+import { endAt, endWith, type PathEnd, type Target } from './path.ts';
+import { freezer } from './places/freeze.ts';
+import type { Place } from './places/place.ts';
+import { type State, stateOf } from './places/state.ts';
+import type { RegionBuilder } from './region-builder.ts';
+
+/** Follows a way to its end, in the region that is current then. */
+export type Start = () => PathEnd;
+
+/** What one way through the code came to. */
+export interface Way {
+  readonly region: RegionBuilder;
+  readonly end: PathEnd;
+  readonly state: State;
+  /** Tensors that are given back on it. */
+  readonly disposed: ReadonlySet<Tensor>;
+}
+
+/** `before`: what is known on this way. */
+export function startAt(
+  t: Tracer,
+  frame: TraceFrame,
+  pc: Pc,
+  stops: ReadonlySet<Pc>,
+  before?: () => void,
+): Start {
+  return () => {
+    before?.();
+    if (stops.has(pc)) return endAt(pc);
+    frame.pc = pc;
+    return t.execution.runPath(t.frames.length, stops);
+  };
+}
+
+export const startWith =
+  (value: Variable): Start =>
+  () =>
+    endWith(value);
+
+/** Follows a way inside a region and takes back what it did to the trace: only its result stays. */
+export function follow(
+  t: Tracer,
+  frame: TraceFrame,
+  region: RegionBuilder,
+  made: ReadonlySet<Variable>,
+  start: Start,
+): Way {
+  const depth = t.frames.length;
+  const [registers, pc] = [[...frame.registers], frame.pc];
+  try {
+    return t.speculate(region, () => {
+      const end = start();
+      const freeze = freezer(made);
+      const value = end.value && freeze(end.value);
+      const disposed = new Set(t.effects.disposed.keys());
+      return { region, end: { ...end, value }, state: stateOf(t, frame, made, freeze), disposed };
+    });
+  } finally {
+    t.frames.length = depth;
+    frame.registers.splice(0, frame.registers.length, ...registers);
+    frame.pc = pc;
+  }
+}
+
+/** Whether somebody can read the place where the way goes on. */
+export function isRead(frame: TraceFrame, targets: readonly Target[], place: Place): boolean {
+  const { code } = frame.closure;
+  if (place.register !== null) return isReadAt(code, targets, place.register);
+  if (!place.iteration) return true;
+  return frame.registers.some((value, register) => {
+    const held =
+      value === place.iteration ||
+      (value?.kind === 'iteratorRecord' && value.iterator === place.iteration);
+    return held && isReadAt(code, targets, register as Reg);
+  });
+}
+
+/** Whether somebody reads the register at one of the places where the way goes on. */
+export function isReadAt(code: Code, targets: readonly Target[], register: Reg): boolean {
+  const live = liveBefore(code);
+  return targets.some((target) => target !== 'return' && live[target]!.has(register));
+}

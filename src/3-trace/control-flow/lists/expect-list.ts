@@ -1,0 +1,30 @@
+import type { Tracer } from '../../state/tracer.ts';
+import { resolved } from '../../variables/choices.ts';
+import { absent, type Variable } from '../../variables/variable.ts';
+import type { Place } from '../places/place.ts';
+import { joinAll } from './element-form.ts';
+import { bornAt, expectForm, Grows } from './grown-array.ts';
+
+/** An array whose length a turn changes is to be a list before the loop. */
+export function expectLength(
+  t: Tracer,
+  { array, part, form }: Place,
+  now: Variable | null,
+  last: Variable,
+  isNew: boolean,
+): void {
+  if (part === 'element' && (now === absent || last === absent)) {
+    const samples = [last, now].flatMap((value) => (value ? samplesOf(value) : []));
+    const forms = samples.map((sample) => expectForm(t, sample, bornAt(array!)));
+    if (forms.length > 0) throw new Grows(array!, joinAll(t, forms) ?? forms[0]!);
+  }
+  // It became one in an inner loop.
+  if (part !== 'element' && isNew && form) throw new Grows(array!, form);
+}
+
+/** What the element is where it is there. */
+export function samplesOf(value: Variable): Variable[] {
+  const variable = resolved(value);
+  if (variable === absent) return [];
+  return variable.kind === 'choice' ? variable.options.flatMap(samplesOf) : [variable];
+}

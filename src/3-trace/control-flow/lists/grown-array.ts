@@ -1,0 +1,156 @@
+/** Arrays whose length only the program knows: those that grow and shrink in its loops. */
+
+import type { UserPosition } from '../../../../runtime/errors/position.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { resolved } from '../../variables/choices.ts';
+import type { ElementForm, GrownList } from '../../variables/grown-list.ts';
+import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
+import { formOf, joinForms, unlike, unlistable } from './element-form.ts';
+import { grownOf, notThere } from './list-elements.ts';
+import { markListed } from './listed.ts';
+
+/** An array that has become a list of the program. */
+export type GrownArray = NewArrayVariable & { readonly grown: GrownList };
+
+export function isGrown(variable: Variable): variable is GrownArray {
+  return variable.kind === 'newArray' && variable.grown !== undefined;
+}
+
+/** The list that the value is, or, of an array from outside, that is all of its content. */
+export function grownIn(t: Tracer, variable: Variable): GrownArray | undefined {
+  if (variable.kind !== 'object') return isGrown(variable) ? variable : undefined;
+  const changed = t.effects.array(variable.value);
+  if (!changed?.whole || !isGrown(changed.content)) return undefined;
+  t.effects.met.touchContent(variable.value, variable.source);
+  return changed.content;
+}
+
+/** Thrown where the length of an array is found to differ from way to way: it is to become a list before. */
+export class Grows extends Error {
+  override readonly name = 'Grows';
+  readonly array: NewArrayVariable;
+  /** What its elements will be made of. */
+  readonly form: ElementForm;
+  readonly #otherwise: GraphBreak;
+
+  constructor(array: NewArrayVariable, form: ElementForm, otherwise = changesElsewhere()) {
+    super('the length of an array differs');
+    this.array = array;
+    this.form = form;
+    this.#otherwise = otherwise;
+  }
+
+  /** Where it can't be one. */
+  asBreak(): GraphBreak {
+    return this.#otherwise;
+  }
+}
+
+/** Thrown where a way changes something from outside that is to be known before the ways part. */
+export class TakenBefore extends Error {
+  override readonly name = 'TakenBefore';
+  readonly take: () => void;
+
+  constructor(take: () => void) {
+    super('something from outside is changed on a way');
+    this.take = take;
+  }
+}
+
+const changesElsewhere = (): GraphBreak =>
+  new GraphBreak(
+    'list-of-turns',
+    'the length of an array that was not made by a literal changes in branches and loops',
+  );
+
+/**
+ * Follows ways; where they find that the length of an array differs, the array becomes a list before them,
+ * and they are followed again; `expected` are those of which that is known. One of which a choice of lengths is known is a list from its birth on.
+ */
+export function withGrown<T>(
+  t: Tracer,
+  follow: (grown: Iterable<NewArrayVariable>) => T,
+  expected: ReadonlyMap<NewArrayVariable, ElementForm> = new Map(),
+): T {
+  // What they held before them.
+  const grownHere = new Map<NewArrayVariable, Variable[]>();
+  const growHere = (array: NewArrayVariable, form: ElementForm) => {
+    const { elements } = array;
+    grow(t, array, form);
+    grownHere.set(array, elements);
+  };
+  for (const [array, form] of expected) growHere(array, form);
+  for (;;) {
+    try {
+      return follow(grownHere.keys());
+    } catch (error) {
+      if (error instanceof TakenBefore) {
+        if (t.isInRegion) throw error;
+        error.take();
+        continue;
+      }
+      if (!(error instanceof Grows)) throw error;
+      if (!t.control.listsGrow) {
+        throw new GraphBreak(
+          'state-of-ways',
+          'the length of an array changes in a loop of the program',
+        );
+      }
+      const { array, form } = error;
+      // Its elements are of a wider form than was known when it became one.
+      const before = grownHere.get(array);
+      if (before) Object.assign(array, { grown: undefined, elements: before });
+      if (array.grown) throw error;
+      if (array.elements.some((element) => resolved(element).kind === 'choice')) {
+        growFromBirth(t, array, error);
+      }
+      growHere(array, form);
+    }
+  }
+}
+
+/** The function is traced again, where that isn't known yet. */
+function growFromBirth(t: Tracer, { born, outer }: NewArrayVariable, error: Grows): never {
+  const { depth, plans } = t.control;
+  if (depth === 0 && outer && !plans.growsFrom(outer.source)) plans.growOutside(outer.source);
+  if (depth === 0 && born && !born.grows) plans.growFrom(born);
+  throw error;
+}
+
+/** From here on the length of the array is a value of the program. `form`: what it is going to hold. */
+export function grow(t: Tracer, array: NewArrayVariable, form: ElementForm): void {
+  if (array.grown) return;
+  t.control.plans.usesLists = true;
+  const { elements } = array;
+  let own: ElementForm | null = null;
+  for (const element of elements) {
+    const next = expectForm(t, element, bornAt(array));
+    const joined: ElementForm | null = own ? joinForms(t, own, next) : next;
+    if (!joined) throw unlike(t, own!, element);
+    own = joined;
+  }
+  // Where what comes later doesn't fit, it is refused where it comes.
+  const wide = own ? (joinForms(t, own, form) ?? own) : form;
+  setGrown(t, array, grownOf(t, elements, wide));
+  for (const element of elements) markListed(t, element);
+}
+
+/** Where the literal is. */
+export function bornAt({ born }: NewArrayVariable): UserPosition | undefined {
+  const span = born?.code.spans[born.pc];
+  return span && born.code.source.position(span.start);
+}
+
+/** Throws a break where no list can hold the value. */
+export function expectForm(t: Tracer, value: Variable, at?: UserPosition): ElementForm {
+  const form = formOf(t, value, at);
+  if (form) return form;
+  throw unlistable(value);
+}
+
+export function setGrown(t: Tracer, array: NewArrayVariable, grown: GrownList): void {
+  const { grown: before, elements } = array;
+  t.journal.note(() => Object.assign(array, { grown: before, elements }));
+  Object.assign(array, { grown, elements: notThere });
+}

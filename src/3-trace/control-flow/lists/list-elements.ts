@@ -1,0 +1,223 @@
+/** Elements as the lists of a program hold them, and back. */
+
+import { bind1 } from '../../../../runtime/ops/bind.ts';
+import { contiguous } from '../../../../runtime/ops/movement.ts';
+import { listOf } from '../../../../runtime/program/list-ops.ts';
+import { sameSpec } from '../../../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { settled } from '../../variables/choices.ts';
+import type { ElementForm, GrownList, LeafForm, ListVariable } from '../../variables/grown-list.ts';
+import {
+  absent,
+  type NewArrayVariable,
+  type NewObjectVariable,
+  type ScalarVariable,
+  undefinedVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import {
+  asNumber,
+  asTruth,
+  constantTensor,
+  scalarBinary,
+  typeOfScalar,
+} from '../numbers/scalars.ts';
+import { sizeGuess } from '../numbers/size-guess.ts';
+import {
+  type Column,
+  columnsOf,
+  formText,
+  isSameValue,
+  unlike,
+  unlistable,
+} from './element-form.ts';
+
+export function lengthScalar(t: Tracer, length: number): ScalarVariable {
+  return { kind: 'scalar', type: 'number', tensor: constantTensor(t, length, t.device) };
+}
+
+/** Known elements as lists of the program. Throws a break where one is of another form. */
+export function grownOf(t: Tracer, elements: readonly Variable[], form: ElementForm): GrownList {
+  const columns = columnsOf(form);
+  // Without a tensor or number nobody knows how many there are.
+  if (columns.length === 0)
+    throw unlistable(elements[0] ?? { kind: 'uninitialized', source: null });
+  const rows = elements.map((element) => leavesOf(t, form, element));
+  const lists = columns.map(({ of, depth, spec }, i): ListVariable => {
+    const items = rows.map((row) => row[i]!);
+    return { kind: 'list', tensor: listOfTensors(t, items, { depth, spec }), of, depth };
+  });
+  return { form, lists, length: lengthScalar(t, elements.length) };
+}
+
+/** A list of values of the program, all of one spec. */
+export function listOfTensors(
+  t: Tracer,
+  items: readonly Tensor[],
+  column: Pick<Column, 'depth' | 'spec'>,
+): Tensor {
+  if (items.length === 0) return listWithout(t, column);
+  return t.perform<Tensor>([...items], (given) => {
+    const held = given.map((item) => contiguous(item as Tensor));
+    return bind1(listOf, held, { dtype: held[0]!.dtype, shape: [...held[0]!.shape] });
+  });
+}
+
+/**
+ * Without elements. What they will be is taken from a sample that the program need not have.
+ */
+function listWithout(t: Tracer, { depth, spec }: Pick<Column, 'depth' | 'spec'>): Tensor {
+  const { dtype, shape } = spec;
+  const sizes = shape.map((size, i) => (i < depth ? size : sizeGuess(t, size)));
+  return t.perform<Tensor>([sizes], ([dims]) =>
+    bind1(listOf, [], { dtype, shape: dims as number[] }),
+  );
+}
+
+/**
+ * What each list gets of the element. Throws a break that names both lines where it is of another form, and
+ * ChoiceMet.
+ */
+export function leavesOf(t: Tracer, form: ElementForm, element: Variable): Tensor[] {
+  const found: Tensor[] = [];
+  if (!collect(t, form, element, found)) throw unlike(t, form, element);
+  return found;
+}
+
+/** False: it is of another form. What is read where there is no element is refused by the run. */
+function collect(t: Tracer, form: ElementForm, given: Variable, found: Tensor[]): boolean {
+  const value = settled(given);
+  const isMissing = value === absent || value === undefinedVariable;
+  if (isMissing && form.kind !== 'same') {
+    throw new GraphBreak('throw', 'an array that grows gets an element that is missing');
+  }
+  switch (form.kind) {
+    case 'leaf': {
+      const tensor = leafTensor(t, form, value);
+      if (tensor) found.push(tensor);
+      return tensor !== null;
+    }
+    case 'same':
+      return isSameValue(t, form.value, value);
+    case 'array':
+      return (
+        isKnownArray(value) &&
+        value.elements.length === form.parts.length &&
+        form.parts.every((part, i) => collect(t, part, value.elements[i]!, found))
+      );
+    case 'object': {
+      if (value.kind !== 'newObject' || value.errorType || value.order || value.traits)
+        return false;
+      const keys = [...value.entries.keys()];
+      return (
+        value.prototype?.value === form.prototype?.value &&
+        keys.length === form.entries.length &&
+        form.entries.every(([key, part], i) => {
+          return key === keys[i] && collect(t, part, value.entries.get(key)!, found);
+        })
+      );
+    }
+    case 'list': {
+      if (value.kind !== 'newArray' || value.isArguments) return false;
+      const grown = value.grown ?? grownOf(t, value.elements, form.of);
+      if (formText(t, grown.form) !== formText(t, form.of)) return false;
+      found.push(...grown.lists.map(({ tensor }) => tensor), asNumber(t, grown.length));
+      return true;
+    }
+  }
+}
+
+function isKnownArray(value: Variable): value is NewArrayVariable {
+  return value.kind === 'newArray' && !value.grown && !value.isArguments;
+}
+
+function leafTensor(t: Tracer, { of, spec }: LeafForm, value: Variable): Tensor | null {
+  if (of === 'tensor') {
+    const tensor = value.kind === 'tensor' ? t.use(value) : null;
+    return tensor && sameSpec(tensor, spec) ? tensor : null;
+  }
+  if (typeOfScalar(t, value) !== of) return null;
+  if (value.kind === 'scalar') return of === 'boolean' ? asTruth(t, value) : asNumber(t, value);
+  if (value.kind === 'symbolic') {
+    return (scalarBinary(t, '+', lengthScalar(t, 0), value) as ScalarVariable).tensor;
+  }
+  return constantTensor(t, (value as { readonly value: number | boolean }).value, t.device);
+}
+
+/** The element whose leaves are these values of the program. */
+export function elementOf(
+  t: Tracer,
+  { form, lists }: GrownList,
+  leaves: readonly Tensor[],
+): Variable {
+  let next = 0;
+  const build = (part: ElementForm): Variable => {
+    switch (part.kind) {
+      case 'leaf': {
+        const tensor = leaves[next++]!;
+        if (part.of !== 'tensor') return { kind: 'scalar', type: part.of, tensor };
+        return Object.assign(t.result(tensor), { mayBeKnown: true });
+      }
+      case 'same':
+        return part.value;
+      case 'array':
+        return { kind: 'newArray', elements: part.parts.map(build), listed: true };
+      case 'object': {
+        const entries = part.entries.map(([key, each]) => [key, build(each)] as const);
+        const { prototype } = part;
+        const object: NewObjectVariable = {
+          kind: 'newObject',
+          entries: new Map(entries),
+          listed: true,
+        };
+        return prototype === undefined ? object : { ...object, prototype };
+      }
+      case 'list': {
+        const inner = columnsOf(part.of).map(({ of, depth }): ListVariable => {
+          return { kind: 'list', tensor: leaves[next++]!, of, depth };
+        });
+        const length: ScalarVariable = { kind: 'scalar', type: 'number', tensor: leaves[next++]! };
+        return nested({ form: part.of, lists: inner, length });
+      }
+    }
+  };
+  const element = build(form);
+  if (next !== lists.length) throw new GraphBreak('list-of-turns', 'an element lacks a part');
+  return element;
+}
+
+function nested(grown: GrownList): NewArrayVariable {
+  return { ...grownArray(grown), listed: true };
+}
+
+/** An array that is nothing but its lists. */
+export function grownArray(grown: GrownList): NewArrayVariable {
+  return { kind: 'newArray', elements: notThere, grown };
+}
+
+/** Whoever wants to know the elements one by one can't be followed. */
+export const notThere: Variable[] = new Proxy([], {
+  get() {
+    throw unknownLength();
+  },
+  ownKeys() {
+    throw unknownLength();
+  },
+});
+
+export function unknownLength(): GraphBreak {
+  return new GraphBreak(
+    'list-of-turns',
+    'an array that has grown in a loop of the program is used in a way that needs its elements one by one',
+  );
+}
+
+/** `how`: when it is that the method needs them. */
+export function needsElements(method: string, how = ''): GraphBreak {
+  return new GraphBreak(
+    'list-of-turns',
+    `${method}() of an array that grows in a loop of the program${how} needs its elements one by one: go through them in a loop`,
+  );
+}

@@ -1,0 +1,73 @@
+/** What only the program knows of a list (is there an element?) is a choice: each way goes on with its answer. */
+
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { where } from '../../../../runtime/ops/comparison.ts';
+import { eq, ge, logicalAnd, lt, trunc } from '../../../../runtime/ops/pointwise.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { ChoiceMet, resolved, settled } from '../../variables/choices.ts';
+import type { GrownList } from '../../variables/grown-list.ts';
+import {
+  type ChoiceVariable,
+  known,
+  type ScalarVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import { chosenBy } from '../merge/choice.ts';
+import { asNumber, constantTensor } from '../numbers/scalars.ts';
+
+/** Whether `i` is the index of one of `n` elements. */
+export function inRange(t: Tracer, i: Tensor, n: Tensor): Tensor {
+  return t.runApi(() => noGrad(() => logicalAnd(logicalAnd(ge(i, 0), lt(i, n)), eq(i, trunc(i)))));
+}
+
+/** Throws ChoiceMet; on each way it is known. */
+export function isThere(
+  t: Tracer,
+  grown: GrownList,
+  key: string | ScalarVariable,
+  place: () => ScalarVariable,
+): boolean {
+  return (
+    answerTo(t, grown, key, [there, none], () => {
+      const found = inRange(t, asNumber(t, place()), asNumber(t, grown.length));
+      return t.runApi(() =>
+        noGrad(() => {
+          const [zero, one] = [0, 1].map((number) => constantTensor(t, number, found.device));
+          return where(found, zero!, one!);
+        }),
+      );
+    }) === there
+  );
+}
+
+/** Whether it was asked before, and this is the way on which there is an element. */
+export function isKnownIndex({ length }: GrownList, index: ScalarVariable): boolean {
+  const asked = questions.get(length)?.get(index);
+  return asked !== undefined && resolved(asked) === there;
+}
+
+/** By what is asked of which length: the ways that follow from one question meet the same answer. */
+const questions = new WeakMap<ScalarVariable, Map<string | ScalarVariable, ChoiceVariable>>();
+export const [there, last, none] = [known('there'), known('at the end'), known('none')];
+export const ways = [there, last, none];
+
+/** The answer on the way that is followed. Throws ChoiceMet where the question is asked for the first time. */
+export function answerTo(
+  t: Tracer,
+  { length }: GrownList,
+  key: string | ScalarVariable,
+  answers: readonly Variable[],
+  which: () => Tensor,
+): Variable {
+  const existing = questions.get(length)?.get(key);
+  if (existing) return settled(existing);
+  throw new ChoiceMet(() => {
+    const choice = chosenBy(t, which(), answers, 'an element of an array');
+    const asked = questions.get(length) ?? new Map<string | ScalarVariable, ChoiceVariable>();
+    // It is a value of the branch or turn that it is asked in.
+    t.journal.note(() => asked.delete(key));
+    questions.set(length, asked.set(key, choice));
+    return choice;
+  });
+}

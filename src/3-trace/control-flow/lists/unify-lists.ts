@@ -1,0 +1,101 @@
+/** What arrays of several lengths become where ways come together: lists of the program. */
+
+import type { Tracer } from '../../state/tracer.ts';
+import { resolved } from '../../variables/choices.ts';
+import type { ElementForm, ListVariable } from '../../variables/grown-list.ts';
+import {
+  type ChoiceVariable,
+  known,
+  type NewArrayVariable,
+  type ScalarVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import type { Build, Values } from '../merge/build-structure.ts';
+import type { Leaf, LeafVariable } from '../merge/leaf.ts';
+import { columnsOf, formOf, formText, joinAll } from './element-form.ts';
+import { samplesOf } from './expect-list.ts';
+import { isGrown } from './grown-array.ts';
+import { grownArray } from './list-elements.ts';
+import { isListed } from './listed.ts';
+
+/** Arrays of several lengths that are to be lists: what their elements are made of. */
+export function listForm(
+  t: Tracer,
+  present: readonly Variable[],
+  isOld: (variable: Variable) => boolean,
+  grows: boolean,
+): ElementForm | null {
+  const arrays = arraysIn(present, grows);
+  if (!arrays || arrays.some(isOld)) return null;
+  if (arrays.every(isGrown)) return null;
+  const grown = arrays.filter(isGrown);
+  const known_ = arrays.filter((way): way is NewArrayVariable => !isGrown(way));
+  const [first] = known_;
+  if (grown.length === 0) {
+    if (!grows || !t.control.listsGrow) return null;
+    if (known_.every((way) => way.elements.length === first!.elements.length)) return null;
+  }
+  // Choices are followed by another attempt, in which there is a list.
+  if (present[0]!.kind === 'newArray' && hasChoice(present[0]!)) return null;
+  const elements = known_.flatMap((way) => way.elements.flatMap(samplesOf));
+  const forms = elements.map((each) => formOf(t, each));
+  const all = [...grown.map((way) => way.grown.form), ...forms];
+  const form = all.every((each) => each !== null) ? joinAll(t, all) : null;
+  if (!form || columnsOf(form).length === 0) return grown[0]?.grown.form ?? null;
+  t.control.plans.usesLists = true;
+  return form;
+}
+
+/** Null: something else is among them. After a turn it may be a choice: the next attempt finds a list. */
+function arraysIn(
+  present: readonly Variable[],
+  grows: boolean,
+): readonly NewArrayVariable[] | null {
+  const all = present.flatMap((way, i) => {
+    const options = way.kind === 'choice' && grows && i > 0 ? way.options : [way];
+    return options.map(resolved);
+  });
+  const arrays = all.filter((each): each is NewArrayVariable => {
+    return each.kind === 'newArray' && !each.isArguments;
+  });
+  return arrays.length === all.length ? arrays : null;
+}
+
+/** One leaf for each list of the form, and the length. */
+export function addLists(t: Tracer, ways: Values, form: ElementForm, leaves: Leaf[]): Build {
+  const arrays = ways as readonly (NewArrayVariable | ChoiceVariable | null)[];
+  const text = formText(t, form);
+  const lists = columnsOf(form).map((_, index) => {
+    const values = arrays.map((array): LeafVariable | null => {
+      if (!array) return null;
+      if (array.kind === 'choice' || hasChoice(array))
+        return { kind: 'newList', elements: null, form, index };
+      const { grown } = array;
+      if (grown && formText(t, grown.form) === text) return grown.lists[index]!;
+      return { kind: 'newList', elements: grown ? null : array.elements, form, index };
+    });
+    return leaves.push({ kind: 'list', values }) - 1;
+  });
+  const lengths = arrays.map((array) => {
+    if (array?.kind !== 'newArray') return null;
+    return array.grown?.length ?? known(array.elements.length);
+  });
+  const length = leaves.push({ kind: 'number', values: lengths }) - 1;
+  const listed = arrays.some((array) => array !== null && isListed(array));
+  const build: Build = (joined, made) => {
+    const existing = made.get(build);
+    if (existing) return existing;
+    const array = grownArray({
+      form,
+      lists: lists.map((index) => joined[index] as ListVariable),
+      length: joined[length] as ScalarVariable,
+    });
+    made.set(build, array);
+    return Object.assign(array, { listed });
+  };
+  return build;
+}
+
+function hasChoice(array: NewArrayVariable): boolean {
+  return !array.grown && array.elements.some((each) => resolved(each).kind === 'choice');
+}

@@ -1,0 +1,151 @@
+/**
+ * What following a loop has found out about it, for the next time: a loop inside of others is followed
+ * once more for each attempt to follow those, and would find the same from the start each time.
+ */
+
+import type { Pc } from '../../../vm/bytecode/instructions.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { ElementForm } from '../../variables/grown-list.ts';
+import { known, type NewArrayVariable, type Variable } from '../../variables/variable.ts';
+import type { Leaf, LeafVariable } from '../merge/leaf.ts';
+import type { Unified } from '../merge/unify.ts';
+import { classOf } from '../merge/variable-class.ts';
+import { idOf } from '../places/object-ids.ts';
+import { isFixed, type Place } from '../places/place.ts';
+import type { State } from '../places/state.ts';
+import type { Carried, Form } from './turn.ts';
+
+/** A place that is carried as one operand. */
+interface KnownOperand {
+  readonly name: string;
+  readonly kind: Leaf['kind'];
+  /** Of its value at the start; null: nobody reads that. */
+  readonly class: string | null;
+  /** After a turn. */
+  readonly last: LeafVariable | null;
+}
+
+/** One loop, reached by one chain of calls. */
+export class KnownLoop {
+  /** Flags say where a turn ends. */
+  form: Form = 'headed';
+  /** By the key of the place, in which objects have the number that they are reached with. */
+  operands: ReadonlyMap<string, KnownOperand> = new Map();
+  /** Arrays that are lists before it, by the number that they are reached with. */
+  readonly grown = new Map<number, { readonly born: Pc | undefined; readonly form: ElementForm }>();
+}
+
+export class LoopMemory {
+  readonly #loops = new Map<string, KnownLoop>();
+
+  at(t: Tracer, header: Pc): KnownLoop {
+    const calls = t.frames.slice(0, -1).map(({ closure, pc }) => `${idOf(closure.code)} ${pc}`);
+    const key = [...calls, `${idOf(t.top.closure.code)} ${header}`].join();
+    const known = this.#loops.get(key) ?? new KnownLoop();
+    this.#loops.set(key, known);
+    return known;
+  }
+}
+
+/** Arrays that became lists the last time, to become lists at once. */
+export function growing(
+  { grown }: KnownLoop,
+  made: ReadonlySet<Variable>,
+): ReadonlyMap<NewArrayVariable, ElementForm> {
+  const arrays = new Map<NewArrayVariable, ElementForm>();
+  if (grown.size === 0) return arrays;
+  for (const [variable, number] of numbered(made)) {
+    const known = grown.get(number);
+    if (!known || variable.kind !== 'newArray' || variable.grown) continue;
+    if (variable.born?.pc === known.born) arrays.set(variable, known.form);
+  }
+  return arrays;
+}
+
+export function rememberGrown(
+  { grown }: KnownLoop,
+  made: ReadonlySet<Variable>,
+  arrays: Iterable<NewArrayVariable>,
+): void {
+  const became = new Set<Variable>(arrays);
+  for (const [variable, number] of numbered(made)) {
+    if (variable.kind !== 'newArray' || !variable.grown || !became.has(variable)) continue;
+    grown.set(number, { born: variable.born?.pc, form: variable.grown.form });
+  }
+}
+
+/** What was carried the last time, where its value is of the same class now. */
+export function operandsKnown(
+  t: Tracer,
+  { operands }: KnownLoop,
+  made: ReadonlySet<Variable>,
+  before: State,
+  isLive: (place: Place) => boolean,
+): Map<string, Carried> {
+  const carried = new Map<string, Carried>();
+  if (operands.size === 0) return carried;
+  const keyIn = keysOf(made);
+  const held = new Map([...before.values()].map((each) => [keyIn(each.place.key), each]));
+  for (const [key, { name, kind, class: own, last }] of operands) {
+    const { place, value } = held.get(key) ?? {};
+    if (!place || !value || place.name !== name || isFixed(place)) continue;
+    const first = isLive(place) ? value : null;
+    if ((first && classOf(t, first, () => true)) !== own) continue;
+    const leaf: Leaf = { kind, values: [first as LeafVariable | null, last] };
+    carried.set(place.key, { place, unified: { leaves: [leaf], options: 0, build: only } });
+  }
+  return carried;
+}
+
+export function rememberOperands(
+  t: Tracer,
+  known: KnownLoop,
+  made: ReadonlySet<Variable>,
+  carried: ReadonlyMap<string, Carried>,
+): void {
+  const keyIn = keysOf(made);
+  const operands = new Map<string, KnownOperand>();
+  for (const { place, unified } of carried.values()) {
+    if (!isLeaf(unified)) continue;
+    const [{ kind, values }] = unified.leaves as [Leaf];
+    const [first = null, last = null] = values;
+    if (!isPlain(first) || !isPlain(last)) continue;
+    const own = first && classOf(t, first, () => true);
+    operands.set(keyIn(place.key), { name: place.name, kind, class: own, last });
+  }
+  known.operands = operands;
+}
+
+const only: Unified['build'] = ([value]) => value!;
+
+/** Nothing is made of it. */
+function isLeaf({ leaves, options, build }: Unified): boolean {
+  if (leaves.length !== 1 || options > 0) return false;
+  const probe = known(0);
+  return build([probe]) === probe;
+}
+
+function isPlain(value: LeafVariable | null): value is Extract<LeafVariable, Variable> | null {
+  return value === null || !['opened', 'newList', 'oneOf', 'renumbered'].includes(value.kind);
+}
+
+/** Objects made by the trace, by how many were reached before them. */
+function* numbered(made: ReadonlySet<Variable>): Generator<readonly [Variable, number]> {
+  let number = 0;
+  for (const variable of made) if (containers.has(variable.kind)) yield [variable, number++];
+}
+
+const containers: ReadonlySet<Variable['kind']> = new Set([
+  'newArray',
+  'newObject',
+  'newCollection',
+  'cell',
+  'iterator',
+  'iteratorRecord',
+]);
+
+/** Keys of places, with these numbers instead of those that every object has for itself. */
+function keysOf(made: ReadonlySet<Variable>): (key: string) => string {
+  const numbers = new Map([...numbered(made)].map(([variable, i]) => [String(idOf(variable)), i]));
+  return (key) => key.replace(/^\d+(?= )/, (id) => `object ${numbers.get(id) ?? id}`);
+}

@@ -1,0 +1,139 @@
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
+import { isRead } from '../follow.ts';
+import { grownIn, withGrown } from '../lists/grown-array.ts';
+import type { PathEnd } from '../path.ts';
+import type { Place } from '../places/place.ts';
+import { heldMoreThanOnce, madeObjects } from '../places/reachable.ts';
+import { stateOf } from '../places/state.ts';
+import {
+  growing,
+  type KnownLoop,
+  operandsKnown,
+  rememberGrown,
+  rememberOperands,
+} from './loop-memory.ts';
+import { type Carried, type Form, Turn } from './turn.ts';
+
+/** The loop that begins where the frame stands, if the program is to hold it and isn't inside already. */
+export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
+  const { limitsUnrolling } = t.control;
+  if (t.control.plans.isEmpty && !limitsUnrolling) return undefined;
+  const { code } = frame.closure;
+  const loop = structureOf(code).loops.get(frame.pc);
+  if (!loop || t.control.isActive(frame, loop)) return undefined;
+  const plan = t.control.plans.of(code, loop);
+  const isFirst = frame.last === null || !loop.body.has(frame.last);
+  if (limitsUnrolling && plan === undefined) t.control.countTurn(frame, loop, isFirst);
+  if (plan === 'while' && t.control.isInLoop && iteratesKnown(t, frame, loop)) return undefined;
+  return plan === 'while' || (plan === 'peeled' && !isFirst) ? loop : undefined;
+}
+
+/**
+ * The loop goes through an array of known length: so it is in the first attempt to follow a loop around it, after
+ * which the array may be one whose length only the program knows.
+ */
+function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean {
+  const instruction = frame.closure.code.instructions[header]!;
+  if (instruction.op !== 'iteratorNext') return false;
+  const iteration = frame.registers[instruction.iterator];
+  if (iteration?.kind !== 'iteratorRecord' || iteration.iterator.kind !== 'iterator') return false;
+  const { over } = iteration.iterator;
+  return over.kind !== 'newCollection' && !grownIn(t, over) && t.control.listsGrow;
+}
+
+/**
+ * As a loop of the program; where that can't be, because the host counts its turns for instance, it is
+ * followed turn by turn, and decisions that leave it are branches.
+ */
+export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+  try {
+    return convertLoop(t, frame, loop);
+  } catch (error) {
+    if (!(error instanceof GraphBreak)) throw error;
+    return t.control.plans.unroll(frame.closure.code, loop, error);
+  }
+}
+
+/** More attempts than this to find what a loop carries mean that every turn adds something. */
+const maxAttempts = 32;
+
+/**
+ * Turns a loop whose end only the run can tell into one `while`. What it carries is found by following
+ * the body: places that a turn leaves with another value become operands, until following it once more
+ * adds none. Afterwards the trace stands behind the loop.
+ *
+ * A loop that is left at its head only, by one decision before which nothing changes, is that condition
+ * and a body. Of any other loop the body ends at the header or at one of the places behind the loop, and
+ * flags that it carries say whether there is another turn, and where it ended.
+ */
+function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+  const known = t.control.loopMemory.at(t, loop.header);
+  return convertHeaded(t, frame, loop, known) ?? convertAs(t, frame, loop, 'flagged', known)!;
+}
+
+/** Null when the loop is not of that form. */
+function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop, known: KnownLoop): PathEnd | null {
+  if (known.form === 'flagged') return null;
+  try {
+    const end = convertAs(t, frame, loop, 'headed', known);
+    if (!end) known.form = 'flagged';
+    return end;
+  } catch (error) {
+    // Whatever the form, the next turn would add to it.
+    if (error instanceof GraphBreak && error.reason !== 'endless-ways') return null;
+    throw error;
+  }
+}
+
+function convertAs(
+  t: Tracer,
+  frame: TraceFrame,
+  loop: Loop,
+  form: Form,
+  known: KnownLoop,
+): PathEnd | null {
+  const attempt = (grown: Iterable<NewArrayVariable>) => {
+    const made = madeObjects(t);
+    rememberGrown(known, made, grown);
+    return attemptAs(t, frame, loop, form, known, made);
+  };
+  return withGrown(t, attempt, growing(known, madeObjects(t)));
+}
+
+function attemptAs(
+  t: Tracer,
+  frame: TraceFrame,
+  loop: Loop,
+  form: Form,
+  known: KnownLoop,
+  made: ReadonlySet<Variable>,
+): PathEnd | null {
+  const before = stateOf(t, frame, made);
+  const isLive = (place: Place) => isRead(frame, [loop.header], place);
+  const expected = operandsKnown(t, known, made, before, isLive);
+  const settle = (carried: Map<string, Carried>): PathEnd | null => {
+    // What only one place holds can be another object after a turn: nobody sees the difference.
+    const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
+    const recorded = new Set<string>();
+    const found = { made, before, carried, changes: new Map(), held, recorded };
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const turn = new Turn(t, frame, loop, form, found);
+      if (!turn.fits) return null;
+      if (!turn.settled) continue;
+      rememberOperands(t, known, made, carried);
+      return turn.append();
+    }
+    throw new GraphBreak('endless-ways', 'a loop carries more with every turn');
+  };
+  if (expected.size === 0) return settle(expected);
+  try {
+    return settle(expected);
+  } catch (error) {
+    if (!(error instanceof GraphBreak)) throw error;
+    return settle(new Map());
+  }
+}

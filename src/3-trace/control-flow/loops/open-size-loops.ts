@@ -1,0 +1,41 @@
+import { numberSources } from '../../../guards/number-expr.ts';
+import { decidedByBounds } from '../../../guards/number-range.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
+import { keptBecause } from '../../../traces/kept-loops.ts';
+import type { Pc } from '../../../vm/bytecode/instructions.ts';
+import { structureOf } from '../../../vm/bytecode/structure.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import type { Variable } from '../../variables/variable.ts';
+
+/**
+ * A loop of the host whose turns a size decides that an `inputSpec` leaves open: unrolled it would be a
+ * trace for each size, so it is to be a loop of the program, where that can be. Asked at a jump, which may
+ * leave the loop.
+ */
+export function keepLoopOfOpenSize(
+  t: Tracer,
+  frame: TraceFrame,
+  test: Variable,
+  whenTrue: Pc,
+  whenFalse: Pc,
+): void {
+  if (t.control.policy !== 'always' || !dependsOnOpenSize(t, test)) return;
+  const { code } = frame.closure;
+  for (const loop of structureOf(code).loops.values()) {
+    if (!loop.body.has(frame.pc) || loop.body.has(whenTrue) === loop.body.has(whenFalse)) continue;
+    if (t.control.isActive(frame, loop) || t.control.plans.of(code, loop) !== undefined) continue;
+    t.control.plans.keep(code, loop, keptBecause.openSize);
+  }
+}
+
+function dependsOnOpenSize(t: Tracer, test: Variable): boolean {
+  if (test.kind !== 'symbolic' || decidedByBounds(test.expr, t.promised) !== undefined) {
+    return false;
+  }
+  for (const source of numberSources(test.expr)) {
+    const size = t.promised.get(sourceKey(source));
+    if (size && size.min !== size.max) return true;
+  }
+  return false;
+}

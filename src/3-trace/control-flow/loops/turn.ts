@@ -1,0 +1,436 @@
+import { invariant } from '../../../../runtime/errors/invariant.ts';
+import { eq } from '../../../../runtime/ops/pointwise.ts';
+import { whileOp } from '../../../../runtime/program/control-ops.ts';
+import { sameSpec } from '../../../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Pc } from '../../../vm/bytecode/instructions.ts';
+import type { Loop } from '../../../vm/bytecode/structure.ts';
+import { commonSizes } from '../../dynamic-shapes/open-shape.ts';
+import { isFrameworkFile } from '../../state/framework-files.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { absent, type ScalarVariable, type Variable } from '../../variables/variable.ts';
+import { follow, isRead, type Way } from '../follow.ts';
+import { expectLength } from '../lists/expect-list.ts';
+import type { Values } from '../merge/build-structure.ts';
+import { describeSome, optionsOf } from '../merge/describe.ts';
+import { isSame } from '../merge/is-same.ts';
+import { type Leaf, tensorsOf } from '../merge/leaf.ts';
+import { columnOf, knownSizes, leafTensor, leafVariable, outerOf } from '../merge/leaves.ts';
+import { differing, givenAt, unmergeable } from '../merge/mismatch.ts';
+import {
+  noteDecided,
+  noteLoopResults,
+  requiresGradAlways,
+  requiresGradFlag,
+} from '../merge/requires-grad.ts';
+import { type Unified, unify } from '../merge/unify.ts';
+import { asTruth, constantTensor, scalarUnary } from '../numbers/scalars.ts';
+import { numberOf, type PathEnd, reaches } from '../path.ts';
+import { isFixed, type Place } from '../places/place.ts';
+import { heldMoreThanOnce } from '../places/reachable.ts';
+import { type Held, type State, stateOf } from '../places/state.ts';
+import { capturedByAny, RegionBuilder } from '../region-builder.ts';
+
+/** What goes from turn to turn: a place, and its value at the start and after a turn as one structure. */
+export interface Carried {
+  readonly place: Place;
+  readonly unified: Unified;
+}
+
+/** A place that takes another form more often than this never settles. */
+const maxChanges = 12;
+
+/** A tensor that has had more shapes than this is taken to have another one after every turn. */
+const maxShapes = 4;
+
+/** The result of a return inside the loop is carried as a place of its own. */
+const returnKey = 'return';
+
+/** Left at its head only, by one decision before which nothing changes; or with flags that say where a turn ended. */
+export type Form = 'headed' | 'flagged';
+
+/** What following the body has found so far. */
+export interface Found {
+  readonly made: ReadonlySet<Variable>;
+  readonly before: State;
+  readonly carried: Map<string, Carried>;
+  /** How often each of them took another form. */
+  readonly changes: Map<string, number>;
+  /** Known by their identity: more than one place holds them, before a turn or after it. */
+  readonly held: Set<Variable>;
+  /** Leaves that require gradients after an iteration, if not before it. */
+  readonly recorded: Set<string>;
+}
+
+/** A tensor that is carried, and what it stands for. */
+interface CarriedLeaf {
+  readonly leaf: Leaf;
+  /** The same in every attempt. */
+  readonly key: string;
+}
+
+/** One attempt to follow the body with what is known to be carried. */
+export class Turn {
+  /** The loop has the form that was asked for. */
+  readonly fits: boolean;
+  /** Nothing was added to what is carried. */
+  readonly settled: boolean;
+  readonly #t: Tracer;
+  readonly #frame: TraceFrame;
+  readonly #loop: Loop;
+  readonly #carried: ReadonlyMap<string, Carried>;
+  readonly #changes: Map<string, number>;
+  /** Of a headed loop: the region of its condition. */
+  readonly #head: Way | null;
+  readonly #way: Way;
+  /** The start of each operand that is carried, in the surrounding program. */
+  readonly #starts: readonly Tensor[];
+  /** Per carried place, start and end of this turn. */
+  readonly #turned = new Map<string, Unified>();
+  readonly #recorded: Set<string>;
+  /** Numbers of the leaves of which it is carried, too, whether they require gradients. */
+  readonly #tracked: readonly number[];
+
+  constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
+    const { made, before, carried, changes, held, recorded } = found;
+    this.#t = t;
+    this.#frame = frame;
+    this.#loop = loop;
+    this.#carried = carried;
+    this.#changes = changes;
+    const { device } = t;
+    const flags =
+      form === 'flagged' ? [constantTensor(t, true, device), constantTensor(t, 0, device)] : [];
+    this.#recorded = recorded;
+    const leaves = [...this.#leaves()];
+    const starts = leaves.map(({ leaf }) => leafTensor(t, leaf, 0, device));
+    this.#tracked = t.control.plans.tracksGradients
+      ? leaves.flatMap((each, i) => {
+          return each.leaf.kind === 'tensor' && this.#records(starts[i]!, each) ? [i] : [];
+        })
+      : [];
+    const required = this.#tracked.map((i) => requiresGradFlag(t, starts[i]!).tensor);
+    this.#starts = [...flags, ...starts, ...required];
+    let inside: State = before;
+    const enter = (region: RegionBuilder) => {
+      for (const flag of flags) region.give(flag);
+      this.#enter(region, flags.length);
+      inside = stateOf(t, frame, made);
+    };
+    const head = new RegionBuilder(t.surroundings);
+    this.#head =
+      form === 'flagged'
+        ? null
+        : follow(t, frame, head, made, () => {
+            enter(head);
+            return t.execution.runLoopHead(frame, loop);
+          });
+    const from = this.#head ? this.#behindHead(this.#head, inside) : loop.header;
+    const body = new RegionBuilder(t.surroundings);
+    if (from === null) {
+      this.#way = this.#head!;
+      [this.fits, this.settled] = [false, true];
+      return;
+    }
+    this.#way = follow(t, frame, body, made, () => {
+      enter(body);
+      const end = t.execution.runLoopBody(frame, loop, from);
+      const pcs = [loop.header, ...loop.exits];
+      for (const each of heldMoreThanOnce(t, frame, pcs, end.value)) {
+        if (made.has(each)) held.add(each);
+      }
+      return end;
+    });
+    const { targets } = this.#way.end;
+    this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
+    const added = this.fits && this.#compare(before, inside, carried, held);
+    this.settled = !this.fits || (!added && !this.#findRecorded(flags.length));
+  }
+
+  *#leaves(unifiedAt = ({ unified }: Carried): Unified => unified): Generator<CarriedLeaf> {
+    for (const [key, each] of this.#carried) {
+      for (const [i, leaf] of unifiedAt(each).leaves.entries()) yield { leaf, key: `${key} ${i}` };
+    }
+  }
+
+  /** In the body the value counts as one that requires gradients, if it does so in some iteration. */
+  #records(start: Tensor, { key }: CarriedLeaf): boolean {
+    return start.requiresGrad || this.#recorded.has(key);
+  }
+
+  /** True when a value requires gradients after an iteration that was not known to. */
+  #findRecorded(flags: number): boolean {
+    const { given } = this.#way.region;
+    const before = this.#recorded.size;
+    let index = flags;
+    for (const { leaf, key } of this.#leaves(({ place }) => this.#turned.get(place.key)!)) {
+      const input = given[index++]!;
+      const ends = tensorsOf(leaf.values[1]);
+      const isRecorded = ends.some((end) => this.#t.use(end).requiresGrad);
+      if (isRecorded && !input.requiresGrad) this.#recorded.add(key);
+    }
+    return this.#recorded.size > before;
+  }
+
+  /** Where the body begins; null when the head is more than a condition. */
+  #behindHead({ end, state }: Way, inside: State): Pc | null {
+    if (!end.test) return null;
+    for (const [key, { place, raw, value }] of state) {
+      const now = inside.get(key)?.value;
+      if (raw === inside.get(key)?.raw) continue;
+      if (!isRead(this.#frame, end.targets, place)) continue;
+      if (!now || !isSame(this.#t, now, value)) return null;
+    }
+    return end.targets[0] as Pc;
+  }
+
+  /** The carried places show the operands of the body. */
+  #enter(region: RegionBuilder, flags: number): void {
+    const t = this.#t;
+    let index = flags;
+    const leaves = [...this.#leaves()];
+    const inputs = leaves.map((each) => {
+      const start = this.#starts[index++]!;
+      return region.give(start, this.#records(start, each));
+    });
+    const required = this.#tracked.map(() => region.give(this.#starts[index++]!));
+    inputs.forEach((input, i) => {
+      const tracked = this.#tracked.indexOf(i);
+      if (input.requiresGrad && leaves[i]!.leaf.kind === 'tensor')
+        t.control.required.noteCarried(input, required[tracked] ?? null);
+    });
+    let next = 0;
+    this.#setAll((leaf) => leafVariable(t, leaf, inputs[next++]!));
+  }
+
+  /** True when something is carried that wasn't known to be, or not in this form. */
+  #compare(
+    before: State,
+    inside: State,
+    carried: Map<string, Carried>,
+    held: ReadonlySet<Variable>,
+  ): boolean {
+    const isOld = (variable: Variable) => held.has(variable);
+    const { state, end } = this.#way;
+    const frame = this.#frame;
+    // A place that a turn leaves as it was is carried as well, once it is.
+    const given = new Set(this.#way.region.given);
+    const inner = new Set([this.#way, this.#head].flatMap((way) => way?.region.builder ?? []));
+    let added = false;
+    // At the start of a turn, and at its end.
+    const places = (place: Place) => () => {
+      const ours = isFrameworkFile(frame.closure.code.source.file);
+      const at = ours ? this.#t.position() : end.at;
+      const before_: PathEnd = { ...end, at, last: this.#loop.header };
+      return [before_, end].map((each) => givenAt(frame, place, each));
+    };
+    const carry = (
+      place: Place,
+      first: Variable | null,
+      last: Variable | null,
+      now: Variable | null,
+    ) => {
+      const fresh = differing(place.name, places(place), (tell) =>
+        unify(this.#t, [first, last], isOld, tell, inner),
+      );
+      if (place.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
+      const known_ = carried.get(place.key);
+      this.#turned.set(
+        place.key,
+        differing(place.name, places(place), (tell) =>
+          unify(this.#t, [now, last], isOld, tell, inner, given),
+        ),
+      );
+      const isKnown = !place.agreed || isSameOrder(this.#t, known_?.unified, fresh);
+      const isAlike = known_ && isKnown && sameLeaves(known_.unified, fresh);
+      if (isAlike && mayBeSame(known_.unified, fresh)) return;
+      carried.set(place.key, { place, unified: fresh });
+      added = true;
+      // What else a tensor may be is finite: each variable may have the tensors of all of them.
+      if (!isAlike) this.#countChange(place, [now ?? first, last]);
+    };
+    const lost = [...inside].filter(([key]) => !state.has(key));
+    const left = lost.map(([key, held]): [string, Held] => [key, { ...held, value: absent }]);
+    // First it is to be known which arrays are lists.
+    const all = [...state, ...left].sort(
+      ([, a], [, b]) => Number(!a.place.array) - Number(!b.place.array),
+    );
+    for (const [key, { place, raw, value: last }] of all) {
+      const known = inside.get(key);
+      const missing = place.part ? absent : place.outside?.(this.#t);
+      const now = known?.value ?? missing ?? null;
+      const agreed = now && place.agreed?.([now, last]);
+      if (agreed) {
+        if (carried.has(key) || !isSame(this.#t, agreed, now)) carry(place, agreed, agreed, agreed);
+        continue;
+      }
+      const read = isRead(frame, end.targets, place);
+      const same = last !== absent && raw === known?.raw;
+      const changed = read && !same && !(now && isSame(this.#t, now, last));
+      if (!changed && !carried.has(key)) continue;
+      if (place.array) expectLength(this.#t, place, now, last, known === undefined);
+      if (isFixed(place)) {
+        throw unmergeable(`a loop of the program changes ${place.name}`, places(place)());
+      }
+      const live = isRead(frame, [this.#loop.header], place);
+      const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
+      carry(place, first, read ? last : null, live ? now : null);
+    }
+    if (end.value) {
+      const place: Place = { key: returnKey, name: 'the returned value', register: null, set() {} };
+      carry(place, null, end.value, null);
+    }
+    return added;
+  }
+
+  /** A value that turns into something else again and again does so with every turn. */
+  #countChange({ key, name }: Place, values: Values): void {
+    const count = (this.#changes.get(key) ?? 0) + 1;
+    this.#changes.set(key, count);
+    this.#openShapes(count, values);
+    if (count <= maxChanges) return;
+    const kinds = describeSome(this.#t, values);
+    throw new GraphBreak('endless-ways', `with every turn of a loop ${name} is ${kinds}`);
+  }
+
+  /** Tensors of more than a few shapes are of a shape that only the run knows. */
+  #openShapes(count: number, values: Values): void {
+    const { policy, plans } = this.#t.control;
+    if (policy !== 'always' || plans.shapesDiffer) return;
+    const options = values.flatMap((value) => (value ? optionsOf(value) : []));
+    if (count <= 2 && options.length <= maxShapes) return;
+    if (commonSizes(this.#t, options)) plans.openShapes();
+  }
+
+  /** The first turn finds another kind of value than those after it: it is followed by itself. */
+  #peel(): void {
+    const { plans } = this.#t.control;
+    const { code } = this.#frame.closure;
+    if (plans.of(code, this.#loop) === 'while') plans.choose(code, this.#loop, 'peeled');
+  }
+
+  /** Appends the op and puts its results into the places. */
+  append(): PathEnd {
+    const t = this.#t;
+    const { region, end, disposed } = this.#way;
+    const head = this.#head;
+    const { header } = this.#loop;
+    if (!head && end.targets.every((target) => target === header)) {
+      throw new GraphBreak('endless-ways', 'a loop never ends');
+    }
+    const ends = t.inRegion(region, () =>
+      [...this.#carried.keys()].flatMap((key) =>
+        this.#turned.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device, disposed)),
+      ),
+    );
+    const outputs = t.inRegion(region, () => [
+      ...(head ? [] : this.#flags(end)),
+      ...ends,
+      ...this.#tracked.map((i) => requiresGradFlag(t, ends[i]!).tensor),
+    ]);
+    const test = head ? head.region : new RegionBuilder(t.surroundings);
+    if (!head) for (const start of this.#starts) test.give(start);
+    const condition = head ? t.inRegion(test, () => this.#condition(head.end)) : test.given[0]!;
+    region.captureAll(outputs);
+    test.captureAll([condition]);
+    const captured = capturedByAny(t.builder, [test, region]);
+    const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
+    const results = t.execution.appendControl(whileOp, [...this.#starts, ...captured], programs);
+    const left = results.slice(head ? 0 : 2);
+    this.#noteRequired(ends, left);
+    const value = this.#place(left);
+    if (head) return { targets: [head.end.targets[1]!], which: null, value };
+    const [, which] = results;
+    invariant(which, 'a loop answers where it ended');
+    const targets = end.targets.filter((target) => target !== header);
+    return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
+  }
+
+  /** What a run decides of whether results require gradients. */
+  #noteRequired(ends: readonly Tensor[], results: readonly Tensor[]): void {
+    const t = this.#t;
+    const flags = this.#starts.length - ends.length - this.#tracked.length;
+    const { given } = this.#way.region;
+    const kinds = [...this.#leaves()].map(({ leaf }) => leaf.kind);
+    const carried = ends.map((end, i) => {
+      if (kinds[i] !== 'tensor') return null;
+      return { start: this.#starts[flags + i]!, given: given[flags + i]!, end };
+    });
+    noteLoopResults(t, carried, results);
+    for (const [k, i] of this.#tracked.entries()) {
+      const isOpen = requiresGradAlways(t, results[i]!) === null;
+      if (isOpen) noteDecided(t, results[i]!, results[ends.length + k]!);
+    }
+  }
+
+  /** Puts the results into their places; answers what is returned. */
+  #place(results: readonly Tensor[]): Variable | null {
+    let index = 0;
+    return this.#setAll((leaf) => leafVariable(this.#t, leaf, results[index++]!));
+  }
+
+  /** Puts what its leaves make into each place: keys first, then their order. Answers what is returned. */
+  #setAll(variableOf: (leaf: Leaf) => Variable): Variable | null {
+    const built = [...this.#carried.values()].map(({ place, unified }) => {
+      return { place, value: unified.build(unified.leaves.map(variableOf)) };
+    });
+    for (const isOrder of [false, true]) {
+      for (const { place, value } of built) {
+        if (place.key !== returnKey && !!place.agreed === isOrder) place.set(this.#t, value);
+      }
+    }
+    return built.find(({ place }) => place.key === returnKey)?.value ?? null;
+  }
+
+  #condition({ test }: PathEnd): Tensor {
+    const { scalar, stays } = test!;
+    const t = this.#t;
+    return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as ScalarVariable));
+  }
+
+  /** Whether there is another turn, and where the body went. */
+  #flags(end: PathEnd): Tensor[] {
+    const t = this.#t;
+    const { header } = this.#loop;
+    if (!end.which) {
+      const again = reaches(end, header);
+      const where = numberOf(end.targets[0]!);
+      return [constantTensor(t, again, t.device), constantTensor(t, where, t.device)];
+    }
+    const { tensor } = end.which;
+    return [t.runApi(() => eq(tensor, header)), tensor];
+  }
+}
+
+/** Giving it back is an effect of its own. */
+function isFromOutside(variable: Variable | null): boolean {
+  if (variable?.kind !== 'tensor') return false;
+  return variable.source !== null || variable.perhaps.length > 0;
+}
+
+function isAlike(a: Leaf, b: Leaf): boolean {
+  if (a.kind === 'dynamic' && b.kind === 'dynamic') {
+    return knownSizes(a).join() === knownSizes(b).join();
+  }
+  if (a.kind !== 'list' || b.kind !== 'list') return a.kind === b.kind;
+  return sameSpec(columnOf(a).spec, columnOf(b).spec);
+}
+
+/** An order that is the same in every turn is no operand. */
+function isSameOrder(t: Tracer, a: Unified | undefined, b: Unified): boolean {
+  if (!a || a.leaves.length + b.leaves.length > 0) return true;
+  return isSame(t, a.build([]), b.build([]));
+}
+
+/** The tensors from outside that each leaf may be are known already. */
+function mayBeSame(a: Unified, b: Unified): boolean {
+  return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
+}
+
+/** Operands of the same kinds, dtypes and shapes, and as many options: the last turn's are among them. */
+function sameLeaves(a: Unified, b: Unified): boolean {
+  if (a.leaves.length !== b.leaves.length || a.options !== b.options) return false;
+  return a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!));
+}

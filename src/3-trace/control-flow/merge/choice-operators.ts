@@ -1,0 +1,57 @@
+/** What operators answer for a choice without a look at which option it is. */
+
+import { constantOf, isNullish, truthiness, typeOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { ChoiceMet } from '../../variables/choices.ts';
+import {
+  type ChoiceVariable,
+  known,
+  type ScalarVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import { toldBy } from './choice.ts';
+
+/** What a condition is: a value of the program to decide on, or known. */
+export type Condition = ScalarVariable | boolean;
+
+const hasKnownTruth = ({ kind }: Variable): boolean => kind !== 'scalar' && kind !== 'choice';
+
+/** Whether the value counts as true; Throws ChoiceMet where the options' own values matter. */
+export function truthOf(t: Tracer, variable: Variable): Condition {
+  if (variable.kind === 'scalar') return variable;
+  if (variable.kind !== 'choice') return truthiness(t, variable);
+  return tested(t, variable, (option) => truthiness(t, option));
+}
+
+/** `=== undefined` and, where `orNull`, `=== null`. */
+export function missingOf(t: Tracer, variable: Variable, orNull: boolean): Condition {
+  const test = (value: Variable) => {
+    if (value.kind === 'scalar' || !isNullish(t, value)) return false;
+    return orNull || constantOf(t, value) === undefined;
+  };
+  return variable.kind === 'choice' ? tested(t, variable, test) : test(variable);
+}
+
+function tested(t: Tracer, choice: ChoiceVariable, test: (option: Variable) => boolean): Condition {
+  const told = ask(t, choice, test);
+  return told.kind === 'scalar' ? told : truthiness(t, told);
+}
+
+/** A truth value that follows from which option it is. */
+export function ask(
+  t: Tracer,
+  choice: ChoiceVariable,
+  test: (option: Variable) => boolean,
+): Variable {
+  const { options, selector } = choice;
+  // The number itself matters: the instruction is followed for each option.
+  if (!options.every(hasKnownTruth)) throw new ChoiceMet(choice);
+  return toldBy(t, selector, options.map(test));
+}
+
+/** `typeof choice` */
+export function typeOfChoice(t: Tracer, { options, selector, from }: ChoiceVariable): Variable {
+  const types = options.map((option) => known(typeOf(t, option)));
+  if (types.every(({ value }) => value === types[0]!.value)) return types[0]!;
+  return { kind: 'choice', selector, options: types, from };
+}

@@ -1,0 +1,60 @@
+/** What the program's choices tell, and how one comes about. */
+
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { where } from '../../../../runtime/ops/comparison.ts';
+import { eq, logicalOr } from '../../../../runtime/ops/pointwise.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import {
+  type ChoiceVariable,
+  known,
+  type ScalarVariable,
+  type Selector,
+  type Variable,
+} from '../../variables/variable.ts';
+import { constantTensor } from '../numbers/scalars.ts';
+
+/** Knows on this way which option it is; taken back with the way. */
+export function narrow(t: Tracer, selector: Selector, chosen: number): void {
+  const before = selector.chosen;
+  t.journal.note(() => {
+    selector.chosen = before;
+  });
+  selector.chosen = chosen;
+}
+
+/** A truth value that is true for some of the options. */
+export function toldBy(t: Tracer, selector: Selector, holds: readonly boolean[]): Variable {
+  if (holds.every((each) => each === holds[0])) return known(holds[0]!);
+  const { tensor: which } = selector.which;
+  const wanted = holds.flatMap((each, i) => (each ? [i] : []));
+  const tensor = t.runApi(() =>
+    noGrad(() => wanted.map((i): Tensor => eq(which, i)).reduce((a, b) => logicalOr(a, b))),
+  );
+  return { kind: 'scalar', type: 'boolean', tensor, tells: { selector, holds } };
+}
+
+/** On the way on which the scalar has that value: the option, where only one is left. */
+export function learn(t: Tracer, { tells }: ScalarVariable, value: boolean): void {
+  if (!tells) return;
+  const left = tells.holds.flatMap((each, i) => (each === value ? [i] : []));
+  if (left.length === 1) narrow(t, tells.selector, left[0]!);
+}
+
+/** One of `options` by a number of the program; by any other number the last of them. */
+export function chosenBy(
+  t: Tracer,
+  index: Tensor,
+  options: readonly Variable[],
+  from: string,
+): ChoiceVariable {
+  const numbers = options.map((_, i) => constantTensor(t, i, index.device));
+  const which = t.runApi(() =>
+    noGrad(() => numbers.reduceRight((rest, number, i) => where(eq(index, i), number, rest))),
+  );
+  const selector: Selector = {
+    which: { kind: 'scalar', type: 'number', tensor: which },
+    chosen: null,
+  };
+  return { kind: 'choice', selector, options, from };
+}

@@ -1,0 +1,34 @@
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { eq } from '../../../../runtime/ops/pointwise.ts';
+import { condOp } from '../../../../runtime/program/control-ops.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { capturedByAny, RegionBuilder } from '../region-builder.ts';
+import { flagsOfBranch } from './requires-grad.ts';
+
+/** The tensor with the number that the program has chosen: that very one. All are of one dtype and layout. */
+export function chosenTensor(
+  t: Tracer,
+  which: Tensor,
+  options: readonly (Tensor | null)[],
+): Tensor {
+  const numbered = options.flatMap((option, i) => (option ? [{ option, i }] : []));
+  const last = numbered.pop()!.option;
+  return numbered.reduceRight((rest, { option, i }) => {
+    const truth = t.runApi(() => noGrad(() => eq(which, i)));
+    return oneOfTwo(t, truth, option, rest);
+  }, last);
+}
+
+function oneOfTwo(t: Tracer, truth: Tensor, whenTrue: Tensor, whenFalse: Tensor): Tensor {
+  const outputs = [[whenTrue], [whenFalse]];
+  const regions = outputs.map(() => new RegionBuilder(t.surroundings));
+  const { flags, note } = flagsOfBranch(t, regions, outputs);
+  const left = outputs.map((own, way) => [...own, ...flags[way]!]);
+  for (const [way, region] of regions.entries()) region.captureAll(left[way]!);
+  const captured = capturedByAny(t.builder, regions);
+  const programs = regions.map((region, way) => region.finish(captured, left[way]!));
+  const results = t.execution.appendControl(condOp, [truth, ...captured], programs);
+  note(results);
+  return results[0]!;
+}

@@ -1,0 +1,78 @@
+/** Values of several ways, in words for an error. */
+
+import { elementSpec } from '../../../../runtime/program/list-ops.ts';
+import { dtypes } from '../../../../runtime/tensor/dtype.ts';
+import { formatSpec, formatStrides } from '../../../../runtime/tensor/meta.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { absent, type DynamicVariable, type Variable } from '../../variables/variable.ts';
+import { formText } from '../lists/element-form.ts';
+import type { Values } from './build-structure.ts';
+
+/** What a variable may be: a choice is any of its options. */
+export function optionsOf(variable: Variable): readonly Variable[] {
+  return variable.kind === 'choice' ? variable.options : [variable];
+}
+
+/** What the ways leave, each kind once. */
+export function describeWays(t: Tracer, ways: Values): string {
+  const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
+  const arrays = all.every((each) => each.kind === 'newArray' && !each.grown);
+  const texts = all.map((each) =>
+    arrays && each.kind === 'newArray' ? countOf(each.elements.length) : describe(t, each),
+  );
+  return [...new Set(texts)].join(' and ');
+}
+
+/** The first few kinds, of values that take another one with every turn. */
+export function describeSome(t: Tracer, ways: Values): string {
+  const all = ways.flatMap((way) => (way ? optionsOf(way) : []));
+  const [first, second, third] = new Set(all.map((each) => describe(t, each)));
+  return [first, second, third && `${third} and so on`].filter((each) => each).join(', ');
+}
+
+function countOf(elements: number): string {
+  return elements === 1 ? '1 element' : `${elements} elements`;
+}
+
+/** `f32[?,4]` */
+function formatDynamic({ tensor, sizes }: DynamicVariable): string {
+  return `${dtypes[tensor.dtype].short}[${sizes.map((size) => size ?? '?').join()}]`;
+}
+
+/** For a person: what kind of value it is. */
+export function describe(t: Tracer, variable: Variable): string {
+  switch (variable.kind) {
+    case 'tensor': {
+      const tensor = t.use(variable);
+      const strides = formatStrides(tensor);
+      return `a ${formatSpec(tensor)} tensor${strides && ` of ${strides}`}`;
+    }
+    case 'constant':
+      return variable === absent ? 'nothing' : String(constantOf(t, variable));
+    case 'scalar':
+      return `a ${variable.type}`;
+    case 'dynamic':
+      return `a ${formatDynamic(variable)} tensor`;
+    case 'text':
+      return 'text with a number of the program';
+    case 'list': {
+      const what =
+        variable.of === 'tensor' ? formatSpec(elementSpec(variable.tensor)) : variable.of;
+      return `an array of any number of ${what}`;
+    }
+    case 'newArray':
+      return variable.grown
+        ? `an array of any number of ${formText(t, variable.grown.form)}`
+        : `an array of ${variable.elements.length}`;
+    case 'newObject':
+      if (variable.prototype) {
+        return `an object made by ${variable.prototype.value.constructor.name}`;
+      }
+      return `{ ${[...variable.entries.keys()].join(', ')} }`;
+    case 'uninitialized':
+      return 'nothing';
+    default:
+      return `a ${variable.kind}`;
+  }
+}

@@ -1,0 +1,83 @@
+/** The places of a structure whose value depends on the way that was taken. */
+
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { ElementForm, ListVariable } from '../../variables/grown-list.ts';
+import type {
+  ConstantVariable,
+  DynamicVariable,
+  ScalarVariable,
+  SymbolicVariable,
+  TensorVariable,
+  Variable,
+} from '../../variables/variable.ts';
+
+/** The number of an option, from the number that it has among those of another choice. */
+export interface Renumbered {
+  readonly kind: 'renumbered';
+  readonly which: Tensor;
+  readonly to: readonly number[];
+}
+
+/** One of several tensors of one form, between which another choice has chosen. */
+export interface OneOf {
+  readonly kind: 'oneOf';
+  readonly which: Tensor;
+  /** Null: an option that the way doesn't leave here. */
+  readonly options: readonly (TensorVariable | null)[];
+}
+
+/** A tensor of which only some sizes are known where all ways come together. */
+export interface Opened {
+  readonly kind: 'opened';
+  readonly value: TensorVariable | DynamicVariable;
+  readonly sizes: DynamicVariable['sizes'];
+}
+
+export type LeafVariable =
+  | TensorVariable
+  | ScalarVariable
+  | ConstantVariable
+  | SymbolicVariable
+  | ListVariable
+  | DynamicVariable
+  | Opened
+  | NewList
+  | OneOf
+  | Renumbered;
+
+/**
+ * What one list gets of known elements, where another way has an array whose length only the program knows.
+ * Null: it can't be put into such lists, being a choice, or a list of a narrower form.
+ */
+export interface NewList {
+  readonly kind: 'newList';
+  readonly elements: readonly Variable[] | null;
+  readonly form: ElementForm;
+  /** Which of the lists of the form. */
+  readonly index: number;
+}
+
+/** A place in a structure whose value depends on the way that was taken. */
+export interface Leaf {
+  readonly kind: 'tensor' | 'number' | 'boolean' | 'list' | 'dynamic';
+  /** Per way; null where nobody can read it. */
+  readonly values: readonly (LeafVariable | null)[];
+}
+
+/** What kind of leaf a variable is; undefined of structures. */
+export function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefined {
+  const { kind } = variable;
+  if (kind === 'tensor' || kind === 'list' || kind === 'dynamic') return kind;
+  if (variable.kind === 'scalar') return variable.type;
+  if (variable.kind !== 'constant' && variable.kind !== 'symbolic') return undefined;
+  const type = typeof (variable.kind === 'constant' ? constantOf(t, variable) : variable.value);
+  return type === 'number' || type === 'boolean' ? type : undefined;
+}
+
+/** The tensors of known shape that a value of a leaf may be. */
+export function tensorsOf(value: LeafVariable | null | undefined): readonly TensorVariable[] {
+  if (value?.kind === 'tensor') return [value];
+  return value?.kind === 'oneOf' ? value.options.filter((option) => option !== null) : [];
+}

@@ -1,0 +1,207 @@
+/** The leaves of unified structures as values of a program, and back. */
+
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { deviceGuard } from '../../../../runtime/device/current.ts';
+import type { Device } from '../../../../runtime/device/device.ts';
+import { InvariantError, invariant } from '../../../../runtime/errors/invariant.ts';
+import { where } from '../../../../runtime/ops/comparison.ts';
+import { full } from '../../../../runtime/ops/create.ts';
+import { asStrided } from '../../../../runtime/ops/place.ts';
+import { eq } from '../../../../runtime/ops/pointwise.ts';
+import { dynamicSpec } from '../../../../runtime/program/dynamic-call.ts';
+import { elementSpec } from '../../../../runtime/program/list-ops.ts';
+import { extentOf } from '../../../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { openShape, openVariable } from '../../dynamic-shapes/open-shape.ts';
+import { guardNumbers, guardValue } from '../../inputs/symbolic.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type {
+  DynamicVariable,
+  SymbolicVariable,
+  TensorVariable,
+  Variable,
+} from '../../variables/variable.ts';
+import { type Column, columnsOf, formText } from '../lists/element-form.ts';
+import { grownOf, listOfTensors } from '../lists/list-elements.ts';
+import { asNumber, asTruth, constantTensor, numberTensor } from '../numbers/scalars.ts';
+import { sizeGuess } from '../numbers/size-guess.ts';
+import { isAround } from '../region-builder.ts';
+import { chosenTensor } from './chosen-tensor.ts';
+import { type Leaf, type NewList, type Renumbered, tensorsOf } from './leaf.ts';
+
+/**
+ * The value that a way gives for a leaf, in the program under construction; zeros where nobody reads it.
+ * `disposed`: tensors that the way has given back.
+ */
+export function leafTensor(
+  t: Tracer,
+  leaf: Leaf,
+  way: number,
+  device: Device,
+  disposed: ReadonlySet<Tensor> = none,
+): Tensor {
+  const value = leaf.values[way];
+  if (!value) return placeholder(t, leaf, device);
+  switch (value.kind) {
+    case 'tensor':
+      return tensorLeft(t, value, disposed);
+    case 'oneOf':
+      return chosenTensor(
+        t,
+        value.which,
+        value.options.map((option) => option && tensorLeft(t, option, disposed)),
+      );
+    case 'scalar':
+      return leaf.kind === 'boolean' ? asTruth(t, value) : asNumber(t, value);
+    case 'symbolic':
+      return symbolicTensor(t, value, device);
+    case 'list':
+    case 'dynamic':
+      return value.tensor;
+    case 'opened':
+      return openShape(t, value.value, value.sizes);
+    case 'newList':
+      return newList(t, value);
+    case 'renumbered':
+      return renumbered(t, value);
+    case 'constant':
+      return constantTensor(t, value.value as number | boolean, device);
+  }
+}
+
+function tensorLeft(t: Tracer, variable: TensorVariable, disposed: ReadonlySet<Tensor>): Tensor {
+  if (disposed.has((variable.actual ?? variable.traced)!)) {
+    throw new GraphBreak('state-of-ways', 'a disposed tensor leaves a branch or loop');
+  }
+  return t.use(variable);
+}
+
+function renumbered(t: Tracer, { which, to }: Renumbered): Tensor {
+  const numbers = to.map((number) => constantTensor(t, number, which.device));
+  return t.runApi(() =>
+    noGrad(() => numbers.reduceRight((rest, number, i) => where(eq(which, i), number, rest))),
+  );
+}
+
+/** A number that each run finds anew becomes a value of the program; a comparison is guarded. */
+export function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): Tensor {
+  const symbol =
+    typeof variable.value === 'number' ? t.numbers.attribute(variable.expr) : undefined;
+  if (symbol === undefined) return constantTensor(t, guardValue(t, variable), device);
+  guardNumbers(t, variable);
+  return numberTensor(t, variable.expr, device);
+}
+
+function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
+  if (leaf.kind === 'list') return emptyList(t, columnOf(leaf));
+  if (leaf.kind === 'dynamic') return emptyOpen(t, leaf);
+  if (leaf.kind !== 'tensor') return constantTensor(t, leaf.kind === 'boolean' ? false : 0, device);
+  const samples = leaf.values.flatMap(tensorsOf).map((value) => t.use(value));
+  invariant(samples[0], 'a leaf has a value on one way');
+  const known = samples.find((sample) => isAround(t.surroundings, sample));
+  if (known) {
+    return t.perform<Tensor>([known], ([like]) => {
+      const { shape, strides } = like as Tensor;
+      return zeros(like as Tensor, shape, strides, device);
+    });
+  }
+  const [sample] = samples;
+  const sizes = sample.shape.map((size) => sizeGuess(t, size));
+  const steps = sample.strides.map((stride) => sizeGuess(t, stride));
+  return t.perform<Tensor>([sizes, steps], ([shape, strides]) => {
+    return zeros(sample, shape as number[], strides as number[], device);
+  });
+}
+
+/** Zeros of the dtype of the sample, which lie as it does: contiguously, or with these strides. */
+function zeros(
+  { dtype, isContiguous }: Tensor,
+  shape: readonly number[],
+  strides: readonly number[],
+  device: Device,
+): Tensor {
+  const filled = (sizes: readonly number[]) =>
+    deviceGuard(device, () => full([...sizes], 0, { dtype }));
+  if (isContiguous) return filled(shape);
+  return asStrided(filled([extentOf(shape, strides)]), { shape, strides, offset: 0 });
+}
+
+/** The variable for a value of the program that stands for a leaf. */
+export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
+  const { kind } = leaf;
+  if (kind === 'list') {
+    const { of, depth } = columnOf(leaf);
+    return { kind: 'list', tensor, of, depth };
+  }
+  if (kind === 'dynamic') return dynamicLike(leaf, tensor);
+  if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
+  const mergedAt = t.position();
+  if (mergedAt) {
+    for (const { traced } of leaf.values.flatMap(tensorsOf)) {
+      if (traced) t.control.noteMerged(traced, mergedAt);
+    }
+  }
+  return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true, mergedAt });
+}
+
+/** The tensors from outside among what the ways leave: the result may be the very one. */
+export function outerOf({ values }: Leaf): readonly TensorVariable[] {
+  const found = new Set<TensorVariable>();
+  for (const value of values.flatMap(tensorsOf)) {
+    if (value.source) found.add(value);
+    for (const each of value.perhaps) found.add(each);
+  }
+  return found.size === 0 ? nobody : [...found];
+}
+
+function newList(t: Tracer, { elements, form, index }: NewList): Tensor {
+  if (elements) return grownOf(t, elements, form).lists[index]!.tensor;
+  throw new GraphBreak(
+    'list-of-turns',
+    `an array whose length differs from way to way would become one of any number of ${formText(t, form)}`,
+  );
+}
+
+function emptyList(t: Tracer, column: Column): Tensor {
+  return listOfTensors(t, [], column);
+}
+
+/** What a list of the program holds that is such a leaf. */
+export function columnOf({ values }: Leaf): Column {
+  for (const value of values) {
+    if (value?.kind === 'list') {
+      return { of: value.of, depth: value.depth, spec: elementSpec(value.tensor) };
+    }
+    if (value?.kind === 'newList') return columnsOf(value.form)[value.index]!;
+  }
+  throw new InvariantError('a leaf has a value on one way');
+}
+
+/** The sizes that are known of a leaf whose shape only the run knows. */
+export function knownSizes({ values }: Leaf): DynamicVariable['sizes'] {
+  for (const value of values) {
+    if (value?.kind === 'dynamic' || value?.kind === 'opened') return value.sizes;
+  }
+  throw new InvariantError('a leaf has a value on one way');
+}
+
+function dynamicLike(leaf: Leaf, tensor: Tensor): DynamicVariable {
+  const found = leaf.values.find((value) => value?.kind === 'dynamic');
+  return found ? { ...(found as DynamicVariable), tensor } : openVariable(tensor, knownSizes(leaf));
+}
+
+/** Nobody reads it: it has no elements and no shape. */
+function emptyOpen(t: Tracer, leaf: Leaf): Tensor {
+  const found = leaf.values.flatMap((value) => {
+    if (value?.kind === 'dynamic') return [value.tensor];
+    if (value?.kind !== 'opened') return [];
+    return [value.value.kind === 'dynamic' ? value.value.tensor : t.use(value.value)];
+  });
+  const { dtype, device } = found[0]!;
+  const { shape } = dynamicSpec(dtype, knownSizes(leaf));
+  return t.runApi(() => noGrad(() => deviceGuard(device, () => full(shape, 0, { dtype }))));
+}
+
+const none: ReadonlySet<Tensor> = new Set();
+const nobody: readonly TensorVariable[] = [];

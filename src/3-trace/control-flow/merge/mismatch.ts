@@ -1,0 +1,58 @@
+import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { writes } from '../../../vm/bytecode/effects.ts';
+import { isEquivalent } from '../../builtins/equivalents/codes.ts';
+import { isFrameworkFile } from '../../state/framework-files.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import type { PathEnd } from '../path.ts';
+import type { Place } from '../places/place.ts';
+import { Mismatch } from './build-structure.ts';
+
+/** Where each way went, for an error. */
+type Places = () => readonly (UserPosition | undefined)[];
+
+/**
+ * Says which variable two ways leave different, and where each of them got it; `body` gets how to say it
+ * for when that matters later.
+ */
+export function differing<T>(
+  name: string,
+  places: Places,
+  body: (tell: (how: string) => string) => T,
+): T {
+  const tell = (how: string) => `${name} is ${how}${linesOf(places())}`;
+  try {
+    return body(tell);
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    throw new GraphBreak('different-ways', tell(error.message));
+  }
+}
+
+/** What ways leave different, and no run can choose. */
+export function unmergeable(what: string, places: ReturnType<Places>): GraphBreak {
+  return new GraphBreak('state-of-ways', what + linesOf(places));
+}
+
+function linesOf(places: ReturnType<Places>): string {
+  const lines = places.flatMap((at) => (at ? [formatPosition(at)] : []));
+  return lines.length > 0 ? ` (${[...new Set(lines)].join(' and ')})` : '';
+}
+
+/**
+ * Where a way gave the place its value: of a register the nearest instruction above the way's end that
+ * writes it, which may stand before the decision; of any other place the last line of the way.
+ */
+export function givenAt(
+  { closure: { code }, pc }: TraceFrame,
+  { register }: Pick<Place, 'register'>,
+  { last = pc, at }: PathEnd,
+): UserPosition | undefined {
+  if (register === null || isFrameworkFile(code.source.file) || isEquivalent(code)) return at;
+  for (let above: number = last; above >= 0; above--) {
+    if (writes(code.instructions[above]!) !== register) continue;
+    const span = code.spans[above];
+    return span && code.source.position(span.start);
+  }
+  return at;
+}

@@ -1,0 +1,39 @@
+import { formatSpec } from '../../../../runtime/tensor/meta.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { resolved } from '../../variables/choices.ts';
+import type { Variable } from '../../variables/variable.ts';
+import { classOf } from './variable-class.ts';
+
+/**
+ * What a function returns may be there or not, but where it is there it has one structure, dtype and
+ * shape. Throws a break that names what differs, and where it comes from.
+ */
+export function expectOneStructure(t: Tracer, returned: Variable): void {
+  const seen = new Set<Variable>();
+  const visit = (given: Variable): void => {
+    const variable = resolved(given);
+    if (seen.has(variable)) return;
+    seen.add(variable);
+    if (variable.kind === 'newArray' && !variable.grown) variable.elements.forEach(visit);
+    if (variable.kind === 'newObject') [...variable.entries.values()].forEach(visit);
+    if (variable.kind !== 'choice') return;
+    const structures = variable.options.filter(hasStructure);
+    const classes = new Set(structures.map((option) => structureOf(t, option)));
+    if (classes.size > 1) throw new GraphBreak('different-ways', variable.from);
+    variable.options.forEach(visit);
+  };
+  visit(returned);
+}
+
+/** Tensors of one dtype and shape may lie in memory differently. */
+function structureOf(t: Tracer, option: Variable): string {
+  return option.kind === 'tensor' ? formatSpec(t.use(option)) : classOf(t, option, () => false);
+}
+
+const hasStructure = ({ kind }: Variable): boolean =>
+  kind === 'tensor' ||
+  kind === 'dynamic' ||
+  kind === 'newArray' ||
+  kind === 'newObject' ||
+  kind === 'newCollection';

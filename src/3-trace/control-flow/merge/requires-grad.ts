@@ -1,0 +1,146 @@
+/**
+ * Whether a tensor requires gradients. Where paths differ in it, a result of a branch or loop counts as requiring
+ * them while the program is traced; what it is eagerly is a truth value of the program, made on demand.
+ */
+
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { bind1 } from '../../../../runtime/ops/bind.ts';
+import { logicalOr } from '../../../../runtime/ops/pointwise.ts';
+import { aliasOp } from '../../../../runtime/program/alias-op.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { ScalarVariable } from '../../variables/variable.ts';
+import { constantTensor } from '../numbers/scalars.ts';
+import type { RegionBuilder } from '../region-builder.ts';
+import { never, type Requires, unknown } from './required-gradients.ts';
+
+/** Whether it requires gradients on every path, or on none; null: a run decides. */
+export function requiresGradAlways(t: Tracer, tensor: Tensor): boolean | null {
+  const requires = t.control.required.of(tensor);
+  if (requires === true) return true;
+  return requires.size === 0 ? false : null;
+}
+
+/** The truth value of the program that says it, where a run decides. */
+export function requiresGradFlag(t: Tracer, tensor: Tensor): ScalarVariable {
+  const flag = flagOf(t, t.control.required.of(tensor));
+  return { kind: 'scalar', type: 'boolean', tensor: flag };
+}
+
+function flagOf(t: Tracer, requires: Requires): Tensor {
+  if (requires === true) return constantTensor(t, true, t.device);
+  const { plans } = t.control;
+  if (!plans.tracksGradients && requires.size > 0) plans.trackGradients();
+  const flags = [...requires].map((each) => {
+    if (each !== unknown && each.dtype === 'bool') return each;
+    const what = 'whether a tensor requires gradients, which calls before it have decided';
+    throw new GraphBreak('state-of-ways', what);
+  });
+  if (flags.length === 0) return constantTensor(t, false, t.device);
+  return t.runApi(() => noGrad(() => flags.reduce((a, b) => logicalOr(a, b))));
+}
+
+const isEqual = (a: Requires, b: Requires): boolean => {
+  if (a === true || b === true) return a === b;
+  return a.size === b.size && [...a].every((each) => b.has(each));
+};
+
+/**
+ * The truth values that a branch is to leave besides its results, way by way; empty where none is asked for.
+ * `outputs`: per way what it leaves; null where nobody reads it there, and for lists and tensors of open shapes,
+ * which count as requiring gradients once a value in them does.
+ */
+export function flagsOfBranch(
+  t: Tracer,
+  regions: readonly RegionBuilder[],
+  outputs: readonly (readonly (Tensor | null)[])[],
+): { readonly flags: readonly (readonly Tensor[])[]; note(results: readonly Tensor[]): void } {
+  const { required, plans } = t.control;
+  const count = outputs[0]!.length;
+  const builders = new Set<unknown>(regions.map(({ builder }) => builder));
+  // Nothing outside can read a truth value of one of the regions.
+  const isInside = (requires: Requires): boolean =>
+    requires !== true &&
+    [...requires].some((each) => each !== unknown && builders.has(each.traced?.builder));
+  const perResult = Array.from({ length: count }, (_, i) =>
+    outputs.map((way) => (way[i] ? required.of(way[i]!) : null)),
+  );
+  const differing = perResult.flatMap((ways, i) => {
+    const [first, ...others] = ways.filter((way) => way !== null);
+    const isOne = !first || others.every((other) => isEqual(first, other));
+    return isOne && !(first && isInside(first)) ? [] : [i];
+  });
+  const tracked = plans.tracksGradients ? differing : [];
+  const flags = regions.map((region, way) =>
+    t.inRegion(region, () => tracked.map((i) => flagOf(t, perResult[i]![way] ?? never))),
+  );
+  return {
+    flags,
+    note: (results) => {
+      perResult.forEach((ways, i) => {
+        const agreed = ways.find((way) => way !== null) ?? true;
+        const kept = tracked.indexOf(i);
+        const decided = kept < 0 ? unknown : results[count + kept]!;
+        required.noteResult(results[i]!, differing.includes(i) ? new Set([decided]) : agreed);
+      });
+    },
+  };
+}
+
+/** A value that a loop carries, in its body: at the start of an iteration, and at its end. */
+export interface CarriedGradient {
+  readonly start: Tensor;
+  readonly given: Tensor;
+  readonly end: Tensor;
+}
+
+/**
+ * Notes of the results of a loop what follows from its starts and from what an iteration makes of them. Null: a list,
+ * or a tensor of an open shape, which counts as requiring gradients once a value in it does.
+ */
+export function noteLoopResults(
+  t: Tracer,
+  carried: readonly (CarriedGradient | null)[],
+  results: readonly Tensor[],
+): void {
+  const { required } = t.control;
+  const known: Requires[] = carried.map((each) => (each ? required.of(each.start) : true));
+  const after = (requires: Requires): Requires => {
+    if (requires === true) return true;
+    const below = [...requires].map((each): Requires => {
+      const index = carried.findIndex((other) => other?.given === each);
+      return index < 0 ? new Set([each]) : known[index]!;
+    });
+    if (below.includes(true)) return true;
+    return new Set(below.flatMap((each) => [...(each as ReadonlySet<Tensor>)]));
+  };
+  for (let changed = true; changed; ) {
+    changed = false;
+    for (const [i, own] of carried.entries()) {
+      if (!own) continue;
+      const next = after(required.of(own.end));
+      const before = known[i]!;
+      if (isEqual(before, next) || isEqual(before, undecided)) continue;
+      known[i] = undecided;
+      changed = true;
+    }
+  }
+  carried.forEach((_, i) => {
+    required.noteResult(results[i]!, known[i]!);
+  });
+}
+
+/** A result of a loop, and the truth value that the loop has carried with it. */
+export function noteDecided(t: Tracer, result: Tensor, flag: Tensor): void {
+  t.control.required.noteResult(result, new Set([flag]));
+}
+
+const undecided: Requires = new Set([unknown]);
+
+/** The same tensor, where eager execution has recorded no graph for it. */
+export function withoutGraph(t: Tracer, tensor: Tensor): Tensor {
+  return t.perform<Tensor>([tensor], ([x]) =>
+    noGrad(() => bind1(aliasOp, [x as Tensor], { same: true })),
+  );
+}

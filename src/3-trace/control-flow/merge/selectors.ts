@@ -1,0 +1,52 @@
+import {
+  known,
+  type ScalarVariable,
+  type Selector,
+  type Variable,
+} from '../../variables/variable.ts';
+import { idOf } from '../places/object-ids.ts';
+import type { Values } from './build-structure.ts';
+import type { Leaf, LeafVariable } from './leaf.ts';
+
+/** Leaves that say which option was chosen, by what each way chooses. */
+export class Selectors {
+  readonly #leaves: Leaf[];
+  readonly #known = new Map<string, (joined: readonly Variable[]) => Selector>();
+
+  constructor(leaves: Leaf[]) {
+    this.#leaves = leaves;
+  }
+
+  /** `numbers`: per way, the option for each of those that its own choice has, or the only one. */
+  of(
+    ways: Values,
+    numbers: readonly (readonly number[] | null)[],
+  ): (joined: readonly Variable[]) => Selector {
+    const key = ways
+      .map((way, i) => {
+        const whose = way?.kind === 'choice' ? idOf(way.selector) : '';
+        return `${whose} ${numbers[i]?.join() ?? '-'}`;
+      })
+      .join(';');
+    const existing = this.#known.get(key);
+    if (existing) return existing;
+    const values = ways.map((way, i): LeafVariable | null => {
+      const to = numbers[i];
+      if (!way || !to) return null;
+      if (way.kind !== 'choice') return known(to[0]!);
+      const { which } = way.selector;
+      if (to.every((number, option) => number === option)) return which;
+      return { kind: 'renumbered', which: which.tensor, to };
+    });
+    const index = this.#leaves.push({ kind: 'number', values }) - 1;
+    let made: { readonly which: Variable; readonly selector: Selector } | null = null;
+    // Places that were chosen together are known together.
+    const build = (joined: readonly Variable[]): Selector => {
+      const which = joined[index] as ScalarVariable;
+      if (made?.which !== which) made = { which, selector: { which, chosen: null } };
+      return made.selector;
+    };
+    this.#known.set(key, build);
+    return build;
+  }
+}

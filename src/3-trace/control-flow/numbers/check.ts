@@ -1,0 +1,11 @@
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { bind } from '../../../../runtime/ops/bind.ts';
+import { logicalNot } from '../../../../runtime/ops/pointwise.ts';
+import { assertOp } from '../../../../runtime/program/control-ops.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { Tracer } from '../../state/tracer.ts';
+
+/** When the condition doesn't hold the run ends without an effect, and the user's own code throws. */
+export function check(t: Tracer, truth: Tensor, expected: boolean): void {
+  t.runApi(() => noGrad(() => bind(assertOp, [expected ? truth : logicalNot(truth)])));
+}

@@ -1,0 +1,59 @@
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { bind } from '../../../../runtime/ops/bind.ts';
+import { printOp } from '../../../../runtime/program/control-ops.ts';
+import { mapText } from '../../../../runtime/program/number-text.ts';
+import type { PrintPart } from '../../../../runtime/run-program/control/print.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { type ScalarVariable, undefinedVariable, type Variable } from '../../variables/variable.ts';
+
+const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
+
+/**
+ * A line on the console, written by the program when it comes there. Only where the whole function is one
+ * program: elsewhere the console is native code. Undefined for other calls, and for arguments that are
+ * neither tensors nor primitives.
+ */
+export function printInGraph(
+  t: Tracer,
+  fn: unknown,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (t.control.policy !== 'always') return undefined;
+  const method = methods.find((name) => console[name] === fn);
+  if (!method) return undefined;
+  const operands: Tensor[] = [];
+  const parts: PrintPart[] = [];
+  for (const arg of args) {
+    const part = partOf(t, arg, operands);
+    if (!part) return undefined;
+    parts.push(part);
+  }
+  t.runApi(() => noGrad(() => bind(printOp, operands, { method, parts: JSON.stringify(parts) })));
+  return undefinedVariable;
+}
+
+function scalarPart({ tensor, type }: ScalarVariable, operands: Tensor[]) {
+  const index = operands.push(tensor) - 1;
+  return type === 'boolean' ? { boolean: index } : { number: index };
+}
+
+function partOf(t: Tracer, arg: Variable, operands: Tensor[]): PrintPart | undefined {
+  switch (arg.kind) {
+    case 'tensor':
+      return { value: operands.push(t.use(arg)) - 1 };
+    case 'scalar':
+      return scalarPart(arg, operands);
+    case 'text':
+      return { text: mapText(arg.parts, (value) => scalarPart(value, operands)) };
+    case 'constant':
+    case 'symbolic': {
+      const constant = constantOf(t, arg);
+      if (typeof constant === 'symbol' || typeof constant === 'bigint') return undefined;
+      return constant === undefined ? undefined : { constant };
+    }
+    default:
+      return undefined;
+  }
+}

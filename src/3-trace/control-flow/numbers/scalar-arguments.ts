@@ -1,0 +1,143 @@
+/** Numbers of a program as arguments of the tensor API. */
+
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { bind1 } from '../../../../runtime/ops/bind.ts';
+import { cast } from '../../../../runtime/ops/cast.ts';
+import * as inPlace from '../../../../runtime/ops/in-place.ts';
+import * as pointwise from '../../../../runtime/ops/pointwise.ts';
+import * as pointwiseInPlace from '../../../../runtime/ops/pointwise-in-place.ts';
+import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
+import { dtypes } from '../../../../runtime/tensor/dtype.ts';
+import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { resolved } from '../../variables/choices.ts';
+import { numberNeeded } from '../../variables/number-needed.ts';
+import type { ScalarVariable, TensorVariable, Variable } from '../../variables/variable.ts';
+import { asNumber, scalarOperand } from './scalars.ts';
+
+const { prototype } = Tensor;
+
+/** The method of tensors. */
+export const methodNamed = (name: string): unknown =>
+  Object.getOwnPropertyDescriptor(prototype, name)?.value;
+
+/** Functions whose numbers are operands like tensors. */
+const operandFunctions: ReadonlySet<unknown> = new Set<unknown>(
+  [pointwise, inPlace, pointwiseInPlace]
+    .flatMap((module) => Object.entries(module))
+    .flatMap(([name, fn]) => [fn, methodNamed(name)]),
+);
+
+/** Whether numbers are operands of the function, and decide no shape. */
+export function takesOperands(fn: unknown): boolean {
+  return operandFunctions.has(fn);
+}
+
+/** Numbers of the program meet a tensor as tensors of its dtype, which is what a host number becomes. */
+export function scalarOperands(
+  t: Tracer,
+  fn: { readonly name: string },
+  self: unknown,
+  args: readonly Variable[],
+): readonly Variable[] {
+  const scalar = args.find((arg): arg is ScalarVariable => arg.kind === 'scalar');
+  if (!scalar) return args;
+  if (!operandFunctions.has(fn)) throw decidesShape(fn.name, scalar);
+  const operands = [self, ...args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : null))];
+  const tensor = operands.find((each): each is Tensor => each instanceof Tensor);
+  return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
+}
+
+export function decidesShape(name: string, scalar: ScalarVariable): GraphBreak {
+  return numberNeeded(scalar, `is an argument of ${name}, which decides a shape or a mode by it`);
+}
+
+/** Writes that add something times a number: what that is, as their kernels round it. */
+const scaledWrites = new Map<unknown, (parts: readonly Tensor[]) => Tensor>(
+  [
+    { fn: inPlace.add_, part: ([y]: readonly Tensor[]) => y! },
+    { fn: inPlace.addcmul_, part: ([y, z]: readonly Tensor[]) => pointwise.mul(y!, z!) },
+    { fn: inPlace.addcdiv_, part: ([y, z]: readonly Tensor[]) => pointwise.div(y!, z!) },
+  ].flatMap(({ fn, part }) => [
+    [fn, part],
+    [methodNamed(fn.name), part],
+  ]),
+);
+
+/** `x.addcdiv_(y, z, s)` and its like at a number of the program; undefined for other calls. */
+export function scaledWrite(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  given: readonly Variable[],
+): TensorVariable | undefined {
+  const part = scaledWrites.get(fn);
+  const operands = receiver.kind === 'tensor' ? [receiver, ...given] : given;
+  const factor = operands[operands.length - 1];
+  const tensors = operands.slice(0, -1);
+  if (!part || factor?.kind !== 'scalar' || tensors.length < 2) return undefined;
+  if (!tensors.every((each): each is TensorVariable => each.kind === 'tensor')) return undefined;
+  const [target, ...parts] = tensors.map((each) => t.use(each));
+  t.control.copied.expectNone(t.builder, target!);
+  const scale = t.use(scalarOperand(t, factor, target));
+  const written = t.perform<Tensor>([target, parts, scale], ([to, from, by]) =>
+    inPlace.add_(to as Tensor, pointwise.mul(part(from as Tensor[]), by as Tensor)),
+  );
+  return t.result(written);
+}
+
+type Comparison = (x: Tensor, y: Tensor) => Tensor;
+
+/** Comparisons of a tensor with a number, as functions and as methods. */
+const comparisons = new Map<unknown, Comparison>(
+  [pointwise.eq, pointwise.ne, pointwise.lt, pointwise.le, pointwise.gt, pointwise.ge].flatMap(
+    (compare, i): [unknown, Comparison][] => [
+      [compare, compare],
+      [methodNamed(['eq', 'ne', 'lt', 'le', 'gt', 'ge'][i]!), compare],
+    ],
+  ),
+);
+
+/** A comparison of integers or booleans with a data-dependent number, as a call on two tensors. */
+export interface NumberComparison {
+  readonly fn: Comparison;
+  readonly args: readonly Variable[];
+}
+
+/**
+ * `x.lt(n)` for a tensor of integers or booleans and a data-dependent number; undefined for other calls. A
+ * whole number is compared exactly and a fraction in float32, as eager comparisons do, so that each run
+ * computes both and selects one.
+ */
+export function integersCompared(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  given: readonly Variable[],
+): NumberComparison | undefined {
+  const compare = comparisons.get(fn);
+  const isMethod = receiver.kind === 'tensor' || receiver.kind === 'dynamic';
+  const [left, right] = (isMethod ? [receiver, ...given] : given).map(resolved);
+  if (!compare || right?.kind !== 'scalar' || right.type !== 'number') return undefined;
+  const own = left && tensorOf(t, left);
+  if (!own || isFloating(own) || !isFloating(right.tensor)) return undefined;
+  return { fn: comparedWith(compare), args: [left, t.result(asNumber(t, right))] };
+}
+
+function tensorOf(t: Tracer, variable: Variable): Tensor | undefined {
+  if (variable.kind === 'tensor') return t.use(variable);
+  return variable.kind === 'dynamic' ? variable.tensor : undefined;
+}
+
+const isFloating = ({ dtype }: Tensor): boolean => dtypes[dtype].floating;
+
+const comparedWith =
+  (compare: Comparison): Comparison =>
+  (x, number) =>
+    noGrad(() => {
+      const isWhole = bind1(hostNumberOp, [number], { fn: 'Number.isInteger' });
+      const exact = compare(cast(x, 'float64'), number);
+      const rounded = compare(cast(x, 'float32'), cast(number, 'float32'));
+      return pointwise.where(isWhole, exact, rounded);
+    });

@@ -1,0 +1,306 @@
+/** Numbers and truth values that a program computes: reads of a tensor, and what is made of them. */
+
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { deviceGuard } from '../../../../runtime/device/current.ts';
+import type { Device } from '../../../../runtime/device/device.ts';
+import { bind1 } from '../../../../runtime/ops/bind.ts';
+import { cast } from '../../../../runtime/ops/cast.ts';
+import { full } from '../../../../runtime/ops/create.ts';
+import { reshape } from '../../../../runtime/ops/movement.ts';
+import * as ops from '../../../../runtime/ops/pointwise.ts';
+import { hostScalarNames, scalarFunctions } from '../../../../runtime/ops/scalar-functions.ts';
+import { hostNumberOp } from '../../../../runtime/program/control-ops.ts';
+import { dtypes } from '../../../../runtime/tensor/dtype.ts';
+import { single } from '../../../../runtime/tensor/read.ts';
+import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { NumberExpr } from '../../../guards/number-expr.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
+import { noteSamples, samples, samplesOf } from '../../dynamic-shapes/samples.ts';
+import { guardNumbers } from '../../inputs/symbolic.ts';
+import { constantOf } from '../../state/facts.ts';
+import { asOp } from '../../state/op-error.ts';
+import { PutOff } from '../../state/tape.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { numberNeeded } from '../../variables/number-needed.ts';
+import {
+  known,
+  type ScalarVariable,
+  type TensorVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+
+/** `x.itemSync()`: the value stays in the program, and is a number to the code. */
+export function readScalar(t: Tracer, variable: TensorVariable): ScalarVariable {
+  const x = t.use(variable);
+  asOp(t, () => single(x, 'itemSync'));
+  const tensor = run(t, () => reshape(x, []));
+  return { kind: 'scalar', type: 'number', tensor, at: t.position() };
+}
+
+function run(t: Tracer, body: () => Tensor): Tensor {
+  return t.runApi(() => noGrad(body));
+}
+
+function numberScalar(tensor: Tensor): ScalarVariable {
+  return { kind: 'scalar', type: 'number', tensor };
+}
+
+function truth(tensor: Tensor): ScalarVariable {
+  return { kind: 'scalar', type: 'boolean', tensor };
+}
+
+/** JavaScript's numbers are float64: so is what is computed of them, and equals what the host computes. */
+export function asNumber(t: Tracer, { tensor }: ScalarVariable): Tensor {
+  return tensor.dtype === 'float64' ? tensor : run(t, () => cast(tensor, 'float64'));
+}
+
+/** Whether the value counts as true, as a bool tensor: not 0, and not NaN. */
+export function asTruth(t: Tracer, { tensor }: ScalarVariable): Tensor {
+  if (tensor.dtype === 'bool') return tensor;
+  return run(t, () => {
+    const nonzero = ops.ne(tensor, 0);
+    return dtypes[tensor.dtype].floating
+      ? ops.logicalAnd(nonzero, ops.eq(tensor, tensor))
+      : nonzero;
+  });
+}
+
+/** A number or truth value that is known, as a value of the program. */
+export function constantTensor(t: Tracer, value: number | boolean, device: Device): Tensor {
+  const dtype = typeof value === 'boolean' ? 'bool' : 'float64';
+  return run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
+}
+
+/** A number that each run finds anew, or that follows from the sizes, as a value of the program. */
+export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tensor {
+  const make = () =>
+    t.perform<Tensor>([new PutOff(expr)], ([value]) =>
+      noGrad(() => deviceGuard(device, () => full([], value as number, { dtype: 'float64' }))),
+    );
+  // A region has no numbers of its own.
+  return t.isInRegion ? t.inRoot(make) : make();
+}
+
+/** Operators with a kernel of their own; others are the host's functions. */
+const arithmetic: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
+  '+': ops.add,
+  '-': ops.sub,
+  '*': ops.mul,
+  '/': ops.div,
+};
+
+const comparisons: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
+  '<': ops.lt,
+  '<=': ops.le,
+  '>': ops.gt,
+  '>=': ops.ge,
+  '===': ops.eq,
+  '==': ops.eq,
+  '!==': ops.ne,
+  '!=': ops.ne,
+};
+
+const isEquality = (operator: BinaryOperator): boolean =>
+  operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
+
+/** `a operator b` where one of them is a scalar; undefined when neither is. */
+export function scalarBinary(
+  t: Tracer,
+  operator: BinaryOperator,
+  a: Variable,
+  b: Variable,
+): Variable | undefined {
+  const scalar = a.kind === 'scalar' ? a : b;
+  if (scalar.kind !== 'scalar') return undefined;
+  const result = combined(t, operator, a, b);
+  if (result.kind === 'scalar') noteCombined(operator, result, [a, b]);
+  return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
+}
+
+/** What it is in the sample runs follows from what the operands are there. */
+function noteCombined(
+  operator: string,
+  { tensor }: ScalarVariable,
+  from: readonly Variable[],
+): void {
+  const fn = scalarFunctions.get(operator);
+  if (!fn) return;
+  const operands = from.map((each) => {
+    if (each.kind === 'scalar') return samplesOf(each.tensor);
+    const { value } = each as { readonly value?: unknown };
+    return samples.map(() => (typeof value === 'number' ? value : Number.NaN));
+  });
+  noteSamples(
+    tensor,
+    samples.map((_, i) => Number(fn(...operands.map((each) => each[i]!)))),
+  );
+}
+
+function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {
+  const strict = operator === '===' || operator === '!==';
+  if (isEquality(operator)) {
+    const [left, right] = [typeOfScalar(t, a), typeOfScalar(t, b)];
+    const comparable = strict ? left === right : isNumeric(left) && isNumeric(right);
+    if (!comparable) return known(operator.startsWith('!'));
+  }
+  const compute = arithmetic[operator];
+  const compare = comparisons[operator];
+  if (!compute && !compare) return hostNumber(t, operator, [a, b]);
+  const [x, y] = [operand(t, operator, a), operand(t, operator, b)];
+  const left = x instanceof Tensor ? x : asTensor(t, a, x, (y as Tensor).device);
+  if (compute) return numberScalar(run(t, () => compute(left, y)));
+  return truth(run(t, () => compare!(left, y)));
+}
+
+/** What the host's function of that name, or the operator, answers for numbers of the program. */
+function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): ScalarVariable {
+  if (!scalarFunctions.has(fn)) {
+    const scalar = args.find((arg) => arg.kind === 'scalar') as ScalarVariable;
+    throw numberNeeded(scalar, `is an operand of ${fn}, which is not computed in programs`);
+  }
+  const { device } = args.find((arg): arg is ScalarVariable => arg.kind === 'scalar')!.tensor;
+  const operands = args.map((arg) => {
+    const value = operand(t, fn, arg);
+    return value instanceof Tensor ? value : asTensor(t, arg, value, device);
+  });
+  const tensor = run(t, () => bind1(hostNumberOp, operands, { fn }));
+  return { kind: 'scalar', type: tensor.dtype === 'bool' ? 'boolean' : 'number', tensor };
+}
+
+/**
+ * A number as a value of the program, also where each run finds it anew: so the left operand of an operator has to
+ * be, and those of the host's functions.
+ */
+function asTensor(t: Tracer, variable: Variable, value: number, device: Device): Tensor {
+  if (variable.kind !== 'symbolic' || typeof value === 'number') {
+    return constantTensor(t, value, device);
+  }
+  return numberTensor(t, variable.expr, device);
+}
+
+export function typeOfScalar(t: Tracer, variable: Variable): string {
+  if (variable.kind === 'scalar') return variable.type;
+  if (variable.kind === 'symbolic') return typeof variable.value;
+  return variable.kind === 'constant' ? typeof constantOf(t, variable) : 'object';
+}
+
+const isNumeric = (type: string): boolean => type === 'number' || type === 'boolean';
+
+function operand(t: Tracer, operator: string, variable: Variable): Tensor | number {
+  if (variable.kind === 'scalar') return asNumber(t, variable);
+  if (variable.kind === 'symbolic' && typeof variable.value === 'number') {
+    const symbol = t.numbers.attribute(variable.expr);
+    if (symbol !== undefined) {
+      guardNumbers(t, variable);
+      // What the sizes decide is another number in a program for other sizes.
+      if (typeof symbol === 'number' || t.isInRegion) {
+        return numberTensor(t, variable.expr, t.device);
+      }
+      t.sizes.fixed = true;
+      return symbol as unknown as number;
+    }
+  }
+  const value = constantOf(t, variable) as Primitive;
+  if (typeof value === 'number' || typeof value === 'boolean') return Number(value);
+  if (value === null) return 0;
+  if (value === undefined) return Number.NaN;
+  throw new GraphBreak(
+    'unsupported-value',
+    `a number of the program ${operator} a ${typeof value}`,
+  );
+}
+
+/** `!scalar` still tells. */
+function toldOtherwise({ tells }: ScalarVariable): Pick<ScalarVariable, 'tells'> {
+  if (!tells) return {};
+  return { tells: { ...tells, holds: tells.holds.map((each) => !each) } };
+}
+
+/** `-x`, `+x`; `!x` is for `asTruth`. */
+export function scalarUnary(t: Tracer, operator: string, x: ScalarVariable): Variable {
+  switch (operator) {
+    case '!':
+      return { ...truth(run(t, () => ops.logicalNot(asTruth(t, x)))), ...toldOtherwise(x) };
+    case '+':
+      return numberScalar(asNumber(t, x));
+    case '-': {
+      const value = asNumber(t, x);
+      return numberScalar(run(t, () => ops.neg(value)));
+    }
+    case '~':
+      return hostNumber(t, '~', [x]);
+    case 'typeof':
+      return known(x.type);
+    case 'void':
+      return known(undefined);
+    default:
+      throw new GraphBreak('unsupported-value', `${operator} of a number of the program`);
+  }
+}
+
+/** Host functions with a kernel whose result on float64 is the host's to the last bit. */
+const exact = new Map<unknown, (x: Tensor) => Tensor>([
+  [Math.abs, ops.abs],
+  [Math.floor, ops.floor],
+  [Math.ceil, ops.ceil],
+  [Math.trunc, ops.trunc],
+  [Math.sqrt, ops.sqrt],
+]);
+
+/** Functions of numbers, where one is the program's; undefined for any other call. */
+export function scalarCall(
+  t: Tracer,
+  fn: unknown,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (!args.some((arg) => arg.kind === 'scalar')) return undefined;
+  const [first] = args;
+  if (first?.kind === 'scalar') {
+    if (fn === Boolean) return truth(asTruth(t, first));
+    if (fn === Number) return numberScalar(asNumber(t, first));
+    const compute = exact.get(fn);
+    if (compute && args.length === 1) {
+      const value = asNumber(t, first);
+      return numberScalar(run(t, () => compute(value)));
+    }
+  }
+  const name = hostScalarNames.get(fn);
+  if (name === undefined) return undefined;
+  const isTest = name.startsWith('Number.is');
+  if (isTest && first && typeOfScalar(t, first) !== 'number') return known(false);
+  if (fn === Object.is) {
+    const [left, right] = args.map((arg) => typeOfScalar(t, arg));
+    if (left !== right) return known(false);
+  }
+  const isParsed = fn === Number.parseInt || fn === Number.parseFloat;
+  if (isParsed && first && typeOfScalar(t, first) === 'boolean') return known(Number.NaN);
+  return hostNumber(t, name, args);
+}
+
+/** A method of numbers and truth values, called on one of the program. */
+export function scalarMethod(fn: unknown, receiver: Variable): ScalarVariable | undefined {
+  if (receiver.kind !== 'scalar') return undefined;
+  const isValue = fn === Number.prototype.valueOf || fn === Boolean.prototype.valueOf;
+  return isValue ? receiver : undefined;
+}
+
+/**
+ * A number as an operand of a tensor: in the tensor's dtype, as host numbers are taken. An integer tensor
+ * takes only numbers that come from integers, since another one would make floats of it.
+ */
+export function scalarOperand(
+  t: Tracer,
+  scalar: ScalarVariable,
+  like: Tensor | undefined,
+): TensorVariable {
+  const dtype = like?.dtype ?? 'float32';
+  const { tensor } = scalar;
+  if (!dtypes[dtype].floating && (scalar.type === 'boolean' || dtypes[tensor.dtype].floating)) {
+    throw numberNeeded(
+      scalar,
+      `joins a tensor of ${dtype}: whether it is whole decides the dtype of the result (cast the tensor: x.float())`,
+    );
+  }
+  return t.result(tensor.dtype === dtype ? tensor : run(t, () => cast(tensor, dtype)));
+}

@@ -1,0 +1,90 @@
+/** How text of numbers of the program comes about: `${n}`, `'a' + n`, `n.toFixed(2)`, `text.padStart(8)`. */
+
+import {
+  isNumberFormat,
+  isTextCall,
+  type NumberFormat,
+  type TextPart,
+} from '../../../../runtime/program/number-text.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { textAsked } from '../../variables/text.ts';
+import type { ScalarVariable, TextVariable, Variable } from '../../variables/variable.ts';
+
+type Parts = readonly TextPart<ScalarVariable>[];
+
+const asString: NumberFormat = { method: 'toString', digits: null };
+
+/** `${a}${b}` where one of them is a number of the program, or text of one; undefined elsewhere. */
+export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable | undefined {
+  if (!values.some(({ kind }) => kind === 'scalar' || kind === 'text')) return undefined;
+  const parts: TextPart<ScalarVariable>[] = [];
+  for (const value of values) {
+    if (value.kind === 'scalar') parts.push({ value, format: asString });
+    else if (value.kind === 'text') parts.push(...value.parts);
+    else if (value.kind === 'constant' || value.kind === 'symbolic') {
+      const constant = constantOf(t, value);
+      // It throws.
+      if (typeof constant === 'symbol') return undefined;
+      parts.push(String(constant));
+    } else return undefined;
+  }
+  return { kind: 'text', parts: merged(parts) };
+}
+
+/** Neighbours that are known are one: the same text has the same parts. */
+function merged(parts: Parts): Parts {
+  const result: TextPart<ScalarVariable>[] = [];
+  for (const part of parts) {
+    const last = result.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') result.push(result.pop() + part);
+    else if (part !== '') result.push(part);
+  }
+  return result;
+}
+
+/** `a + b` where one is text and the other one a number of the program, or text of one. */
+export function concatenated(t: Tracer, a: Variable, b: Variable): TextVariable | undefined {
+  return isText(a) || isText(b) ? textOfAll(t, [a, b]) : undefined;
+}
+
+const isText = (variable: Variable): boolean =>
+  variable.kind === 'text' || (variable.kind === 'constant' && typeof variable.value === 'string');
+
+/** `String(n)`, `n.toFixed(2)`, `text.padStart(8)`; undefined for other calls. */
+export function textCall(
+  t: Tracer,
+  fn: { readonly name: string },
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (fn === String && args.length > 0) return textOfAll(t, args.slice(0, 1));
+  if (receiver.kind !== 'scalar' && receiver.kind !== 'text') return undefined;
+  const given = args.map((arg) => (arg.kind === 'constant' ? constantOf(t, arg) : null));
+  while (given.length > 0 && given.at(-1) === undefined) given.pop();
+  if (receiver.kind === 'text') return methodOfText(fn, receiver, given);
+  const owner = receiver.type === 'number' ? Number.prototype : Boolean.prototype;
+  const [digits = null] = given;
+  if (!isMethodOf(owner, fn) || !isNumberFormat(fn.name, digits)) return undefined;
+  if (digits === null && given.length > 0) return undefined;
+  const format = { method: fn.name, digits } as NumberFormat;
+  return { kind: 'text', parts: [{ value: receiver, format }] };
+}
+
+function methodOfText(
+  fn: { readonly name: string },
+  text: TextVariable,
+  args: readonly unknown[],
+): Variable {
+  if (isMethodOf(String.prototype, fn)) {
+    if (fn.name === 'toString' || fn.name === 'valueOf') return text;
+    if (isTextCall(fn.name, args)) {
+      const part = { method: fn.name, of: text.parts, args: args as (string | number)[] };
+      return { kind: 'text', parts: [part] };
+    }
+  }
+  throw textAsked(text, `is asked for ${fn.name}()`);
+}
+
+const isMethodOf = (owner: object, fn: { readonly name: string }): boolean =>
+  Object.getOwnPropertyDescriptor(owner, fn.name)?.value === fn;

@@ -1,0 +1,85 @@
+import { resolved } from '../../variables/choices.ts';
+import type {
+  CellReference,
+  CollectionEntry,
+  ObjectTraits,
+  Variable,
+} from '../../variables/variable.ts';
+
+function freezeTraits(
+  traits: ObjectTraits,
+  freeze: (variable: Variable) => Variable,
+): ObjectTraits {
+  const { attributes, symbols } = traits;
+  const half = (accessor: Variable | null) => accessor && freeze(accessor);
+  return {
+    ...traits,
+    symbols: new Map([...symbols].map(([key, value]) => [key, freeze(value)])),
+    attributes: new Map(
+      [...attributes].map(([key, { accessor, ...rest }]) => {
+        const frozen = accessor && { get: half(accessor.get), set: half(accessor.set) };
+        return [key, { ...rest, accessor: frozen }];
+      }),
+    ),
+  };
+}
+
+/** Copies of objects that were made since; others stand for themselves. */
+export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
+  const copies = new Map<Variable, Variable>();
+  const freeze = (given: Variable): Variable => {
+    const variable = resolved(given);
+    if (made.has(variable)) return variable;
+    const known_ = copies.get(variable);
+    if (known_) return known_;
+    switch (variable.kind) {
+      case 'newArray': {
+        if (variable.grown) {
+          const same = { ...variable };
+          copies.set(variable, same);
+          return same;
+        }
+        const copy = { ...variable, elements: [] as Variable[] };
+        copies.set(variable, copy);
+        copy.elements.push(...variable.elements.map(freeze));
+        return copy;
+      }
+      case 'newObject': {
+        const order = variable.order && freeze(variable.order);
+        const { traits } = variable;
+        const copy = { ...variable, order, entries: new Map<string, Variable>() };
+        copies.set(variable, copy);
+        copy.traits = traits && freezeTraits(traits, freeze);
+        for (const [key, value] of variable.entries) copy.entries.set(key, freeze(value));
+        return copy;
+      }
+      case 'newCollection': {
+        const order = variable.order && freeze(variable.order);
+        const own = { order, putIn: [...variable.putIn] };
+        const copy = { ...variable, ...own, entries: new Map<unknown, CollectionEntry>() };
+        copies.set(variable, copy);
+        for (const [id, { key, value }] of variable.entries) {
+          copy.entries.set(id, { key: freeze(key), value: freeze(value) });
+        }
+        return copy;
+      }
+      case 'choice':
+        return { ...variable, options: variable.options.map(freeze) };
+      case 'closure': {
+        const copy = { ...variable };
+        copies.set(variable, copy);
+        const cells = variable.cells.map((cell) => freeze(cell)) as CellReference[];
+        return Object.assign(copy, { cells, thisVariable: freeze(variable.thisVariable) });
+      }
+      case 'cell': {
+        const copy = { ...variable };
+        copies.set(variable, copy);
+        copy.content = freeze(variable.content);
+        return copy;
+      }
+      default:
+        return variable;
+    }
+  };
+  return freeze;
+}

@@ -1,0 +1,52 @@
+import { valuesIn } from '../../../../runtime/program/number-text.ts';
+import type { ObjectTraits, Variable } from '../../variables/variable.ts';
+
+/** The variables that a variable holds. */
+export function partsOf(variable: Variable): readonly (Variable | null)[] {
+  switch (variable.kind) {
+    case 'choice':
+      return variable.options;
+    case 'newArray':
+      if (variable.grown) return [...variable.grown.lists, variable.grown.length];
+      return variable.named
+        ? [...variable.elements, ...variable.named.values()]
+        : variable.elements;
+    case 'newObject':
+      return [
+        ...variable.entries.values(),
+        variable.order ?? null,
+        ...(variable.traits ? partsOfTraits(variable.traits) : []),
+      ];
+    case 'newCollection':
+      return [
+        ...[...variable.entries.values()].flatMap(({ key, value }) => [key, value]),
+        variable.order ?? null,
+      ];
+    case 'text':
+      return valuesIn(variable.parts);
+    case 'cell':
+      return [variable.content];
+    case 'closure':
+      return [...variable.cells, variable.thisVariable];
+    case 'bound':
+      return [variable.target, variable.receiver, ...variable.args];
+    case 'iterator':
+      return [variable.over];
+    case 'iteratorRecord':
+      // Nobody else gets hold of the iterator of a direct iteration.
+      return variable.direct ? [] : [variable.iterator, variable.next];
+    default:
+      return [];
+  }
+}
+
+function partsOfTraits({
+  symbols,
+  attributes,
+  prototype,
+}: ObjectTraits): readonly (Variable | null)[] {
+  const accessors = [...attributes.values()].flatMap(({ accessor }) =>
+    accessor ? [accessor.get, accessor.set] : [],
+  );
+  return [...symbols.values(), ...accessors, prototype ?? null];
+}

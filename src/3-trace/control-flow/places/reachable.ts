@@ -1,0 +1,75 @@
+/** What the trace can still reach of what it has made. */
+
+import { needsArguments } from '../../../vm/bytecode/call-inputs.ts';
+import type { Pc } from '../../../vm/bytecode/instructions.ts';
+import { liveBefore, liveDuring } from '../../../vm/bytecode/liveness.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import type { Variable } from '../../variables/variable.ts';
+import { partsOf } from './parts.ts';
+
+/** The objects made by the trace that can be reached at the moment, and may be changed. */
+export function madeObjects(t: Tracer): ReadonlySet<Variable> {
+  const found = new Set<Variable>();
+  const pending: Variable[] = [];
+  const reach = (variable: Variable | null | undefined) => {
+    if (variable && !found.has(variable)) {
+      found.add(variable);
+      pending.push(variable);
+    }
+  };
+  for (const frame of t.frames) {
+    for (const variable of frame.registers) reach(variable);
+    for (const variable of [...frame.args, ...frame.cells, frame.thisVariable]) reach(variable);
+  }
+  for (const { value } of t.effects.writes()) reach(value);
+  for (const { content } of t.effects.arrays()) reach(content);
+  for (const { content } of t.effects.collections()) reach(content);
+  for (const { key, value } of t.effects.collectionChanges) [key, value].forEach(reach);
+  for (let variable = pending.pop(); variable; variable = pending.pop()) {
+    for (const part of partsOf(variable)) reach(part);
+  }
+  return found;
+}
+
+/** Those to which there is more than one way from what is read from one of the instructions on, or returned. */
+export function heldMoreThanOnce(
+  t: Tracer,
+  frame: TraceFrame,
+  pcs: readonly Pc[],
+  returned: Variable | null = null,
+): ReadonlySet<Variable> {
+  const found = new Set<Variable>();
+  const again = new Set<Variable>();
+  const pending: Variable[] = [];
+  const reach = (variable: Variable | null | undefined) => {
+    if (!variable) return;
+    if (found.has(variable)) again.add(variable);
+    else {
+      found.add(variable);
+      pending.push(variable);
+    }
+  };
+  for (const { closure, pc: at, ...each } of t.frames) {
+    const { code } = closure;
+    const isTop = each.registers === frame.registers;
+    // A caller's pc is already past its call.
+    const live = isTop ? pcs.flatMap((pc) => [...liveBefore(code)[pc]!]) : liveDuring(code, at - 1);
+    for (const register of new Set(live)) reach(each.registers[register]);
+    const reads = isTop ? pcs : [at];
+    if (reads.some((pc) => needsArguments(code, pc))) each.args.forEach(reach);
+    for (const variable of [...each.cells, each.thisVariable]) reach(variable);
+  }
+  for (const { value } of t.effects.writes()) reach(value);
+  // Those who have the array, Map or Set itself have its content.
+  for (const { content } of [...t.effects.arrays(), ...t.effects.arrays()]) reach(content);
+  for (const { content } of [...t.effects.collections(), ...t.effects.collections()]) {
+    reach(content);
+  }
+  for (const { key, value } of t.effects.collectionChanges) [key, value].forEach(reach);
+  reach(returned);
+  for (let variable = pending.pop(); variable; variable = pending.pop()) {
+    for (const part of partsOf(variable)) reach(part);
+  }
+  return again;
+}

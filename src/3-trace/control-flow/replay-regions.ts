@@ -1,0 +1,48 @@
+import type { OpRecord } from '../../../runtime/ops/define-op.ts';
+import { whileOp } from '../../../runtime/program/control-ops.ts';
+import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import { sameLayout } from '../../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { DoesNotFit, play, type Replay } from '../state/tape.ts';
+import { capturedByAny, type FinishedRegion, RegionBuilder } from './region-builder.ts';
+
+/**
+ * Branches and loop bodies again, for other sizes: what was asked of the tensor API in each is asked again
+ * in a region of the other program.
+ */
+export function replayRegions(
+  op: OpRecord,
+  regions: readonly FinishedRegion[],
+  replay: Replay,
+): { readonly captured: readonly Tensor[]; readonly programs: readonly Program[] } {
+  const { found, surroundings } = replay;
+  const stand = (tensor: Tensor): Tensor => found.get(tensor) ?? tensor;
+  const again = regions.map(({ region: recorded, outputs }) => {
+    const region = new RegionBuilder(surroundings, stand);
+    recorded.givenFor.forEach((outer, i) => {
+      const before = recorded.given[i]!;
+      found.set(before, region.give(stand(outer), before.requiresGrad));
+    });
+    play(recorded.tape, { ...replay, surroundings: region });
+    const results = outputs.map(stand);
+    region.captureAll(results);
+    return { region, results };
+  });
+  const all = again.map(({ region }) => region);
+  const captured = capturedByAny(surroundings.builder, all);
+  const programs = again.map(({ region, results }) => region.finish(captured, results));
+  expectAlike(op, programs);
+  return { captured, programs };
+}
+
+/** Ways that were alike in the recorded sizes need not be in others. */
+function expectAlike(op: OpRecord, [first, second]: readonly Program[]): void {
+  const isLoop = op === whileOp;
+  const results = second!.outputs;
+  const before = isLoop ? second!.inputs.slice(0, results.length) : first!.outputs;
+  const { values } = isLoop ? second! : first!;
+  const fits = results.every((id: ValueId, i) => {
+    return sameLayout(second!.values[id]!, values[before[i]!]!);
+  });
+  if (!fits) throw new DoesNotFit();
+}

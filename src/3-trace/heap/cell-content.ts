@@ -1,0 +1,31 @@
+import type { Tracer } from '../state/tracer.ts';
+import type { CellVariable, NewArrayVariable, Variable } from '../variables/variable.ts';
+
+/** Writes a cell made inside; a parameter of sloppy code is an element of `arguments` too. */
+export function setCell(t: Tracer, cell: CellVariable, value: Variable): void {
+  const { content, element } = cell;
+  t.journal.note(() => {
+    cell.content = content;
+  });
+  cell.content = value;
+  if (!element) return;
+  t.journal.keepList(element.of.elements);
+  element.of.elements[element.index] = value;
+}
+
+/** Writes an element of `arguments` that is there; false where there is none. */
+export function setArgument(
+  t: Tracer,
+  args: NewArrayVariable,
+  index: number,
+  value: Variable,
+): boolean {
+  if (index >= args.elements.length) return false;
+  const parameter = args.parameters?.get(index);
+  if (parameter) setCell(t, parameter, value);
+  else {
+    t.journal.keepList(args.elements);
+    args.elements[index] = value;
+  }
+  return true;
+}

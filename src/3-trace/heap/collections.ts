@@ -1,0 +1,323 @@
+/** Maps and Sets made inside and from outside, read and changed the same way. */
+
+import { collectionType, isProxy } from '../../guards/plain.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Primitive } from '../../vm/bytecode/instructions.ts';
+import { TakenBefore } from '../control-flow/lists/grown-array.ts';
+import { expectIdentity } from '../control-flow/lists/listed.ts';
+import { makeRoom, settleOrder } from '../control-flow/places/key-order.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { present, resolved, settled } from '../variables/choices.ts';
+import { numberNeeded } from '../variables/number-needed.ts';
+import { textAsked } from '../variables/text.ts';
+import {
+  absent,
+  type CollectionEntry,
+  isPrimitive,
+  known,
+  type NewCollectionVariable,
+  type ObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import type { CollectionChange } from './effects.ts';
+
+export type CollectionVariable = NewCollectionVariable | ObjectVariable;
+
+/** What the trace has written to a Map or Set from outside, entry by entry. */
+export interface WrittenEntries {
+  /** By key, in the order in which they come behind what was there; null: deleted. */
+  readonly written: Map<unknown, WrittenEntry | null>;
+  /** All entries, once their number or order mattered. */
+  all: Map<unknown, CollectionEntry> | null;
+  /** As of one made inside. */
+  readonly putIn: unknown[];
+}
+
+/** `anew`: deleted before, so that it has moved to the end. */
+type WrittenEntry = CollectionEntry & { readonly anew: boolean };
+
+/** The variable as a Map or Set of the language's own kind. */
+export function asCollection(
+  t: Tracer,
+  given: Variable,
+  ...types: readonly string[]
+): CollectionVariable | undefined {
+  const variable = settled(given);
+  if (variable.kind === 'newCollection') {
+    return types.includes(variable.type) ? variable : undefined;
+  }
+  if (variable.kind !== 'object' || isProxy(variable.value)) return undefined;
+  const { value, source } = variable;
+  const type = collectionType(value);
+  if (!type || !types.includes(type)) return undefined;
+  t.guard(`collection ${sourceKey(source)}`, { kind: 'collection', source, type });
+  return variable;
+}
+
+/** What stands for a Map or Set from outside once the trace has taken it over. */
+function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
+  if (collection.kind === 'newCollection') return collection;
+  const { value, source } = collection;
+  t.effects.met.touchContent(value, source);
+  return t.effects.collection(value)?.content ?? collection;
+}
+
+/** As `taken`, to be changed: in a branch or turn all ways are to have it from before that begins. */
+function changeable(t: Tracer, collection: CollectionVariable): CollectionVariable {
+  const content = taken(t, collection);
+  if (content.kind === 'newCollection' || !t.isInRegion) return content;
+  const type = collectionType(content.value);
+  if (type === 'Map' || type === 'Set') throw new TakenBefore(() => takeOver(t, content, type));
+  throw new GraphBreak(
+    'state-of-ways',
+    `a branch or loop changes a ${type} from outside; a Map or Set can be changed there`,
+  );
+}
+
+function takeOver(t: Tracer, outer: ObjectVariable, type: 'Map' | 'Set'): void {
+  if (t.effects.collection(outer.value)) return;
+  const content: NewCollectionVariable = {
+    kind: 'newCollection',
+    type,
+    entries: new Map(entriesOf(t, outer)),
+    putIn: [...putInto(t, outer)],
+    outer,
+  };
+  t.effects.takeCollection(outer, content);
+}
+
+export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
+  const collection = taken(t, given);
+  const id = keyIdentity(t, key);
+  const written = writtenEntry(t, collection, id);
+  if (written !== undefined) return written?.value ?? undefinedVariable;
+  const { value, source } = collection as ObjectVariable;
+  const map = value as ReadonlyMap<unknown, unknown>;
+  return t.read({ kind: 'mapGet', base: source, key: id }, map.get(id));
+}
+
+export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
+  const collection = taken(t, given);
+  const id = keyIdentity(t, key);
+  const written = writtenEntry(t, collection, id);
+  if (written !== undefined) return known(written !== null);
+  const { value, source } = collection as ObjectVariable;
+  const map = value as ReadonlyMap<unknown, unknown>;
+  return t.read({ kind: 'mapHas', base: source, key: id }, map.has(id));
+}
+
+/** Undefined: only the collection itself knows. */
+function writtenEntry(
+  t: Tracer,
+  collection: CollectionVariable,
+  id: unknown,
+): CollectionEntry | null | undefined {
+  if (collection.kind === 'newCollection') {
+    const entry = collection.entries.get(id);
+    return entry && present(entry.value) ? entry : null;
+  }
+  const state = t.collections.get(collection.value);
+  if (state?.all) return state.all.get(id) ?? null;
+  const written = state?.written.get(id);
+  if (written !== undefined) return written;
+  // What the trace has made is in nothing that existed before.
+  return isMadeInside(id) ? null : undefined;
+}
+
+const isMadeInside = (id: unknown): boolean => made.has(id as object);
+const made = new WeakSet<object>();
+
+export function setEntry(
+  t: Tracer,
+  given: CollectionVariable,
+  operation: 'set' | 'add',
+  { key, value }: CollectionEntry,
+): void {
+  const collection = changeable(t, given);
+  const id = keyIdentity(t, key);
+  const kept = keptKey(key, id);
+  const entry = { key: kept, value: operation === 'add' ? kept : value };
+  if (collection.kind === 'newCollection') {
+    makeRoom(t, collection, id);
+    const before = collection.entries.get(id);
+    if (!before || resolved(before.value) === absent) putIn(t, collection, id);
+    t.journal.keepMap(collection.entries);
+    collection.entries.set(id, entry);
+    return;
+  }
+  const state = stateOf(t, collection);
+  const before = state.written.get(id);
+  if (before === null) state.written.delete(id);
+  if (!before) putIn(t, state, id);
+  state.written.set(id, { ...entry, anew: before === null || before?.anew === true });
+  state.all?.set(id, entry);
+  change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
+}
+
+/** `isAsked`: somebody reads whether it was there. */
+export function deleteEntry(
+  t: Tracer,
+  given: CollectionVariable,
+  key: Variable,
+  isAsked: boolean,
+): Variable {
+  const collection = changeable(t, given);
+  const had = isAsked ? hasEntry(t, collection, key) : undefinedVariable;
+  const id = keyIdentity(t, key);
+  if (collection.kind === 'newCollection') {
+    t.journal.keepMap(collection.entries);
+    collection.entries.delete(id);
+    return had;
+  }
+  const state = stateOf(t, collection);
+  state.written.set(id, null);
+  state.all?.delete(id);
+  change(t, collection, 'delete', key, null);
+  return had;
+}
+
+export function clearEntries(t: Tracer, given: CollectionVariable): void {
+  const collection = changeable(t, given);
+  if (collection.kind === 'newCollection') {
+    t.journal.keepMap(collection.entries);
+    collection.entries.clear();
+    return;
+  }
+  const state = stateOf(t, collection);
+  state.all = new Map();
+  change(t, collection, 'clear', null, null);
+}
+
+export function sizeOf(t: Tracer, given: CollectionVariable): Variable {
+  const collection = taken(t, given);
+  if (collection.kind === 'newCollection') return known(entriesOf(t, collection).size);
+  const { value, source } = collection;
+  if (t.collections.has(value)) return known(entriesOf(t, collection).size);
+  const { size } = value as ReadonlySet<unknown>;
+  return t.read({ kind: 'property', base: source, key: 'size' }, size);
+}
+
+const nothingPutIn: readonly unknown[] = [];
+
+/** The keys that the trace has put in so far. */
+export function putInto(t: Tracer, given: CollectionVariable): readonly unknown[] {
+  const collection = taken(t, given);
+  if (collection.kind === 'newCollection') return collection.putIn;
+  return t.collections.get(collection.value)?.putIn ?? nothingPutIn;
+}
+
+function putIn(t: Tracer, into: { readonly putIn: unknown[] }, id: unknown): void {
+  t.journal.keepList(into.putIn);
+  into.putIn.push(id);
+}
+
+/** All entries in their order. */
+export function entriesOf(
+  t: Tracer,
+  given: CollectionVariable,
+): ReadonlyMap<unknown, CollectionEntry> {
+  const collection = taken(t, given);
+  if (collection.kind === 'newCollection') {
+    settleOrder(t, collection);
+    return new Map([...collection.entries].filter(([, { value }]) => present(value)));
+  }
+  const { value, source } = collection;
+  const state = t.collections.get(value);
+  if (state?.all) return state.all;
+  const keys = [...(value as ReadonlyMap<unknown, unknown>).keys()];
+  t.guard(`members ${sourceKey(source)}`, { kind: 'members', source, keys });
+  const all = new Map(keys.map((key) => [key, outerEntry(t, collection, key)]));
+  for (const [id, entry] of state?.written ?? []) {
+    if (!entry || entry.anew) all.delete(id);
+    if (entry) all.set(id, entry);
+  }
+  if (state) {
+    t.journal.note(() => {
+      state.all = null;
+    });
+    state.all = all;
+  }
+  return all;
+}
+
+function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown): CollectionEntry {
+  const held = isPrimitive(key)
+    ? known(key)
+    : t.read({ kind: 'held', value: key as object, name: 'a key' }, key);
+  if (collectionType(value) === 'Set') return { key: held, value: held };
+  const content = (value as ReadonlyMap<unknown, unknown>).get(key);
+  return { key: held, value: t.read({ kind: 'mapGet', base: source, key }, content) };
+}
+
+/** A Map or Set has one key for both zeros. */
+function keptKey(key: Variable, id: unknown): Variable {
+  return id === 0 && key.kind === 'constant' && Object.is(key.value, -0) ? known(0) : key;
+}
+
+/** What a Map compares keys by: the primitive, the object from outside, or the variable of one made inside. */
+export function keyIdentity(t: Tracer, given: Variable): unknown {
+  const key = settled(given);
+  switch (key.kind) {
+    case 'constant':
+    case 'symbolic':
+      return unsigned(constantOf(t, key));
+    case 'object':
+    case 'function': {
+      const { source, value } = key;
+      if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+      return value;
+    }
+    case 'tensor': {
+      const { source, actual } = key;
+      if (!source || !actual) return inside(key);
+      t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value: actual });
+      return actual;
+    }
+    case 'newArray':
+    case 'newCollection':
+      return key.outer ? keyIdentity(t, key.outer) : inside(key);
+    case 'scalar':
+      throw numberNeeded(key, 'is a key of a Map or Set');
+    case 'text':
+      throw textAsked(key, 'is a key of a Map or Set');
+    default:
+      return inside(key);
+  }
+}
+
+const unsigned = (value: Primitive | symbol): Primitive | symbol => (value === 0 ? 0 : value);
+
+function inside(key: Variable): Variable {
+  expectIdentity(key);
+  made.add(key);
+  return key;
+}
+
+function stateOf(t: Tracer, { value }: ObjectVariable): WrittenEntries {
+  let state = t.collections.get(value);
+  if (!state) {
+    t.journal.keepMap(t.collections);
+    state = { written: new Map(), all: null, putIn: [] };
+    t.collections.set(value, state);
+  }
+  const { all } = state;
+  t.journal.note(() => {
+    state.all = all;
+  });
+  t.journal.keepMap(state.written);
+  if (all) t.journal.keepMap(all);
+  return state;
+}
+
+function change(
+  t: Tracer,
+  { value: object, source }: ObjectVariable,
+  operation: CollectionChange['operation'],
+  key: Variable | null,
+  value: Variable | null,
+): void {
+  t.effects.changeCollection({ object, collection: source, operation, key, value });
+}

@@ -1,0 +1,31 @@
+/** Which keys an object from outside gets last, as a value that ways may leave different. */
+
+import { known, type Variable } from '../variables/variable.ts';
+import { joinOrders } from './join-orders.ts';
+
+export interface LastKeys {
+  /** New ones, and those that it had and that were deleted before they were written, in their order. */
+  readonly last: readonly string[];
+  readonly gone: readonly string[];
+}
+
+export function asVariable(keys: LastKeys): Variable {
+  return known(JSON.stringify(keys));
+}
+
+/** Undefined where the program chooses. */
+export function lastKeysIn(order: Variable): LastKeys | undefined {
+  return order.kind === 'constant' ? (JSON.parse(order.value as string) as LastKeys) : undefined;
+}
+
+/** A key that the object had already, and that moves on one way, stays where it was on no other. */
+export function agreedLastKeys(orders: readonly Variable[], object: object): Variable | undefined {
+  const all = orders.map(lastKeysIn);
+  if (!all.every((each) => each !== undefined)) return undefined;
+  const last = joinOrders(all.map((order) => order.last));
+  const moves = last?.filter((key) => Object.hasOwn(object, key)) ?? [];
+  const isMoved = (key: string) => (order: LastKeys) =>
+    order.last.includes(key) || order.gone.includes(key);
+  if (!last || !moves.every((key) => all.every(isMoved(key)))) return undefined;
+  return asVariable({ last, gone: [] });
+}

@@ -1,0 +1,172 @@
+/** Objects made inside: their own properties as the language sees them, attributes and accessors included. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { expectUnlisted } from '../control-flow/lists/listed.ts';
+import { makeRoom } from '../control-flow/places/key-order.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { present } from '../variables/choices.ts';
+import { isPrivateKey } from '../variables/private-elements.ts';
+import {
+  type Attributes,
+  type NewObjectVariable,
+  type ObjectTraits,
+  type ObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+
+export type Key = string | symbol;
+
+/** Those of a property that an assignment makes. */
+export const plainAttributes: Attributes = {
+  enumerable: true,
+  configurable: true,
+  writable: true,
+  accessor: null,
+};
+
+/** `prototype`: left out, that of object literals. */
+export function newObject(
+  t: Tracer,
+  prototype?: ObjectVariable | NewObjectVariable | null,
+): NewObjectVariable {
+  const made: NewObjectVariable = { kind: 'newObject', entries: new Map(), madeIn: t.builder };
+  if (prototype === undefined) return made;
+  if (prototype?.kind !== 'newObject') return { ...made, prototype };
+  setPrototype(t, made, prototype);
+  return made;
+}
+
+/** What the object inherits from; undefined: `Object.prototype`. */
+export function prototypeOf({
+  prototype,
+  traits,
+}: NewObjectVariable): ObjectVariable | NewObjectVariable | null | undefined {
+  return traits?.prototype === undefined ? prototype : traits.prototype;
+}
+
+/** What the own property is; undefined when there is none. */
+export function ownAttributes(object: NewObjectVariable, key: Key): Attributes | undefined {
+  if (!present(ownContent(object, key))) return undefined;
+  const isHidden = object.errorType && (key === 'message' || (key === 'cause' && object.hasCause));
+  if (isHidden) return { ...plainAttributes, enumerable: false };
+  return object.traits?.attributes.get(key) ?? plainAttributes;
+}
+
+/** The value of the own data property; undefined when there is none. */
+export function ownContent(object: NewObjectVariable, key: Key): Variable | undefined {
+  return typeof key === 'string' ? object.entries.get(key) : object.traits?.symbols.get(key);
+}
+
+/** The symbols among the own keys, in their order. */
+export function ownSymbols({ traits }: NewObjectVariable): symbol[] {
+  return traits ? [...traits.symbols.keys()].filter((key) => !isPrivateKey(key)) : [];
+}
+
+/** Puts a property there, or in the place of the one that is there. An accessor has no content. */
+export function setOwnProperty(
+  t: Tracer,
+  object: NewObjectVariable,
+  key: Key,
+  content: Variable,
+  attributes: Attributes = plainAttributes,
+): void {
+  expectUnlisted(object);
+  const isPlain =
+    attributes.enumerable &&
+    attributes.configurable &&
+    attributes.writable &&
+    attributes.accessor === null;
+  if (typeof key === 'string') {
+    makeRoom(t, object, key);
+    t.journal.keepMap(object.entries);
+    object.entries.set(key, content);
+    if (isPlain && !object.traits) return;
+  }
+  const traits = changeTraits(t, object);
+  if (typeof key === 'symbol') traits.symbols.set(key, content);
+  if (isPlain) traits.attributes.delete(key);
+  else traits.attributes.set(key, attributes);
+}
+
+export function defineAccessor(
+  t: Tracer,
+  object: NewObjectVariable,
+  key: Key,
+  half: { readonly get?: Variable; readonly set?: Variable },
+): void {
+  const before = ownAttributes(object, key)?.accessor;
+  const accessor = { get: before?.get ?? null, set: before?.set ?? null, ...half };
+  setOwnProperty(t, object, key, undefinedVariable, {
+    ...plainAttributes,
+    writable: false,
+    accessor,
+  });
+}
+
+export function deleteOwn(t: Tracer, object: NewObjectVariable, key: Key): void {
+  expectUnlisted(object);
+  if (ownAttributes(object, key)?.configurable === false) {
+    throw new GraphBreak('throw', `the property ${String(key)} can't be deleted`);
+  }
+  if (typeof key === 'string') {
+    t.journal.keepMap(object.entries);
+    object.entries.delete(key);
+  }
+  if (!object.traits || (typeof key === 'string' && !object.traits.attributes.has(key))) return;
+  const { symbols, attributes } = changeTraits(t, object);
+  if (typeof key === 'symbol') symbols.delete(key);
+  attributes.delete(key);
+}
+
+/** `prototype`: an object that existed before, one made inside, or null. */
+export function setPrototype(t: Tracer, object: NewObjectVariable, prototype: Variable): void {
+  const isKnown = prototype.kind === 'object' || prototype.kind === 'newObject';
+  if (!isKnown && prototype.kind !== 'constant') {
+    throw new GraphBreak('unsupported-value', `a ${prototype.kind} is a prototype`);
+  }
+  if (!isExtensible(object)) throw new GraphBreak('throw', 'the prototype is fixed');
+  for (let at: Variable | null | undefined = isKnown ? prototype : null; at; ) {
+    if (at === object) throw new GraphBreak('throw', 'a cycle of prototypes');
+    at = at.kind === 'newObject' ? prototypeOf(at) : null;
+  }
+  const traits = changeTraits(t, object);
+  const before = traits.prototype;
+  t.journal.note(() => Object.assign(traits, { prototype: before }));
+  traits.prototype = isKnown ? prototype : null;
+}
+
+/** No property may come any more. */
+export function preventExtensions(t: Tracer, object: NewObjectVariable): void {
+  const traits = changeTraits(t, object);
+  t.journal.note(() => {
+    traits.extensible = true;
+  });
+  traits.extensible = false;
+}
+
+export const isExtensible = ({ traits }: NewObjectVariable): boolean =>
+  traits?.extensible !== false;
+
+/**
+ * To be changed. What a branch or loop of the program does to them is not merged: there, only those of
+ * objects that it has made itself can change.
+ */
+function changeTraits(t: Tracer, object: NewObjectVariable): ObjectTraits {
+  if (t.isInRegion && object.madeIn !== t.builder) {
+    throw new GraphBreak(
+      'state-of-ways',
+      'a branch or loop defines properties with symbols, accessors or attributes',
+    );
+  }
+  if (object.errorType) throw new GraphBreak('object-write', 'a property of an error is defined');
+  if (!object.traits) {
+    t.journal.note(() => {
+      object.traits = undefined;
+    });
+    object.traits = { attributes: new Map(), symbols: new Map(), extensible: true };
+  }
+  t.journal.keepMap(object.traits.attributes);
+  t.journal.keepMap(object.traits.symbols);
+  return object.traits;
+}

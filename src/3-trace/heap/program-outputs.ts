@@ -1,0 +1,63 @@
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isDifferentiable, spentBelow } from '../state/recorded-graph.ts';
+import type { ListVariable } from '../variables/grown-list.ts';
+
+/** The values of the program that are asked for after the run, in the order in which they were asked for. */
+export class ProgramOutputs {
+  readonly values: ValueId[] = [];
+  readonly tensors: Tensor[] = [];
+  readonly #builder: ProgramBuilder;
+  /** Which output each tensor of the trace is. */
+  readonly #numbers = new Map<Tensor, number>();
+  readonly #scalars = new Map<Tensor, number>();
+
+  constructor(builder: ProgramBuilder) {
+    this.#builder = builder;
+  }
+
+  /** Somebody sees this tensor after the run. */
+  has(tensor: Tensor): boolean {
+    return this.#numbers.has(tensor);
+  }
+
+  of(tensor: Tensor): number {
+    const known = this.#numbers.get(tensor);
+    if (known !== undefined) return known;
+    this.#numbers.set(tensor, this.values.length);
+    this.tensors.push(tensor);
+    return this.values.push(this.#builder.valueOf(tensor)) - 1;
+  }
+
+  /** Numbers of the outputs that are read and given back. */
+  reads(): number[] {
+    return [...this.#scalars.values()];
+  }
+
+  /** An output of its own, since it is given back when it is read. */
+  ofScalar(tensor: Tensor): number {
+    const known = this.#scalars.get(tensor);
+    if (known !== undefined) return known;
+    this.tensors.push(tensor);
+    const index = this.values.push(this.#builder.valueOf(tensor)) - 1;
+    this.#scalars.set(tensor, index);
+    return index;
+  }
+
+  /** An output of its own, which is taken apart. */
+  ofList({ tensor }: ListVariable): number {
+    this.tensors.push(tensor);
+    return this.values.push(this.#builder.valueOf(tensor)) - 1;
+  }
+
+  /** Per output: its graph is there and no backward has used it up. */
+  differentiable(): boolean[] {
+    return this.tensors.map((tensor) => isDifferentiable(tensor, this.#builder));
+  }
+
+  /** Per output: the op at which a backward finds that its graph is used up. */
+  spent(): (string | null)[] {
+    return this.tensors.map((tensor) => spentBelow(tensor, this.#builder));
+  }
+}

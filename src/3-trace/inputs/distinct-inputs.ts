@@ -1,0 +1,50 @@
+import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
+import type { Program, ValueId } from '../../../runtime/program/program.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Guard } from '../../guards/guard.ts';
+import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import type { TensorInput, TraceInput } from './tensor-inputs.ts';
+
+/**
+ * Of an input that several ops read, gradients come in several parts. Were it the same tensor as another
+ * input, eager execution would sum the parts of both in another order, which shows in the last bit.
+ */
+export function distinctInputs(
+  inputs: readonly TraceInput[],
+  { inputs: ids, ops }: Program,
+): Guard[] {
+  if (!gradEnabled()) return [];
+  const differentiable = inputs.flatMap(({ source, tensor }, i) =>
+    tensor.requiresGrad ? [{ source, id: ids[i]! }] : [],
+  );
+  const uses = new Map<ValueId, number>();
+  for (const op of ops) for (const id of op.inputs) uses.set(id, (uses.get(id) ?? 0) + 1);
+  const multiple = differentiable.filter(({ id }) => {
+    return differentiable.length > 1 && (uses.get(id) ?? 0) > 1;
+  });
+  if (multiple.length === 0) return [];
+  const apart = new Set(multiple.map(({ id }) => id));
+  const others = differentiable.filter(({ id }) => !apart.has(id));
+  const sourcesOf = (each: typeof multiple) => each.map(({ source }) => source);
+  return [{ kind: 'distinct', sources: sourcesOf(multiple), others: sourcesOf(others) }];
+}
+
+/** What is given back, or switched, is none of the tensors that are used, or exactly those that it was here. */
+export function disposedInputs(
+  inputs: readonly TensorInput[],
+  disposed: ReadonlyMap<Tensor, { readonly source: Source | null }>,
+): Guard[] {
+  const sources = [...disposed.values()].flatMap(({ source }) => source ?? []);
+  if (sources.length === 0) return [];
+  const others: Source[] = [];
+  const guards: Guard[] = [];
+  for (const { source: other, actual } of inputs) {
+    const source = disposed.get(actual)?.source;
+    if (!source) others.push(other);
+    else if (sourceKey(source) !== sourceKey(other)) {
+      guards.push({ kind: 'same', source, other, same: true });
+    }
+  }
+  return [...guards, { kind: 'distinct', sources, others }];
+}

@@ -1,0 +1,77 @@
+import type { Guard } from '../../guards/guard.ts';
+import type { Source } from '../../guards/source.ts';
+
+/** Stands for all of an array's elements, or all of a Map's entries. */
+const content = Symbol('content');
+
+type Key = string | symbol;
+
+/**
+ * The objects from outside that the trace has looked into, and how it reached them. Where one of them
+ * is changed it matters which paths lead to one object: were that different in a later call, a write
+ * through one path would show, or not show, through another.
+ */
+export class ObjectsMet {
+  /** Per key, the objects of which it was read or written, with every path to them. */
+  readonly #touched = new Map<Key, Map<object, Set<Source>>>();
+  readonly #changed = new Map<Key, Set<object>>();
+
+  touch(object: object, source: Source, key: string | symbol): void {
+    this.#add(key, object, source);
+    if (Array.isArray(object)) this.#add(content, object, source);
+  }
+
+  /** The content of a Map or Set is read. */
+  touchContent(object: object, source: Source): void {
+    this.#add(content, object, source);
+  }
+
+  write(object: object, key: string | symbol): void {
+    this.#change(key, object);
+  }
+
+  /** Elements or entries come or go. */
+  change(object: object, source: Source): void {
+    this.#add(content, object, source);
+    this.#change(content, object);
+  }
+
+  guards(): Guard[] {
+    return [...this.#changed].flatMap(([key, changed]) => this.#guardsAt(key, changed));
+  }
+
+  #guardsAt(key: Key, changed: ReadonlySet<object>): Guard[] {
+    const guards: Guard[] = [];
+    const touched = this.#touched.get(key)!;
+    const firstPath = (object: object) => [...touched.get(object)!][0]!;
+    for (const object of changed) {
+      const [source, ...paths] = [...touched.get(object)!];
+      for (const other of paths) {
+        guards.push({ kind: 'same', source: source!, other, same: true });
+      }
+    }
+    if (touched.size > 1) {
+      const others = [...touched.keys()].filter((object) => !changed.has(object));
+      const sources = [...changed].map(firstPath);
+      guards.push({ kind: 'distinct', sources, others: others.map(firstPath) });
+    }
+    return guards;
+  }
+
+  #add(key: Key, object: object, source: Source): void {
+    let objects = this.#touched.get(key);
+    if (!objects) {
+      objects = new Map();
+      this.#touched.set(key, objects);
+    }
+    const paths = objects.get(object);
+    if (paths) paths.add(source);
+    else objects.set(object, new Set([source]));
+  }
+
+  #change(key: Key, object: object): void {
+    const objects = this.#changed.get(key);
+    if (objects) objects.add(object);
+    else this.#changed.set(key, new Set([object]));
+  }
+}

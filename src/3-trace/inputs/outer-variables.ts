@@ -1,0 +1,51 @@
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { NumberHistory } from '../../guards/number-history.ts';
+import { isProxy } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { uninitialized } from '../../vm/bytecode/frame.ts';
+import { isPrimitive, tensorVariable, type Variable } from '../variables/variable.ts';
+import { symbolicFrom } from './symbolic.ts';
+
+/** The variables of what existed before, by the place where it is read. */
+export class OuterVariables {
+  readonly #bySource = new Map<string, Variable>();
+  readonly #history: NumberHistory;
+  /** All places that were read. */
+  readonly places: Source[] = [];
+
+  constructor(history: NumberHistory) {
+    this.#history = history;
+  }
+
+  /** The variable for a value read from a source; reading the same place twice gives the same one. */
+  read(source: Source, value: unknown): Variable {
+    const key = sourceKey(source);
+    const existing = this.#bySource.get(key);
+    if (existing) return existing;
+    const variable = this.#variableFor(source, value);
+    this.#bySource.set(key, variable);
+    this.places.push(source);
+    return variable;
+  }
+
+  #variableFor(source: Source, value: unknown): Variable {
+    if (value === uninitialized) return { kind: 'uninitialized', source };
+    if (typeof value === 'number') return this.#numberFrom(source, value);
+    if (isPrimitive(value)) return { kind: 'constant', value, source };
+    if (typeof value === 'function') {
+      return { kind: 'function', value: value as (...args: never[]) => unknown, source };
+    }
+    if (!isProxy(value) && value instanceof Tensor) {
+      return tensorVariable({ source, actual: value });
+    }
+    return { kind: 'object', value: value as object, source };
+  }
+
+  /** What came out of a break differs from run to run; for other numbers history tells. */
+  #numberFrom(source: Source, value: number): Variable {
+    const symbolic =
+      source.kind === 'register' || this.#history.isSymbolic(sourceKey(source), value);
+    return symbolic ? symbolicFrom(source, value) : { kind: 'constant', value, source };
+  }
+}

@@ -1,0 +1,161 @@
+import { scalarFunctions } from '../../../runtime/ops/scalar-functions.ts';
+import { ScalarTable, type SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Guard } from '../../guards/guard.ts';
+import {
+  compileNumber,
+  type NumberExpr,
+  numberKey,
+  numberSources,
+} from '../../guards/number-expr.ts';
+import { compileReader, type Reader, type Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import type { Frame } from '../../vm/bytecode/frame.ts';
+import { isLayout } from './symbolic.ts';
+
+/** A size of a result that the user's code asked for. */
+export interface SizeRead {
+  readonly tensor: Tensor;
+  /** Null: the number of elements. */
+  readonly dim: number | null;
+}
+
+/** A dimension of an input that may have another size. */
+export interface OpenDim {
+  /** Null: from 2 on, without 0 and 1. */
+  readonly size: null | 'any';
+  /** Where the size is read. */
+  readonly place: Source;
+}
+
+/** The sizes and numbers that differ between the programs of one trace. */
+export class Sizes {
+  /** Sizes of inputs, and numbers that decide shapes. */
+  readonly keys = new Map<string, Source>();
+  readonly reads: SizeRead[] = [];
+  /** Per input, the dimensions that may have other sizes. */
+  readonly dims = new Map<Tensor, ReadonlyMap<number, OpenDim>>();
+  /** Expressions that the sizes have decided, by their keys. */
+  readonly decided = new Map<string, NumberExpr>();
+  /** Something was done that can't be done again: the sizes are as they are. */
+  fixed = false;
+
+  get vary(): boolean {
+    return this.keys.size > 0;
+  }
+
+  addKey(source: Source): void {
+    this.keys.set(sourceKey(source), source);
+  }
+
+  isKey(source: Source): boolean {
+    return this.keys.has(sourceKey(source));
+  }
+
+  /** Guards on the numbers among the keys, for a program that holds for these alone. */
+  fixedNumbers(frames: readonly Frame[]): Guard[] {
+    return [...this.keys.values()].flatMap((source): Guard[] => {
+      // Of tensors, the guards on inputs say sizes and strides.
+      if (isLayout(source)) return [];
+      return [{ kind: 'value', source, value: compileReader(source)(frames) as number }];
+    });
+  }
+
+  /** Whether the number follows from the sizes alone. */
+  decide(expr: NumberExpr): boolean {
+    for (const source of numberSources(expr)) if (!this.isKey(source)) return false;
+    return true;
+  }
+
+  /** The number of a size of a result, as a leaf of expressions. */
+  read(tensor: Tensor, dim: number | null): NumberExpr {
+    let index = this.reads.findIndex((read) => read.tensor === tensor && read.dim === dim);
+    if (index < 0) index = this.reads.push({ tensor, dim }) - 1;
+    return { kind: 'size', index, name: dim === null ? 'size' : `shape[${dim}]` };
+  }
+}
+
+export function sizeIn({ shape, size }: Tensor, dim: number | null): number {
+  return dim === null ? size : shape[dim]!;
+}
+
+/** As an operand of the tensor API: plain where the sizes decide it, else symbolic. */
+export function numberFor(numbers: ProgramNumbers, sizes: Sizes, expr: NumberExpr): number {
+  if (sizes.decide(expr)) sizes.decided.set(numberKey(expr), expr);
+  return numbers.operand(sizes, expr) as number;
+}
+
+const comparisons: ReadonlySet<string> = new Set(
+  [...scalarFunctions].flatMap(([name, fn]) => (typeof fn(1, 1) === 'boolean' ? [name] : [])),
+);
+
+/** The host's numbers as one program takes them: those of the key are plain, others scalar inputs. */
+export class ProgramNumbers {
+  readonly scalars = new ScalarTable();
+  /** Where the program's scalar inputs come from. */
+  readonly sources: Source[] = [];
+  readonly #inputs = new Map<string, SymbolicNumber>();
+  readonly #frames: readonly Frame[];
+  readonly #sizes: Sizes;
+  readonly #sizeOf: (read: SizeRead) => number;
+  readonly #readerOf: (source: Source) => Reader;
+
+  constructor(
+    frames: readonly Frame[],
+    sizes: Sizes,
+    sizeOf: (read: SizeRead) => number,
+    readerOf: (source: Source) => Reader = compileReader,
+  ) {
+    this.#readerOf = readerOf;
+    this.#frames = frames;
+    this.#sizes = sizes;
+    this.#sizeOf = sizeOf;
+  }
+
+  /** The number at present. */
+  value(expr: NumberExpr): number | boolean {
+    return compileNumber(expr, this.#readerOf)(this.#frames, this.#sizes.reads.map(this.#sizeOf));
+  }
+
+  /** Plain where the sizes decide it, else symbolic. */
+  operand(sizes: Sizes, expr: NumberExpr): number | SymbolicNumber {
+    return (sizes.decide(expr) ? this.value(expr) : this.attribute(expr)) as
+      | number
+      | SymbolicNumber;
+  }
+
+  /** As an attribute of an op: symbolic, unless the sizes decide it. Undefined with a comparison in it. */
+  attribute(expr: NumberExpr): number | SymbolicNumber | undefined {
+    switch (expr.kind) {
+      case 'source':
+        return this.#sizes.isKey(expr.source)
+          ? (this.value(expr) as number)
+          : this.#input(expr.source);
+      case 'constant':
+        return expr.value;
+      case 'size':
+        return this.#sizeOf(this.#sizes.reads[expr.index]!);
+      case 'apply':
+        return this.#call(expr.fn, expr.args);
+    }
+  }
+
+  #call(fn: string, exprs: readonly NumberExpr[]): number | SymbolicNumber | undefined {
+    const args = exprs.map((arg) => this.attribute(arg));
+    if (comparisons.has(fn) || args.includes(undefined)) return undefined;
+    if (args.every((arg) => typeof arg === 'number'))
+      return scalarFunctions.get(fn)!(...args) as number;
+    return this.scalars.apply(fn, args as (number | SymbolicNumber)[]);
+  }
+
+  #input(source: Source): SymbolicNumber {
+    const key = sourceKey(source);
+    let input = this.#inputs.get(key);
+    if (!input) {
+      input = this.scalars.input(this.#readerOf(source)(this.#frames) as number);
+      this.sources.push(source);
+      this.#inputs.set(key, input);
+    }
+    return input;
+  }
+}

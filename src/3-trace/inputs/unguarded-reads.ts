@@ -1,0 +1,26 @@
+import type { Guard } from '../../guards/guard.ts';
+import { sourcesOf } from '../../guards/guard-sources.ts';
+import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+
+/**
+ * Properties whose value goes through the trace without being asked for, to the result for instance: were
+ * one a getter in a later call, eager execution would run it, once and in its turn.
+ */
+export function unguardedReads(read: readonly Source[], guards: readonly Guard[]): Guard[] {
+  const guarded = new Set<string>();
+  for (const guard of guards) {
+    for (const source of sourcesOf(guard)) addPath(source, guarded);
+  }
+  const sources = read.filter((source) => {
+    return source.kind === 'property' && !guarded.has(sourceKey(source));
+  });
+  return sources.length > 0 ? [{ kind: 'data', sources }] : [];
+}
+
+function addPath(source: Source, guarded: Set<string>): void {
+  const key = sourceKey(source);
+  if (guarded.has(key)) return;
+  guarded.add(key);
+  if ('base' in source) addPath(source.base, guarded);
+}

@@ -1,0 +1,164 @@
+/** Functions of tostatic that act on more than their arguments, as the tracer performs them. */
+
+import { backward } from '../../../../runtime/autograd/backward.ts';
+import { checkpoint } from '../../../../runtime/autograd/checkpoint.ts';
+import { rulesOf } from '../../../../runtime/autograd/custom-function.ts';
+import { grad } from '../../../../runtime/autograd/grad.ts';
+import { enableGrad, gradEnabled, noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/device/current.ts';
+import type { Device } from '../../../../runtime/device/device.ts';
+import { span } from '../../../../runtime/profiler/profiler.ts';
+import type { ProgramOp } from '../../../../runtime/program/program.ts';
+import { writtenInputs } from '../../../../runtime/program/writes.ts';
+import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
+import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { traceBackward } from '../../autograd/backward.ts';
+import {
+  saveForBackward,
+  traceCustomFunction,
+  traceSaveForBackward,
+} from '../../autograd/custom-function.ts';
+import { traceGrad } from '../../autograd/grad.ts';
+import {
+  removeHook,
+  traceRegisterHook,
+  traceRemoveHook,
+  traceRetainGrad,
+} from '../../autograd/hooks.ts';
+import { traceDetach, traceRequiresGrad } from '../../autograd/leaves.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
+
+type Callable = (...args: never[]) => unknown;
+
+/** Functions that call their argument at once, and what gradient mode holds in it (null: as outside). */
+const scoped = new Map<unknown, boolean | null>([
+  [noGrad, false],
+  [enableGrad, true],
+  // Inside captured code lifetimes come from liveness: there is nothing to tidy.
+  [tidy, null],
+]);
+
+/** What a function that calls another one calls, and the guard in which it does (undefined: that around it). */
+interface GuardedBody {
+  readonly body: Variable;
+  readonly guard: Device | null | undefined;
+}
+
+/** `deviceGuard(device, body)`, or `profiler.span(name, body)`: the body, to be followed under the guard. */
+export function guardedBody(
+  t: Tracer,
+  fn: Callable,
+  args: readonly Variable[],
+): GuardedBody | null {
+  const called: unknown = fn;
+  const [place, body] = args;
+  // A stretch of a program is no stretch of time: its ops run in the order of the plan.
+  if (called === span) return body ? { body, guard: undefined } : null;
+  if (called !== deviceGuard) return null;
+  const guard = place && deviceOf(t, place);
+  if (!body || guard === undefined) {
+    throw new GraphBreak('framework-call', 'deviceGuard() of a device that is not known');
+  }
+  return { body, guard };
+}
+
+/** Null: as outside of any guard, which the tracer knows where the call is outside of them. */
+function deviceOf(t: Tracer, place: Variable): Device | null | undefined {
+  if (place.kind === 'constant') {
+    const name = constantOf(t, place);
+    if (typeof name === 'string') return deviceNamed(name);
+    if (name !== null || guardingDevice() !== null) return undefined;
+    t.guard('op device', { kind: 'opDevice', device: null });
+    return null;
+  }
+  if (place.kind !== 'object') return undefined;
+  const { source, value } = place;
+  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+  return value as Device;
+}
+
+/** The gradient mode in which `fn` calls its argument; undefined when it does no such thing. */
+export function scopedMode(fn: Callable): boolean | null | undefined {
+  return scoped.get(fn);
+}
+
+type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
+
+const performed = new Map<unknown, Performed>([
+  // The mode around the call is guarded for every trace.
+  [gradEnabled, (t) => known(t.top.gradMode ?? gradEnabled())],
+  [keep, (_t, _receiver, [tensor = undefinedVariable]) => tensor],
+  [Tensor.prototype.backward, (t, receiver, args) => traceBackward(t, receiver, args)],
+  [backward, (t, _receiver, [loss, ...rest]) => traceBackward(t, loss, rest)],
+  [grad, (t, _receiver, args) => traceGrad(t, args)],
+  [checkpoint, (t, _receiver, args) => traceCheckpoint(t, args)],
+  [Tensor.prototype.dispose, (t, receiver) => traceDispose(t, receiver)],
+  [Tensor.prototype.detach, (t, receiver) => traceDetach(t, receiver)],
+  [Tensor.prototype.requiresGrad_, traceRequiresGrad],
+  [Tensor.prototype.retainGrad, (t, receiver) => traceRetainGrad(t, receiver)],
+  [Tensor.prototype.registerHook, traceRegisterHook],
+  [removeHook, (t, receiver) => traceRemoveHook(t, receiver)],
+  [saveForBackward, traceSaveForBackward],
+]);
+
+/** The result of a framework call that the tracer performs itself; undefined for any other function. */
+export function callFramework(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (rulesOf(fn)) return traceCustomFunction(t, fn, args);
+  return performed.get(fn)?.(t, receiver, args);
+}
+
+/**
+ * `checkpoint(body, …inputs)`: the body is followed once, and its ops are marked. Which of their results backward
+ * makes again is decided when the program has its backward (`recomputeCheckpoints`).
+ */
+function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Variable {
+  if (!body) throw new GraphBreak('throw', 'checkpoint() of nothing');
+  if (!inputs.every(({ kind }) => kind === 'tensor' || kind === 'constant')) {
+    throw new GraphBreak('framework-call', 'checkpoint() of more than tensors');
+  }
+  return t.attempt(() => {
+    const { builder, effects } = t;
+    const [outer, firstOp, changes] = [builder.checkpointed, builder.opCount, effects.changes];
+    builder.checkpointed ??= builder.checkpointCalls++;
+    try {
+      const output = t.execution.callInside(body, undefinedVariable, inputs);
+      if (output.kind !== 'tensor') {
+        throw new GraphBreak('framework-call', 'checkpoint() of what answers no tensor');
+      }
+      // Eager execution runs the body a second time, and its effects with it.
+      if (effects.changes > changes || writesOutside(builder.opsFrom(firstOp))) {
+        throw new GraphBreak('framework-call', 'checkpoint() of a function with effects');
+      }
+      return output;
+    } finally {
+      builder.checkpointed = outer;
+    }
+  });
+}
+
+/** Whether ops write to memory that others have made. */
+function writesOutside(ops: readonly ProgramOp[]): boolean {
+  const made = new Set(ops.flatMap(({ outputs }) => outputs));
+  const inputs = [...new Set(ops.flatMap((op) => op.inputs))].filter((id) => !made.has(id));
+  return writtenInputs({ inputs, ops }).length > 0;
+}
+
+/** It happens after the run, where somebody can still see the tensor. */
+function traceDispose(t: Tracer, receiver: Variable): Variable {
+  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
+  if (t.isInRegion && receiver.perhaps.length > 0) {
+    const what = 'a tensor is disposed of in a branch or loop that may be one from outside';
+    throw new GraphBreak('state-of-ways', what);
+  }
+  t.effects.dispose(receiver);
+  return undefinedVariable;
+}

@@ -1,0 +1,342 @@
+/** Calls: the tensor API is appended, user functions are inlined, everything else runs natively. */
+
+import type { Device } from '../../../../runtime/device/device.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { breakGraph, isIgnoredFile, isNotToStatic, keepLoop } from '../../../traces/policy.ts';
+import type { Closure } from '../../../vm/bytecode/frame.ts';
+import type { Reg } from '../../../vm/bytecode/instructions.ts';
+import { usesSuper } from '../../../vm/bytecode/uses-super.ts';
+import { usesThis } from '../../../vm/bytecode/uses-this.ts';
+import { closureOf } from '../../../vm/frames/function-of.ts';
+import { callApi, isDataRead, isTracedApi } from '../../builtins/api.ts';
+import { callBuiltin } from '../../builtins/builtins.ts';
+import { equivalentOf } from '../../builtins/equivalents.ts';
+import { readInGraph } from '../../control-flow/decide.ts';
+import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
+import { printInGraph } from '../../control-flow/numbers/print.ts';
+import { scalarCall, scalarMethod } from '../../control-flow/numbers/scalars.ts';
+import { textCall } from '../../control-flow/numbers/text.ts';
+import { prototypeOf } from '../../heap/made-objects.ts';
+import { passedFunction } from '../../heap/passed-functions.ts';
+import { nameAt } from '../../state/callee-name.ts';
+import { guardIdentity, isNullish } from '../../state/facts.ts';
+import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-files.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { arrayElements, asArray } from '../../values/arrays.ts';
+import { replacesBuiltin } from '../../values/replaced-functions.ts';
+import { settled } from '../../variables/choices.ts';
+import { isRefused } from '../../variables/code-of.ts';
+import { withSettledArguments } from '../../variables/settled-arguments.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import {
+  type CellReference,
+  type ClosureVariable,
+  type FunctionVariable,
+  isPrimitive,
+  known,
+  undefinedVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
+
+/** One call as it stands before it is made. */
+export interface Call {
+  readonly receiver: Variable;
+  readonly args: readonly Variable[];
+  /** The gradient mode of the callee; null: the caller's. */
+  readonly gradMode: boolean | null;
+  /** The device of the `deviceGuard` that calls, or null; undefined: the caller's. */
+  readonly guard?: Device | null | undefined;
+  /** The caller's register for the result. */
+  readonly returnTo: Reg | undefined;
+}
+
+/** The result; undefined when a frame was pushed whose return gives it. */
+export function invoke(t: Tracer, called: Variable, call: Call): Variable | undefined {
+  const callee = settled(called);
+  if (callee.kind === 'closure') return inlineClosure(t, callee, call);
+  if (callee.kind === 'bound') {
+    const { target, receiver, args } = callee;
+    return invoke(t, target, { ...call, receiver, args: [...args, ...call.args] });
+  }
+  if (callee.kind !== 'function') {
+    throw new GraphBreak('throw', `${nameAt(t.top)} is not a function`);
+  }
+  const made = callee.source && closureOf(callee.value);
+  if (made) return inlineMadeClosure(t, callee, made, call);
+  const passed = passedFunction(t, callee);
+  if (passed) return inlinePassed(t, callee, passed, call);
+  guardIdentity(t, callee);
+  const gradMode = scopedMode(callee.value);
+  const [body] = call.args;
+  if (gradMode !== undefined && body) {
+    return invoke(t, body, { ...call, receiver: undefinedVariable, args: [], gradMode });
+  }
+  const guarded = guardedBody(t, callee.value, call.args);
+  if (guarded) {
+    const { body: inside, guard = call.guard } = guarded;
+    return invoke(t, inside, { ...call, receiver: undefinedVariable, args: [], guard });
+  }
+  const receiver = settled(call.receiver);
+  return callKnown(t, callee, { ...call, receiver }) ?? inlineFunction(t, callee, call);
+}
+
+/**
+ * Makes a call and follows it to its return: for what the language calls in the middle of an
+ * instruction. A break inside it takes everything back and belongs to that instruction.
+ */
+export function callInside(
+  t: Tracer,
+  callee: Variable,
+  receiver: Variable,
+  args: readonly Variable[],
+  gradMode: boolean | null = null,
+): Variable {
+  return t.attempt(() => {
+    const caller = t.top;
+    const depth = t.frames.length;
+    t.floor = depth;
+    const call = { receiver, args, gradMode, returnTo: undefined };
+    const result = invoke(t, callee, call);
+    if (result) return result;
+    // The call is under way: the frame stands behind it, as frames that wait do.
+    caller.pc++;
+    const value = t.execution.runAbove(depth);
+    caller.pc--;
+    return value;
+  });
+}
+
+/** Functions that need no source: those of the tensor API, and those of the host that are understood. */
+function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
+  const { value } = callee;
+  if (value === breakGraph) throw new GraphBreak('forced', 'breakGraph()');
+  if (value === keepLoop) {
+    requestLoop(t);
+    return undefinedVariable;
+  }
+  if (isNotToStatic(value)) {
+    throw new GraphBreak('not-to-static', `${nameAt(t.top, callee)}() is not to be captured`);
+  }
+  if (isTracedApi(value)) return callApi(t, value, call.receiver, call.args);
+  if (isDataRead(value)) {
+    const scalar = readInGraph(t, value, call.receiver);
+    if (scalar) return scalar;
+    throw new GraphBreak('data-read', `${nameAt(t.top, callee)}() reads values`);
+  }
+  return callHost(t, value, withSettledArguments(value, call));
+}
+
+function callHost(t: Tracer, value: FunctionVariable['value'], call: Call): Variable | undefined {
+  const inGraph =
+    scalarCall(t, value, call.args) ??
+    scalarMethod(value, call.receiver) ??
+    textCall(t, value, call.receiver, call.args) ??
+    printInGraph(t, value, call.args);
+  if (inGraph) return inGraph;
+  return (
+    callFramework(t, value, call.receiver, call.args) ??
+    callBuiltin(t, value, call.receiver, call.args)
+  );
+}
+
+function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
+  const indirect = indirectCall(t, callee, call);
+  if (indirect) return invoke(t, indirect.callee, indirect.call);
+  const equivalent = equivalentOf(t, callee.value, call.receiver, call.args);
+  if (equivalent) {
+    return enterCall(t, call, {
+      closure: equivalent,
+      cells: [],
+      thisVariable: call.receiver,
+      args: call.args,
+    });
+  }
+  const { receiver, args } = call;
+  // Only errors tell it: it is found in the user's text.
+  const name = () => `${nameAt(t.top, callee)}()`;
+  if (replacesBuiltin(callee.value)) {
+    throw new GraphBreak('native-call', `${name()} replaces a function of the language`);
+  }
+  const found = t.codeOf(callee.value);
+  if (isRefused(found)) {
+    if (found.native) throw new GraphBreak('native-call', `${name()} is native code`);
+    throw new GraphBreak('not-captured', `${name()} is not captured: ${found.why}`);
+  }
+  const { closure, boundThis, boundArgs } = found;
+  const { file } = closure.code.source;
+  if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
+    throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
+  }
+  if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name()} is in ${file}`);
+  const { lexicalThis } = closure;
+  if (!closure.homeObject && usesSuper(closure.code)) {
+    const above = chainOf(receiver);
+    closure.homeObject = above && t.codeOf.homeObject(callee.value, above);
+  }
+  if (!closure.homeObject && usesSuper(closure.code)) {
+    throw new GraphBreak('not-captured', `${name()} uses super in a class that cannot be found`);
+  }
+  // The function is the same one, so its cells and what it is bound to are.
+  const given = boundThis ? heldVariable(t, boundThis.value, 'the bound this') : receiver;
+  const thisVariable = lexicalThis
+    ? heldVariable(t, lexicalThis.value, 'this')
+    : receiverSeenBy(closure, given, name);
+  const cells = closure.cells.map((value) =>
+    heldVariable(t, value, `a variable of ${closure.code.name || 'a function'}`),
+  ) as CellReference[];
+  const bound = boundArgs.map((value) => heldVariable(t, value, 'a bound argument'));
+  return enterCall(t, call, { closure, cells, thisVariable, args: [...bound, ...args] });
+}
+
+/** Where a method's own object is looked for. */
+function chainOf(receiver: Variable): object | undefined {
+  if (receiver.kind === 'newObject') {
+    const above = prototypeOf(receiver);
+    return above?.kind === 'newObject' ? chainOf(above) : above?.value;
+  }
+  return receiver.kind === 'object' || receiver.kind === 'function' ? receiver.value : undefined;
+}
+
+/** `f.call(…)` and `f.apply(…)`. */
+function indirectCall(
+  t: Tracer,
+  { value }: FunctionVariable,
+  call: Call,
+): { callee: Variable; call: Call } | undefined {
+  const called: unknown = value;
+  if (called === Reflect.apply) {
+    const [callee, receiver = undefinedVariable, list] = call.args;
+    if (!callee || !list) return undefined;
+    return { callee, call: { ...call, receiver, args: listed(t, list) } };
+  }
+  const callee = call.receiver;
+  if (callee.kind !== 'function' && callee.kind !== 'closure' && callee.kind !== 'bound') return;
+  const [receiver = undefinedVariable, ...args] = call.args;
+  if (called === Function.prototype.call) return { callee, call: { ...call, receiver, args } };
+  if (called !== Function.prototype.apply) return undefined;
+  return { callee, call: { ...call, receiver, args: listed(t, args[0]) } };
+}
+
+function listed(t: Tracer, list: Variable | undefined): Variable[] {
+  if (!list || isNullish(t, list)) return [];
+  const array = asArray(t, list);
+  if (!array) throw new GraphBreak('unsupported-value', 'arguments that are no array');
+  return arrayElements(t, array);
+}
+
+/** Something that can't change, since what holds it can't. */
+function heldVariable(t: Tracer, value: unknown, name: string): Variable {
+  if (isPrimitive(value)) return known(value);
+  return t.read({ kind: 'held', value, name }, value);
+}
+
+/** Sloppy code sees an object where the caller gave none. */
+function receiverSeenBy(
+  { code }: Pick<Closure, 'code'>,
+  receiver: Variable,
+  name: () => string,
+): Variable {
+  const seesObject = !code.strict && code.kind !== 'arrow' && usesThis(code);
+  if (seesObject && receiver.kind === 'constant') {
+    throw new GraphBreak(
+      'unsupported-value',
+      `${name()} is sloppy and is called without an object`,
+    );
+  }
+  return receiver;
+}
+
+/** A function that the trace itself made. */
+function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): undefined {
+  const { code, outer, cells } = callee;
+  const arrow = code.kind === 'arrow';
+  const closure = { code, scope: outer.scope, homeObject: arrow ? outer.homeObject : undefined };
+  const passed = t.passed.get(outer);
+  if (passed) t.passed.set(closure, passed);
+  const thisVariable = arrow
+    ? callee.thisVariable
+    : receiverSeenBy(closure, call.receiver, () => `${code.name}()`);
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+}
+
+/**
+ * A function that bytecode made, before a break for instance. Each run makes another one, so its code is
+ * guarded and not its identity; what it has captured is read through it.
+ */
+function inlineMadeClosure(
+  t: Tracer,
+  callee: FunctionVariable,
+  made: Closure,
+  call: Call,
+): undefined {
+  const base = callee.source!;
+  const { code, scope, homeObject, lexicalThis } = made;
+  t.guard(`closure ${sourceKey(base)}`, { kind: 'closure', source: base, code, scope, homeObject });
+  const thisVariable = lexicalThis
+    ? t.read({ kind: 'closureThis', base }, lexicalThis.value)
+    : receiverSeenBy(made, call.receiver, () => `${code.name}()`);
+  const closure = { code, scope, homeObject };
+  const cells = made.cells.map((cell, index) =>
+    t.read({ kind: 'closureCell', base, index }, cell),
+  ) as CellReference[];
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+}
+
+/** A function that the call was given: another one of the same code is as good. */
+function inlinePassed(
+  t: Tracer,
+  callee: FunctionVariable,
+  closure: Closure,
+  call: Call,
+): undefined {
+  const { code, lexicalThis } = closure;
+  const base = callee.source!;
+  const thisVariable = lexicalThis
+    ? t.read({ kind: 'closureThis', base }, lexicalThis.value)
+    : receiverSeenBy(closure, call.receiver, () => `${code.name}()`);
+  return enterCall(t, call, { closure, cells: [], thisVariable, args: call.args });
+}
+
+/** Pushes the callee; the caller goes on after its call, with the result in `returnTo`. */
+function enterCall(
+  t: Tracer,
+  { gradMode, guard = t.top.guard, returnTo }: Call,
+  callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args'>,
+): undefined {
+  const { code } = callee.closure;
+  const name = code.name || 'a function';
+  if (code.isGenerator && code.isAsync) {
+    throw new GraphBreak('native-call', `${name} is an async generator`);
+  }
+  if (code.isAsync) throw new GraphBreak('native-call', `${name} is async`);
+  if (code.kind === 'constructor' || code.kind === 'derivedConstructor') {
+    throw new GraphBreak('throw', `the class ${code.name} is called without new`);
+  }
+  if (usesConstruction(code)) {
+    throw new GraphBreak('native-call', `${name} is part of a construction`);
+  }
+  const registers = new Array<Variable | undefined>(callee.closure.code.registerCount);
+  const mode = gradMode ?? t.top.gradMode;
+  t.push({
+    ...callee,
+    entry: null,
+    registers,
+    returnTo,
+    gradMode: mode,
+    guard,
+    pc: 0,
+    last: null,
+  });
+  return undefined;
+}
+
+/** An arrow that goes on with what the function around it was constructed by. */
+function usesConstruction({ kind, instructions }: Closure['code']): boolean {
+  if (kind !== 'arrow') return false;
+  return instructions.some(
+    (each) =>
+      each.op === 'newTarget' || (each.op === 'intrinsic' && each.name === 'superConstructor'),
+  );
+}

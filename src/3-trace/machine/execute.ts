@@ -1,0 +1,194 @@
+import type { UserPosition } from '../../../runtime/errors/position.ts';
+import { type BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
+import type { Instruction, Opcode, Pc } from '../../vm/bytecode/instructions.ts';
+import type { Loop } from '../../vm/bytecode/structure.ts';
+import { followOptions, settle } from '../control-flow/decide.ts';
+import { Grows } from '../control-flow/lists/grown-array.ts';
+import { convertOrUnroll, loopToConvert } from '../control-flow/loops/loop.ts';
+import { expectOneStructure } from '../control-flow/merge/one-structure.ts';
+import { endAt, endWith, type PathEnd } from '../control-flow/path.ts';
+import { goToHandler, Raised } from '../state/exceptions.ts';
+import type { Execution } from '../state/execution.ts';
+import { isFrameworkFile } from '../state/framework-files.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { startGenerator } from '../values/generators.ts';
+import { ChoiceMet } from '../variables/choices.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import type { Variable } from '../variables/variable.ts';
+import { callInside } from './calls/invoke.ts';
+import { stepDelegate } from './delegates.ts';
+import { callHandlers } from './handlers/calls.ts';
+import { controlHandlers } from './handlers/control.ts';
+import { get, type Handler, type Handlers, set } from './handlers/handler.ts';
+import { intrinsicHandlers } from './handlers/intrinsics.ts';
+import { objectHandlers } from './handlers/objects.ts';
+import { operatorHandlers } from './handlers/operators.ts';
+import { valueHandlers } from './handlers/values.ts';
+
+/** One for each opcode: a missing one fails to compile. */
+const handlers: Handlers<Exclude<Opcode, 'return'>> = {
+  ...valueHandlers,
+  ...operatorHandlers,
+  ...objectHandlers,
+  ...controlHandlers,
+  ...callHandlers,
+  ...intrinsicHandlers,
+};
+
+export type End =
+  | { readonly kind: 'return'; readonly value: Variable }
+  | { readonly kind: 'break'; readonly record: BreakRecord; readonly cause: unknown };
+
+/** How the tracer goes on from inside an instruction; the ops with programs inside are given. */
+export function executionOf(
+  tracer: Tracer,
+  append: Pick<Execution, 'appendControl' | 'appendCall'>,
+): Execution {
+  return {
+    callInside: (callee, receiver, args, gradMode) =>
+      callInside(tracer, callee, receiver, args, gradMode ?? null),
+    runAbove: (depth) => tracer.nested(() => runAbove(tracer, depth)),
+    runPath: (depth, stops) => tracer.nested(() => runPath(tracer, depth, stops, false)),
+    runFrom: (depth, stops) => tracer.nested(() => runPath(tracer, depth, stops, true)),
+    runLoopBody: (frame, loop, from) => runLoopBody(tracer, frame, loop, from),
+    runLoopHead: (frame, loop) => runLoopHead(tracer, frame, loop),
+    ...append,
+  };
+}
+
+/** Executes the frames until the outermost one returns or the graph ends. */
+export function execute(tracer: Tracer): End {
+  try {
+    const value = runAbove(tracer, 0);
+    expectOneStructure(tracer, value);
+    return { kind: 'return', value };
+  } catch (thrown) {
+    const error = thrown instanceof Grows ? thrown.asBreak() : thrown;
+    if (!(error instanceof GraphBreak)) throw error;
+    const { reason, detail, at = tracer.position() } = error;
+    const record = { reason, detail, at, line: at && tracer.lineAt(at) };
+    const { plans, listsGrow } = tracer.control;
+    if (listsGrow && plans.usesLists && reason !== 'throw') plans.leaveLists(record);
+    if (plans.withoutLists) return { kind: 'break', record: plans.withoutLists, cause: undefined };
+    return { kind: 'break', record, cause: error.cause };
+  }
+}
+
+/** Executes one instruction of the top frame; answers what it returns, if it does. */
+function step(tracer: Tracer): { readonly value: Variable } | undefined {
+  tracer.tick();
+  const frame = tracer.top;
+  tracer.onInstruction?.(frame.closure.code, frame.pc);
+  const { code } = frame.closure;
+  const instruction = code.instructions[frame.pc]!;
+  if (instruction.op === 'return') return { value: get(frame, instruction.src) };
+  const isCaptured = tracer.frames.length === 1;
+  if (instruction.op === 'yield' && isCaptured) {
+    throw new GraphBreak('yield', 'the generator hands out a value');
+  }
+  if (instruction.op === 'generatorStart') return { value: startGenerator(frame) };
+  if (instruction.op === 'yield' && instruction.mode === 'yield') {
+    return { value: get(frame, instruction.src) };
+  }
+  if (instruction.op === 'yield' && instruction.mode === 'delegate') {
+    const value = stepDelegate(tracer, frame, instruction);
+    return value && { value };
+  }
+  const { pc } = frame;
+  const loop = loopToConvert(tracer, frame);
+  if (loop) {
+    frame.pc = tracer.attempt(() => settle(tracer, frame, convertOrUnroll(tracer, frame, loop)));
+  } else {
+    frame.pc = perform(tracer, frame, instruction as Instruction);
+  }
+  frame.last = pc;
+  const { returning } = tracer.control;
+  if (!returning) return undefined;
+  tracer.control.returning = null;
+  return { value: returning };
+}
+
+/** Answers the next pc. Where it matters which option of a choice a value is, each of them is followed. */
+function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): Pc {
+  const handler = handlers[instruction.op as Exclude<Opcode, 'return'>] as Handler<Opcode>;
+  try {
+    return handler(tracer, frame, instruction) ?? frame.pc + 1;
+  } catch (error) {
+    if (error instanceof Raised) return goToHandler(tracer, error.thrown);
+    if (!(error instanceof ChoiceMet)) throw error;
+    return followOptions(tracer, frame, error.choice);
+  }
+}
+
+/** The frame above is done: its result is in the caller's register. */
+function popFrame(tracer: Tracer, value: Variable): void {
+  const { returnTo } = tracer.frames.pop()!;
+  if (returnTo !== undefined) set(tracer.top, returnTo, value);
+}
+
+/** Until the frame at `depth` returns. The outermost one stays: nobody waits for it. */
+function runAbove(tracer: Tracer, depth: number): Variable {
+  for (;;) {
+    const returned = step(tracer);
+    if (!returned) continue;
+    const { value } = returned;
+    if (tracer.frames.length === 1) return value;
+    if (tracer.frames.length === depth + 1) {
+      tracer.frames.pop();
+      return value;
+    }
+    popFrame(tracer, value);
+  }
+}
+
+/**
+ * Until the frame at `depth` returns or comes to a stop; when `entering`, not at the instruction where it
+ * stands. The frame stays.
+ */
+function runPath(
+  tracer: Tracer,
+  depth: number,
+  stops: ReadonlySet<Pc>,
+  entering: boolean,
+): PathEnd {
+  const { control } = tracer;
+  return control.inPath(tracer.top, stops, () => {
+    // Of `cond` and its like: where the user's function returned what they return.
+    let given: UserPosition | undefined;
+    const isOurs = isFrameworkFile(tracer.top.closure.code.source.file);
+    for (let first = entering; ; first = false) {
+      const frame = tracer.top;
+      const below = tracer.frames.length === depth;
+      if (below && !first && stops.has(frame.pc)) {
+        return endAt(frame.pc, given ?? tracer.position(), frame.last ?? undefined);
+      }
+      const returned = step(tracer);
+      if (control.ended) {
+        const { ended } = control;
+        control.ended = null;
+        return ended;
+      }
+      if (!returned) continue;
+      if (below) return endWith(returned.value, given ?? tracer.position());
+      if (isOurs && tracer.frames.length === depth + 1) given = tracer.position();
+      popFrame(tracer, returned.value);
+    }
+  });
+}
+
+function runLoopBody(tracer: Tracer, frame: TraceFrame, loop: Loop, from: Pc): PathEnd {
+  const stops = new Set([loop.header, ...loop.exits]);
+  const depth = tracer.frames.length;
+  frame.pc = from;
+  return tracer.nested(() =>
+    tracer.control.inLoop(frame, loop, () => runPath(tracer, depth, stops, from === loop.header)),
+  );
+}
+
+function runLoopHead(tracer: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+  const stops = new Set([loop.header, ...loop.exits]);
+  const depth = tracer.frames.length;
+  return tracer.nested(() =>
+    tracer.control.inHead(frame, loop, () => runPath(tracer, depth, stops, true)),
+  );
+}

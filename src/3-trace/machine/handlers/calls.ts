@@ -1,0 +1,54 @@
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Pc, Reg } from '../../../vm/bytecode/instructions.ts';
+import { construct } from '../../builtins/construct.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { arrayElements, asArray } from '../../values/arrays.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { undefinedVariable, type Variable } from '../../variables/variable.ts';
+import { invoke } from '../calls/invoke.ts';
+import { get, type Handlers, set } from './handler.ts';
+
+/** The caller goes on after its call, where a frame was pushed with the result in `dst`. */
+export const callHandlers: Handlers<'call' | 'callSpread' | 'construct' | 'constructSpread'> = {
+  call: (t, frame, { dst, callee, receiver, args }) =>
+    perform(t, frame, dst, callee, receiver, read(frame, args)),
+  callSpread: (t, frame, { dst, callee, receiver, args }) =>
+    perform(t, frame, dst, callee, receiver, listed(t, get(frame, args))),
+  construct: (t, frame, { dst, callee, args }) =>
+    finish(frame, dst, construct(t, get(frame, callee), read(frame, args), dst)),
+  constructSpread: (t, frame, { dst, callee, args }) =>
+    finish(frame, dst, construct(t, get(frame, callee), listed(t, get(frame, args)), dst)),
+};
+
+function perform(
+  t: Tracer,
+  frame: TraceFrame,
+  dst: Reg,
+  callee: Reg,
+  receiver: Reg | null,
+  args: readonly Variable[],
+): Pc {
+  const call = {
+    receiver: receiver === null ? undefinedVariable : get(frame, receiver),
+    args,
+    gradMode: null,
+    returnTo: dst,
+  };
+  return finish(frame, dst, invoke(t, get(frame, callee), call));
+}
+
+function finish(frame: TraceFrame, dst: Reg, result: Variable | undefined): Pc {
+  if (result) set(frame, dst, result);
+  return frame.pc + 1;
+}
+
+/** The arguments that the code has put together. */
+function listed(t: Tracer, args: Variable): Variable[] {
+  const array = asArray(t, args);
+  if (!array) throw new GraphBreak('unsupported-value', 'arguments that are no array');
+  return arrayElements(t, array);
+}
+
+function read(frame: TraceFrame, registers: readonly Reg[]): Variable[] {
+  return registers.map((register) => get(frame, register));
+}

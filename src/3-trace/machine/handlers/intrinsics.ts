@@ -1,0 +1,90 @@
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Pc, Reg } from '../../../vm/bytecode/instructions.ts';
+import type { Intrinsic } from '../../../vm/bytecode/intrinsics.ts';
+import { enterConstructor } from '../../builtins/construct.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { heldFunction } from '../../values/objects/getters.ts';
+import { addPrivate, brandPrivate } from '../../values/objects/private-names.ts';
+import { readAbove, superPrototype } from '../../values/objects/super.ts';
+import { defineProperty } from '../../values/write-property.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { undefinedVariable, type Variable } from '../../variables/variable.ts';
+import { get, type Handlers, set } from './handler.ts';
+import { propertyKey } from './objects.ts';
+
+interface Step {
+  readonly t: Tracer;
+  readonly frame: TraceFrame;
+  readonly dst: Reg;
+}
+
+/** Answers the result, or nothing when a frame was pushed whose return gives it. */
+type Rule = (step: Step, ...operands: Variable[]) => Variable | undefined;
+
+/** The steps of constructions; what else is rare happens natively. */
+const rules: Partial<Record<Intrinsic, Rule>> = {
+  superConstructor: ({ t, frame }) => superConstructor(t, frame),
+  superConstruct: ({ t, frame, dst }, parent, args) => {
+    if (parent!.kind !== 'function' || args!.kind !== 'newArray') {
+      throw new GraphBreak('constructor', 'super()');
+    }
+    return enterConstructor(t, parent!, args!.elements, frame.newTarget!, dst);
+  },
+  bindThis: (_step, before, instance) => {
+    if (before!.kind === 'uninitialized') return instance;
+    throw new GraphBreak('throw', 'super() is called twice');
+  },
+  initializeFields: ({ t, frame }, instance) => {
+    const { fields } = frame.closure;
+    if (!fields) return undefinedVariable;
+    const callee = { kind: 'function', value: fields, source: null } as const;
+    return t.execution.callInside(callee, instance!, []);
+  },
+  defineField: ({ t }, object, key, value) => {
+    defineProperty(t, object!, propertyKey(t, key!), value!);
+    return undefinedVariable;
+  },
+  addOwnPrivate: ({ t, frame }, object, name, value) => {
+    addPrivate(t, frame, object!, privateName(t, name!), value!);
+    return undefinedVariable;
+  },
+  brandOwnPrivate: ({ t, frame }, object, name) => {
+    brandPrivate(t, frame, object!, privateName(t, name!));
+    return undefinedVariable;
+  },
+  constructed: (_step, value, self) => {
+    if (isObject(value!)) return value;
+    const ends = value!.kind === 'constant' && value!.value === undefined && !value!.source;
+    if (ends && self!.kind !== 'uninitialized') return self;
+    throw new GraphBreak('throw', 'a constructor ends without its object');
+  },
+  constructedBase: (_step, value, self) => (isObject(value!) ? value : self),
+  superBase: ({ t, frame }) => superPrototype(t, frame),
+  getSuperOf: ({ t }, base, receiver, key) => readAbove(t, base!, receiver!, propertyKey(t, key!)),
+};
+
+/** Without its `#`. */
+const privateName = (t: Tracer, name: Variable): string => String(constantOf(t, name)).slice(1);
+
+function superConstructor(t: Tracer, frame: TraceFrame): Variable {
+  const { fn } = frame.closure;
+  if (typeof fn !== 'function') throw new GraphBreak('constructor', 'super()');
+  const value = fn as (...args: never[]) => unknown;
+  const base = heldFunction({ kind: 'function', value, source: null });
+  return t.read({ kind: 'prototypeOf', base }, Object.getPrototypeOf(fn));
+}
+
+const isObject = ({ kind }: Variable): boolean =>
+  kind !== 'constant' && kind !== 'symbolic' && kind !== 'scalar' && kind !== 'uninitialized';
+
+export const intrinsicHandlers: Handlers<'intrinsic'> = {
+  intrinsic: (t, frame, { dst, name, args }): Pc => {
+    const rule = rules[name];
+    if (!rule) throw new GraphBreak('unsupported-value', `a step that is not traced: ${name}`);
+    const next = frame.pc + 1;
+    const result = rule({ t, frame, dst }, ...args.map((register) => get(frame, register)));
+    if (result) set(frame, dst, result);
+    return next;
+  },
+};

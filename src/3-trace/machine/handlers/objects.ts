@@ -1,0 +1,177 @@
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Reg } from '../../../vm/bytecode/instructions.ts';
+import { elementAt, indexIn, setGrownAt } from '../../control-flow/lists/element-at.ts';
+import { grownIn } from '../../control-flow/lists/grown-array.ts';
+import { appendGrown } from '../../control-flow/lists/lists.ts';
+import {
+  defineAccessor,
+  type Key,
+  newObject,
+  setOwnProperty,
+  setPrototype,
+} from '../../heap/made-objects.ts';
+import { constantOf, isNull, isNullish } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { append } from '../../values/array-changes.ts';
+import { type ArrayVariable, asArray } from '../../values/arrays.ts';
+import { expand } from '../../values/iterators.ts';
+import { nameClosure } from '../../values/objects/name-closure.ts';
+import { hasPrivate, readPrivate, writePrivate } from '../../values/objects/private-names.ts';
+import { copiedKeys } from '../../values/objects/property-keys.ts';
+import { readAbove, superPrototype } from '../../values/objects/super.ts';
+import { isPrimitiveVariable, withPropertyKey } from '../../values/objects/to-primitive.ts';
+import { readKey, readProperty } from '../../values/properties.ts';
+import { defineProperty, deleteProperty, writeProperty } from '../../values/write-property.ts';
+import { settled } from '../../variables/choices.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { known, newArray, type Variable } from '../../variables/variable.ts';
+import { get, type Handlers, set } from './handler.ts';
+
+/** Objects: those made inside are changed at once, those from outside after the run. */
+export const objectHandlers: Handlers<
+  | 'getProp'
+  | 'setProp'
+  | 'getElem'
+  | 'setElem'
+  | 'deleteProp'
+  | 'newArray'
+  | 'arrayPush'
+  | 'arraySpread'
+  | 'newObject'
+  | 'defineProp'
+  | 'defineAccessor'
+  | 'setPrototype'
+  | 'objectSpread'
+  | 'objectRest'
+  | 'requireObject'
+  | 'getPrivate'
+  | 'setPrivate'
+  | 'hasPrivate'
+  | 'getSuper'
+  | 'getSuperElem'
+> = {
+  getProp: (t, frame, { dst, object, key }) =>
+    set(frame, dst, readProperty(t, get(frame, object), key)),
+  getElem: (t, frame, { dst, object, key }) => {
+    const base = get(frame, object);
+    const index = settled(get(frame, key));
+    if (index.kind === 'scalar') return set(frame, dst, elementAt(t, settled(base), index));
+    set(
+      frame,
+      dst,
+      withPropertyKey(t, index, (name) => readKey(t, base, name)),
+    );
+  },
+  setProp: (t, frame, { object, key, src }) =>
+    writeProperty(t, get(frame, object), key, get(frame, src)),
+  setElem: (t, frame, { object, key, src }) => {
+    const index = settled(get(frame, key));
+    const base = settled(get(frame, object));
+    if (index.kind === 'scalar' && setGrownAt(t, base, index, get(frame, src))) return;
+    withPropertyKey(t, keyToWrite(t, frame, object, key), (name) =>
+      writeProperty(t, base, name, get(frame, src)),
+    );
+  },
+  deleteProp: (t, frame, { dst, object, key }) => {
+    withPropertyKey(t, get(frame, key), (name) => deleteProperty(t, get(frame, object), name));
+    set(frame, dst, known(true));
+  },
+
+  getPrivate: (t, frame, { dst, object, name }) =>
+    set(frame, dst, readPrivate(t, frame, get(frame, object), name)),
+  setPrivate: (t, frame, { object, name, src }) =>
+    writePrivate(t, frame, get(frame, object), name, get(frame, src)),
+  hasPrivate: (t, frame, { dst, object, name }) =>
+    set(frame, dst, hasPrivate(t, frame, get(frame, object), name)),
+
+  newArray: (t, frame, { dst, elements }) => {
+    const { pc } = frame;
+    const { code } = frame.closure;
+    const born = { code, pc, grows: t.control.plans.grows(code, pc) };
+    const items = elements.map((reg) => get(frame, reg));
+    set(frame, dst, { ...newArray(items), born });
+  },
+  arrayPush: (t, frame, { array, src }) => {
+    append(t, arrayMade(t, get(frame, array)), [get(frame, src)]);
+  },
+  arraySpread: (t, frame, { array, iterable }) => {
+    const target = arrayMade(t, get(frame, array));
+    const items = settled(get(frame, iterable));
+    const grown = grownIn(t, items);
+    if (grown && target.kind === 'newArray') appendGrown(t, target, grown);
+    else append(t, target, expand(t, items));
+  },
+
+  newObject: (t, frame, { dst }) => set(frame, dst, newObject(t)),
+  defineProp: (t, frame, { object, key, src }) => {
+    defineProperty(t, get(frame, object), propertyKey(t, get(frame, key)), get(frame, src));
+  },
+  defineAccessor: (t, frame, { object, key, accessor, src }) => {
+    const [target, name] = [get(frame, object), propertyKey(t, get(frame, key))];
+    const made = nameClosure(t, get(frame, src), name, accessor);
+    if (target.kind !== 'newObject') {
+      throw new GraphBreak('unsupported-value', 'a getter or setter is defined');
+    }
+    defineAccessor(t, target, name, { [accessor]: made });
+  },
+  setPrototype: (t, frame, { object, src }) => {
+    const [target, prototype] = [get(frame, object), get(frame, src)];
+    if (isPrimitiveVariable(prototype) && !isNull(t, prototype)) return;
+    if (target.kind !== 'newObject') {
+      throw new GraphBreak('unsupported-value', 'a prototype is given');
+    }
+    setPrototype(t, target, prototype);
+  },
+  objectSpread: (t, frame, { object, source }) => {
+    const from = get(frame, source);
+    if (isPrimitiveVariable(from) && isNullish(t, from)) return;
+    t.attempt(() => {
+      for (const key of copiedKeys(t, from)) {
+        defineProperty(t, get(frame, object), key, readKey(t, from, key));
+      }
+    });
+  },
+  objectRest: (t, frame, { dst, source, excluded }) => {
+    const without = new Set(excluded.map((reg) => propertyKey(t, get(frame, reg))));
+    const rest = t.attempt(() => copyWithout(t, get(frame, source), without));
+    set(frame, dst, rest);
+  },
+  requireObject: (t, frame, { src, what }) => {
+    if (isNullish(t, get(frame, src))) throw new GraphBreak('throw', `${what} is destructured`);
+  },
+  getSuper: (t, frame, { dst, key }) =>
+    set(frame, dst, readAbove(t, superPrototype(t, frame), frame.thisVariable, key)),
+  getSuperElem: (t, frame, { dst, key }) => {
+    const name = propertyKey(t, get(frame, key));
+    set(frame, dst, readAbove(t, superPrototype(t, frame), frame.thisVariable, name));
+  },
+};
+
+/** The key of `object[key] = …`; a number of the program is one of the array's indices. */
+function keyToWrite(t: Tracer, frame: TraceFrame, object: Reg, key: Reg): Variable {
+  const index = settled(get(frame, key));
+  return index.kind === 'scalar' ? indexIn(t, settled(get(frame, object)), index) : index;
+}
+
+/** Of a value that is a key already, where the language has made it one before. */
+export function propertyKey(t: Tracer, variable: Variable): Key {
+  const key = constantOf(t, variable);
+  return typeof key === 'symbol' ? key : String(key);
+}
+
+/** `const { a, ...rest } = source`: getters of what is left out are not called. */
+function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Variable {
+  const rest = newObject(t);
+  for (const key of copiedKeys(t, source)) {
+    if (without.has(key)) continue;
+    setOwnProperty(t, rest, key, readKey(t, source, key));
+  }
+  return rest;
+}
+
+/** An array literal under construction; after a break in it, one from outside. */
+function arrayMade(t: Tracer, variable: Variable): ArrayVariable {
+  const array = asArray(t, variable);
+  if (!array) throw new GraphBreak('unsupported-value', 'an array is built on something else');
+  return array;
+}

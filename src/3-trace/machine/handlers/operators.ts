@@ -1,0 +1,242 @@
+import { assertNever } from '../../../../runtime/errors/invariant.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
+import { binary, unary } from '../../../vm/bytecode/operators.ts';
+import { grownIn } from '../../control-flow/lists/grown-array.ts';
+import { isInGrown } from '../../control-flow/lists/lists.ts';
+import { ask, typeOfChoice } from '../../control-flow/merge/choice-operators.ts';
+import { scalarBinary, scalarUnary } from '../../control-flow/numbers/scalars.ts';
+import { concatenated, textOfAll } from '../../control-flow/numbers/text.ts';
+import { comesFromBreak, guardNumbers } from '../../inputs/symbolic.ts';
+import { orRaise } from '../../state/exceptions.ts';
+import { constantOf, sourceOf, truthiness, typeOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { looselyEqual, strictlyEqual } from '../../values/equality.ts';
+import { countedOn, putOff, putOffOperator } from '../../values/numbers.ts';
+import { isInstance } from '../../values/objects/instances.ts';
+import { hasProperty } from '../../values/objects/property-keys.ts';
+import {
+  withPrimitive,
+  withPrimitives,
+  withPropertyKey,
+} from '../../values/objects/to-primitive.ts';
+import { settled } from '../../variables/choices.ts';
+import { textAsked } from '../../variables/text.ts';
+import { known, type Variable } from '../../variables/variable.ts';
+import { get, type Handlers, set } from './handler.ts';
+
+/** Operators on host values. Operators on tensors have no meaning in JavaScript and run natively. */
+export const operatorHandlers: Handlers<
+  'unary' | 'binary' | 'toNumeric' | 'increment' | 'toPropertyKey' | 'template'
+> = {
+  unary: (t, frame, { dst, operator, src }) => {
+    const given = get(frame, src);
+    if (given.kind === 'choice' && operator === 'typeof') {
+      return set(frame, dst, typeOfChoice(t, given));
+    }
+    if (given.kind === 'choice' && operator === '!') {
+      return set(
+        frame,
+        dst,
+        ask(t, given, (option) => !truthiness(t, option)),
+      );
+    }
+    const operand = settled(given);
+    if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, operator, operand));
+    switch (operator) {
+      case '!':
+        return set(frame, dst, putOff(t, '!', [operand]) ?? known(!truthiness(t, operand)));
+      case 'typeof':
+        return set(frame, dst, known(typeOf(t, operand)));
+      case 'void':
+        return set(frame, dst, known(undefined));
+      case '-':
+      case '+':
+      case '~': {
+        return set(
+          frame,
+          dst,
+          withPrimitive(t, operand, 'number', (given) => numberUnary(t, operator, given)),
+        );
+      }
+      default:
+        return assertNever(operator, 'unary operator');
+    }
+  },
+  binary: (t, frame, { dst, operator, left, right }) => {
+    const compared = compareChoice(t, operator, get(frame, left), get(frame, right));
+    if (compared) return set(frame, dst, compared);
+    const operands = [settled(get(frame, left)), settled(get(frame, right))] as const;
+    const [a, b] = operands;
+    if (operator === 'in') return set(frame, dst, hasKey(t, a, b));
+    if (operator === 'instanceof') return set(frame, dst, isInstance(t, a, b));
+    if (isEquality(operator)) return set(frame, dst, combine(t, operator, a, b));
+    const hint = operator === '+' ? 'default' : 'number';
+    const result = withPrimitives(t, operands, hint, ([x, y]) => combine(t, operator, x!, y!));
+    set(frame, dst, result);
+  },
+  toNumeric: (t, frame, { dst, src }) => {
+    set(
+      frame,
+      dst,
+      withPrimitive(t, get(frame, src), 'number', (operand) => numeric(t, operand)),
+    );
+  },
+  increment: (t, frame, { dst, src, by }) => {
+    const stepped = withPrimitive(t, get(frame, src), 'number', (operand) =>
+      incremented(t, operand, by),
+    );
+    set(frame, dst, stepped);
+  },
+  toPropertyKey: (t, frame, { dst, src }) => {
+    set(
+      frame,
+      dst,
+      withPrimitive(t, get(frame, src), 'string', (primitive) => {
+        const value = constantOf(t, primitive);
+        return known(typeof value === 'symbol' ? value : String(value));
+      }),
+    );
+  },
+  template: (t, frame, { dst, strings, values }) => {
+    const operands = values.map((reg) => get(frame, reg));
+    const made = withPrimitives(t, operands, 'string', (given) => {
+      const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
+      const text = textOfAll(t, pieces);
+      if (text) return text;
+      const parts = given.map((value) => String(hostNumber(t, value)));
+      return known(strings.map((text, i) => text + (parts[i] ?? '')).join(''));
+    });
+    set(frame, dst, made);
+  },
+};
+
+/** Of primitives; where one of two that are compared is none, equality has its own rules. */
+function combine(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {
+  const inProgram = textBinary(t, operator, a, b) ?? scalarBinary(t, operator, a, b);
+  if (inProgram) return inProgram;
+  const symbolic = count(t, operator, a, b) ?? putOffOperator(t, operator, [a, b]);
+  if (symbolic) return symbolic;
+  const isCompared = isEquality(operator);
+  return known(isCompared ? equality(t, operator, a, b) : arithmetic(t, operator, a, b));
+}
+
+function numeric(t: Tracer, operand: Variable): Variable {
+  if (operand.kind === 'scalar') return scalarUnary(t, '+', operand);
+  if (operand.kind === 'symbolic' && typeof operand.value === 'number') {
+    guardNumbers(t, operand);
+    return operand;
+  }
+  const value = hostNumber(t, operand);
+  return known(typeof value === 'bigint' ? value : Number(value));
+}
+
+function incremented(t: Tracer, operand: Variable, by: number): Variable {
+  const later =
+    scalarBinary(t, '+', operand, known(by)) ??
+    countedOn(t, operand, by) ??
+    putOff(t, '+', [operand, known(by)]);
+  if (later) return later;
+  const value = hostNumber(t, operand);
+  return known(typeof value === 'bigint' ? value + BigInt(by) : Number(value) + by);
+}
+
+function numberUnary(t: Tracer, operator: '-' | '+' | '~', operand: Variable): Variable {
+  if (operand.kind === 'scalar') return scalarUnary(t, operator, operand);
+  const symbolic = putOff(t, unaryNames[operator], [operand]);
+  if (symbolic) return symbolic;
+  const value = hostNumber(t, operand) as number;
+  return known(orRaise(t, () => unary(operator, value) as number));
+}
+
+/** Only `+` makes something of text with numbers of the program. */
+function textBinary(
+  t: Tracer,
+  operator: BinaryOperator,
+  a: Variable,
+  b: Variable,
+): Variable | undefined {
+  const text = operator === '+' ? concatenated(t, a, b) : undefined;
+  const given = [a, b].find((each) => each.kind === 'text');
+  if (text || given?.kind !== 'text') return text;
+  throw textAsked(given, `is an operand of ${operator}`);
+}
+
+const unaryNames = { '-': 'negate', '+': 'Number', '~': '~' } as const;
+
+/**
+ * A primitive that is computed on. A number that came out of a break differs from run to run: while
+ * the graph is still empty it is computed natively, so that no entry depends on it.
+ */
+function hostNumber(t: Tracer, variable: Variable): Primitive {
+  if (variable.kind === 'constant' && typeof variable.value === 'symbol') {
+    throw new GraphBreak('throw', 'a symbol is computed on');
+  }
+  if (t.builder.opCount === 0 && isNumberFromBreak(variable)) {
+    throw new GraphBreak('host-value', 'a number read since the last graph');
+  }
+  return constantOf(t, variable) as Primitive;
+}
+
+function isNumberFromBreak(variable: Variable): boolean {
+  if (variable.kind === 'symbolic') return comesFromBreak(variable);
+  const fromBreak = sourceOf(variable)?.kind === 'register';
+  return fromBreak && variable.kind === 'constant' && typeof variable.value === 'number';
+}
+
+/** A count goes up or down by a known number: its value isn't needed for that. */
+function count(
+  t: Tracer,
+  operator: BinaryOperator,
+  a: Variable,
+  b: Variable,
+): Variable | undefined {
+  if (operator !== '+' && operator !== '-') return undefined;
+  if (b.kind !== 'constant' || b.source || typeof b.value !== 'number') return undefined;
+  return countedOn(t, a, operator === '+' ? b.value : -b.value);
+}
+
+type Equality = '==' | '!=' | '===' | '!==';
+
+function isEquality(operator: BinaryOperator): operator is Equality {
+  return operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
+}
+
+/** Whether a choice is a value: told by which option it is. */
+function compareChoice(
+  t: Tracer,
+  operator: BinaryOperator,
+  a: Variable,
+  b: Variable,
+): Variable | undefined {
+  if (!isEquality(operator) || (a.kind === 'choice') === (b.kind === 'choice')) return undefined;
+  const [choice, other] = a.kind === 'choice' ? [a, b] : [b, a];
+  if (choice.kind !== 'choice' || other.kind === 'scalar') return undefined;
+  return ask(t, choice, (option) => equality(t, operator, option, other));
+}
+
+function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): boolean {
+  if (a.kind === 'constant' && b.kind === 'constant') {
+    return arithmetic(t, operator, a, b) as boolean;
+  }
+  const strict = operator === '===' || operator === '!==';
+  const equal = strict ? strictlyEqual(t, a, b) : looselyEqual(t, a, b);
+  return equal !== (operator === '!=' || operator === '!==');
+}
+
+function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {
+  const [x, y] = [hostNumber(t, a), hostNumber(t, b)];
+  // BigInts and numbers don't mix, for instance.
+  return orRaise(t, () => compute(operator, x, y));
+}
+
+function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitive {
+  return binary(operator, x, y) as Primitive;
+}
+
+function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
+  const [key, base] = [settled(given), settled(object)];
+  const grown = key.kind === 'scalar' ? grownIn(t, base) : undefined;
+  if (key.kind === 'scalar' && grown) return known(isInGrown(t, grown, key));
+  return withPropertyKey(t, key, (name) => hasProperty(t, base, name, false));
+}

@@ -1,0 +1,31 @@
+import type { HookHandle } from '../../../runtime/autograd/hooks.ts';
+import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import type { TensorVariable, Variable } from '../variables/variable.ts';
+
+/** The call that made something which a trace can hold only as long as it lasts. */
+export interface Site {
+  readonly code: Code;
+  readonly pc: Pc;
+}
+
+/** What a trace knows of the gradients inside it, beyond the graph of its tensors. */
+export class AutogradState {
+  /** Results whose `.grad` backward fills. */
+  readonly retained: TensorVariable[] = [];
+  /**
+   * Nodes and leaves at which backward does more than the ops of the program say. Whoever differentiates the
+   * program later knows nothing of it: such a graph is used up inside, or the call runs natively.
+   */
+  readonly watched = new Map<GradNode | Tensor, Site>();
+  /** Backward may come to code of the user's. */
+  callsUser = false;
+  /** Outer tensors whose requiresGrad was changed, as values with the other answer. */
+  readonly switched = new Map<Tensor, Tensor>();
+  /** The objects that `registerHook` has answered. */
+  readonly handles = new Map<Variable, { readonly handle: HookHandle; readonly site: Site }>();
+  /** What `forward` of a custom function has saved, by its context. */
+  readonly saved = new Map<Variable, readonly Tensor[]>();
+}

@@ -1,0 +1,121 @@
+/** Exceptions that the trace follows: from where they are thrown to the handler that catches them. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { openIterators } from '../../vm/bytecode/open-iterators.ts';
+import { type ProtectedRegion, protectionAt } from '../../vm/bytecode/protection.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import {
+  known,
+  type NewObjectVariable,
+  type ObjectVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { framesOf } from './position.ts';
+import type { Tracer } from './tracer.ts';
+
+/** Error types whose objects are made by the trace: each run makes another error. */
+export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
+  Error,
+  TypeError,
+  RangeError,
+  ReferenceError,
+  SyntaxError,
+  URIError,
+  EvalError,
+]);
+
+/**
+ * Thrown by a builtin where the language throws an error: the trace goes on
+ * at the user's handler. Never leaves the instruction that called the builtin.
+ */
+export class Raised extends Error {
+  override readonly name = 'Raised';
+  readonly thrown: Variable;
+  /** What the instruction has done before stands; otherwise it is taken back. */
+  readonly keepsEffects: boolean;
+
+  constructor(thrown: Variable, message: string, keepsEffects = false) {
+    super(message);
+    this.thrown = thrown;
+    this.keepsEffects = keepsEffects;
+  }
+}
+
+/** What the host threw for operands that the trace knows, to be thrown in the trace. */
+export function raised(t: Tracer, error: unknown): Raised | GraphBreak {
+  if (!(error instanceof Error) || !errorTypes.has(error.constructor)) {
+    return new GraphBreak('throw', String(error));
+  }
+  const made = makeError(t, error.constructor as ErrorConstructor, error.message);
+  return new Raised(made, error.message);
+}
+
+/** What the host does with operands that the trace knows; what it throws is thrown in the trace. */
+export function orRaise<T>(t: Tracer, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    throw raised(t, error);
+  }
+}
+
+/** A `TypeError` with this message, to be thrown in the trace. */
+export function typeError(t: Tracer, message: string): Raised {
+  return new Raised(makeError(t, TypeError, message), message);
+}
+
+export function makeError(
+  t: Tracer,
+  type: ErrorConstructor,
+  message: Variable | string | undefined,
+): NewObjectVariable {
+  const entries = new Map<string, Variable>();
+  if (message !== undefined) {
+    entries.set('message', typeof message === 'string' ? known(message) : message);
+  }
+  const value = type.prototype as object;
+  const source = { kind: 'held', value, name: `${type.name}.prototype` } as const;
+  const prototype = t.read(source, value) as ObjectVariable;
+  return { kind: 'newObject', entries, prototype, errorType: type, thrownIn: framesOf(t.frames) };
+}
+
+/** What catches an exception at that place of the frame; undefined: it leaves the frame. */
+export function handlerAt(frame: TraceFrame, pc: Pc): ProtectedRegion | undefined {
+  const region = protectionAt(frame.closure.code, pc);
+  if (closesForeignIterator(frame, pc, region)) {
+    throw new GraphBreak('throw', 'an exception closes an iterator');
+  }
+  return region;
+}
+
+/** Goes on at the innermost handler; nothing changes when there is none. */
+export function goToHandler(t: Tracer, error: Variable): Pc {
+  for (let depth = t.frames.length - 1; depth >= t.floor; depth--) {
+    const frame = t.frames[depth]!;
+    // A caller's pc is already past its call.
+    const pc = frame === t.top ? frame.pc : frame.pc - 1;
+    const region = protectionAt(frame.closure.code, pc);
+    if (closesForeignIterator(frame, pc, region)) break;
+    if (!region) continue;
+    t.frames.length = depth + 1;
+    frame.registers[region.error] = error;
+    frame.pc = region.target;
+    return region.target;
+  }
+  throw new GraphBreak('throw', 'an exception is thrown');
+}
+
+/** The language's own iterators have no `return` method; of any other, closing is the user's code. */
+function closesForeignIterator(
+  frame: TraceFrame,
+  pc: Pc,
+  region: ProtectedRegion | undefined,
+): boolean {
+  const outside = region?.error ?? -1;
+  return [...openIterators(frame.closure.code)[pc]!].some((register) => {
+    const variable = frame.registers[register];
+    if (register <= outside || variable === undefined) return false;
+    return variable.kind !== 'iteratorRecord' || variable.iterator.kind !== 'iterator';
+  });
+}

@@ -1,0 +1,57 @@
+import { InvariantError } from '../../../runtime/errors/invariant.ts';
+import type { OpRecord } from '../../../runtime/ops/define-op.ts';
+import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
+import type { Program } from '../../../runtime/program/program.ts';
+import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { CallSite } from '../../regions/site-call.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import type { Loop } from '../../vm/bytecode/structure.ts';
+import type { PathEnd } from '../control-flow/path.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import type { Variable } from '../variables/variable.ts';
+
+/** How a trace goes on from inside an instruction. */
+export interface Execution {
+  /** Follows a call to its return, in the middle of an instruction (`invoke.ts`). */
+  callInside(
+    callee: Variable,
+    receiver: Variable,
+    args: readonly Variable[],
+    gradMode?: boolean,
+  ): Variable;
+  /** Executes the frames above the given depth until the lowest of them returns. */
+  runAbove(depth: number): Variable;
+  /** Follows the frame at the given depth until it returns or comes to one of the stops. */
+  runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
+  /** The same, but the instruction where the frame stands is no stop yet. */
+  runFrom(depth: number, stops: ReadonlySet<Pc>): PathEnd;
+  /** Follows one turn of a loop, from its header or from behind its head. */
+  runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;
+  /** Follows a loop from its header to the first decision that may leave it. */
+  runLoopHead(frame: TraceFrame, loop: Loop): PathEnd;
+  /** Appends an op with programs inside; answers its results. */
+  appendControl(op: OpRecord, inputs: readonly Tensor[], programs: readonly Program[]): Tensor[];
+  /** Appends a call whose shapes only the run knows; answers its results, which are like `results`. */
+  appendCall(
+    site: CallSite,
+    sample: readonly GivenOperand[],
+    inputs: readonly Tensor[],
+    results: readonly TensorMeta[],
+  ): Tensor[];
+}
+
+const refuse = (): never => {
+  throw new InvariantError('the trace has not begun');
+};
+
+export const notBegun: Execution = {
+  callInside: refuse,
+  runAbove: refuse,
+  runPath: refuse,
+  runFrom: refuse,
+  runLoopBody: refuse,
+  runLoopHead: refuse,
+  appendControl: refuse,
+  appendCall: refuse,
+};

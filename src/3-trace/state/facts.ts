@@ -1,0 +1,197 @@
+/** What the trace comes to rely on when it asks something of a variable: an answer, and its guard. */
+
+import type { Change } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { keyText, rootOf, sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Primitive } from '../../vm/bytecode/instructions.ts';
+import { expectIdentity } from '../control-flow/lists/listed.ts';
+import { comesFromBreak, guardNumbers, guardValue, isPositive } from '../inputs/symbolic.ts';
+import { settled } from '../variables/choices.ts';
+import { numberNeeded } from '../variables/number-needed.ts';
+import { textAsked, truthOfText } from '../variables/text.ts';
+import type { ConstantVariable, FunctionVariable, Variable } from '../variables/variable.ts';
+import type { Tracer } from './tracer.ts';
+
+/** The value of a primitive. */
+export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
+  const variable = settled(given);
+  if (variable.kind === 'symbolic') {
+    if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
+    return guardValue(t, variable);
+  }
+  if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by the host');
+  if (variable.kind === 'text') throw textAsked(variable, 'is needed inside');
+  if (variable.kind !== 'constant') {
+    throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
+  }
+  const { source, value } = variable;
+  if (!source) return value;
+  if (t.numbersAreVolatile && typeof value === 'number' && rootOf(source).kind === 'register') {
+    throw changingNumber();
+  }
+  t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
+  return value;
+}
+
+function changingNumber(): GraphBreak {
+  return new GraphBreak('host-value', 'a number that changes from run to run');
+}
+
+/** Whether the value counts as true. */
+export function truthiness(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
+  if (variable.kind === 'symbolic' && !variable.source) {
+    // Decided natively while the graph is empty: entries would multiply with every such decision.
+    if (t.builder.opCount === 0 && comesFromBreak(variable)) throw changingNumber();
+    return Boolean(guardValue(t, variable));
+  }
+  if (variable.kind === 'scalar') {
+    throw numberNeeded(variable, 'is decided on by a function of the host');
+  }
+  if (variable.kind === 'text') return truthOfText(variable);
+  const source = sourceOf(variable);
+  if (variable.kind === 'symbolic' && isPositive(t, variable)) return true;
+  const primitive = variable.kind === 'constant' || variable.kind === 'symbolic';
+  const truthy = !primitive || Boolean(variable.value);
+  if (source) t.guard(`truthy ${sourceKey(source)}`, { kind: 'truthy', source, truthy });
+  return truthy;
+}
+
+export function typeOf(t: Tracer, given: Variable): string {
+  const variable = settled(given);
+  const type = typeName(variable);
+  const source = sourceOf(variable);
+  if (source) t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type });
+  return type;
+}
+
+function typeName(variable: Variable): string {
+  switch (variable.kind) {
+    case 'constant':
+    case 'symbolic':
+      return typeof variable.value;
+    case 'scalar':
+      return variable.type;
+    case 'text':
+      return 'string';
+    case 'function':
+    case 'closure':
+    case 'bound':
+      return 'function';
+    default:
+      return 'object';
+  }
+}
+
+/** Null or undefined; when it is neither, which value it is doesn't matter yet. */
+export function isNullish(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
+  if (variable.kind === 'symbolic') {
+    guardNumbers(t, variable);
+    return false;
+  }
+  if (variable.kind === 'text' || variable.kind === 'scalar') return false;
+  if (variable.kind !== 'constant') {
+    truthiness(t, variable);
+    return false;
+  }
+  if (variable.value === null || variable.value === undefined) {
+    constantOf(t, variable);
+    return true;
+  }
+  guardDefined(t, variable);
+  return false;
+}
+
+export function isUndefined(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
+  if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
+  return isNullish(t, variable) && (variable as ConstantVariable).value === undefined;
+}
+
+export function isNull(t: Tracer, variable: Variable): boolean {
+  return isNullish(t, variable) && (variable as ConstantVariable).value === null;
+}
+
+function guardDefined(t: Tracer, { source }: ConstantVariable): void {
+  if (source) t.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
+}
+
+export function isInitialized(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
+  if (variable.kind === 'uninitialized') return false;
+  const source = sourceOf(variable);
+  if (source && mayBeUninitialized(source)) {
+    t.guard(`initialized ${sourceKey(source)}`, { kind: 'initialized', source });
+  }
+  return true;
+}
+
+/** Only registers and cells hold the mark of an uninitialised variable. */
+function mayBeUninitialized(source: Source): boolean {
+  const { kind } = source.kind === 'property' ? source.base : source;
+  return kind === 'register' || kind === 'outerCell' || kind === 'closureCell';
+}
+
+/** `===` of two values that are no primitives. */
+export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
+  const [x, y] = [existing(a), existing(b)];
+  // What was made inside is nothing else.
+  if (!x || !y) {
+    if (a !== b && mayBeOne(a, b)) {
+      expectIdentity(a);
+      expectIdentity(b);
+    }
+    return a === b;
+  }
+  const same = x.value === y.value;
+  const [source, other] = x.source ? [x.source, y] : [y.source, x];
+  if (!source) return same;
+  const where = other.source ?? { kind: 'held', value: other.value, name: nameOf(other.value) };
+  const key = `same ${sourceKey(source)} ${sourceKey(where)}`;
+  t.guard(key, { kind: 'same', source, other: where, same });
+  return same;
+}
+
+export function guardIdentity(t: Tracer, { source, value }: FunctionVariable): void {
+  if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+}
+
+const mayBeOne = (a: Variable, b: Variable): boolean =>
+  a.kind === b.kind && (a.kind === 'newArray' || a.kind === 'newObject' || a.kind === 'tensor');
+
+/** The change is made after the run: there it must not run the user's code, nor be refused. */
+export function guardChange(t: Tracer, source: Source, change: Change, key: string | symbol): void {
+  const guard = { kind: 'change', source, change, key } as const;
+  t.guard(`${change} ${sourceKey(source)} ${keyText(key)}`, guard);
+}
+
+interface Existing {
+  readonly value: object;
+  readonly source: Source | null;
+}
+
+/** The object behind a variable that came from outside. */
+function existing(variable: Variable): Existing | undefined {
+  switch (variable.kind) {
+    case 'tensor':
+      return variable.actual ? { value: variable.actual, source: variable.source } : undefined;
+    case 'object':
+    case 'function':
+      return variable;
+    case 'newArray':
+    case 'newCollection':
+      return variable.outer;
+    default:
+      return undefined;
+  }
+}
+
+function nameOf(value: object): string {
+  return typeof value === 'function' && value.name ? value.name : 'a known object';
+}
+
+export function sourceOf(variable: Variable): Source | null {
+  return 'source' in variable ? variable.source : null;
+}

@@ -1,0 +1,46 @@
+import type { CapturedFrame, UserPosition } from '../../../runtime/errors/position.ts';
+import { capturedFrame } from '../../vm/frames/captured-frame.ts';
+import { isEquivalent } from '../builtins/equivalents/codes.ts';
+import { prototypeOf } from '../heap/made-objects.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import { isFrameworkFile } from './framework-files.ts';
+
+/** The line of a user's file that some frame's code is in. */
+export function lineIn(
+  frames: readonly TraceFrame[],
+  { file, line }: UserPosition,
+): string | undefined {
+  for (const { closure } of frames) {
+    const text = closure.code.source.line(file, line);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** The frames as an engine would list them, the innermost first. */
+export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
+  const top = frames.length - 1;
+  return frames
+    .flatMap(({ closure: { code }, pc, thisVariable }, depth) => {
+      if (isEquivalent(code)) return [];
+      // An instance made inside is named by what it inherits from.
+      const named = thisVariable.kind === 'newObject' ? prototypeOf(thisVariable) : thisVariable;
+      const self = named && 'value' in named ? named.value : undefined;
+      return capturedFrame(code, depth === top ? pc : pc - 1, self) ?? [];
+    })
+    .reverse();
+}
+
+/** The place in the user's own files, not in the modules of this package that were inlined. */
+export function positionIn(frames: readonly TraceFrame[]): UserPosition | undefined {
+  for (let i = frames.length - 1; i >= 0; i--) {
+    const { closure, pc } = frames[i]!;
+    const { source, spans } = closure.code;
+    // A caller's pc is already past its call.
+    const span = spans[i === frames.length - 1 ? pc : pc - 1];
+    if (span && !isEquivalent(closure.code) && !isFrameworkFile(source.file)) {
+      return source.position(span.start);
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,20 @@
+import type { TensorInputs } from '../inputs/tensor-inputs.ts';
+import type { Tracer } from './tracer.ts';
+
+/** What brings program, tape, inputs and frames of a trace back to how they are now. */
+export function takingBack(t: Tracer, inputs: TensorInputs): () => void {
+  const frames = [...t.frames];
+  const pcs = frames.map(({ pc }) => pc);
+  const { builder, tape } = t.surroundings;
+  const program = builder.checkpoint();
+  const count = inputs.list.length;
+  const calls = tape.length;
+  return () => {
+    builder.rollback(program);
+    tape.length = calls;
+    if (t.isInRegion) inputs.keep();
+    else inputs.list.length = count;
+    t.frames.splice(0, t.frames.length, ...frames);
+    for (const [i, frame] of frames.entries()) frame.pc = pcs[i]!;
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * What a trace asked of the tensor API, in order, so that it can be asked again for other sizes. Every
+ * decision of the API on shapes is then made anew: nothing has to be known about its functions.
+ */
+
+import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
+import { withGuard } from '../../../runtime/device/current.ts';
+import type { Device } from '../../../runtime/device/device.ts';
+import { InvariantError } from '../../../runtime/errors/invariant.ts';
+import type { UserPosition } from '../../../runtime/errors/position.ts';
+import { withInterceptor } from '../../../runtime/ops/bind.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Among operands: a number that may be another one for other sizes. */
+export class PutOff {
+  readonly expr: NumberExpr;
+  constructor(expr: NumberExpr) {
+    this.expr = expr;
+  }
+}
+
+/**
+ * Binds ops to the operands; all that it decides must follow from them and from the program so far. For
+ * other sizes it is told what stands there for what was recorded.
+ */
+export type Perform = (
+  operands: readonly unknown[],
+  builder: ProgramBuilder,
+  replay?: Replay,
+) => unknown;
+
+export interface TapeCall {
+  /** Tensors, numbers put off, plain data, and arrays and objects of these. */
+  readonly operands: readonly unknown[];
+  readonly perform: Perform;
+  readonly result: unknown;
+  readonly gradMode: boolean | undefined;
+  readonly guard: Device | null | undefined;
+  readonly at: UserPosition | undefined;
+}
+
+/** What stands for the operands of a tape in one program. */
+export interface Stand {
+  tensor(recorded: Tensor): Tensor;
+  number(expr: NumberExpr): number;
+}
+
+export function resolve(value: unknown, stand: Stand): unknown {
+  if (value instanceof Tensor) return stand.tensor(value);
+  if (value instanceof PutOff) return stand.number(value.expr);
+  if (Array.isArray(value)) return value.map((item) => resolve(item, stand));
+  if (typeof value !== 'object' || value === null) return value;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([key, item]) => [key, resolve(item, stand)]));
+}
+
+/** Thrown when a tape doesn't lead to the same results for other sizes; such sizes are traced anew. */
+export class DoesNotFit extends Error {
+  override readonly name = 'DoesNotFit';
+}
+
+/** A program that is built again for other sizes. */
+export interface Replay {
+  /** What stands there for a recorded tensor, the inputs first. */
+  readonly found: Map<Tensor, Tensor>;
+  readonly number: Stand['number'];
+  readonly surroundings: Surroundings;
+}
+
+/** Plays a tape into another program. */
+export function play(tape: readonly TapeCall[], replay: Replay): void {
+  const { found, number, surroundings } = replay;
+  const { builder } = surroundings;
+  const stand: Stand = {
+    tensor: (recorded) => {
+      const there = found.get(recorded);
+      if (!there) throw new InvariantError('a tape reads a tensor before it is made');
+      return there;
+    },
+    number,
+  };
+  const used = new Set(found.values());
+  for (const { operands, perform, result, gradMode, guard, at } of tape) {
+    const given = operands.map((operand) => resolve(operand, stand));
+    builder.at = at;
+    const now = withInterceptor(builder, () =>
+      withGuard(guard, () => withGradMode(gradMode, () => perform(given, builder, replay))),
+    );
+    match(result, now, found, used);
+  }
+}
+
+/** The results must be alike in all that the trace took for granted: everything but the sizes. */
+function match(
+  recorded: unknown,
+  now: unknown,
+  found: Map<Tensor, Tensor>,
+  used: Set<Tensor>,
+): void {
+  if (recorded instanceof Tensor) {
+    if (!(now instanceof Tensor)) throw new DoesNotFit();
+    matchTensor(recorded, found.get(now) ?? now, found, used);
+  } else if (Array.isArray(recorded)) {
+    if (!Array.isArray(now) || now.length !== recorded.length) throw new DoesNotFit();
+    recorded.forEach((item, i) => {
+      match(item, now[i], found, used);
+    });
+  } else if (!Object.is(recorded, now)) {
+    throw new DoesNotFit();
+  }
+}
+
+function matchTensor(
+  recorded: Tensor,
+  now: Tensor,
+  found: Map<Tensor, Tensor>,
+  used: Set<Tensor>,
+): void {
+  if (!isAlike(recorded, now)) throw new DoesNotFit();
+  const known = found.get(recorded);
+  // Two results of the trace may not have become one tensor.
+  if (known ? known !== now : used.has(now)) throw new DoesNotFit();
+  found.set(recorded, now);
+  used.add(now);
+}
+
+function isAlike(a: Tensor, b: Tensor): boolean {
+  return (
+    a.dtype === b.dtype &&
+    a.rank === b.rank &&
+    a.requiresGrad === b.requiresGrad &&
+    a.isContiguous === b.isContiguous
+  );
+}

@@ -1,0 +1,364 @@
+import { gradEnabled, withGradMode } from '../../../runtime/autograd/grad-mode.ts';
+import {
+  currentDevice,
+  guardingDevice,
+  hasMoreDevices,
+  withGuard,
+} from '../../../runtime/device/current.ts';
+import type { Device } from '../../../runtime/device/device.ts';
+import type { UserPosition } from '../../../runtime/errors/position.ts';
+import { withPositionProvider } from '../../../runtime/errors/position.ts';
+import { withInterceptor } from '../../../runtime/ops/bind.ts';
+import { guardedOps } from '../../../runtime/ops/guarded-op.ts';
+import { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
+import { withRandomSource } from '../../../runtime/random/seed.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Guard } from '../../guards/guard.ts';
+import type { NumberHistory } from '../../guards/number-history.ts';
+import type { PromisedSizes } from '../../guards/promised-sizes.ts';
+import type { Source } from '../../guards/source.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Code, SourceText } from '../../vm/bytecode/code.ts';
+import type { Frame } from '../../vm/bytecode/frame.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import type { PrivateSlot } from '../../vm/language/private-slot.ts';
+import type { GraphControl } from '../control-flow/graph-control.ts';
+import type { RegionBuilder } from '../control-flow/region-builder.ts';
+import type { WrittenEntries } from '../heap/collections.ts';
+import { EffectLog } from '../heap/effects.ts';
+import { InheritedProperties } from '../inputs/inherited.ts';
+import { OuterVariables } from '../inputs/outer-variables.ts';
+import { RelativeStream } from '../inputs/random-stream.ts';
+import { numberFor, ProgramNumbers, Sizes, sizeIn } from '../inputs/sizes.ts';
+import { type TensorInput, TensorInputs } from '../inputs/tensor-inputs.ts';
+import type { CodeOf } from '../variables/code-of.ts';
+import { enteredFrame, type TraceFrame } from '../variables/trace-frame.ts';
+import type { TensorVariable, Variable } from '../variables/variable.ts';
+import { AutogradState } from './autograd-state.ts';
+import { Raised } from './exceptions.ts';
+import { type Execution, notBegun } from './execution.ts';
+import { Journal } from './journal.ts';
+import { lineIn, positionIn } from './position.ts';
+import { NestedSurroundings, type Surroundings } from './surroundings.ts';
+import { takingBack } from './taking-back.ts';
+import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
+import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
+
+/**
+ * The state of one trace: frames of variables, the program that grows, the guards and inputs found so
+ * far. Handlers of instructions read and write it; it knows nothing of single instructions.
+ */
+export class Tracer {
+  readonly frames: TraceFrame[];
+  readonly control: GraphControl;
+  readonly #places: NestedSurroundings;
+  readonly guards = new Map<string, Guard>();
+  /** What is changed after the run. */
+  readonly effects: EffectLog;
+  readonly collections = new Map<object, WrittenEntries>();
+  /** Private fields that were written, by their object. */
+  readonly privateSlots = new Map<object, readonly PrivateSlot[]>();
+  /** Values whose memory is some tensor's `.grad`. */
+  readonly gradients = new Set<ValueId>();
+  readonly #inputs: TensorInputs;
+  readonly autograd = new AutogradState();
+  readonly sizes = new Sizes();
+  /** The host's arithmetic that ends in attributes of ops. */
+  readonly numbers: ProgramNumbers;
+  readonly random = new RelativeStream(this);
+  /** What the tensor API was asked for. */
+  readonly tape: TapeCall[] = [];
+  /** Closures of functions that are guarded by their code, and where those come from. */
+  readonly passed = new Map<object, Source>();
+  readonly inherited = new InheritedProperties();
+  readonly variables: OuterVariables;
+  readonly entryFrames: readonly Frame[];
+  #instructions = 0;
+  readonly #traceLimit: number;
+  readonly journal = new Journal();
+  /** Of the functions that were followed. */
+  readonly sources = new Set<SourceText>();
+  /** Frames below this depth wait for a nested execution: no throw goes on in them. */
+  floor = 0;
+  execution: Execution = notBegun;
+  #nested = 0;
+  /** Told of each instruction before it is executed. */
+  onInstruction: ((code: Code, pc: Pc) => void) | undefined;
+
+  /** Numbers that came out of a break are computed natively, not guarded by their value. */
+  readonly numbersAreVolatile: boolean;
+  /** Sizes that every call is held against before it comes here. */
+  readonly promised: PromisedSizes;
+  readonly codeOf: CodeOf;
+
+  constructor(
+    entryFrames: readonly Frame[],
+    codeOf: CodeOf,
+    {
+      numbersAreVolatile,
+      history,
+      control,
+      traceLimit,
+    }: {
+      numbersAreVolatile: boolean;
+      history: NumberHistory;
+      control: GraphControl;
+      traceLimit: number;
+    },
+  ) {
+    this.codeOf = codeOf;
+    this.#traceLimit = traceLimit;
+    this.entryFrames = entryFrames;
+    this.effects = new EffectLog(this.journal);
+    this.numbersAreVolatile = numbersAreVolatile;
+    this.variables = new OuterVariables(history);
+    this.promised = history.promised;
+    this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
+      sizeIn(tensor, dim),
+    );
+    const root = {
+      builder: new ProgramBuilder((tensor) => this.#foreign(tensor)),
+      capture: (tensor: Tensor) => this.#foreign(tensor),
+      tape: this.tape,
+    };
+    this.#places = new NestedSurroundings(root);
+    this.#inputs = new TensorInputs(this, root.builder, history);
+    this.control = control;
+    this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
+    if (hasMoreDevices()) this.#guardOpDevice();
+    for (const { closure } of entryFrames) this.sources.add(closure.code.source);
+    this.frames = entryFrames.map((frame, index) =>
+      enteredFrame(frame, index, (source, value) => this.read(source, value)),
+    );
+  }
+
+  /** The program that ops are appended to: a region's while a branch or loop body is followed. */
+  get builder(): ProgramBuilder {
+    return this.#places.current.builder;
+  }
+
+  get surroundings(): Surroundings {
+    return this.#places.current;
+  }
+
+  /** A branch or loop body is being followed. */
+  get isInRegion(): boolean {
+    return this.#places.isNested;
+  }
+
+  /** Inside `body`, ops are appended to the region. */
+  inRegion<T>(region: RegionBuilder, body: () => T): T {
+    return this.#places.within(region, body);
+  }
+
+  /** Inside `body`, ops are appended to the outermost program, before what is being followed. */
+  inRoot<T>(body: () => T): T {
+    return this.#places.within(this.#places.root, body);
+  }
+
+  /** Follows one way of several inside a region; what it did to the objects of the trace is taken back. */
+  speculate<T>(region: RegionBuilder, body: () => T): T {
+    const { floor } = this;
+    const mark = this.journal.open();
+    try {
+      return this.inRegion(region, body);
+    } finally {
+      region.takeBackWrites();
+      this.journal.undo(mark);
+      this.journal.close();
+      this.floor = floor;
+      this.#inputs.keep();
+    }
+  }
+
+  /** In the order of the program's inputs. */
+  get inputs(): readonly TensorInput[] {
+    return this.#inputs.list;
+  }
+
+  get top(): TraceFrame {
+    return this.frames[this.frames.length - 1]!;
+  }
+
+  /**
+   * Runs `body` so that a break takes back whatever it has done: to the program, the log of effects and
+   * the objects that the trace has made. Guards stay; they are true anyway.
+   */
+  attempt<T>(body: () => T): T {
+    const takeBack = takingBack(this, this.#inputs);
+    const { floor } = this;
+    const mark = this.journal.open();
+    try {
+      return body();
+    } catch (error) {
+      if (error instanceof Raised && error.keepsEffects) throw error;
+      if (error instanceof GraphBreak) error.at ??= this.position();
+      this.journal.undo(mark);
+      takeBack();
+      throw error;
+    } finally {
+      this.floor = floor;
+      this.journal.close();
+    }
+  }
+
+  /** Counts an instruction. */
+  tick(): void {
+    if (++this.#instructions > this.#traceLimit) throw tooLong(this, this.#traceLimit);
+  }
+
+  /** Follows frames from inside an instruction. */
+  nested<T>(body: () => T): T {
+    expectNesting(this.#nested);
+    this.#nested++;
+    try {
+      return body();
+    } finally {
+      this.#nested--;
+    }
+  }
+
+  push(frame: TraceFrame): void {
+    expectDepth(this.frames.length);
+    this.frames.push(frame);
+    this.sources.add(frame.closure.code.source);
+  }
+
+  guard(key: string, guard: Guard): void {
+    if (!this.guards.has(key)) this.guards.set(key, guard);
+  }
+
+  /** The variable for a value read from a source; reading the same place twice gives the same one. */
+  read(source: Source, value: unknown): Variable {
+    return this.variables.read(source, value);
+  }
+
+  /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
+  use(variable: TensorVariable): Tensor {
+    return this.#inputs.use(variable);
+  }
+
+  /** From here on an outer tensor, or one made inside, is this value of the program. */
+  replace(variable: TensorVariable, next: Tensor): void {
+    this.#inputs.replace(variable, next);
+  }
+
+  /** The value with which an outer tensor came in. */
+  inputOf(variable: TensorVariable): Tensor {
+    return this.#inputs.of(variable);
+  }
+
+  /** The variable for a result of an op; an op may return one of its operands. */
+  result(tensor: Tensor): TensorVariable {
+    return this.#inputs.result(tensor);
+  }
+
+  /**
+   * Runs a function of the tensor API so that its ops are appended, all or nothing. What it decides must
+   * follow from its operands: it is done again for other sizes.
+   */
+  perform<T>(operands: readonly unknown[], perform: Perform): T {
+    const stand: Stand = {
+      tensor: (tensor) => tensor,
+      number: (expr) => numberFor(this.numbers, this.sizes, expr),
+    };
+    const given = operands.map((operand) => resolve(operand, stand));
+    const result = this.append(() => perform(given, this.builder));
+    this.record(operands, perform, result);
+    return result as T;
+  }
+
+  /** Done again for other sizes as it is; so `body` may look at the shapes of scalars only. */
+  runApi<T>(body: () => T): T {
+    return this.perform([], body);
+  }
+
+  /** The same for what is not done again: the sizes of this trace are as they are. */
+  runOnce<T>(body: () => T): T {
+    this.sizes.fixed = true;
+    return this.append(body);
+  }
+
+  /** What was appended is done again in this way for other sizes. */
+  record(operands: readonly unknown[], perform: Perform, result: unknown): void {
+    const { gradMode, guard } = this.top;
+    const { tape, builder } = this.#places.current;
+    tape.push({ operands, perform, result, gradMode, guard, at: builder.at });
+  }
+
+  append<T>(body: () => T): T {
+    const checkpoint = this.builder.checkpoint();
+    this.builder.at = this.position();
+    const before = guardedOps();
+    try {
+      return withPositionProvider(
+        () => this.builder.at,
+        () =>
+          withInterceptor(this.builder, () =>
+            withRandomSource(this.random, () => this.#inModes(body)),
+          ),
+      );
+    } catch (error) {
+      this.builder.rollback(checkpoint);
+      throw error;
+    } finally {
+      if (guardedOps() > before && this.top.guard === undefined) this.#guardOpDevice();
+    }
+  }
+
+  /** What a function of the tensor API would throw, undefined for nothing. Nothing of it stays. */
+  tried(body: () => unknown): unknown {
+    return this.builder.trial(() => {
+      try {
+        this.append(body);
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    });
+  }
+
+  /** As `noGrad`, `enableGrad` and `deviceGuard` around the code that is followed want it. */
+  #inModes<T>(body: () => T): T {
+    const { guard, gradMode } = this.top;
+    return withGuard(guard, () => withGradMode(gradMode, body));
+  }
+
+  /** Where ops without inputs are made. */
+  get device(): Device {
+    this.guardDevice();
+    return this.currentDevice;
+  }
+
+  /** The same where the program doesn't come to depend on it. */
+  get currentDevice(): Device {
+    return this.top.guard ?? currentDevice();
+  }
+
+  /** Ops without inputs are made on the current device: one of the function's own, or that of the call. */
+  guardDevice(): void {
+    if (this.top.guard) return;
+    this.guard('device', { kind: 'device', device: currentDevice() });
+  }
+
+  /** The guard around the call decides where ops are computed. */
+  #guardOpDevice(): void {
+    this.guard('op device', { kind: 'opDevice', device: guardingDevice() });
+  }
+
+  /** The line of a user's file that some frame's code is in. */
+  lineAt(position: UserPosition): string | undefined {
+    return lineIn(this.frames, position);
+  }
+
+  position(): UserPosition | undefined {
+    return positionIn(this.frames);
+  }
+
+  /** A tensor with data met traced ones without coming through a variable: held by the program. */
+  #foreign(tensor: Tensor): Tensor {
+    const source: Source = { kind: 'held', value: tensor, name: 'a tensor of the framework' };
+    return this.use(this.read(source, tensor) as TensorVariable);
+  }
+}

@@ -1,0 +1,101 @@
+/** Elements come and go: of arrays made inside at once, of those from outside after the run. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { expectForm, grow, isGrown } from '../control-flow/lists/grown-array.ts';
+import { clearGrown, popGrown, pushGrown, setGrownElement } from '../control-flow/lists/lists.ts';
+import { guardChange } from '../state/facts.ts';
+import { isResultRead } from '../state/result-read.ts';
+import type { Tracer } from '../state/tracer.ts';
+import {
+  hole,
+  known,
+  type NewArrayVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import {
+  type ArrayVariable,
+  arrayLength,
+  changeElements,
+  itemsOf,
+  lengthOf,
+  solid,
+  takeEnd,
+  takeWhole,
+} from './arrays.ts';
+
+/** `push`: of an array from outside not even the length has to be known. */
+export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
+  if (growsHere(t, array, items[0])) grow(t, array, expectForm(t, items[0]!));
+  if (isGrown(array)) return pushGrown(t, array, items);
+  if (array.kind === 'newArray') return known(changeElements(t, array).push(...items));
+  append(t, takeEnd(t, array), items);
+  return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
+}
+
+/** In a branch or turn, of an array that is a list there, as an earlier trace has found out. */
+function growsHere(
+  t: Tracer,
+  array: ArrayVariable,
+  sample: Variable | undefined,
+): array is NewArrayVariable {
+  if (array.kind !== 'newArray' || !sample || !t.isInRegion || !t.control.listsGrow) return false;
+  return array.outer ? t.control.plans.growsFrom(array.outer.source) : array.born?.grows === true;
+}
+
+export function removeLast(t: Tracer, array: ArrayVariable): Variable {
+  if (isGrown(array)) return popGrown(t, array);
+  if (array.kind === 'object') {
+    const content = t.effects.array(array.value)?.content;
+    const hasEnd = content && !isGrown(content) && itemsOf(content).length > 0;
+    return removeLast(t, hasEnd ? content : takeWhole(t, array));
+  }
+  return solid(changeElements(t, array).pop());
+}
+
+/** `array[index] = value` */
+export function setElement(t: Tracer, array: ArrayVariable, index: number, value: Variable): void {
+  if (isGrown(array)) {
+    setGrownElement(t, array, index, value);
+    return;
+  }
+  if (array.kind === 'object' && !t.effects.array(array.value)) {
+    const own = Object.getOwnPropertyDescriptor(array.value, String(index));
+    if (own?.writable) {
+      guardChange(t, array.source, 'write', String(index));
+      t.effects.write(array.value, array.source, String(index), value);
+      return;
+    }
+  }
+  const length = arrayLength(t, array);
+  if (index > length) setLength(t, array, index);
+  if (index >= length) append(t, array, [value]);
+  else changeElements(t, array)[index] = value;
+}
+
+/** `delete array[index]` */
+export function deleteElement(t: Tracer, array: ArrayVariable, index: number): void {
+  if (index < arrayLength(t, array)) changeElements(t, array)[index] = hole;
+}
+
+/** Longer arrays are made natively. */
+const maxLength = 2 ** 16;
+
+/** `array.length = length` */
+export function setLength(t: Tracer, array: ArrayVariable, length: number): void {
+  if (!Number.isInteger(length) || length < 0 || length > maxLength) {
+    throw new GraphBreak('object-write', `the length of an array becomes ${length}`);
+  }
+  if (array.kind === 'object') {
+    setLength(t, takeWhole(t, array), length);
+    return;
+  }
+  if (isGrown(array) && length === 0) {
+    clearGrown(t, array);
+    return;
+  }
+  const elements = changeElements(t, array);
+  const missing = Math.max(length - elements.length, 0);
+  elements.length = Math.min(length, elements.length);
+  elements.push(...new Array<Variable>(missing).fill(hole));
+}

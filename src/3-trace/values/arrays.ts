@@ -1,0 +1,226 @@
+/**
+ * Arrays made inside and arrays from outside, read and changed the same way. One from outside is
+ * changed after the run: appended to, or filled anew.
+ */
+
+import { allows, isPlainArray, isProxy, readsPlainly } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { isGrown, setGrown, TakenBefore } from '../control-flow/lists/grown-array.ts';
+import { unknownLength } from '../control-flow/lists/list-elements.ts';
+import { expectUnlisted } from '../control-flow/lists/listed.ts';
+import { appendGrown, grownElement, isInGrown } from '../control-flow/lists/lists.ts';
+import { symbolicTensor } from '../control-flow/merge/leaves.ts';
+import { scalarBinary } from '../control-flow/numbers/scalars.ts';
+import { constantOf, guardChange, sourceOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { present, settled } from '../variables/choices.ts';
+import {
+  absent,
+  hole,
+  known,
+  type NewArrayVariable,
+  newArray,
+  type ObjectVariable,
+  type ScalarVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { countedOn, putOffOperator } from './numbers.ts';
+
+export type ArrayVariable = NewArrayVariable | ObjectVariable;
+
+/**
+ * The variable as an array of the language's own kind, or undefined when it is none. Of one from outside behind which
+ * the program puts any number of elements, those before are known one by one, unless only its end matters.
+ */
+export function asArray(
+  t: Tracer,
+  given: Variable,
+  use: 'all' | 'end' = 'all',
+): ArrayVariable | undefined {
+  const variable = settled(given);
+  if (variable.kind === 'newArray') return variable;
+  if (variable.kind !== 'object') return undefined;
+  const { value, source } = variable;
+  if (isProxy(value) || !isPlainArray(value)) return undefined;
+  t.guard(`plainArray ${sourceKey(source)}`, { kind: 'plainArray', source });
+  const changed = t.effects.array(value);
+  if (use === 'all' && changed && isGrown(changed.content)) return takeWhole(t, variable);
+  if (!changed?.whole) return variable;
+  t.effects.met.touchContent(value, source);
+  return changed.content;
+}
+
+/** `Array.isArray(x)` */
+export function isArray(t: Tracer, given: Variable): boolean {
+  const variable = settled(given);
+  if (variable.kind === 'newArray') return !variable.isArguments;
+  const source = sourceOf(variable);
+  const isArray = variable.kind === 'object' && Array.isArray(variable.value);
+  if (source) t.guard(`isArray ${sourceKey(source)}`, { kind: 'isArray', source, isArray });
+  return isArray;
+}
+
+/** Those that are there. Throws ChoiceMet where only a run can tell. */
+export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
+  const isSure = elements.every((each) => each.kind !== 'choice' && each !== absent);
+  if (isSure) return elements;
+  return elements.filter((each) => present(each) !== undefined);
+}
+
+/** The length as a value, on which nothing depends yet. */
+export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
+  if (isGrown(array)) return array.grown.length;
+  if (array.kind === 'newArray') return known(itemsOf(array).length);
+  const length = lengthBefore(t, array);
+  const content = t.effects.array(array.value)?.content;
+  if (!content) return length;
+  if (isGrown(content)) return behind(t, length, content.grown.length);
+  const appended = itemsOf(content).length;
+  if (appended === 0) return length;
+  return (
+    countedOn(t, length, appended) ??
+    putOffOperator(t, '+', [length, known(appended)]) ??
+    known((constantOf(t, length) as number) + appended)
+  );
+}
+
+/** Both together, without a guard on the first. */
+function behind(t: Tracer, length: Variable, more: ScalarVariable): Variable {
+  const source = length.kind === 'constant' ? length.source : null;
+  const value = length.kind === 'constant' ? length.value : 0;
+  if (!source || typeof value !== 'number') return scalarBinary(t, '+', more, length)!;
+  const symbolic = { kind: 'symbolic', expr: { kind: 'source', source }, value, source } as const;
+  const tensor = symbolicTensor(t, symbolic, t.device);
+  return scalarBinary(t, '+', more, { kind: 'scalar', type: 'number', tensor })!;
+}
+
+export function arrayLength(t: Tracer, array: ArrayVariable): number {
+  if (isGrown(array)) throw unknownLength();
+  return constantOf(t, lengthOf(t, array)) as number;
+}
+
+/** Of the array as it was before the trace. */
+function lengthBefore(t: Tracer, { value, source }: ObjectVariable): Variable {
+  t.effects.met.touch(value, source, 'length');
+  const { length } = value as readonly unknown[];
+  return t.read({ kind: 'property', base: source, key: 'length' }, length);
+}
+
+export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Variable {
+  if (isGrown(array)) return grownElement(t, array, index);
+  const element = elementOrHole(t, array, index);
+  return element === hole ? undefinedVariable : element;
+}
+
+function elementOrHole(t: Tracer, array: ArrayVariable, index: number): Variable {
+  if (array.kind === 'newArray') return itemsOf(array)[index] ?? undefinedVariable;
+  const content = t.effects.array(array.value)?.content;
+  if (content && (isGrown(content) || content.elements.length > 0)) {
+    const before = constantOf(t, lengthBefore(t, array)) as number;
+    if (index >= before) return arrayElement(t, content, index - before);
+  }
+  return outerElement(t, array, index);
+}
+
+function outerElement(t: Tracer, { value, source }: ObjectVariable, index: number): Variable {
+  const key = String(index);
+  const written = t.effects.written(value, source, key);
+  if (written) return present(written) ?? hole;
+  if (!readsPlainly(value, key)) throw new GraphBreak('getter', `reading element ${key}`);
+  const element = (value as readonly unknown[])[index];
+  return t.read({ kind: 'property', base: source, key }, element);
+}
+
+export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
+  return Array.from({ length: arrayLength(t, array) }, (_, i) => arrayElement(t, array, i));
+}
+
+/** Whether `index in array`. */
+export function hasElement(t: Tracer, array: ArrayVariable, index: number): boolean {
+  if (isGrown(array)) return isInGrown(t, array, index);
+  if (index >= arrayLength(t, array)) return false;
+  if (elementOrHole(t, array, index) === hole) return false;
+  if (array.kind === 'newArray') return true;
+  return index >= (array.value as readonly unknown[]).length || hasOuterElement(t, array, index);
+}
+
+/** Of an array as it was before the trace, but for what is written to single places of it. */
+function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: number): boolean {
+  const key = String(index);
+  const written = t.effects.written(value, source, key);
+  if (written) return present(written) !== undefined;
+  const place: Source = { kind: 'hasProperty', base: source, key, own: true };
+  return constantOf(t, t.read(place, Object.hasOwn(value, key))) as boolean;
+}
+
+/** The elements for a copy that keeps holes. */
+export function elementsWithHoles(t: Tracer, array: ArrayVariable): Variable[] {
+  const elements = arrayElements(t, array);
+  return elements.map((element, i) => (hasElement(t, array, i) ? element : hole));
+}
+
+/** The list to change: what is done to it is done to the array. */
+export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
+  if (array.kind === 'newArray') {
+    expectUnlisted(array);
+    if (array.fixed) throw new GraphBreak('object-write', 'a frozen array is changed');
+    const items = itemsOf(array);
+    t.journal.keepList(array.elements);
+    if (items !== array.elements) array.elements.splice(0, array.elements.length, ...items);
+    return array.elements;
+  }
+  return changeElements(t, takeWhole(t, array));
+}
+
+/**
+ * All that the array from outside will hold, to be read and changed instead of it. In a branch or turn it is taken
+ * before that begins: then all ways have it.
+ */
+export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
+  expectChangeable(t, outer);
+  const known_ = t.effects.array(outer.value);
+  if (known_?.whole) {
+    t.effects.met.touchContent(outer.value, outer.source);
+    return known_.content;
+  }
+  if (t.isInRegion) throw new TakenBefore(() => takeWhole(t, outer));
+  const length = constantOf(t, lengthBefore(t, outer)) as number;
+  const before = Array.from({ length }, (_, i) =>
+    hasOuterElement(t, outer, i) ? outerElement(t, outer, i) : hole,
+  );
+  const changed = t.effects.changeArray(outer);
+  const { content } = changed;
+  if (isGrown(content)) {
+    const all = newArray(before);
+    appendGrown(t, all, content);
+    setGrown(t, content, all.grown!);
+  } else {
+    t.journal.keepList(content.elements);
+    content.elements.unshift(...before);
+  }
+  t.effects.takeWhole(outer.value, changed);
+  return content;
+}
+
+/** What comes behind all that the array from outside holds already. */
+export function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
+  expectChangeable(t, outer);
+  const isNew = !t.effects.array(outer.value);
+  if (isNew && t.isInRegion) throw new TakenBefore(() => takeEnd(t, outer));
+  return t.effects.changeArray(outer).content;
+}
+
+/** A hole reads as undefined. */
+export function solid(element: Variable | undefined): Variable {
+  return element === undefined || element === hole ? undefinedVariable : element;
+}
+
+function expectChangeable(t: Tracer, { value, source }: ObjectVariable): void {
+  if (!allows(value, 'resize', 'length')) {
+    throw new GraphBreak('object-write', 'a frozen array is changed');
+  }
+  guardChange(t, source, 'resize', 'length');
+}

@@ -1,0 +1,83 @@
+/** When two variables are one value. */
+
+import { constantOf, isNullish, isSame, truthiness, typeOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { settled } from '../variables/choices.ts';
+import { numberNeeded } from '../variables/number-needed.ts';
+import { textAsked } from '../variables/text.ts';
+import { known, type Variable } from '../variables/variable.ts';
+import { withPrimitive } from './objects/to-primitive.ts';
+
+/** `a === b` */
+export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
+  if (differInType(t, settled(x), settled(y))) return false;
+  const [a, b] = [comparable(t, x), comparable(t, y)];
+  if (a.kind === 'constant' && b.kind === 'constant') return constantOf(t, a) === constantOf(t, b);
+  if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
+  return mixed(t, a, b, true);
+}
+
+/**
+ * Text of numbers of the program is no other primitive, whatever it says. A number that changes from call to
+ * call is nothing of another type, whatever its value.
+ */
+function differInType(t: Tracer, a: Variable, b: Variable): boolean {
+  if (a.kind === 'symbolic' || b.kind === 'symbolic') {
+    const isHost =
+      a.kind !== 'scalar' && b.kind !== 'scalar' && a.kind !== 'text' && b.kind !== 'text';
+    return isHost && typeOf(t, a) !== typeOf(t, b);
+  }
+  if (a.kind !== 'text' && b.kind !== 'text') return false;
+  const other = a.kind === 'text' ? b : a;
+  return other.kind === 'constant' && typeof constantOf(t, other) !== 'string';
+}
+
+/** As Map keys and `includes` compare: NaN is itself. */
+export function sameValueZero(t: Tracer, x: Variable, y: Variable): boolean {
+  const [a, b] = [comparable(t, x), comparable(t, y)];
+  if (a.kind === 'constant' && b.kind === 'constant') {
+    const [left, right] = [constantOf(t, a), constantOf(t, b)];
+    return left === right || Object.is(left, right);
+  }
+  return strictlyEqual(t, a, b);
+}
+
+/** `a == b` */
+export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
+  const [left, right] = [settled(x), settled(y)];
+  if (left.kind === 'symbolic' && isNullishConstant(right)) return isNullish(t, left);
+  if (right.kind === 'symbolic' && isNullishConstant(left)) return isNullish(t, right);
+  const [a, b] = [comparable(t, x), comparable(t, y)];
+  if (a.kind === 'constant' && b.kind === 'constant') {
+    // biome-ignore lint/suspicious/noDoubleEquals: it is what is asked for.
+    return constantOf(t, a) == constantOf(t, b);
+  }
+  if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
+  return mixed(t, a, b, false);
+}
+
+const isNullishConstant = (variable: Variable): boolean =>
+  variable.kind === 'constant' && !variable.source && (variable.value ?? null) === null;
+
+/** A primitive and an object. */
+function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
+  const [constant, other] = a.kind === 'constant' ? [a, b] : [b, a];
+  const value = constantOf(t, constant);
+  if (value === null || value === undefined) {
+    truthiness(t, other);
+    return false;
+  }
+  // An object equals a primitive only loosely, through conversion that user code may define.
+  if (!strict) return withPrimitive(t, other, 'default', (own) => looselyEqual(t, own, constant));
+  typeOf(t, other);
+  return false;
+}
+
+function comparable(t: Tracer, given: Variable): Variable {
+  const variable = settled(given);
+  if (variable.kind === 'scalar') {
+    throw numberNeeded(variable, 'is compared by a function of the host');
+  }
+  if (variable.kind === 'text') throw textAsked(variable, 'is compared');
+  return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
+}

@@ -1,0 +1,119 @@
+/** Generators whose function has source: their frames are followed from one `yield` to the next. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { InstructionOf } from '../../vm/bytecode/instructions.ts';
+import { handlerAt, Raised } from '../state/exceptions.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { GeneratorVariable } from '../variables/iterator-variables.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import { undefinedVariable, type Variable } from '../variables/variable.ts';
+
+/** The call of a generator function ends where its parameters are there. */
+export function startGenerator(frame: TraceFrame): GeneratorVariable {
+  frame.pc++;
+  return { kind: 'generator', frame, state: 'start' };
+}
+
+/** What `next` answers. */
+export interface Step {
+  readonly value: Variable;
+  readonly done: boolean;
+}
+
+/** `generator.next(sent)`. A break inside takes it back: then the generator goes on natively. */
+export function nextOf(t: Tracer, generator: GeneratorVariable, sent: Variable): Step {
+  const { state, frame } = generator;
+  if (state === 'done') return { value: undefinedVariable, done: true };
+  return goOn(t, generator, () => {
+    if (state !== 'yield') return;
+    if (frame.delegate) {
+      frame.delegate = { ...frame.delegate, sent };
+      return;
+    }
+    frame.registers[yieldAt(frame).dst] = sent;
+    frame.pc++;
+  });
+}
+
+/** `generator.return(value)`: at a `yield`, what `finally` blocks do comes first. */
+export function returnOf(t: Tracer, generator: GeneratorVariable, value: Variable): Step {
+  const { state, frame } = generator;
+  if (state !== 'yield') {
+    setState(t, generator, 'done');
+    return { value, done: true };
+  }
+  const inner = innerOf(frame);
+  const last = inner ? returnOf(t, inner, value) : { value, done: true };
+  if (!last.done) return last;
+  return goOn(t, generator, () => {
+    const { dst, target } = yieldAt(frame);
+    frame.registers[dst] = last.value;
+    frame.pc = target;
+    frame.delegate = null;
+  });
+}
+
+/** `generator.throw(error)`: goes on at the handler around the `yield`; without one the generator has ended. */
+export function throwInto(t: Tracer, generator: GeneratorVariable, error: Variable): Step {
+  const { state, frame } = generator;
+  if (state === 'running') throw new GraphBreak('throw', 'the generator is running');
+  if (frame.delegate) throw new GraphBreak('native-call', 'an exception enters a yield*');
+  const handler = state === 'yield' ? handlerAt(frame, frame.pc) : undefined;
+  if (!handler) {
+    setState(t, generator, 'done');
+    throw new Raised(error, 'thrown into a generator', true);
+  }
+  return goOn(t, generator, () => {
+    frame.registers[handler.error] = error;
+    frame.pc = handler.target;
+  });
+}
+
+/** The generator whose values a `yield*` hands out; undefined for iterators that nothing is told. */
+function innerOf({ delegate }: TraceFrame): GeneratorVariable | undefined {
+  const iterator = delegate?.iteration.iterator;
+  if (iterator === undefined || iterator.kind === 'iterator') return undefined;
+  if (iterator.kind === 'generator') return iterator;
+  throw new GraphBreak('native-call', 'an iterator in a yield* is told to return');
+}
+
+function goOn(t: Tracer, generator: GeneratorVariable, enter: () => void): Step {
+  const { frame } = generator;
+  if (generator.state === 'running') throw new GraphBreak('throw', 'the generator is running');
+  return t.attempt(() => {
+    const [registers, { pc, delegate = null }] = [[...frame.registers], frame];
+    t.journal.note(() => {
+      frame.registers.splice(0, frame.registers.length, ...registers);
+      Object.assign(frame, { pc, delegate });
+    });
+    enter();
+    setState(t, generator, 'running');
+    const depth = t.frames.length;
+    const caller = t.top;
+    t.floor = depth;
+    t.push(frame);
+    // The caller stands behind its instruction, as frames that wait do.
+    caller.pc++;
+    const value = t.execution.runAbove(depth);
+    caller.pc--;
+    const done = frame.closure.code.instructions[frame.pc]!.op !== 'yield';
+    setState(t, generator, done ? 'done' : 'yield');
+    return { value, done };
+  });
+}
+
+function setState(
+  t: Tracer,
+  generator: GeneratorVariable,
+  state: GeneratorVariable['state'],
+): void {
+  const before = generator.state;
+  t.journal.note(() => {
+    generator.state = before;
+  });
+  generator.state = state;
+}
+
+function yieldAt({ closure, pc }: TraceFrame): InstructionOf<'yield'> {
+  return closure.code.instructions[pc] as InstructionOf<'yield'>;
+}

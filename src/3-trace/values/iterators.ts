@@ -1,0 +1,313 @@
+/** Iteration: over arrays, strings, Maps and Sets directly; over the user's iterators by their methods. */
+
+import { unbind } from '../../../runtime/ops/splitting.ts';
+import { entries } from '../../../runtime/tensor/nested.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isProxy } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { type GrownArray, isGrown } from '../control-flow/lists/grown-array.ts';
+import { startOf, stepGrown } from '../control-flow/lists/lists.ts';
+import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
+import { asCollection, type CollectionVariable, entriesOf, putInto } from '../heap/collections.ts';
+import { prototypeOf } from '../heap/made-objects.ts';
+import { constantOf, isNullish, truthiness } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { settled } from '../variables/choices.ts';
+import { iteratedBy } from '../variables/iterated-by.ts';
+import type {
+  GeneratorVariable,
+  IteratedVariable,
+  IteratorRecordVariable,
+  IteratorVariable,
+} from '../variables/iterator-variables.ts';
+import {
+  known,
+  newArray,
+  type ObjectVariable,
+  type TensorVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { arrayElements, asArray } from './arrays.ts';
+import { nextOf, returnOf } from './generators.ts';
+import { plainKeys } from './objects/property-keys.ts';
+import { readProperty, readSymbol } from './properties.ts';
+import { isPristine } from './protocols.ts';
+
+export function iteratorOver(
+  t: Tracer,
+  over: IteratedVariable,
+  what: IteratorVariable['what'],
+): IteratorVariable {
+  const isCollection = asCollection(t, over, 'Map', 'Set') !== undefined;
+  const putIn = isCollection ? putInto(t, over as CollectionVariable) : [];
+  const position = { next: 0, passed: new Set(), heard: putIn.length };
+  return { kind: 'iterator', over, what, ...position, done: false };
+}
+
+/** `for (… of iterable)` begins. */
+export function openIteration(t: Tracer, given: Variable): IteratorRecordVariable {
+  const iterable = settled(given);
+  const array = asArray(t, iterable);
+  if (array && isPristine(t, 'array')) return record(iteratorOver(t, array, 'values'), null, true);
+  const isDriven = iterable.kind === 'iterator' || iterable.kind === 'generator';
+  if (isDriven && isPristine(t, 'iterator') && advancesItself(t, iterable)) {
+    return record(iterable, null, false);
+  }
+  const set = asCollection(t, iterable, 'Set');
+  if (set && isPristine(t, 'set')) return record(iteratorOver(t, set, 'values'), null, false);
+  const map = asCollection(t, iterable, 'Map');
+  if (map && isPristine(t, 'map')) return record(iteratorOver(t, map, 'entries'), null, false);
+  if (iterable.kind === 'tensor') return overRows(t, iterable);
+  if (iterable.kind === 'dynamic') {
+    const rows = callDynamically(t, unbind as never, undefinedVariable, [iterable])!;
+    return openIteration(t, rows);
+  }
+  if (iterable.kind === 'constant') {
+    const value = constantOf(t, iterable);
+    if (typeof value !== 'string') throw new GraphBreak('throw', `${typeof value} is iterated`);
+    if (!isPristine(t, 'string')) {
+      throw new GraphBreak('unsupported-iterable', 'the iterator of strings is replaced');
+    }
+    const letters = newArray([...value].map((letter) => known(letter)));
+    return record(iteratorOver(t, letters, 'values'), null, true);
+  }
+  return openUserIteration(t, iterable);
+}
+
+/** `for (const key in object)`: of an object whose prototypes add no names. */
+export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
+  const object = settled(given);
+  if (object.kind === 'constant') {
+    return overNames(t, isNullish(t, object) ? [] : plainKeys(t, object));
+  }
+  if (object.kind === 'object') {
+    expectNoNames(t, object);
+  } else if (object.kind !== 'newObject' || prototypeOf(object)) {
+    throw new GraphBreak('unsupported-iterable', `the names of a ${object.kind} are visited`);
+  } else expectNoNames(t, null);
+  return overNames(t, plainKeys(t, object));
+}
+
+/** The prototypes have no names to visit, and get none later. */
+function expectNoNames(t: Tracer, object: ObjectVariable | null): void {
+  const root: Source = { kind: 'held', value: Object.prototype, name: 'Object.prototype' };
+  let above = object ? (Object.getPrototypeOf(object.value) as object | null) : Object.prototype;
+  let source: Source = object ? { kind: 'prototypeOf', base: object.source } : root;
+  for (; above; above = Object.getPrototypeOf(above) as object | null) {
+    if (above === Object.prototype) source = root;
+    if (isProxy(above) || Object.keys(above).length > 0) {
+      throw new GraphBreak('unsupported-iterable', 'inherited names are visited');
+    }
+    t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys: [] });
+    source = { kind: 'prototypeOf', base: source };
+  }
+}
+
+function overNames(t: Tracer, names: readonly string[]): IteratorRecordVariable {
+  const list = newArray(names.map((name) => known(name)));
+  return record(iteratorOver(t, list, 'values'), null, true);
+}
+
+/** Views of the entries of the first dimension, all of them at once: they share the tensor's memory. */
+function overRows(t: Tracer, variable: TensorVariable): IteratorRecordVariable {
+  const x = t.use(variable);
+  if (x.rank === 0) throw new GraphBreak('throw', 'a scalar is iterated');
+  const rows = t.perform<Tensor[]>([x], ([given]) => [...entries(given as Tensor)]);
+  return record(iteratorOver(t, newArray(rows.map((row) => t.result(row))), 'values'), null, true);
+}
+
+function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariable {
+  return t.attempt(() => {
+    const method = readSymbol(t, iterable, Symbol.iterator);
+    if (method.kind !== 'function' && method.kind !== 'closure') {
+      throw new GraphBreak('unsupported-iterable', `a ${iterable.kind} is iterated`);
+    }
+    const iterator = t.execution.callInside(method, iterable, []);
+    const isDriven = iterator.kind === 'iterator' || iterator.kind === 'generator';
+    if (isDriven && advancesItself(t, iterator)) return record(iterator, null, false);
+    return record(iterator, readProperty(t, iterator, 'next'), false);
+  });
+}
+
+/** Nobody has replaced its `next`. */
+function advancesItself(t: Tracer, iterator: IteratorVariable | GeneratorVariable): boolean {
+  if (iterator.kind === 'generator') return isPristine(t, 'generator');
+  return isPristine(t, iteratedBy(iterator));
+}
+
+/** Nobody has replaced, or given it, a `return`. */
+function leavesItself(t: Tracer, iterator: Variable): boolean {
+  if (iterator.kind === 'generator') return isPristine(t, 'generator return');
+  return iterator.kind === 'iterator' && isPristine(t, `${iteratedBy(iterator)} return`);
+}
+
+function record(
+  iterator: Variable,
+  next: Variable | null,
+  direct: boolean,
+): IteratorRecordVariable {
+  return { kind: 'iteratorRecord', iterator, next, direct, done: false };
+}
+
+/** The next element; null at the end. */
+export function advance(
+  t: Tracer,
+  iteration: IteratorRecordVariable,
+  read = readValue,
+): Variable | null {
+  if (iteration.done) return null;
+  const { iterator, next } = iteration;
+  const element = nextElement(t, iterator, next, read);
+  // The end of a list of the program is met by a decision, which may be made again.
+  const isCounted = iterator.kind === 'iterator' && iterator.position !== undefined;
+  if (element === null && !isCounted) {
+    t.journal.note(() => {
+      iteration.done = false;
+    });
+    iteration.done = true;
+  }
+  return element;
+}
+
+/** As `advance`, for a place in a pattern that takes no value: it is left unread. */
+export function skip(t: Tracer, iteration: IteratorRecordVariable): void {
+  advance(t, iteration, () => undefinedVariable);
+}
+
+type ReadResult = (t: Tracer, result: Variable) => Variable;
+
+const readValue: ReadResult = (t, result) => readProperty(t, result, 'value');
+
+function nextElement(
+  t: Tracer,
+  iterator: Variable,
+  next: Variable | null,
+  read: ReadResult,
+): Variable | null {
+  if (next) return callNext(t, iterator, next, read);
+  if (iterator.kind === 'iterator') return advanceIterator(t, iterator);
+  if (iterator.kind !== 'generator') throw new GraphBreak('throw', 'next is no function');
+  const { value, done } = nextOf(t, iterator, undefinedVariable);
+  return done ? null : value;
+}
+
+/** `iterator.next()` of the language's own iterators, without the result object. */
+export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable | null {
+  if (iterator.done) return null;
+  const { next, over, what } = iterator;
+  const array = over.kind === 'newCollection' ? undefined : asArray(t, over);
+  if (array && isGrown(array)) return advanceGrown(t, iterator, array);
+  const collection = array ? undefined : asCollection(t, over, 'Map', 'Set');
+  const element = collection
+    ? collectionStep(t, collection, iterator)
+    : arrayStep(t, array ?? over, what, next);
+  t.journal.note(() => Object.assign(iterator, { next, done: false }));
+  iterator.next++;
+  if (element === null) iterator.done = true;
+  return element;
+}
+
+/** Whether there is another element is a decision of the program. Throws ChoiceMet. */
+function advanceGrown(t: Tracer, iterator: IteratorVariable, array: GrownArray): Variable | null {
+  const { position, what, next } = iterator;
+  const at = position ?? startOf(t, next);
+  t.journal.note(() => Object.assign(iterator, { position }));
+  // A decision on it is met again: it must be the same number then.
+  iterator.position = at;
+  const step = stepGrown(t, array, at);
+  if (!step) return null;
+  iterator.position = step.next;
+  if (what === 'keys') return at;
+  return what === 'values' ? step.element : newArray([at, step.element]);
+}
+
+function arrayStep(
+  t: Tracer,
+  array: IteratedVariable,
+  what: IteratorVariable['what'],
+  index: number,
+): Variable | null {
+  if (index >= (constantOf(t, readProperty(t, array, 'length')) as number)) return null;
+  if (what === 'keys') return known(index);
+  const element = readProperty(t, array, String(index));
+  return what === 'values' ? element : newArray([known(index), element]);
+}
+
+function collectionStep(
+  t: Tracer,
+  collection: CollectionVariable,
+  iterator: IteratorVariable,
+): Variable | null {
+  const { what, passed, heard } = iterator;
+  const putIn = putInto(t, collection);
+  const again = new Set(putIn.slice(heard));
+  const entries = entriesOf(t, collection);
+  const id = firstOf(entries.keys(), (each) => !passed.has(each) || again.has(each));
+  t.journal.keepSet(passed);
+  for (const id of again) passed.delete(id);
+  t.journal.note(() => Object.assign(iterator, { heard }));
+  iterator.heard = putIn.length;
+  const entry = entries.get(id);
+  if (!entry) return null;
+  passed.add(id);
+  if (what === 'entries') return newArray([entry.key, entry.value]);
+  return what === 'keys' ? entry.key : entry.value;
+}
+
+function firstOf(keys: Iterable<unknown>, fits: (key: unknown) => boolean): unknown {
+  for (const key of keys) if (fits(key)) return key;
+  return nothing;
+}
+
+/** No key of the user's. */
+const nothing = Symbol('nothing');
+
+function callNext(
+  t: Tracer,
+  iterator: Variable,
+  next: Variable,
+  read: ReadResult,
+): Variable | null {
+  return t.attempt(() => {
+    const result = t.execution.callInside(next, iterator, []);
+    if (truthiness(t, readProperty(t, result, 'done'))) return null;
+    return read(t, result);
+  });
+}
+
+/** Leaving a loop early. The language's own iterators have no method for it. */
+export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): void {
+  const { iterator, done } = iteration;
+  if (done) return;
+  const isOwn = leavesItself(t, iterator);
+  if (isOwn && iterator.kind === 'iterator') return;
+  t.attempt(() => {
+    if (isOwn && iterator.kind === 'generator') {
+      returnOf(t, iterator, undefinedVariable);
+      return;
+    }
+    const method = readProperty(t, iterator, 'return');
+    if (method.kind === 'function' || method.kind === 'closure') {
+      t.execution.callInside(method, iterator, []);
+    }
+    t.journal.note(() => {
+      iteration.done = false;
+    });
+    iteration.done = true;
+  });
+}
+
+/** All elements, as for `[...iterable]`. */
+export function expand(t: Tracer, iterable: Variable): Variable[] {
+  const array = asArray(t, iterable);
+  if (array && isPristine(t, 'array')) return arrayElements(t, array);
+  return t.attempt(() => {
+    const iteration = openIteration(t, iterable);
+    const elements: Variable[] = [];
+    for (let next = advance(t, iteration); next; next = advance(t, iteration)) elements.push(next);
+    return elements;
+  });
+}

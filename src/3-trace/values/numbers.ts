@@ -1,0 +1,85 @@
+/** Numbers that a run computes anew, as the tracer sees them. */
+
+import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/scalar-functions.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
+import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
+import { guardNumbers, symbolicFrom } from '../inputs/symbolic.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { ConstantVariable, SymbolicVariable, Variable } from '../variables/variable.ts';
+import { ChangingNumbers } from './changing-numbers.ts';
+
+/** More operands than this in one expression: its value is taken instead. */
+const maxSize = 64;
+
+/** `fn` of numbers of which one is symbolic, put off until the run; undefined where that can't be. */
+export function putOff(
+  t: Tracer,
+  fn: string,
+  args: readonly Variable[],
+): SymbolicVariable | undefined {
+  if (!args.some((arg) => arg.kind === 'symbolic')) return undefined;
+  if (!args.every(isNumeric)) return undefined;
+  const exprs = args.map((arg) => exprOf(t, arg));
+  if (exprs.reduce((size, expr) => size + sizeOf(expr), 1) > maxSize) return undefined;
+  const value = scalarFunctions.get(fn)!(...args.map((arg) => arg.value as number));
+  return { kind: 'symbolic', expr: { kind: 'apply', fn, args: exprs }, value, source: null };
+}
+
+/** The same for an operator; undefined for one that is no function of numbers alone. */
+export function putOffOperator(
+  t: Tracer,
+  operator: BinaryOperator,
+  args: readonly Variable[],
+): SymbolicVariable | undefined {
+  const strict = operator === '==' ? '===' : operator === '!=' ? '!==' : operator;
+  return scalarFunctions.has(strict) ? putOff(t, strict, args) : undefined;
+}
+
+/** The same for a function of the host. */
+export function putOffCall(
+  t: Tracer,
+  fn: unknown,
+  args: readonly Variable[],
+): SymbolicVariable | undefined {
+  const name = hostScalarNames.get(fn);
+  return name === undefined ? undefined : putOff(t, name, args);
+}
+
+type Numeric = SymbolicVariable | ConstantVariable;
+
+function isNumeric(variable: Variable): variable is Numeric {
+  const { kind } = variable;
+  return (kind === 'symbolic' || kind === 'constant') && typeof variable.value === 'number';
+}
+
+function exprOf(t: Tracer, variable: Numeric): NumberExpr {
+  if (variable.kind === 'constant') {
+    return { kind: 'constant', value: constantOf(t, variable) as number };
+  }
+  guardNumbers(t, variable);
+  return variable.expr;
+}
+
+function sizeOf(expr: NumberExpr): number {
+  if (expr.kind !== 'apply') return 1;
+  return expr.args.reduce((size, arg) => size + sizeOf(arg), 1);
+}
+
+/** `variable + number` of a count that goes up with every call: symbolic from its first value on. */
+export function countedOn(
+  t: Tracer,
+  variable: Variable,
+  plus: number,
+): SymbolicVariable | undefined {
+  if (variable.kind !== 'constant' || typeof variable.value !== 'number') return undefined;
+  const { source, value } = variable;
+  if (source?.kind !== 'property' && source?.kind !== 'free') return undefined;
+  const by: ConstantVariable = { kind: 'constant', value: plus, source: null };
+  return putOff(t, '+', [symbolicFrom(source, value), by]);
+}
+
+/** The number as an operand of the tensor API, which decides a shape by it. */
+export function sizeOperand(t: Tracer, variable: SymbolicVariable): unknown {
+  return new ChangingNumbers(t, { symbols: 'no', sizesInArrays: true }).operand(variable, false);
+}

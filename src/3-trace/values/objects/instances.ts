@@ -1,0 +1,76 @@
+import { isProxy } from '../../../guards/plain.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { prototypeOf } from '../../heap/made-objects.ts';
+import { guardIdentity } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { settled } from '../../variables/choices.ts';
+import { known, type NewObjectVariable, type Variable } from '../../variables/variable.ts';
+
+const ordinary = Function.prototype[Symbol.hasInstance];
+
+/** `value instanceof constructor` */
+export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
+  const [value, type] = [settled(given), settled(callee)];
+  if (type.kind !== 'function') {
+    throw new GraphBreak('unsupported-value', 'instanceof something made inside');
+  }
+  const { value: constructorFunction } = type;
+  if (isProxy(constructorFunction) || constructorFunction[Symbol.hasInstance] !== ordinary) {
+    throw new GraphBreak('unsupported-value', 'instanceof is defined by the user');
+  }
+  guardIdentity(t, type);
+  const prototype: unknown = constructorFunction.prototype;
+  switch (value.kind) {
+    case 'constant':
+    case 'symbolic':
+    case 'scalar':
+    case 'text':
+      return known(false);
+    case 'object':
+    case 'function':
+      if (!value.source) return known(inherits(value.value, prototype));
+      return t.read(
+        { kind: 'instanceOf', base: value.source, type: constructorFunction },
+        inherits(value.value, prototype),
+      );
+    default:
+      return known(inherits(chainOf(value), prototype, true));
+  }
+}
+
+/** Of what was made inside, or is a tensor. */
+function chainOf(value: Variable): object | null {
+  switch (value.kind) {
+    case 'tensor':
+      return Object.getPrototypeOf(value.actual ?? value.traced) as object;
+    case 'newArray':
+      return value.isArguments ? Object.prototype : Array.prototype;
+    case 'newObject':
+      return prototypeBehind(value);
+    case 'newCollection':
+      return value.type === 'Map' ? Map.prototype : Set.prototype;
+    case 'regexp':
+      return RegExp.prototype;
+    case 'newTypedArray':
+      return Object.getPrototypeOf(value.data) as object;
+    case 'closure':
+    case 'bound':
+      return Function.prototype;
+    default:
+      throw new GraphBreak('unsupported-value', `a ${value.kind} instanceof`);
+  }
+}
+
+/** Above prototypes that were made inside too. */
+function prototypeBehind(object: NewObjectVariable): object | null {
+  const above = prototypeOf(object);
+  if (above === undefined) return Object.prototype;
+  if (above?.kind === 'newObject') return prototypeBehind(above);
+  return above?.value ?? null;
+}
+
+function inherits(object: object | null, prototype: unknown, included = false): boolean {
+  let at = included ? object : (Object.getPrototypeOf(object) as object | null);
+  for (; at; at = Object.getPrototypeOf(at) as object | null) if (at === prototype) return true;
+  return false;
+}

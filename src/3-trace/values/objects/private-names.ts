@@ -1,0 +1,235 @@
+/** `object.#name`: of objects from outside through the scope of the function, of those made inside by their hidden keys. */
+
+import { isProxy } from '../../../guards/plain.ts';
+import type { Source } from '../../../guards/source.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Code } from '../../../vm/bytecode/code.ts';
+import type { Closure, PrivateAccess } from '../../../vm/bytecode/frame.ts';
+import { closureOf } from '../../../vm/frames/function-of.ts';
+import { PrivateSlot } from '../../../vm/language/private-slot.ts';
+import { TraceAgain } from '../../control-flow/graph-control.ts';
+import { ownContent, setOwnProperty } from '../../heap/made-objects.ts';
+import { guardIdentity } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { settled } from '../../variables/choices.ts';
+import type { PrivateMemberKind } from '../../variables/code-of.ts';
+import { isPrivateKey, ownerOf, privateKey } from '../../variables/private-elements.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import {
+  type FunctionVariable,
+  known,
+  type NewObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import { heldFunction } from './getters.ts';
+
+// biome-ignore lint/complexity/noBannedTypes: a class.
+type Class = Function;
+
+export function readPrivate(
+  t: Tracer,
+  frame: TraceFrame,
+  object: Variable,
+  name: string,
+): Variable {
+  const [base, access] = [settled(object), accessTo(frame, name)];
+  if (base.kind === 'newObject') return readMade(t, base, access, name);
+  const place = placeOf(t, base, access, name);
+  if (access.kind === 'accessor') return callMember(t, access, name, 'get', base, []);
+  t.effects.met.touch(place.value, place.source, `#${name}`);
+  const slot = writtenSlot(t, place, access);
+  const written = slot && t.effects.written(slot, slotSource(place, access, name), 'value');
+  if (written) return written;
+  const value = access.get(place.value);
+  return t.read({ kind: 'private', base: place.source, access, name, slot: false }, value);
+}
+
+export function writePrivate(
+  t: Tracer,
+  frame: TraceFrame,
+  object: Variable,
+  name: string,
+  value: Variable,
+): void {
+  const [base, access] = [settled(object), accessTo(frame, name)];
+  if (access.kind === 'method') throw new GraphBreak('throw', `the method #${name} is assigned`);
+  if (base.kind === 'newObject') {
+    const key = keyIn(base, access, name);
+    if (access.kind === 'accessor') callMember(t, access, name, 'set', base, [value]);
+    else setOwnProperty(t, base, key, value, hidden);
+    return;
+  }
+  const place = placeOf(t, base, access, name);
+  if (access.kind === 'accessor') {
+    callMember(t, access, name, 'set', base, [value]);
+    return;
+  }
+  t.effects.met.touch(place.value, place.source, `#${name}`);
+  t.effects.met.write(place.value, `#${name}`);
+  let slot = writtenSlot(t, place, access);
+  if (!slot) {
+    slot = new PrivateSlot(access, place.value);
+    t.privateSlots.set(place.value, [...(t.privateSlots.get(place.value) ?? []), slot]);
+  }
+  t.effects.write(slot, slotSource(place, access, name), 'value', value);
+}
+
+/** `#name in object` */
+export function hasPrivate(t: Tracer, frame: TraceFrame, object: Variable, name: string): Variable {
+  const [base, access] = [settled(object), accessTo(frame, name)];
+  if (base.kind === 'newObject') {
+    return known(
+      ownContent(base, privateKey(ownerIn(access, name), nameIn(access, name))) !== undefined,
+    );
+  }
+  if (base.kind === 'object' || base.kind === 'function') {
+    const source = base.source ?? heldFunction(base);
+    if (base.kind === 'function') guardIdentity(t, base);
+    // What an object is stamped with never goes, but a later call may bring another object.
+    const has = access.has(base.value);
+    return t.read({ kind: 'hasPrivate', base: source, access, name }, has);
+  }
+  if (base.kind === 'newArray' || base.kind === 'newCollection') return known(false);
+  throw new GraphBreak('unsupported-value', `#${name} is looked for`);
+}
+
+/** A private field of a new instance, which its constructor adds. */
+export function addPrivate(
+  t: Tracer,
+  frame: TraceFrame,
+  object: Variable,
+  name: string,
+  value: Variable,
+): void {
+  const key = privateKey(ownerIn(accessTo(frame, name), name), name);
+  addKey(t, object, key, value);
+}
+
+/** A new instance gets the private methods and accessors of the class that declares this one. */
+export function brandPrivate(t: Tracer, frame: TraceFrame, object: Variable, name: string): void {
+  addKey(t, object, privateKey(ownerIn(accessTo(frame, name), name), ''), undefinedVariable);
+}
+
+function addKey(t: Tracer, object: Variable, key: symbol, value: Variable): void {
+  // A constructor above may have returned another object.
+  if (object.kind !== 'newObject' || ownContent(object, key)) {
+    throw new GraphBreak('constructor', 'private elements are added to another object');
+  }
+  setOwnProperty(t, object, key, value, hidden);
+}
+
+/** No listing shows it, and freezing the object leaves it as it is. */
+const hidden = { enumerable: false, configurable: false, writable: false, accessor: null };
+
+/** An instance leaves the trace that only its class can make: it is traced again, with the class constructed natively. */
+export function expectNoPrivate(t: Tracer, keys: Iterable<symbol>): void {
+  const owners = [...keys].filter(isPrivateKey).map(ownerOf);
+  if (owners.length === 0) return;
+  for (const owner of owners) if (owner) t.control.plans.constructNatively(owner);
+  throw new TraceAgain();
+}
+
+/** A frame of a constructor goes on natively, where it can't add the private elements of its class. */
+export function expectNoPrivateFields(t: Tracer, { fields, fn }: Omit<Closure, 'cells'>): void {
+  const code = typeof fields === 'function' ? closureOf(fields)?.code : undefined;
+  if (!code || typeof fn !== 'function' || !addsPrivate(code)) return;
+  t.control.plans.constructNatively(fn);
+  throw new TraceAgain();
+}
+
+const adding = new WeakMap<Code, boolean>();
+
+function addsPrivate(code: Code): boolean {
+  let adds = adding.get(code);
+  if (adds === undefined) {
+    adds = code.instructions.some(
+      (each) =>
+        each.op === 'intrinsic' &&
+        (each.name === 'addOwnPrivate' || each.name === 'brandOwnPrivate'),
+    );
+    adding.set(code, adds);
+  }
+  return adds;
+}
+
+function readMade(
+  t: Tracer,
+  object: NewObjectVariable,
+  access: PrivateAccess,
+  name: string,
+): Variable {
+  const key = keyIn(object, access, name);
+  if (access.kind === 'field') return ownContent(object, key)!;
+  if (access.kind === 'accessor') return callMember(t, access, name, 'get', object, []);
+  return memberOf(t, access, name, 'method');
+}
+
+/** The key of the name in the instance, which has it. */
+function keyIn(object: NewObjectVariable, access: PrivateAccess, name: string): symbol {
+  const key = privateKey(ownerIn(access, name), nameIn(access, name));
+  if (!ownContent(object, key)) throw new GraphBreak('throw', `#${name} is missing`);
+  return key;
+}
+
+/** Methods and accessors come together, all with one brand. */
+const nameIn = ({ kind }: PrivateAccess, name: string): string => (kind === 'field' ? name : '');
+
+function callMember(
+  t: Tracer,
+  access: PrivateAccess,
+  name: string,
+  kind: 'get' | 'set',
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable {
+  return t.execution.callInside(memberOf(t, access, name, kind), receiver, args);
+}
+
+function memberOf(
+  t: Tracer,
+  access: PrivateAccess,
+  name: string,
+  kind: PrivateMemberKind,
+): FunctionVariable {
+  const value = t.codeOf.privateMember(ownerIn(access, name), name, kind);
+  if (!value) throw new GraphBreak('unsupported-value', `#${name} has no ${kind} to follow`);
+  return { kind: 'function', value: value as FunctionVariable['value'], source: null };
+}
+
+function accessTo({ closure }: TraceFrame, name: string): PrivateAccess {
+  const access = closure.scope.privateName?.(name);
+  if (!access?.kind) throw new GraphBreak('unsupported-value', `#${name} is private`);
+  return access;
+}
+
+function ownerIn(access: PrivateAccess, name: string): Class {
+  const owner = access.owner?.();
+  if (typeof owner === 'function') return owner;
+  throw new GraphBreak('unsupported-value', `the class of #${name} has no name of its own`);
+}
+
+interface Place {
+  readonly value: object;
+  readonly source: Source;
+}
+
+function placeOf(t: Tracer, base: Variable, access: PrivateAccess, name: string): Place {
+  if (base.kind !== 'object' && base.kind !== 'function') {
+    throw new GraphBreak('unsupported-value', `#${name} is private`);
+  }
+  if (isProxy(base.value) || !access.has(base.value)) {
+    throw new GraphBreak('throw', `#${name} is missing`);
+  }
+  if (base.kind === 'function') guardIdentity(t, base);
+  return { value: base.value, source: base.source ?? heldFunction(base) };
+}
+
+function writtenSlot(t: Tracer, { value }: Place, access: PrivateAccess) {
+  if (access.kind !== 'field') return undefined;
+  return t.privateSlots.get(value)?.find((slot) => slot.isReadBy(access));
+}
+
+function slotSource({ source: base }: Place, access: PrivateAccess, name: string): Source {
+  return { kind: 'private', base, access, name, slot: true };
+}

@@ -1,0 +1,53 @@
+import { isProxy } from '../../../guards/plain.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { prototypeOf } from '../../heap/made-objects.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { settled } from '../../variables/choices.ts';
+import { known, type Variable } from '../../variables/variable.ts';
+import { heldFunction } from './getters.ts';
+import { isPrimitiveVariable } from './to-primitive.ts';
+
+export function isObjectVariable(variable: Variable): boolean {
+  return !isPrimitiveVariable(variable) && variable.kind !== 'uninitialized';
+}
+
+/** `Object.getPrototypeOf(value)` */
+export function prototypeVariable(t: Tracer, given: Variable): Variable {
+  const value = settled(given);
+  switch (value.kind) {
+    case 'constant':
+    case 'symbolic':
+      return held(t, Object.getPrototypeOf(constantOf(t, value)) as object);
+    case 'newObject': {
+      const above = prototypeOf(value);
+      if (above === null) return known(null);
+      return above ?? held(t, Object.prototype);
+    }
+    case 'newArray':
+      return held(t, value.isArguments ? Object.prototype : Array.prototype);
+    case 'newCollection':
+      return held(t, value.type === 'Map' ? Map.prototype : Set.prototype);
+    case 'newTypedArray':
+      return held(t, Object.getPrototypeOf(value.data) as object);
+    case 'regexp':
+      return held(t, RegExp.prototype);
+    case 'closure':
+      if (value.code.isGenerator || value.code.isAsync) break;
+      return held(t, Function.prototype);
+    case 'object':
+    case 'function': {
+      if (isProxy(value.value)) break;
+      const base = value.source ?? heldFunction(value);
+      const above: unknown = Object.getPrototypeOf(value.value);
+      return t.read({ kind: 'prototypeOf', base }, above);
+    }
+    default:
+  }
+  throw new GraphBreak('unsupported-value', `the prototype of a ${value.kind}`);
+}
+
+function held(t: Tracer, value: object): Variable {
+  const { name = 'the host' } = (value.constructor ?? {}) as { readonly name?: string };
+  return t.read({ kind: 'held', value, name: `${name}.prototype` }, value);
+}

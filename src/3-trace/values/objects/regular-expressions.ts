@@ -1,0 +1,81 @@
+/** Regular expressions, run on text that the trace knows: those made inside and those from outside. */
+
+import { isProxy } from '../../../guards/plain.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
+import { orRaise } from '../../state/exceptions.ts';
+import { constantOf, isUndefined } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { settled } from '../../variables/choices.ts';
+import {
+  known,
+  type ObjectVariable,
+  type RegExpVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import { writeProperty } from '../write-property.ts';
+import { isPrimitiveVariable, textOfPrimitive, withPrimitives } from './to-primitive.ts';
+
+export type RegularExpression = RegExpVariable | ObjectVariable;
+
+/** With nothing of the user's on it; its pattern and flags are fixed. */
+export function asRegExp(variable: Variable | undefined): RegularExpression | undefined {
+  if (variable?.kind === 'regexp') return variable;
+  if (variable?.kind !== 'object') return undefined;
+  const { value } = variable;
+  if (isProxy(value) || !(value instanceof RegExp)) return undefined;
+  const isPlain =
+    Object.getPrototypeOf(value) === RegExp.prototype && Reflect.ownKeys(value).length === 1;
+  return isPlain ? variable : undefined;
+}
+
+/** `body` of a regular expression like it, which may move its `lastIndex`. */
+export function withRegExp<T>(
+  t: Tracer,
+  expression: RegularExpression,
+  body: (expression: RegExp) => T,
+): T {
+  const copy = copyOf(t, expression);
+  const moves = copy.global || copy.sticky;
+  const before = moves ? lastIndexOf(t, expression) : 0;
+  copy.lastIndex = before;
+  const result = body(copy);
+  if (moves && copy.lastIndex !== before) setLastIndex(t, expression, copy.lastIndex);
+  return result;
+}
+
+/** `new RegExp(pattern, flags)`; undefined where another one is copied. */
+export function newRegExp(t: Tracer, args: readonly Variable[]): Variable | undefined {
+  const [pattern, flags] = args.map((arg) => {
+    const given = settled(arg);
+    return isPrimitiveVariable(given) && isUndefined(t, given) ? undefined : given;
+  });
+  if (asRegExp(pattern)) return undefined;
+  return withPrimitives(t, [pattern ?? known(''), flags ?? known('')], 'string', (given) => {
+    const [text, letters] = given.map((each) => textOfPrimitive(t, each));
+    const made = orRaise(t, () => new RegExp(text!, letters));
+    return { kind: 'regexp', pattern: made.source, flags: made.flags, lastIndex: 0 };
+  });
+}
+
+/** At its start. */
+export function copyOf(t: Tracer, expression: RegularExpression): RegExp {
+  if (expression.kind === 'regexp') return new RegExp(expression.pattern, expression.flags);
+  const { source, value } = expression;
+  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+  const { source: pattern, flags } = value as RegExp;
+  return new RegExp(pattern, flags);
+}
+
+export function lastIndexOf(t: Tracer, expression: RegularExpression): number {
+  if (expression.kind === 'regexp') return expression.lastIndex;
+  const { value, source } = expression;
+  const written = t.effects.written(value, source, 'lastIndex');
+  const index =
+    written ??
+    t.read({ kind: 'property', base: source, key: 'lastIndex' }, (value as RegExp).lastIndex);
+  return Number(constantOf(t, index));
+}
+
+export function setLastIndex(t: Tracer, expression: RegularExpression, index: number): void {
+  writeProperty(t, expression, 'lastIndex', known(index));
+}

@@ -1,0 +1,295 @@
+/** Reading properties of what the tracer knows. Getters with source are called. */
+
+import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { sharesParameters } from '../../vm/language/arguments-object.ts';
+import { isIndex } from '../../vm/language/index-key.ts';
+import { isEquivalent } from '../builtins/equivalents/codes.ts';
+import { readDynamicProperty } from '../dynamic-shapes/dynamic-properties.ts';
+import { asCollection, sizeOf } from '../heap/collections.ts';
+import { type Key, ownAttributes, ownContent, prototypeOf } from '../heap/made-objects.ts';
+import { guardNumbers } from '../inputs/symbolic.ts';
+import { constantOf, guardIdentity } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { present, settled } from '../variables/choices.ts';
+import { iteratedBy } from '../variables/iterated-by.ts';
+import { textAsked } from '../variables/text.ts';
+import {
+  type FunctionVariable,
+  known,
+  type NewObjectVariable,
+  type ObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { arrayElement, asArray, lengthOf } from './arrays.ts';
+import { callGetter, heldFunction } from './objects/getters.ts';
+import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
+import { readTensorProperty } from './tensor-properties.ts';
+import { readTypedArray } from './typed-array-elements.ts';
+
+const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as object;
+const iteratorPrototypes = {
+  array: Object.getPrototypeOf([].values()) as object,
+  map: Object.getPrototypeOf(new Map().values()) as object,
+  set: Object.getPrototypeOf(new Set().values()) as object,
+} as const;
+
+export function readProperty(t: Tracer, object: Variable, key: string): Variable {
+  const base = settled(object);
+  switch (base.kind) {
+    case 'dynamic':
+      return readDynamicProperty(t, base, key);
+    case 'tensor':
+      return readTensorProperty(t, base, key);
+    case 'object':
+    case 'function':
+      return readOuterProperty(t, base, key);
+    case 'newArray':
+      return readArrayProperty(t, base, key);
+    case 'newObject':
+      if (base.errorType && key === 'stack') break;
+      return readMade(t, base, base, key);
+    case 'symbolic':
+      guardNumbers(t, base);
+      return inherited(t, Object.getPrototypeOf(base.value) as object, key, base);
+    case 'scalar':
+      return inherited(t, base.type === 'number' ? Number.prototype : Boolean.prototype, key, base);
+    case 'text':
+      if (key === 'length' || isIndex(key)) throw textAsked(base, `is asked for ${key}`);
+      return inherited(t, String.prototype, key, base);
+    case 'newCollection': {
+      if (key === 'size') return sizeOf(t, base);
+      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key, base);
+    }
+    case 'iterator':
+      return inherited(t, iteratorPrototypes[iteratedBy(base)], key, base);
+    case 'generator':
+      return inherited(t, generatorPrototype, key, base);
+    case 'regexp':
+      if (key === 'lastIndex') return known(base.lastIndex);
+      return inherited(t, RegExp.prototype, key, base);
+    case 'newTypedArray':
+      return (
+        readTypedArray(base, key) ??
+        inherited(t, Object.getPrototypeOf(base.data) as object, key, base)
+      );
+    case 'closure':
+      if (key === 'prototype' || key === 'caller' || key === 'arguments') break;
+      if (key === 'name') return known(base.name ?? base.code.name);
+      if (key === 'length') return known(base.code.parameterCount);
+      return inherited(t, Function.prototype, key, base);
+    case 'bound':
+      if (key === 'name' || key === 'length') break;
+      return inherited(t, Function.prototype, key, base);
+    case 'constant': {
+      const value = constantOf(t, base);
+      // null and undefined throw; the native step does it with the right message.
+      if (value === null || value === undefined)
+        throw new GraphBreak('throw', `${key} of ${value}`);
+      return typeof value === 'string' && (key === 'length' || /^\d+$/.test(key))
+        ? known(value[key as 'length'])
+        : inherited(t, Object.getPrototypeOf(value) as object, key, base);
+    }
+    default:
+  }
+  throw new GraphBreak('unsupported-value', `the property ${key} of a ${base.kind}`);
+}
+
+/** `base[symbol]` */
+export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
+  const base = settled(object);
+  switch (base.kind) {
+    case 'object':
+    case 'function':
+      return readOuterProperty(t, base, key);
+    case 'newObject':
+      return readMade(t, base, base, key);
+    case 'newArray':
+      return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
+    case 'newCollection':
+      return inherited(t, base.type === 'Map' ? Map.prototype : Set.prototype, key, base);
+    case 'iterator':
+      return inherited(t, iteratorPrototypes[iteratedBy(base)], key, base);
+    case 'generator':
+      return inherited(t, generatorPrototype, key, base);
+    case 'regexp':
+      return inherited(t, RegExp.prototype, key, base);
+    case 'newTypedArray':
+      return inherited(t, Object.getPrototypeOf(base.data) as object, key, base);
+    case 'closure':
+    case 'bound':
+      return inherited(t, Function.prototype, key, base);
+    case 'constant':
+    case 'symbolic': {
+      const value = constantOf(t, base);
+      if (value === null || value === undefined) {
+        throw new GraphBreak('throw', `${String(key)} of ${value}`);
+      }
+      return inherited(t, Object.getPrototypeOf(value) as object, key, base);
+    }
+    default:
+      throw new GraphBreak('unsupported-value', `a symbol as key of a ${base.kind}`);
+  }
+}
+
+function readArrayProperty(
+  t: Tracer,
+  base: Variable & { kind: 'newArray' },
+  key: string,
+): Variable {
+  if (key === 'length') return lengthOf(t, base);
+  if (isIndex(key)) return arrayElement(t, base, Number(key));
+  const named = base.named?.get(key);
+  if (named) return named;
+  if (base.isArguments && key === 'callee') {
+    if (base.callee) return base.callee;
+    throw new GraphBreak('unsupported-value', 'arguments.callee is read');
+  }
+  return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
+}
+
+/** Of an object made inside, from its own properties and the prototypes that it was given. */
+function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key: Key): Variable {
+  const own = ownAttributes(holder, key);
+  if (own?.accessor) {
+    const { get } = own.accessor;
+    return get ? t.execution.callInside(get, receiver, []) : undefinedVariable;
+  }
+  if (own) return present(ownContent(holder, key))!;
+  const prototype = prototypeOf(holder);
+  if (prototype === null) return undefinedVariable;
+  if (prototype === undefined) return inherited(t, Object.prototype, key, receiver);
+  if (prototype.kind === 'newObject') return readMade(t, prototype, receiver, key);
+  const accessor = isProxy(prototype.value) ? undefined : accessorOf(prototype.value, key);
+  if (accessor) return callGetter(t, prototype, receiver, key, accessor);
+  return readOuterProperty(t, prototype, key);
+}
+
+/** What the language's own prototypes hold, which somebody may replace; a getter there sees the receiver. */
+function inherited(
+  t: Tracer,
+  prototype: object,
+  key: string | symbol,
+  receiver: Variable,
+): Variable {
+  const name = `${(prototype.constructor as { name?: string }).name ?? 'the host'}.prototype`;
+  const base = { kind: 'held', value: prototype, name } as const;
+  const accessor = accessorOf(prototype, key);
+  if (accessor) {
+    const holder = { kind: 'object', value: prototype, source: base } as const;
+    return (
+      nativeField(t, receiver, holder, key, accessor) ??
+      callGetter(t, holder, receiver, key, accessor)
+    );
+  }
+  const value: unknown = (prototype as Record<string | symbol, unknown>)[key];
+  if (typeof value === 'function') {
+    noteFunctionRead(key, value);
+    // It stands for a function of the host, which looks nothing up.
+    const original = isEquivalent(t.top.closure.code) && originalFunction(prototype, key);
+    if (typeof original === 'function') {
+      return { kind: 'function', value: original as FunctionVariable['value'], source: null };
+    }
+  }
+  return t.read({ kind: 'property', base, key }, value);
+}
+
+/** Getters of the language that tell a part of what the value is. */
+const nativeFields: ReadonlySet<unknown> = new Set(
+  [
+    [Symbol.prototype, 'description'] as const,
+    ...(
+      ['source', 'global', 'ignoreCase', 'multiline', 'dotAll', 'unicode', 'sticky'] as const
+    ).map((key) => [RegExp.prototype, key] as const),
+  ].map(([prototype, key]) => Object.getOwnPropertyDescriptor(prototype, key)?.get),
+);
+
+function nativeField(
+  t: Tracer,
+  receiver: Variable,
+  { source: base }: ObjectVariable,
+  key: string | symbol,
+  { get }: PropertyDescriptor,
+): Variable | undefined {
+  if (!get || !nativeFields.has(get)) return undefined;
+  let of: unknown;
+  if (receiver.kind === 'constant') of = constantOf(t, receiver);
+  else if (receiver.kind === 'regexp') of = new RegExp(receiver.pattern, receiver.flags);
+  else return undefined;
+  const getter = t.read({ kind: 'accessor', base, key, which: 'get' }, get);
+  guardIdentity(t, getter as FunctionVariable);
+  return known(Reflect.apply(get, of, []) as string | boolean);
+}
+
+function readOuterProperty(
+  t: Tracer,
+  base: ObjectVariable | FunctionVariable,
+  key: string | symbol,
+): Variable {
+  const { value: object } = base;
+  const source = base.source ?? heldFunction(base);
+  expectNoParameters(object, key);
+  const special = typeof key === 'string' ? readContainerProperty(t, base, key) : undefined;
+  if (special) return special;
+  const written = t.effects.written(object, source, key);
+  if (written) return present(written) ?? readDeleted(t, base, source, key);
+  if (t.effects.hasVariables && isModuleNamespace(object)) {
+    throw new GraphBreak(
+      'variable-write',
+      `${String(key)} of a module is read after an assignment`,
+    );
+  }
+  if (isProxy(object)) throw new GraphBreak('getter', `reading ${String(key)} of a Proxy`);
+  const accessor = accessorOf(object, key);
+  if (accessor) return callGetter(t, base, base, key, accessor);
+  if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${String(key)}`);
+  const value: unknown = (object as unknown as Record<string | symbol, unknown>)[key];
+  if (typeof value === 'function') noteFunctionRead(key, value);
+  return t.read({ kind: 'property', base: source, key }, value);
+}
+
+/** Elements of `arguments` that are parameters of sloppy code: the variables are places of their own. */
+export function expectNoParameters(object: object, key: string | symbol): void {
+  if (!sharesParameters(object)) return;
+  throw new GraphBreak('unsupported-value', `${String(key)} of arguments that shares its elements`);
+}
+
+/** Lengths, elements and sizes, which the trace may have changed. */
+function readContainerProperty(
+  t: Tracer,
+  base: ObjectVariable | FunctionVariable,
+  key: string,
+): Variable | undefined {
+  if (base.kind !== 'object') return undefined;
+  if (key === 'length' || isIndex(key)) {
+    const array = asArray(t, base, key === 'length' ? 'end' : 'all');
+    if (array) return key === 'length' ? lengthOf(t, array) : arrayElement(t, array, Number(key));
+  }
+  if (key !== 'size') return undefined;
+  const collection = asCollection(t, base, 'Map', 'Set');
+  return collection && sizeOf(t, collection);
+}
+
+/** An own property that the trace has deleted: what the prototype has. */
+function readDeleted(
+  t: Tracer,
+  receiver: ObjectVariable | FunctionVariable,
+  source: Source,
+  key: Key,
+): Variable {
+  const prototype = Object.getPrototypeOf(receiver.value) as object | null;
+  const base = t.read({ kind: 'prototypeOf', base: source }, prototype);
+  if (prototype === null || (base.kind !== 'object' && base.kind !== 'function')) {
+    return undefinedVariable;
+  }
+  const accessor = isProxy(prototype) ? undefined : accessorOf(prototype, key);
+  if (accessor) return callGetter(t, base, receiver, key, accessor);
+  return readOuterProperty(t, base, key);
+}
+
+/** `base[key]` of a key that is one already. */
+export function readKey(t: Tracer, base: Variable, key: Key): Variable {
+  return typeof key === 'symbol' ? readSymbol(t, base, key) : readProperty(t, base, key);
+}

@@ -1,0 +1,69 @@
+/**
+ * What the language looks up by itself where it iterates or fills a collection. The tracer does it without calling
+ * anything, as long as nobody has put something else in its place.
+ */
+
+import type { InheritedProperty } from '../../guards/guard.ts';
+import { inheritedProperty } from '../../guards/inherited-property.ts';
+import type { Tracer } from '../state/tracer.ts';
+
+const prototypeOf = (value: object): object => Object.getPrototypeOf(value) as object;
+
+const generator = prototypeOf(function* () {}.prototype as object);
+const anyIterator = prototypeOf(prototypeOf([][Symbol.iterator]()));
+
+type Place = readonly [holder: object, key: string | symbol];
+
+const iteration = (prototype: object, iterator: object): readonly Place[] => [
+  [prototype, Symbol.iterator],
+  [prototypeOf(iterator), 'next'],
+];
+
+const places = {
+  array: iteration(Array.prototype, [][Symbol.iterator]()),
+  string: iteration(String.prototype, ''[Symbol.iterator]()),
+  map: iteration(Map.prototype, new Map()[Symbol.iterator]()),
+  set: iteration(Set.prototype, new Set()[Symbol.iterator]()),
+  /** Iterators of the language's own, which are iterated themselves. */
+  iterator: [[anyIterator, Symbol.iterator]],
+  generator: [
+    [anyIterator, Symbol.iterator],
+    [generator, 'next'],
+  ],
+  /** Where loops are left early. */
+  'array return': [[prototypeOf([][Symbol.iterator]()), 'return']],
+  'map return': [[prototypeOf(new Map()[Symbol.iterator]()), 'return']],
+  'set return': [[prototypeOf(new Set()[Symbol.iterator]()), 'return']],
+  'generator return': [[generator, 'return']],
+  /** What `equivalents/` use: they stand for functions of the host, which look nothing up. */
+  callback: [[Function.prototype, 'call']],
+  sorted: [[Array.prototype, 'sort']],
+  /** What `toString` of arrays calls. */
+  joined: [[Array.prototype, 'join']],
+  entries: [
+    [Map.prototype, 'entries'],
+    [Set.prototype, 'entries'],
+  ],
+  list: [[Array.prototype, 'push']],
+  filledMap: [[Map.prototype, 'set']],
+  filledSet: [[Set.prototype, 'add']],
+} as const satisfies Record<string, readonly Place[]>;
+
+export type Protocol = keyof typeof places;
+
+/** As it was when this file was loaded. */
+const pristine = new Map<Protocol, readonly InheritedProperty[]>(
+  Object.entries(places).map(([name, each]) => [
+    name as Protocol,
+    each.map(([holder, key]) => inheritedProperty(holder, key)),
+  ]),
+);
+
+/** Whether the language does what it always did; the trace depends on that from now on. */
+export function isPristine(t: Tracer, protocol: Protocol): boolean {
+  const known = pristine.get(protocol)!;
+  return places[protocol].every(([holder, key], i) => {
+    const { getter, value } = t.inherited.read(holder, key);
+    return getter === known[i]!.getter && value === known[i]!.value;
+  });
+}

@@ -1,0 +1,161 @@
+import { tensorMethods } from '../../../runtime/tensor/methods.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { accessorOf, isProxy, readsPlainly } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { isTensorGetter } from '../../guards/tensor-getters.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { optionsOf } from '../control-flow/merge/describe.ts';
+import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
+import { scalarUnary } from '../control-flow/numbers/scalars.ts';
+import { sizeIn } from '../inputs/sizes.ts';
+import { sizeSource, symbolicFrom } from '../inputs/symbolic.ts';
+import { constantOf, guardIdentity } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { resolved } from '../variables/choices.ts';
+import {
+  type FunctionVariable,
+  known,
+  newArray,
+  type ObjectVariable,
+  type TensorVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { callGetter } from './objects/getters.ts';
+
+/** Facts that the guard on the tensor fixes. */
+const metaProperties = new Set([
+  'dtype',
+  'rank',
+  'ndim',
+  'size',
+  'itemsize',
+  'nbytes',
+  'requiresGrad',
+  'isContiguous',
+  'disposed',
+]);
+
+/** Fields that each tensor has by itself; all others come from its prototype. */
+const fields = new Set(['shape', 'dtype', 'device', 'grad']);
+
+/** `x.key` for a tensor. */
+export function readTensorProperty(t: Tracer, variable: TensorVariable, key: string): Variable {
+  return (fields.has(key) ? undefined : readMember(t, variable, key)) ?? readOwn(t, variable, key);
+}
+
+/** Undefined: what this package's own field or getter returns. */
+function readMember(t: Tracer, variable: TensorVariable, key: string): Variable | undefined {
+  const { source, actual } = variable;
+  if (source && actual) {
+    if (Object.getPrototypeOf(actual) !== Tensor.prototype || Object.hasOwn(actual, key)) {
+      return readByPlace(t, variable, { kind: 'object', value: actual, source }, key);
+    }
+    t.inherited.expectBare(source, key);
+  }
+  const { getter, value } = t.inherited.read(Tensor.prototype, key);
+  if (isTensorGetter(getter)) return undefined;
+  if (typeof value === 'function') {
+    t.use(variable);
+    return { kind: 'function', value: value as (...args: never[]) => unknown, source: null };
+  }
+  const held = { kind: 'held', value: Tensor.prototype, name: 'Tensor.prototype' } as const;
+  const prototype = { kind: 'object', value: Tensor.prototype, source: held } as const;
+  return readByPlace(t, variable, prototype, key);
+}
+
+/** A property of the user's own: on the tensor, its class or `Tensor.prototype`. */
+function readByPlace(
+  t: Tracer,
+  receiver: TensorVariable,
+  holder: ObjectVariable,
+  key: string,
+): Variable | undefined {
+  const { value: object, source: base } = holder;
+  const accessor = isProxy(object) ? undefined : accessorOf(object, key);
+  if (accessor?.get && isTensorGetter(accessor.get)) {
+    const source: Source = { kind: 'accessor', base, key, which: 'get' };
+    guardIdentity(t, t.read(source, accessor.get) as FunctionVariable);
+    return undefined;
+  }
+  if (accessor) return callGetter(t, holder, receiver, key, accessor);
+  if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${key} of a tensor`);
+  const value: unknown = (object as unknown as Record<string, unknown>)[key];
+  return t.read({ kind: 'property', base, key }, value);
+}
+
+/** What this package has by the name. */
+function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
+  if (key === 'shape') {
+    variable.shape ??= newArray(t.use(variable).shape.map((_, dim) => sizeOf(t, variable, dim)));
+    return variable.shape;
+  }
+  if (key === 'isLeaf' && variable.source && variable.actual) {
+    // The guard on the tensor says nothing of its history, which no op of a program depends on.
+    const source = { kind: 'property', base: variable.source, key } as const;
+    return t.read(source, variable.actual.isLeaf);
+  }
+  if (key === 'requiresGrad' || key === 'isLeaf') {
+    const tensor = t.use(variable);
+    // Where it requires none it is a leaf.
+    if (requiresGradAlways(t, tensor) === null) {
+      const flag = requiresGradFlag(t, tensor);
+      return key === 'requiresGrad' ? flag : scalarUnary(t, '!', flag)!;
+    }
+  }
+  if (key === 'device') {
+    const { device } = t.use(variable);
+    return t.read({ kind: 'held', value: device, name: device.name }, device);
+  }
+  if (metaProperties.has(key) || key === 'isLeaf') {
+    if (key === 'size') return sizeOf(t, variable, null);
+    const value: unknown = t.use(variable)[key as keyof Tensor];
+    return known(value as string | number | boolean);
+  }
+  if (key === 'grad' && variable.source && variable.actual) {
+    const written = t.effects.written(variable.actual, variable.source, key);
+    if (written) return written;
+    const source = { kind: 'property', base: variable.source, key } as const;
+    return t.read(source, variable.actual.grad);
+  }
+  if (key === 'grad') return variable.grad ?? known(null);
+  const computed = tensorMethods.properties.get(key);
+  if (!computed) throw new GraphBreak('unsupported-value', `the property ${key} of a tensor`);
+  const x = t.use(variable);
+  return t.result(t.perform([x], ([operand]) => computed(operand as Tensor)));
+}
+
+/** A dimension, or the number of elements: a constant unless sizes may differ from run to run. */
+function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variable {
+  const tensor = t.use(variable);
+  const value = sizeIn(tensor, dim);
+  const { sizes } = t;
+  // Several sources may lead to the tensor: its sizes are keys by the first.
+  const { source } = t.result(tensor);
+  if (source && dim !== null) {
+    return sizes.dims.get(tensor)?.has(dim)
+      ? symbolicFrom(sizeSource(t, source, dim), value)
+      : known(value);
+  }
+  if (!sizes.vary || (source && !sizes.dims.has(tensor))) return known(value);
+  return { kind: 'symbolic', expr: sizes.read(tensor, dim), value, source: null };
+}
+
+/** `x.grad = value`: of a tensor from outside after the run. */
+export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Variable): void {
+  const { actual, source } = variable;
+  const mayBe = (option: Variable): boolean =>
+    option.kind === 'tensor' || (option.kind === 'constant' && constantOf(t, option) === null);
+  const isGradient = optionsOf(resolved(value)).every(mayBe);
+  if (!source && isGradient && t.control.depth === 0) {
+    const { grad } = variable;
+    t.journal.note(() => {
+      variable.grad = grad;
+    });
+    variable.grad = value;
+    return;
+  }
+  if (!actual || !source || !isGradient) {
+    throw new GraphBreak('object-write', 'the gradient of a tensor is assigned');
+  }
+  t.effects.write(actual, source, 'grad', value);
+}

@@ -1,0 +1,28 @@
+/** Elements of typed arrays that were made inside. */
+
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { known, type NewTypedArrayVariable, type Variable } from '../variables/variable.ts';
+
+export function readTypedArray({ data }: NewTypedArrayVariable, key: string): Variable | undefined {
+  if (key === 'length') return known(data.length);
+  return /^\d+$/.test(key) ? known(data[Number(key)]) : undefined;
+}
+
+export function writeTypedArray(
+  t: Tracer,
+  { data }: NewTypedArrayVariable,
+  key: string,
+  value: Variable,
+): void {
+  const number = constantOf(t, value);
+  if (!/^\d+$/.test(key) || typeof number !== 'number') {
+    throw new GraphBreak('object-write', `the property ${key} of a typed array`);
+  }
+  const before = data[Number(key)]!;
+  t.journal.note(() => {
+    data[Number(key)] = before;
+  });
+  data[Number(key)] = number;
+}

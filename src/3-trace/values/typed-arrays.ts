@@ -1,0 +1,76 @@
+/** Typed arrays made inside of numbers that the trace knows; those from outside are opaque. */
+
+import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { constantOf, guardIdentity } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { NewTypedArrayVariable, Variable } from '../variables/variable.ts';
+import { expand } from './iterators.ts';
+
+interface TypedArrayConstructor {
+  new (length: number): TypedArray;
+  from(items: Iterable<number>): TypedArray;
+  of(...items: number[]): TypedArray;
+}
+
+export const typedArrayTypes: ReadonlySet<unknown> = new Set<unknown>([
+  Float32Array,
+  Float64Array,
+  Int8Array,
+  Int16Array,
+  Int32Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Uint16Array,
+  Uint32Array,
+]);
+
+export function typedArrayVariable(data: unknown): NewTypedArrayVariable {
+  return { kind: 'newTypedArray', data: data as TypedArray };
+}
+
+const typedArrayBase = Object.getPrototypeOf(Int32Array) as TypedArrayConstructor;
+
+/** `new Float32Array(n)`, or of an iterable. */
+export function newTypedArray(
+  t: Tracer,
+  type: unknown,
+  content: Variable | undefined,
+): NewTypedArrayVariable {
+  const constructor_ = type as TypedArrayConstructor;
+  if (content?.kind === 'constant' || content?.kind === 'symbolic') {
+    const length = constantOf(t, content);
+    if (typeof length !== 'number' || !Number.isInteger(length) || length < 0 || length > 2 ** 20) {
+      throw new GraphBreak('native-call', 'a typed array is made');
+    }
+    return { kind: 'newTypedArray', data: new constructor_(length) };
+  }
+  return filled(t, constructor_, content ? expand(t, content) : []);
+}
+
+/** `Int32Array.of(…)`; undefined for any other function. */
+export function typedArrayMade(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable | undefined {
+  if (fn !== typedArrayBase.of || receiver.kind !== 'function') return undefined;
+  const type: unknown = receiver.value;
+  if (!typedArrayTypes.has(type)) return undefined;
+  guardIdentity(t, receiver);
+  return filled(t, type as TypedArrayConstructor, args);
+}
+
+function filled(
+  t: Tracer,
+  type: TypedArrayConstructor,
+  items: readonly Variable[],
+): NewTypedArrayVariable {
+  const numbers = items.map((item) => {
+    const value = constantOf(t, item);
+    if (typeof value !== 'number') throw new GraphBreak('native-call', 'a typed array is made');
+    return value;
+  });
+  return { kind: 'newTypedArray', data: type.from(numbers) };
+}

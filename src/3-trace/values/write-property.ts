@@ -1,0 +1,201 @@
+/** Writing and deleting properties: at once where the object was made inside, else after the run. */
+
+import { accessorOf, allows, isProxy, writesPlainly } from '../../guards/plain.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { isIndex } from '../../vm/language/index-key.ts';
+import { expectUnlisted } from '../control-flow/lists/listed.ts';
+import { setArgument } from '../heap/cell-content.ts';
+import {
+  deleteOwn,
+  isExtensible,
+  type Key,
+  ownAttributes,
+  prototypeOf,
+  setOwnProperty,
+} from '../heap/made-objects.ts';
+import { constantOf, guardChange } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { present, settled } from '../variables/choices.ts';
+import {
+  absent,
+  type FunctionVariable,
+  type NewObjectVariable,
+  type ObjectVariable,
+  type RegExpVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { deleteElement, setElement, setLength } from './array-changes.ts';
+import { asArray } from './arrays.ts';
+import { heldFunction } from './objects/getters.ts';
+import { expectNoParameters } from './properties.ts';
+import { writeTensorGrad } from './tensor-properties.ts';
+import { writeTypedArray } from './typed-array-elements.ts';
+
+export function writeProperty(t: Tracer, target: Variable, key: Key, value: Variable): void {
+  const object = settled(target);
+  switch (object.kind) {
+    case 'newObject':
+      if (key === '__proto__') break;
+      writeMade(t, object, key, value);
+      return;
+    case 'newArray':
+      if (object.isArguments) {
+        if (isIndex(key) && setArgument(t, object, Number(key), value)) return;
+        break;
+      }
+      if (isIndex(key)) {
+        setElement(t, object, Number(key), value);
+        return;
+      }
+      if (key !== 'length') break;
+      setLength(t, object, constantOf(t, value) as number);
+      return;
+    case 'regexp':
+      if (key !== 'lastIndex') break;
+      if (t.isInRegion) break;
+      t.journal.note(lastIndexRestored(object));
+      object.lastIndex = constantOf(t, value) as number;
+      return;
+    case 'newTypedArray':
+      if (typeof key === 'symbol') break;
+      writeTypedArray(t, object, key, value);
+      return;
+    case 'tensor':
+      if (key !== 'grad') break;
+      writeTensorGrad(t, object, value);
+      return;
+    case 'object':
+    case 'function':
+      writeOuterProperty(t, object, key, value);
+      return;
+    default:
+  }
+  throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
+}
+
+function writeMade(t: Tracer, object: NewObjectVariable, key: Key, value: Variable): void {
+  expectUnlisted(object);
+  const refused = () => new GraphBreak('object-write', `the property ${String(key)} is assigned`);
+  let above: NewObjectVariable | ObjectVariable | null | undefined = object;
+  for (; above?.kind === 'newObject'; above = prototypeOf(above)) {
+    const attributes = ownAttributes(above, key);
+    if (!attributes) continue;
+    if (attributes.accessor?.set) {
+      t.execution.callInside(attributes.accessor.set, object, [value]);
+      return;
+    }
+    // A failing assignment is silent or an error, by the mode of the code.
+    if (!attributes.writable) throw refused();
+    if (above === object) {
+      setOwnProperty(t, object, key, value, attributes);
+      return;
+    }
+    above = null;
+    break;
+  }
+  if (above) {
+    if (callsSetter(t, above, object, key, value)) return;
+    if (!writesPlainly(above.value, key)) throw refused();
+  }
+  if (!isExtensible(object)) throw refused();
+  setOwnProperty(t, object, key, value);
+}
+
+/** What an error has from its constructor is not listed; a field of that name would be. */
+const isOfError = ({ errorType }: NewObjectVariable, key: Key): boolean =>
+  errorType !== undefined && (key === 'message' || key === 'cause' || key === 'stack');
+
+/** An own data property, past all setters: of literals and fields. */
+export function defineProperty(t: Tracer, object: Variable, key: Key, value: Variable): void {
+  // A literal that was begun before a break.
+  const isOuter = object.kind === 'object' && !isProxy(object.value);
+  if (isOuter && !accessorOf(object.value, key)) {
+    writeProperty(t, object, key, value);
+    return;
+  }
+  const isPossible = object.kind === 'newObject' && isExtensible(object) && !isOfError(object, key);
+  if (!isPossible || key === '__proto__') {
+    throw new GraphBreak('object-write', `the property ${String(key)} is defined`);
+  }
+  setOwnProperty(t, object, key, value);
+}
+
+function writeOuterProperty(
+  t: Tracer,
+  object: ObjectVariable | FunctionVariable,
+  key: Key,
+  value: Variable,
+): void {
+  expectNoParameters(object.value, key);
+  if (isIndex(key) || key === 'length') {
+    const array = asArray(t, object);
+    if (array) {
+      if (key === 'length') setLength(t, array, constantOf(t, value) as number);
+      else setElement(t, array, Number(key), value);
+      return;
+    }
+  }
+  if (!isProxy(object.value) && callsSetter(t, object, object, key, value)) return;
+  if (!allows(object.value, 'write', key)) {
+    throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
+  }
+  const source = object.source ?? heldFunction(object);
+  guardChange(t, source, 'write', key);
+  // What may have been deleted has its place among the keys by whether it was.
+  const written = t.effects.written(object.value, source, key);
+  if (written ? !present(written) : !Object.hasOwn(object.value, key)) {
+    t.effects.settleOrder(object.value);
+  }
+  t.effects.write(object.value, source, key, value);
+}
+
+function callsSetter(
+  t: Tracer,
+  holder: ObjectVariable | FunctionVariable,
+  receiver: Variable,
+  key: Key,
+  value: Variable,
+): boolean {
+  const accessor = accessorOf(holder.value, key);
+  if (!accessor?.set) return false;
+  const source = {
+    kind: 'accessor',
+    base: holder.source ?? heldFunction(holder),
+    key,
+    which: 'set',
+  } as const;
+  try {
+    t.execution.callInside(t.read(source, accessor.set), receiver, [value]);
+  } catch (error) {
+    const native = error instanceof GraphBreak && error.reason === 'native-call';
+    throw native
+      ? new GraphBreak('object-write', `the property ${String(key)} is assigned`)
+      : error;
+  }
+  return true;
+}
+
+/** `delete object[key]` */
+export function deleteProperty(t: Tracer, target: Variable, key: Key): void {
+  const object = settled(target);
+  if (object.kind === 'newObject') {
+    deleteOwn(t, object, key);
+    return;
+  }
+  if (object.kind === 'newArray' && isIndex(key) && !object.grown && !object.isArguments) {
+    deleteElement(t, object, Number(key));
+    return;
+  }
+  if (object.kind === 'object' && allows(object.value, 'delete', key)) {
+    expectNoParameters(object.value, key);
+    guardChange(t, object.source, 'delete', key);
+    t.effects.write(object.value, object.source, key, absent);
+    return;
+  }
+  throw new GraphBreak('object-write', `the property ${String(key)} is deleted`);
+}
+
+function lastIndexRestored(expression: RegExpVariable): () => void {
+  const { lastIndex } = expression;
+  return () => Object.assign(expression, { lastIndex });
+}

@@ -1,0 +1,63 @@
+/** Arrays whose length only the program knows: what they are made of. */
+
+import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { TensorSpec } from '../../../runtime/tensor/meta.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import type {
+  ConstantVariable,
+  FunctionVariable,
+  NewObjectVariable,
+  ObjectVariable,
+  ScalarVariable,
+} from './variable.ts';
+
+/**
+ * A value of the program with any number of elements, which are tensors of one dtype and shape, numbers or
+ * truth values: an array whose length only the program knows, or what its elements hold in one place.
+ */
+export interface ListVariable {
+  readonly kind: 'list';
+  readonly tensor: Tensor;
+  readonly of: 'tensor' | 'number' | 'boolean';
+  /** How many lists there are between this one and such elements: 0, or more of lists of lists. */
+  readonly depth: number;
+}
+
+/** What every element of such an array is made of. */
+export type ElementForm =
+  | LeafForm
+  /** The same in all of them. */
+  | { readonly kind: 'same'; readonly value: ConstantVariable | ObjectVariable | FunctionVariable }
+  | { readonly kind: 'array'; readonly parts: readonly ElementForm[] }
+  | {
+      readonly kind: 'object';
+      readonly entries: readonly (readonly [string, ElementForm])[];
+      readonly prototype: NewObjectVariable['prototype'];
+    }
+  /** An array of any number of elements. */
+  | { readonly kind: 'list'; readonly of: ElementForm };
+
+/** What a list of its own holds. */
+export interface LeafForm {
+  readonly kind: 'leaf';
+  readonly of: ListVariable['of'];
+  readonly spec: TensorSpec;
+  /** Where the element came from that the others must be like. */
+  readonly at: UserPosition | undefined;
+}
+
+/** An array literal of the code. */
+export interface Birth {
+  readonly code: Code;
+  readonly pc: Pc;
+  readonly grows: boolean;
+}
+
+/** The content of such an array: parallel lists, one for each leaf of the form, in its order. */
+export interface GrownList {
+  readonly form: ElementForm;
+  readonly lists: readonly ListVariable[];
+  readonly length: ScalarVariable;
+}

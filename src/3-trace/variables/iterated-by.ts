@@ -1,0 +1,11 @@
+import { collectionType } from '../../guards/plain.ts';
+import type { IteratorVariable } from './iterator-variables.ts';
+
+/** What kind of object the language's iterator goes over. */
+export function iteratedBy({ over }: IteratorVariable): 'array' | 'map' | 'set' {
+  if (over.kind === 'newArray') return 'array';
+  if (over.kind === 'newCollection') return over.type === 'Map' ? 'map' : 'set';
+  if (over.kind === 'newTypedArray') return 'array';
+  if (Array.isArray(over.value) || ArrayBuffer.isView(over.value)) return 'array';
+  return collectionType(over.value) === 'Map' ? 'map' : 'set';
+}

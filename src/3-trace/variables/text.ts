@@ -1,0 +1,30 @@
+/** Text of numbers of the program: it is put together after the run, so nobody may ask for it inside. */
+
+import { mapText, valuesIn } from '../../../runtime/program/number-text.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { nameOfNumber } from './number-needed.ts';
+import type { ScalarVariable, TextVariable, Variable } from './variable.ts';
+
+/** Known to be true where some of it is there for sure. */
+export function truthOfText(text: TextVariable): true {
+  if (text.parts.some((part) => typeof part === 'string' || 'value' in part)) return true;
+  throw textAsked(text, 'is decided on');
+}
+
+/** Somebody inside wants to know the text. */
+export function textAsked({ parts }: TextVariable, use: string): GraphBreak {
+  const [first] = valuesIn(parts);
+  const of = first ? ` of ${nameOfNumber(first)}` : '';
+  return new GraphBreak('number-as-text', `text${of} ${use}`);
+}
+
+/** What tells texts apart whose numbers can be joined. */
+export function patternOf({ parts }: TextVariable): string {
+  return JSON.stringify(mapText(parts, ({ type }) => type));
+}
+
+/** The same text of other numbers, in their order. */
+export function textOf({ parts }: TextVariable, numbers: readonly Variable[]): TextVariable {
+  let next = 0;
+  return { kind: 'text', parts: mapText(parts, () => numbers[next++] as ScalarVariable) };
+}

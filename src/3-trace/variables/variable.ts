@@ -1,0 +1,322 @@
+import type { CapturedFrame, UserPosition } from '../../../runtime/errors/position.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { TextPart } from '../../../runtime/program/number-text.ts';
+import type { TypedArray } from '../../../runtime/tensor/dtype.ts';
+import type { Shape } from '../../../runtime/tensor/shape.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
+import type { Source } from '../../guards/source.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Closure } from '../../vm/bytecode/frame.ts';
+import type { Primitive } from '../../vm/bytecode/instructions.ts';
+import type { Birth, GrownList, ListVariable } from './grown-list.ts';
+import type {
+  GeneratorVariable,
+  IteratorRecordVariable,
+  IteratorVariable,
+} from './iterator-variables.ts';
+
+/**
+ * A value as the tracer knows it. What came from outside has a source; it costs a guard only when the
+ * trace depends on it. What was made inside has none and is made again on every run.
+ */
+export type Variable =
+  | TensorVariable
+  | ConstantVariable
+  | SymbolicVariable
+  | ScalarVariable
+  | TextVariable
+  | ChoiceVariable
+  | ListVariable
+  | DynamicVariable
+  | ObjectVariable
+  | FunctionVariable
+  | ClosureVariable
+  | BoundVariable
+  | NewArrayVariable
+  | NewObjectVariable
+  | NewCollectionVariable
+  | NewTypedArrayVariable
+  | RegExpVariable
+  | CellVariable
+  | IteratorVariable
+  | IteratorRecordVariable
+  | GeneratorVariable
+  | UninitializedVariable;
+
+export interface TensorVariable {
+  readonly kind: 'tensor';
+  /** Where it came from; null for results of ops. */
+  readonly source: Source | null;
+  /** The user's tensor behind a source. */
+  readonly actual: Tensor | null;
+  /** Its value in the program under construction; an outer tensor gets one when it is first used. */
+  traced: Tensor | null;
+  /** `x.shape` is the same array each time. */
+  shape: NewArrayVariable | null;
+  /** `x.grad` of a tensor made inside. Of one from outside it is a place like others. */
+  grad: Variable | null;
+  /** A result whose `.grad` backward fills too. */
+  retainsGrad: boolean;
+  /** It may be one of those that the code has met already: an element read, or what a way left. */
+  mayBeKnown?: boolean;
+  /** Where a branch or loop has left it as one of several. */
+  mergedAt?: UserPosition | undefined;
+  /** Tensors from outside that it is on some ways to it. */
+  perhaps: readonly TensorVariable[];
+}
+
+export interface ConstantVariable {
+  readonly kind: 'constant';
+  readonly value: Primitive | symbol;
+  /** Null when it follows from what is guarded already. */
+  readonly source: Source | null;
+}
+
+/** A number, or a comparison of numbers, on whose value nothing depends yet: each run computes it anew. */
+export interface SymbolicVariable {
+  readonly kind: 'symbolic';
+  readonly expr: NumberExpr;
+  /** At present. */
+  readonly value: number | boolean;
+  /** Of a number that is read as it is; null for computed ones. */
+  readonly source: Source | null;
+}
+
+/** A number or truth value that the program computes; decisions on it are the program's, too. */
+export interface ScalarVariable {
+  readonly kind: 'scalar';
+  readonly type: 'number' | 'boolean';
+  /** One element, no dimensions. */
+  readonly tensor: Tensor;
+  /** Where the number was read, or one that it is made of. */
+  readonly at?: UserPosition | undefined;
+  /** Of a truth value that says which option was chosen: those for which it is true. */
+  readonly tells?: { readonly selector: Selector; readonly holds: readonly boolean[] };
+}
+
+/** Text that holds numbers of the program: made of them after the run, or when the program writes it. */
+export interface TextVariable {
+  readonly kind: 'text';
+  readonly parts: readonly TextPart<ScalarVariable>[];
+}
+
+/** Which of several values the program has chosen; those that were chosen together share one. */
+export interface Selector {
+  /** The number of the option. */
+  readonly which: ScalarVariable;
+  /** Where the trace follows what is done with one option: its number. */
+  chosen: number | null;
+}
+
+/** One of several values that are too different to be one: what is done with it is followed for each. */
+export interface ChoiceVariable {
+  readonly kind: 'choice';
+  readonly selector: Selector;
+  readonly options: readonly Variable[];
+  /** Where the options come from, for errors. */
+  readonly from: string;
+}
+
+/** A tensor whose shape only the run knows: what is made of such an array, or at a number of the program. */
+export interface DynamicVariable {
+  readonly kind: 'dynamic';
+  /** A value without bytes of its own. */
+  readonly tensor: Tensor;
+  /** Null for sizes that only the run knows. */
+  readonly sizes: readonly (number | null)[];
+  /** Its shape in the sample runs (`dynamic-shapes/samples.ts`); null: they don't come so far. */
+  readonly shapes: readonly (Shape | null)[];
+}
+
+/** An object that existed before: read through its source, never changed by the tracer. */
+export interface ObjectVariable {
+  readonly kind: 'object';
+  readonly value: object;
+  readonly source: Source;
+}
+
+/** A function that existed before. Without a source it can't change. */
+export interface FunctionVariable {
+  readonly kind: 'function';
+  readonly value: (...args: never[]) => unknown;
+  readonly source: Source | null;
+}
+
+/** A function made inside: code and the cells that it shares with its surroundings. */
+export interface ClosureVariable {
+  readonly kind: 'closure';
+  readonly code: Code;
+  /** The closure that made it: its free names, and for arrows `super`, are those of its surroundings. */
+  readonly outer: Omit<Closure, 'cells'>;
+  readonly cells: readonly CellReference[];
+  /** Given by Object.defineProperty, as bundlers do to keep the names of functions. */
+  name?: string;
+  /** Arrows see the `this` of the place where they were made. */
+  readonly thisVariable: Variable;
+}
+
+/** What `bind` made inside. */
+export interface BoundVariable {
+  readonly kind: 'bound';
+  readonly target: Variable;
+  readonly receiver: Variable;
+  readonly args: readonly Variable[];
+}
+
+export interface NewArrayVariable {
+  readonly kind: 'newArray';
+  readonly elements: Variable[];
+  /** Set where only the program knows how many there are; `elements` are nobody's to read then. */
+  grown?: GrownList | undefined;
+  /** The literal that it is, and whether it is known to grow in branches and loops. */
+  readonly born?: Birth;
+  /** An `arguments` object, which is iterated like an array and is none. */
+  readonly isArguments?: true;
+  /** Of sloppy code: the parameters' variables by their places among the elements, which are the same. */
+  readonly parameters?: Map<number, CellVariable>;
+  /** The function whose `arguments` it is, if that existed before. */
+  readonly callee?: FunctionVariable | undefined;
+  /** The array from outside whose content after the run it is. */
+  readonly outer?: ObjectVariable;
+  /** It is, or was, an element of such an array, which holds its parts and not itself. */
+  listed?: boolean;
+  /** Frozen: nothing of it changes any more. */
+  fixed?: boolean;
+  /** Properties with names, as the matches of a regular expression have. */
+  readonly named?: ReadonlyMap<string, Variable>;
+}
+
+export interface NewObjectVariable {
+  readonly kind: 'newObject';
+  readonly entries: Map<string, Variable>;
+  /** Left out: `Object.prototype`. */
+  readonly prototype?: ObjectVariable | null;
+  /** What it has beyond data properties with names. */
+  traits?: ObjectTraits | undefined;
+  /** The program, or the branch or loop of it, that was followed when it was made. */
+  readonly madeIn?: ProgramBuilder;
+  /** Where ways leave other orders of its keys: which one, as `key-order.ts` tells them. */
+  order?: Variable | undefined;
+  /** Of an error: the language's constructor that makes it. */
+  readonly errorType?: ErrorConstructor;
+  /** Of an error: the frames of captured code that made it, the innermost first. */
+  readonly thrownIn?: readonly CapturedFrame[];
+  /** Of an error: it was made with a cause, which is not among its keys. */
+  hasCause?: true;
+  /** As of an array. */
+  listed?: boolean;
+}
+
+/** Of an object made inside: properties that are no plain data, or have symbols as keys. */
+export interface ObjectTraits {
+  /** Of those that are not as an assignment makes them. */
+  readonly attributes: Map<string | symbol, Attributes>;
+  readonly symbols: Map<symbol, Variable>;
+  extensible: boolean;
+  /** Another prototype than the one that it was made with. */
+  prototype?: ObjectVariable | NewObjectVariable | null;
+}
+
+export interface Attributes {
+  readonly enumerable: boolean;
+  readonly configurable: boolean;
+  /** False for accessors. */
+  readonly writable: boolean;
+  /** Of an accessor: its functions. The property has no content then. */
+  readonly accessor: { readonly get: Variable | null; readonly set: Variable | null } | null;
+}
+
+/** A regular expression literal: another object each time. */
+export interface RegExpVariable {
+  readonly kind: 'regexp';
+  readonly pattern: string;
+  readonly flags: string;
+  /** Where the next search begins, of one with the flag g or y. */
+  lastIndex: number;
+}
+
+/** A typed array made inside of known numbers. */
+export interface NewTypedArrayVariable {
+  readonly kind: 'newTypedArray';
+  /** As it is now; each run gets a copy. */
+  readonly data: TypedArray;
+}
+
+/** A Map or Set made inside; of a Set, key and value are the same. */
+export interface NewCollectionVariable {
+  readonly kind: 'newCollection';
+  readonly type: 'Map' | 'Set';
+  /** By what tells keys apart. */
+  readonly entries: Map<unknown, CollectionEntry>;
+  /** Keys put in, in their order: iterations under way come to them, whether or not they were there before. */
+  readonly putIn: unknown[];
+  /** As of an object. */
+  order?: Variable | undefined;
+  /** The Map or Set from outside whose content after the run it is. */
+  readonly outer?: ObjectVariable;
+}
+
+export interface CollectionEntry {
+  readonly key: Variable;
+  readonly value: Variable;
+}
+
+/** A cell made inside. */
+export interface CellVariable {
+  readonly kind: 'cell';
+  content: Variable;
+  /** A parameter of sloppy code: which element of `arguments` it is. */
+  readonly element?: { readonly of: NewArrayVariable; readonly index: number };
+}
+
+/** A cell made inside, or one that existed before. */
+export type CellReference = CellVariable | ObjectVariable;
+
+/** Before the initialisation of a let, const or class. */
+export interface UninitializedVariable {
+  readonly kind: 'uninitialized';
+  /** Null when the trace made it so; elsewhere the next call may find it initialised. */
+  readonly source: Source | null;
+}
+
+export const uninitializedVariable: UninitializedVariable = { kind: 'uninitialized', source: null };
+
+/** A value that follows from what is known already, and needs no guard. */
+export function known(value: Primitive | symbol): ConstantVariable {
+  return { kind: 'constant', value, source: null };
+}
+
+/** An element that an array made inside lacks. */
+export const hole: ConstantVariable = { kind: 'constant', value: undefined, source: null };
+
+/** An element, property or entry that isn't there, where it may be. */
+export const absent: ConstantVariable = {
+  kind: 'constant',
+  value: Symbol('absent'),
+  source: null,
+};
+
+export const undefinedVariable: ConstantVariable = known(undefined);
+
+export function newArray(elements: readonly Variable[]): NewArrayVariable {
+  return { kind: 'newArray', elements: [...elements] };
+}
+
+/** An outer tensor, or a value of the program. */
+export function tensorVariable(
+  from: Partial<Pick<TensorVariable, 'source' | 'actual' | 'traced'>>,
+): TensorVariable {
+  const { source = null, actual = null, traced = null } = from;
+  const own = { shape: null, grad: null, retainsGrad: false, perhaps: [] } as const;
+  return { kind: 'tensor', source, actual, traced, ...own };
+}
+
+/** The result of an op. */
+export function tracedTensor(traced: Tensor): TensorVariable {
+  return tensorVariable({ traced });
+}
+
+export function isPrimitive(value: unknown): value is Primitive | symbol {
+  return value === null || (typeof value !== 'object' && typeof value !== 'function');
+}
