@@ -34,6 +34,18 @@ function encodeExpr(expr: SizeExpr): unknown {
   return [expr[0], ...expr.slice(1).map((arg) => encodeExpr(arg as SizeExpr))];
 }
 
+/** The expression that stands for a number in a document whose expressions `withSizes` has checked; undefined for anything else. */
+export function holeOf(value: unknown): SizeExpr | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, hole)) return undefined;
+  return exprFrom((value as Readonly<Record<string, unknown>>)[hole]);
+}
+
+function exprFrom(value: unknown): SizeExpr {
+  if (!Array.isArray(value)) return value as SizeExpr;
+  const [fn, ...args] = value as [string, ...unknown[]];
+  return [fn, ...args.map(exprFrom)];
+}
+
 /** The document with numbers instead of holes. Throws DataError for what is no expression. */
 export function withSizes(document: Field, sizes: readonly number[]): Field {
   return new Field(filled(document, sizes), document.path);

@@ -5,13 +5,15 @@ import { readBytes } from '../../runtime/save/files.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { saveSafetensors } from '../../runtime/weights/index.ts';
 import { save } from '../save/save.ts';
-import { readPortable } from './portable-program.ts';
+import { readPortable } from './lowering/portable-program.ts';
+import type { OnnxInput, OnnxOutput } from './onnx/export-program.ts';
 import {
   type ExportedInput,
   type ExportedOutput,
   exportProgram,
 } from './stablehlo/export-program.ts';
 
+export type { OnnxInput, OnnxOutput, OnnxPort } from './onnx/export-program.ts';
 export type { ExportedInput, ExportedOutput } from './stablehlo/export-program.ts';
 
 /** What a function that runs as a program looks like to its caller. */
@@ -47,7 +49,10 @@ export async function exportStableHLO(
   source: Exportable | string | URL | Uint8Array,
   options: ExportOptions = {},
 ): Promise<StableHLOExport> {
-  const portable = readPortable(await fileOf(source), options.program);
+  const portable = readPortable(
+    await fileOf(source, 'exportStableHLO'),
+    options.program === undefined ? {} : { index: options.program },
+  );
   try {
     const { text, inputs, outputs, unchecked } = exportProgram(portable);
     const tensors = portable.state.flatMap(({ name, value }) =>
@@ -62,12 +67,70 @@ export async function exportStableHLO(
   }
 }
 
-async function fileOf(source: Exportable | string | URL | Uint8Array): Promise<Uint8Array> {
+export interface OnnxOptions extends ExportOptions {
+  /**
+   * `symbolic`, the default: sizes of the arguments are open where the function was saved for every size; `fixed`: they are
+   * those of the program that was compiled.
+   */
+  readonly sizes?: 'symbolic' | 'fixed';
+  /** The name of a file beside the model for weights of 1 KiB and more; a model may have 2 GiB. */
+  readonly externalData?: string;
+}
+
+export interface OnnxExport {
+  /** The model's file. */
+  readonly model: Uint8Array;
+  /** The file of `externalData`; null without one. */
+  readonly data: Uint8Array | null;
+  /** What its inputs and outputs are, as JSON beside it. */
+  readonly sidecar: {
+    readonly format: 'tostatic-onnx';
+    readonly version: 1;
+    readonly name: string;
+    readonly opset: number;
+    readonly inputs: readonly OnnxInput[];
+    readonly outputs: readonly OnnxOutput[];
+    readonly unchecked: number;
+  };
+  /** The tensors of the state that are inputs, by their names, as safetensors. */
+  readonly state: Uint8Array;
+}
+
+/**
+ * A captured function that was called, a loaded program, or a saved file (path or bytes) as an ONNX model: a graph
+ * of arguments, the state that it changes and numbers, which returns results and the next state. Throws ArgumentError, by
+ * name, for an op without a form in ONNX.
+ */
+export async function exportOnnx(
+  source: Exportable | string | URL | Uint8Array,
+  { program, sizes = 'symbolic', externalData }: OnnxOptions = {},
+): Promise<OnnxExport> {
+  const portable = readPortable(await fileOf(source, 'exportOnnx'), {
+    ...(program !== undefined && { index: program }),
+    everySize: sizes === 'symbolic',
+  });
+  try {
+    const { exportModel, opset } = await import('./onnx/export-program.ts');
+    const exported = await exportModel(portable, externalData ?? null);
+    const { model, data, inputs, outputs, unchecked } = exported;
+    const state = await saveSafetensors(Object.fromEntries(exported.state));
+    const { name } = portable;
+    const facts = { format: 'tostatic-onnx', version: 1, name, opset } as const;
+    return { model, data, sidecar: { ...facts, inputs, outputs, unchecked }, state };
+  } finally {
+    portable.dispose();
+  }
+}
+
+async function fileOf(
+  source: Exportable | string | URL | Uint8Array,
+  caller: string,
+): Promise<Uint8Array> {
   if (source instanceof Uint8Array) return source;
   if (typeof source === 'string' || source instanceof URL) return readBytes(source);
   if (typeof source === 'function' || typeof source === 'object') return save(source);
   throw new ArgumentError({
-    what: 'exportStableHLO: nothing to export',
+    what: `${caller}: nothing to export`,
     given: String(source),
     expected: 'a captured function, a loaded program, or a file that save() has made',
     remedy: 'pass the function that toStatic returned',

@@ -2,32 +2,9 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exportStableHLO } from '../../src/export/index.ts';
-import { noGrad, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { noGrad, tensor, toStatic } from '../../src/index.ts';
+import { controlFunctions, controlInputs } from './control-functions.ts';
 import { runInXla, type XlaJob, type XlaResult, xlaPython } from './xla.ts';
-
-const functions: Readonly<Record<string, (x: Tensor) => Tensor>> = {
-  branch: (x) => {
-    if (x.sum().itemSync() > 0) return x.mul(2);
-    return x.sub(1);
-  },
-  loop: (x) => {
-    let y = x;
-    while (y.sum().itemSync() < 100) y = y.mul(1.5).add(1);
-    return y;
-  },
-  'branch in a loop': (x) => {
-    let y = x;
-    while (y.sum().itemSync() < 50) {
-      if (y.max().itemSync() > 4) y = y.add(3);
-      else y = y.add(1);
-    }
-    return y;
-  },
-};
-const inputs = [
-  [1, 2, 3],
-  [-4, 1, 0],
-];
 
 const python = xlaPython();
 const expected = new Map<string, readonly number[]>();
@@ -35,9 +12,9 @@ const texts = new Map<string, string>();
 let results: Record<string, XlaResult> = {};
 beforeAll(async () => {
   const jobs: Record<string, XlaJob> = {};
-  for (const [name, fn] of Object.entries(functions)) {
+  for (const [name, fn] of Object.entries(controlFunctions)) {
     const compiled = toStatic(fn, { fullGraph: true });
-    for (const [i, values] of inputs.entries()) {
+    for (const [i, values] of controlInputs.entries()) {
       const output = noGrad(() => compiled(tensor(values)));
       expected.set(`${name} ${i}`, [...output.dataSync()]);
       const { text, sidecar } = await exportStableHLO(compiled);
@@ -55,8 +32,8 @@ describe('control flow in StableHLO', () => {
     expect(texts.get('branch in a loop')).toMatch(/stablehlo\.while[\s\S]*stablehlo\.if/);
   });
 
-  it.runIf(python).each(Object.keys(functions))('takes our path in XLA: %s', (name) => {
-    for (const i of inputs.keys()) {
+  it.runIf(python).each(Object.keys(controlFunctions))('takes our path in XLA: %s', (name) => {
+    for (const i of controlInputs.keys()) {
       const found = results[`${name} ${i}`]!;
       expect('error' in found ? found.error : '').toBe('');
       expect(Array.from((found as Record<string, ArrayLike<number>>)['o0.0']!)).toEqual(

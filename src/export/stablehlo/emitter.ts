@@ -1,19 +1,11 @@
-import type { DType } from '../../../runtime/tensor/dtype.ts';
-import type { TensorSpec } from '../../../runtime/tensor/meta.ts';
 import { type Shape, sizeOf } from '../../../runtime/tensor/shape.ts';
-
-/** Element types of StableHLO that this export uses; `ui32` and `ui64` are those of the random counters. */
-export type Element = 'i1' | 'ui8' | 'i32' | 'f16' | 'bf16' | 'f32' | 'f64' | 'ui32' | 'ui64';
-
-export const elementOf: { readonly [D in DType]: Element } = {
-  bool: 'i1',
-  uint8: 'ui8',
-  int32: 'i32',
-  float16: 'f16',
-  bfloat16: 'bf16',
-  float32: 'f32',
-  float64: 'f64',
-};
+import type {
+  ArithmeticTarget,
+  BinaryName,
+  Direction,
+  Element,
+  UnaryName,
+} from '../lowering/target.ts';
 
 /** A value of the text, with its type. */
 export interface Value {
@@ -25,32 +17,12 @@ export interface Value {
 export const typeOf = ({ element, shape }: Pick<Value, 'element' | 'shape'>): string =>
   `tensor<${[...shape, element].join('x')}>`;
 
-export const specOf = ({ dtype, shape }: TensorSpec): Pick<Value, 'element' | 'shape'> => ({
-  element: elementOf[dtype],
-  shape,
-});
-
 const list = (numbers: readonly number[]): string => `[${numbers.join(', ')}]`;
 
-type Binary =
-  | 'add'
-  | 'subtract'
-  | 'multiply'
-  | 'divide'
-  | 'maximum'
-  | 'minimum'
-  | 'power'
-  | 'remainder'
-  | 'atan2'
-  | 'and'
-  | 'or'
-  | 'xor'
-  | 'shift_right_logical'
-  | 'shift_left';
-export type Direction = 'EQ' | 'NE' | 'LT' | 'LE' | 'GT' | 'GE';
+type Binary = BinaryName | 'and' | 'or' | 'xor' | 'shift_right_logical' | 'shift_left';
 
 /** Writes ops of StableHLO, one a line; every method returns the value that its line defines. */
-export class Emitter {
+export class Emitter implements ArithmeticTarget<Value> {
   readonly lines: string[] = [];
   #count = 0;
   #indent = '    ';
@@ -101,7 +73,7 @@ export class Emitter {
     return this.reshape(this.define(text, element, [values.length]), shape);
   }
 
-  unary(name: string, x: Value): Value {
+  unary(name: UnaryName, x: Value): Value {
     return this.define(`stablehlo.${name} ${x.id} : ${typeOf(x)}`, x.element, x.shape);
   }
 
@@ -147,6 +119,10 @@ export class Emitter {
       x.shape.map((_, d) => d + lead),
       shape,
     );
+  }
+
+  spread(x: Value, shape: Shape): Value {
+    return this.broadcast(x, shape);
   }
 
   transpose(x: Value, dims: readonly number[]): Value {

@@ -1,8 +1,8 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../../runtime/ops/define-op.ts';
+import { emitPointwise } from '../lowering/expression.ts';
 import type { Value } from './emitter.ts';
-import { emitPointwise } from './expression.ts';
-import type { OpCall, OpMapping } from './op-mapping.ts';
+import { numberAttr, type OpCall, type OpMapping } from './op-mapping.ts';
 import { gatheringOps } from './ops/gathering.ts';
 import { movementOps } from './ops/movement.ts';
 import { poolingOps } from './ops/pooling.ts';
@@ -27,7 +27,7 @@ export const isMapped = (op: OpRecord): boolean =>
 
 /** The op in StableHLO. Throws ArgumentError, by its name, for one that has no form there. */
 export function emitOp(call: OpCall): readonly Value[] {
-  const { op, to, inputs, outputs, attrs, number } = call;
+  const { op, to, inputs, outputs } = call;
   const mapping = Object.hasOwn(named, op.name) ? named[op.name] : undefined;
   if (mapping) {
     const result = mapping(call);
@@ -37,7 +37,14 @@ export function emitOp(call: OpCall): readonly Value[] {
     const { dtype, shape } = outputs[0]!;
     const dtypes = call.metas.map((meta) => meta.dtype);
     return [
-      emitPointwise(to, { expr: op.kernel.expr, inputs, dtypes, attrs, dtype, shape, number }),
+      emitPointwise(to, {
+        expr: op.kernel.expr,
+        inputs,
+        dtypes,
+        dtype,
+        shape,
+        attr: (name, element) => numberAttr(call, name, element),
+      }),
     ];
   }
   throw new ArgumentError({

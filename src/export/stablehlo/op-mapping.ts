@@ -1,20 +1,11 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import type { AttrValue, OpRecord } from '../../../runtime/ops/define-op.ts';
-import { isSymbolic, type SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
-import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
-import type { Element, Emitter, Value } from './emitter.ts';
+import { isSymbolic } from '../../../runtime/ops/symbolic-number.ts';
+import type { Element, OpCall as LoweredCall } from '../lowering/target.ts';
+import type { Emitter, Value } from './emitter.ts';
 
 /** One op of a program on its way to StableHLO. */
-export interface OpCall {
+export interface OpCall extends LoweredCall<Value> {
   readonly to: Emitter;
-  readonly op: OpRecord;
-  /** Values of the operands; those that give a shape alone have one too. */
-  readonly inputs: readonly Value[];
-  /** In row-major order from the first element on: where an element lies says nothing here. */
-  readonly metas: readonly TensorMeta[];
-  readonly outputs: readonly TensorMeta[];
-  readonly attrs: Readonly<Record<string, AttrValue>>;
-  readonly number: (symbol: SymbolicNumber) => Value;
 }
 
 /** Results of the op, in their order. */
@@ -42,14 +33,3 @@ export function fixedAttr({ attrs, op }: OpCall, name: string): number {
     remedy: 'compute it from numbers that stay, or pass a tensor of places to index()',
   });
 }
-
-/** What halves are summed in. */
-export const wideElement = (element: Element): Element =>
-  element === 'f16' || element === 'bf16'
-    ? 'f32'
-    : element === 'ui8' || element === 'i1'
-      ? 'i32'
-      : element;
-
-export const isFloat = (element: Element): boolean =>
-  ['f16', 'bf16', 'f32', 'f64'].includes(element);

@@ -1,4 +1,5 @@
 import { contiguousStrides, sizeOf } from '../../../../runtime/tensor/shape.ts';
+import { elementOf } from '../../lowering/target.ts';
 import type { Value } from '../emitter.ts';
 import { fixedAttr, numberAttr, type OpCall, type OpMapping, sizesAttr } from '../op-mapping.ts';
 import { gatherFlat, scatterInto } from './gathering.ts';
@@ -158,7 +159,7 @@ export const movementOps: Readonly<Record<string, OpMapping>> = {
   full: (call) => call.to.broadcast(fillValue(call), call.outputs[0]!.shape),
   literal: ({ to, outputs, attrs }) => {
     const { shape, dtype } = outputs[0]!;
-    return to.literal(attrs.values as readonly number[], elementsOf[dtype], shape);
+    return to.literal(attrs.values as readonly number[], elementOf[dtype], shape);
   },
   arange: (call) => {
     const { to, outputs } = call;
@@ -167,25 +168,15 @@ export const movementOps: Readonly<Record<string, OpMapping>> = {
     const step = to.broadcast(numberAttr(call, 'step', 'f64'), shape);
     const start = to.broadcast(numberAttr(call, 'start', 'f64'), shape);
     const values = to.binary('add', start, to.binary('multiply', numbers, step));
-    return to.convert(values, elementsOf[dtype]);
+    return to.convert(values, elementOf[dtype]);
   },
   copy_: ({ to, inputs, outputs }) =>
     to.broadcast(to.convert(inputs[1]!, inputs[0]!.element), outputs[0]!.shape),
 };
 
-const elementsOf = {
-  bool: 'i1',
-  uint8: 'ui8',
-  int32: 'i32',
-  float16: 'f16',
-  bfloat16: 'bf16',
-  float32: 'f32',
-  float64: 'f64',
-} as const;
-
 function fillValue(call: OpCall): Value {
   const { to, outputs } = call;
-  const element = elementsOf[outputs[0]!.dtype];
+  const element = elementOf[outputs[0]!.dtype];
   if (element !== 'i1') return numberAttr(call, 'value', element);
   return to.compare('NE', numberAttr(call, 'value', 'f64'), to.constant(0, 'f64'));
 }

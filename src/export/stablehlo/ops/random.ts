@@ -81,7 +81,7 @@ function pair(to: Emitter, u: Value, v: Value): [Value, Value] {
   const log = to.unary('log', to.binary('subtract', c(1), first));
   const radius = to.unary('sqrt', to.binary('multiply', c(-2), log));
   const angle = to.binary('multiply', c(2 * Math.PI), second);
-  const times = (name: string) =>
+  const times = (name: 'cosine' | 'sine') =>
     to.convert(to.binary('multiply', radius, to.unary(name, angle)), 'f32');
   return [times('cosine'), times('sine')];
 }

@@ -1,5 +1,6 @@
+import { wideElement } from '../../lowering/target.ts';
 import type { Emitter, Value } from '../emitter.ts';
-import { type OpCall, type OpMapping, wideElement } from '../op-mapping.ts';
+import type { OpCall, OpMapping } from '../op-mapping.ts';
 import { rowwise } from './reductions.ts';
 
 /** In float32 where the operand is a half. */

@@ -1,29 +1,34 @@
-import type { AttrValue } from '../../../runtime/ops/define-op.ts';
 import type { BinaryFn, CompareFn, DoubleFn, Expr, UnaryFn } from '../../../runtime/ops/expr.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../runtime/ops/expr-type.ts';
-import { isSymbolic, type SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
 import type { DType } from '../../../runtime/tensor/dtype.ts';
-import type { Shape } from '../../../runtime/tensor/shape.ts';
 import { doubleFunction } from './double-functions.ts';
-import { type Direction, type Element, type Emitter, elementOf, type Value } from './emitter.ts';
+import {
+  type ArithmeticTarget,
+  type Direction,
+  type Element,
+  elementOf,
+  type TargetValue,
+} from './target.ts';
 
 /** The arithmetic of a node as an element type. */
 type Computed = 'i32' | 'f32' | 'f64';
 
-export interface Pointwise {
+export interface Pointwise<V extends TargetValue> {
   readonly expr: Expr;
   /** Of any shapes that broadcast to the result's. */
-  readonly inputs: readonly Value[];
+  readonly inputs: readonly V[];
   readonly dtypes: readonly DType[];
-  readonly attrs: Readonly<Record<string, AttrValue>>;
   readonly dtype: DType;
-  readonly shape: Shape;
-  /** A number that each run computes, float64 []. */
-  readonly number: (symbol: SymbolicNumber) => Value;
+  readonly shape: V['shape'];
+  /** A number among the op's attributes, without dimensions. */
+  readonly attr: (name: string, element: Element) => V;
 }
 
 /** The scalar function of an op on whole tensors: every node in the arithmetic that our kernels compute it in. */
-export function emitPointwise(to: Emitter, given: Pointwise): Value {
+export function emitPointwise<V extends TargetValue>(
+  to: ArithmeticTarget<V>,
+  given: Pointwise<V>,
+): V {
   const { expr, dtype } = given;
   const result = new ExpressionEmitter(to, given);
   const element = elementOf[dtype];
@@ -34,26 +39,26 @@ export function emitPointwise(to: Emitter, given: Pointwise): Value {
   return to.convert(result.number(expr, 'f32'), element);
 }
 
-class ExpressionEmitter {
-  readonly #to: Emitter;
-  readonly #given: Pointwise;
+class ExpressionEmitter<V extends TargetValue> {
+  readonly #to: ArithmeticTarget<V>;
+  readonly #given: Pointwise<V>;
   readonly #known: ReadonlyMap<Expr, Arithmetic>;
   readonly #isDouble: boolean;
-  readonly #emitted = new Map<Expr, Map<Element, Value>>();
+  readonly #emitted = new Map<Expr, Map<Element, V>>();
 
-  constructor(to: Emitter, given: Pointwise) {
+  constructor(to: ArithmeticTarget<V>, given: Pointwise<V>) {
     this.#to = to;
     this.#given = given;
     this.#known = arithmetics(given.expr, given.dtypes);
     this.#isDouble = given.dtype === 'float64' || given.dtypes.includes('float64');
   }
 
-  number(node: Expr, wanted: Computed): Value {
+  number(node: Expr, wanted: Computed): V {
     const own = this.#arithmetic(node, wanted);
     return this.#cached(node, wanted, () => this.#to.convert(this.#compute(node, own), wanted));
   }
 
-  truth(node: Expr): Value {
+  truth(node: Expr): V {
     return this.#cached(node, 'i1', () => {
       if (node.kind === 'compare') return this.#compare(node.fn, node.x, node.y);
       const own = this.#arithmetic(node, 'f32');
@@ -70,29 +75,26 @@ class ExpressionEmitter {
     return own;
   }
 
-  #cached(node: Expr, element: Element, make: () => Value): Value {
-    const known = this.#emitted.get(node) ?? new Map<Element, Value>();
+  #cached(node: Expr, element: Element, make: () => V): V {
+    const known = this.#emitted.get(node) ?? new Map<Element, V>();
     this.#emitted.set(node, known);
     const value = known.get(element) ?? make();
     known.set(element, value);
     return value;
   }
 
-  #compute(node: Expr, own: Computed): Value {
+  #compute(node: Expr, own: Computed): V {
     const to = this.#to;
-    const { shape, inputs, attrs } = this.#given;
+    const { shape, inputs } = this.#given;
     switch (node.kind) {
       case 'input': {
         const input = to.convert(inputs[node.index]!, own);
-        return to.broadcast(input, shape);
+        return to.spread(input, shape);
       }
       case 'const':
         return to.constant(node.value, own, shape);
-      case 'attr': {
-        const value = attrs[node.name]!;
-        if (!isSymbolic(value)) return to.constant(Number(value), own, shape);
-        return to.broadcast(to.convert(this.#given.number(value), own), shape);
-      }
+      case 'attr':
+        return to.spread(this.#given.attr(node.name, own), shape);
       case 'unary':
         return this.#unary(
           node.fn,
@@ -128,7 +130,7 @@ class ExpressionEmitter {
     return own === 'literal' || own === 'fraction' ? 'f32' : own;
   }
 
-  #compare(fn: CompareFn, x: Expr, y: Expr): Value {
+  #compare(fn: CompareFn, x: Expr, y: Expr): V {
     const common = comparedIn(this.#known.get(x)!, this.#known.get(y)!);
     return this.#to.compare(
       fn.toUpperCase() as Direction,
@@ -137,7 +139,7 @@ class ExpressionEmitter {
     );
   }
 
-  #unary(fn: UnaryFn, x: Value): Value {
+  #unary(fn: UnaryFn, x: V): V {
     const to = this.#to;
     if (x.element === 'i32' && ['floor', 'ceil', 'trunc', 'round', 'toInt'].includes(fn)) return x;
     const number = (value: number) => to.constant(value, x.element, x.shape);
@@ -165,7 +167,7 @@ class ExpressionEmitter {
     }
   }
 
-  #binary(fn: BinaryFn, x: Value, y: Value): Value {
+  #binary(fn: BinaryFn, x: V, y: V): V {
     const to = this.#to;
     switch (fn) {
       case 'add':
@@ -190,7 +192,7 @@ class ExpressionEmitter {
   }
 
   /** Of integers by 0: 0. */
-  #whole(name: 'remainder' | 'divide', x: Value, y: Value): Value {
+  #whole(name: 'remainder' | 'divide', x: V, y: V): V {
     const to = this.#to;
     if (x.element !== 'i32') return to.binary(name, x, y);
     const zero = to.constant(0, 'i32', x.shape);

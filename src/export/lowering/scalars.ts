@@ -1,23 +1,23 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { ScalarTable, SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
 import { doubleFunction } from './double-functions.ts';
-import type { Emitter, Value } from './emitter.ts';
+import type { ArithmeticTarget, TargetValue, UnaryName } from './target.ts';
 
 /** Arithmetic on numbers of the host, which the exported program does itself, in float64. */
-export class ScalarEmitter {
-  readonly #to: Emitter;
+export class ScalarEmitter<V extends TargetValue> {
+  readonly #to: ArithmeticTarget<V>;
   readonly #table: ScalarTable | undefined;
-  readonly #inputs: readonly Value[];
-  readonly #known = new Map<number, Value>();
+  readonly #inputs: readonly V[];
+  readonly #known = new Map<number, V>();
 
   /** `inputs`: the numbers that the program takes, float64 []. */
-  constructor(to: Emitter, table: ScalarTable | undefined, inputs: readonly Value[]) {
+  constructor(to: ArithmeticTarget<V>, table: ScalarTable | undefined, inputs: readonly V[]) {
     this.#to = to;
     this.#table = table;
     this.#inputs = inputs;
   }
 
-  readonly read = (symbol: SymbolicNumber): Value => this.#at(symbol.id);
+  readonly read = (symbol: SymbolicNumber): V => this.#at(symbol.id);
 
   /** All of them at the start, where every region sees them. */
   emitAll(): void {
@@ -26,7 +26,7 @@ export class ScalarEmitter {
     });
   }
 
-  #at(id: number): Value {
+  #at(id: number): V {
     const node = this.#table!.nodes[id]!;
     const known = this.#known.get(id);
     if (known) return known;
@@ -56,7 +56,7 @@ const binary = {
   'Math.atan2': 'atan2',
 } as const;
 
-const unary: Readonly<Record<string, string>> = {
+const unary: Readonly<Record<string, UnaryName>> = {
   negate: 'negate',
   'Math.sqrt': 'sqrt',
   'Math.exp': 'exponential',
@@ -80,9 +80,13 @@ const comparisons = {
   '!==': 'NE',
 } as const;
 
-/** A function of the host on float64 []; comparisons are 1 or 0. Throws ArgumentError for one that XLA lacks. */
-export function scalarCall(to: Emitter, fn: string, args: readonly Value[]): Value {
-  const [x, y] = args as [Value, Value];
+/** A function of the host on float64 []; comparisons are 1 or 0. Throws ArgumentError for one that engines lack. */
+export function scalarCall<V extends TargetValue>(
+  to: ArithmeticTarget<V>,
+  fn: string,
+  args: readonly V[],
+): V {
+  const [x, y] = args as [V, V];
   if (Object.hasOwn(binary, fn)) return to.binary(binary[fn as keyof typeof binary], x, y);
   if (Object.hasOwn(unary, fn)) return to.unary(unary[fn]!, x);
   if (Object.hasOwn(comparisons, fn)) {
@@ -94,7 +98,7 @@ export function scalarCall(to: Emitter, fn: string, args: readonly Value[]): Val
   if (fn === 'Math.expm1' || fn === 'Math.log1p')
     return doubleFunction(to, fn.slice(5) as 'log1p', args);
   throw new ArgumentError({
-    what: `export: StableHLO has no ${fn} of numbers`,
+    what: `export: no ${fn} of numbers`,
     given: `${fn} with ${args.length} numbers that change from run to run`,
     expected: [...Object.keys(binary), ...Object.keys(unary)].join(', '),
     remedy: 'compute it with these, or pass its result as an argument',

@@ -1,20 +1,24 @@
 import type { DoubleFn } from '../../../runtime/ops/expr.ts';
-import type { Emitter, Value } from './emitter.ts';
+import type { ArithmeticTarget, TargetValue } from './target.ts';
 
-/** Functions that JavaScript computes in float64, by the primitives that StableHLO has. */
-export function doubleFunction(to: Emitter, fn: DoubleFn, operands: readonly Value[]): Value {
-  const [x, second] = operands as [Value, Value];
+/** Functions that JavaScript computes in float64, by the primitives that engines have. */
+export function doubleFunction<V extends TargetValue>(
+  to: ArithmeticTarget<V>,
+  fn: DoubleFn,
+  operands: readonly V[],
+): V {
+  const [x, second] = operands as [V, V];
   const c = (value: number) => to.constant(value, 'f64', x.shape);
-  const add = (a: Value, b: Value) => to.binary('add', a, b);
-  const sub = (a: Value, b: Value) => to.binary('subtract', a, b);
-  const mul = (a: Value, b: Value) => to.binary('multiply', a, b);
-  const div = (a: Value, b: Value) => to.binary('divide', a, b);
-  const expm1 = (a: Value) => to.unary('exponential_minus_one', a);
-  const log1p = (a: Value) => to.unary('log_plus_one', a);
-  const log = (a: Value) => to.unary('log', a);
-  const sqrt = (a: Value) => to.unary('sqrt', a);
-  const atan2 = (a: Value, b: Value) => to.binary('atan2', a, b);
-  const neg = (a: Value) => to.unary('negate', a);
+  const add = (a: V, b: V) => to.binary('add', a, b);
+  const sub = (a: V, b: V) => to.binary('subtract', a, b);
+  const mul = (a: V, b: V) => to.binary('multiply', a, b);
+  const div = (a: V, b: V) => to.binary('divide', a, b);
+  const expm1 = (a: V) => to.unary('exponential_minus_one', a);
+  const log1p = (a: V) => to.unary('log_plus_one', a);
+  const log = (a: V) => to.unary('log', a);
+  const sqrt = (a: V) => to.unary('sqrt', a);
+  const atan2 = (a: V, b: V) => to.binary('atan2', a, b);
+  const neg = (a: V) => to.unary('negate', a);
   switch (fn) {
     case 'tan':
       return div(to.unary('sine', x), to.unary('cosine', x));
@@ -57,12 +61,16 @@ const seriesTerms = 70;
 const fractionTerms = 60;
 
 /** Its series up to 3, and the continued fraction of its complement beyond. */
-function errorFunction(to: Emitter, x: Value, complement: boolean): Value {
+function errorFunction<V extends TargetValue>(
+  to: ArithmeticTarget<V>,
+  x: V,
+  complement: boolean,
+): V {
   const c = (value: number) => to.constant(value, 'f64', x.shape);
-  const mul = (a: Value, b: Value) => to.binary('multiply', a, b);
-  const add = (a: Value, b: Value) => to.binary('add', a, b);
-  const sub = (a: Value, b: Value) => to.binary('subtract', a, b);
-  const div = (a: Value, b: Value) => to.binary('divide', a, b);
+  const mul = (a: V, b: V) => to.binary('multiply', a, b);
+  const add = (a: V, b: V) => to.binary('add', a, b);
+  const sub = (a: V, b: V) => to.binary('subtract', a, b);
+  const div = (a: V, b: V) => to.binary('divide', a, b);
   const a = to.unary('abs', x);
   const bell = to.unary('exponential', to.unary('negate', mul(a, a)));
   // Σ 2ⁿ x²ⁿ⁺¹ / (2n + 1)!!

@@ -1,0 +1,205 @@
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import type { Place } from '../../../runtime/save/place.ts';
+import type { SavedMake, SavedNumber, SavedRecipe } from '../../../runtime/save/recipe.ts';
+import { type ExportState, nameOfPlace, type PortableProgram } from './portable-program.ts';
+import { ProgramLowering } from './program-lowering.ts';
+import { ScalarEmitter, scalarCall } from './scalars.ts';
+import { Slot } from './slots.ts';
+import { type Engine, elementOf, type TargetValue } from './target.ts';
+
+/** One input of the whole program. */
+export interface LoweredInput<V> {
+  readonly name: string;
+  readonly kind: 'argument' | 'state' | 'random';
+  readonly value: V;
+  /** What the state held when the program was saved. */
+  readonly held: ExportState['value'];
+}
+
+/** One result of the whole program. */
+export interface LoweredResult<V> {
+  readonly name: string;
+  readonly value: V;
+  /** Number of the input that takes it in the next call; null for what the function returns. */
+  readonly feeds: number | null;
+}
+
+export interface LoweredEntry<V> {
+  readonly inputs: readonly LoweredInput<V>[];
+  readonly results: readonly LoweredResult<V>[];
+  /** Checks of the user (`if (bad) throw …`) that the exported program doesn't make. */
+  readonly unchecked: number;
+}
+
+/** The program as one function whose state goes in and comes out. */
+export function lowerEntry<V extends TargetValue, A>(
+  portable: PortableProgram,
+  engine: Engine<V, A>,
+): LoweredEntry<V> {
+  return new EntryLowering(portable, engine).run();
+}
+
+class EntryLowering<V extends TargetValue, A> {
+  readonly #portable: PortableProgram;
+  readonly #engine: Engine<V, A>;
+  readonly #inputs: LoweredInput<V>[] = [];
+  readonly #results: { readonly name: string; readonly value: V }[] = [];
+
+  constructor(portable: PortableProgram, engine: Engine<V, A>) {
+    this.#portable = portable;
+    this.#engine = engine;
+  }
+
+  run(): LoweredEntry<V> {
+    const { program, entry, scalars } = this.#portable;
+    const engine = this.#engine;
+    const slots = entry.inputs.map(({ place }, i) => {
+      const id = program.inputs[i]!;
+      const element = elementOf[program.values[id]!.dtype];
+      return Slot.of(engine, this.#input(place, element, engine.shapeOf(program, id)));
+    });
+    const numbers = entry.numbers.map((place) => this.#number(place));
+    // Numbers that only effects read are arguments, too.
+    for (const effect of entry.effects) {
+      if (effect.kind === 'set') this.#prepare(effect.value);
+    }
+    const isRandom = entry.randomNumbers > 0 || entry.effects.some(({ kind }) => kind === 'draw');
+    if (isRandom) this.#number({ kind: 'random', field: 'offset' });
+    const scalarEmitter = new ScalarEmitter(engine, scalars, numbers);
+    scalarEmitter.emitAll();
+    const lowering = new ProgramLowering(engine, scalarEmitter);
+    const outputs = lowering.run(program, slots);
+    this.#add(entry.result, 'result', outputs);
+    this.#effects(outputs);
+    entry.inputs.forEach(({ place }, i) => {
+      if (slots[i]!.isWritten) this.#result(this.#name(place), slots[i]!.read());
+    });
+    const results = this.#results.map((each) => ({ ...each, feeds: this.#fedBy(each.name) }));
+    return { inputs: this.#inputs, results, unchecked: lowering.unchecked };
+  }
+
+  #fedBy(name: string): number | null {
+    const at = this.#inputs.findIndex((input) => input.name === name && input.kind !== 'argument');
+    return at < 0 ? null : at;
+  }
+
+  #name(place: Place): string {
+    return nameOfPlace(place, this.#portable.state);
+  }
+
+  #input(place: Place, element: V['element'], shape: V['shape']): V {
+    const name = this.#name(place);
+    const kind = place.kind === 'state' || place.kind === 'random' ? place.kind : 'argument';
+    const held = place.kind === 'state' ? this.#portable.state[place.index]!.value : null;
+    const value = this.#engine.argument(this.#inputs.length, name, element, shape);
+    this.#inputs.push({ name, kind, value, held });
+    return value;
+  }
+
+  #number(place: Place): V {
+    const known = this.#inputs.find(({ name }) => name === this.#name(place));
+    return known ? known.value : this.#input(place, 'f64', []);
+  }
+
+  #prepare(recipe: SavedRecipe): void {
+    if (recipe.kind === 'number') this.#prepareNumber(recipe.number);
+  }
+
+  #prepareNumber(number: SavedNumber): void {
+    if (number.kind === 'place') this.#number(number.place);
+    else if (number.kind === 'apply') {
+      for (const arg of number.args) this.#prepareNumber(arg);
+    }
+  }
+
+  #result(name: string, value: V): void {
+    const known = this.#results.findIndex((each) => each.name === name);
+    if (known < 0) this.#results.push({ name, value });
+    else this.#results[known] = { name, value };
+  }
+
+  /** What the function returns: tensors and numbers in arrays and objects, by their path. */
+  #add(recipe: SavedRecipe | null, name: string, outputs: readonly V[]): void {
+    if (!recipe) return;
+    switch (recipe.kind) {
+      case 'output':
+      case 'scalar':
+        this.#result(name, outputs[recipe.index]!);
+        return;
+      case 'number':
+        this.#result(name, this.#numberValue(recipe.number));
+        return;
+      case 'made':
+        this.#addMade(this.#portable.entry.makes[recipe.index]!, name, outputs);
+        return;
+      default:
+        // Constants and the arguments themselves are known without a run.
+        return;
+    }
+  }
+
+  #addMade(make: SavedMake, name: string, outputs: readonly V[]): void {
+    if (make.kind === 'array') {
+      make.items.forEach((item, i) => {
+        this.#add(item, `${name}.${i}`, outputs);
+      });
+    } else if (make.kind === 'object') {
+      for (const [key, item] of make.entries) this.#add(item, `${name}.${key}`, outputs);
+    } else throw notExportable(`a ${make.kind} in the result`);
+  }
+
+  #effects(outputs: readonly V[]): void {
+    const { entry } = this.#portable;
+    let drawn: V | null = null;
+    for (const effect of entry.effects) {
+      if (effect.kind === 'set') this.#set(this.#name(effect.place), effect.value, outputs);
+      else if (effect.kind === 'fill') throw notExportable('an array that the function changes');
+      else if (effect.kind === 'draw') {
+        if (effect.count.kind !== 'number')
+          throw notExportable('a count of random numbers that branches decide');
+        drawn = this.#numberValue(effect.count.number);
+      }
+    }
+    if (entry.randomNumbers > 0) {
+      drawn = this.#engine.randomCount(entry.randomNumbers);
+    }
+    if (!drawn) return;
+    const offset = this.#number({ kind: 'random', field: 'offset' });
+    this.#result('random.offset', this.#engine.binary('add', offset, drawn));
+  }
+
+  #set(name: string, recipe: SavedRecipe, outputs: readonly V[]): void {
+    const isFed = this.#fedBy(name) !== null;
+    if (recipe.kind === 'constant') {
+      const { value } = recipe;
+      if (isFed && typeof value === 'number')
+        this.#result(name, this.#engine.constant(value, 'f64'));
+      return;
+    }
+    this.#add(recipe, name, outputs);
+  }
+
+  #numberValue(number: SavedNumber): V {
+    switch (number.kind) {
+      case 'constant':
+        return this.#engine.constant(number.value, 'f64');
+      case 'place':
+        return this.#number(number.place);
+      case 'apply':
+        return scalarCall(
+          this.#engine,
+          number.fn,
+          number.args.map((arg) => this.#numberValue(arg)),
+        );
+    }
+  }
+}
+
+function notExportable(given: string): ArgumentError {
+  return new ArgumentError({
+    what: 'export: the function changes or returns what another engine cannot',
+    given,
+    expected: 'tensors and numbers, returned or kept in the state',
+    remedy: 'return tensors, in arrays or plain objects',
+  });
+}

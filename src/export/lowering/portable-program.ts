@@ -1,0 +1,141 @@
+import { deviceNamed } from '../../../runtime/device/current.ts';
+import type { Device } from '../../../runtime/device/device.ts';
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import type { InputSpec } from '../../../runtime/input-spec/spec.ts';
+import type { ScalarTable } from '../../../runtime/ops/symbolic-number.ts';
+import type { Program } from '../../../runtime/program/program.ts';
+import { scalarTableIn } from '../../../runtime/program/scalars.ts';
+import { parseFile } from '../../../runtime/save/container.ts';
+import { Field } from '../../../runtime/save/field.ts';
+import { readGraphs } from '../../../runtime/save/graph-reader.ts';
+import type { Place } from '../../../runtime/save/place.ts';
+import { readPrimitive } from '../../../runtime/save/primitive.ts';
+import { readEntry, type SavedEntry } from '../../../runtime/save/saved-entry.ts';
+import { withSizes } from '../../../runtime/save/size-expr.ts';
+import { readSizes } from '../../../runtime/save/sized-program.ts';
+import { readSpec } from '../../../runtime/save/spec-format.ts';
+import { TensorReader } from '../../../runtime/save/tensors.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { type SymbolicSizes, symbolicSizes } from './symbolic-sizes.ts';
+
+/** One value that a program finds outside of its arguments. */
+export interface ExportState {
+  readonly name: string;
+  /** Null for the gradient of a tensor of the state, and for values that are no numbers. */
+  readonly value: Tensor | number | boolean | null;
+}
+
+/** A saved program as another engine needs it: ops of the table, in order, with what they read and change. */
+export interface PortableProgram {
+  readonly name: string;
+  readonly inputSpec: readonly InputSpec[] | null;
+  readonly state: readonly ExportState[];
+  readonly entry: SavedEntry;
+  readonly program: Program;
+  /** Arithmetic on numbers of the host; undefined where there is none. */
+  readonly scalars: ScalarTable | undefined;
+  /** What its numbers are as functions of the sizes of a call; null where they are those of one call. */
+  readonly sizes: SymbolicSizes | null;
+  dispose(): void;
+}
+
+export interface Choice {
+  /** Number of the program in the file: the last one that was compiled when left out. */
+  readonly index?: number;
+  /** The program for every size, where the file has one and no number is given. */
+  readonly everySize?: boolean;
+}
+
+/**
+ * One program of a saved file: that of number `index`, or the last one that was compiled, which has the numbers that
+ * change from call to call as inputs. Throws DataError for a damaged file and ArgumentError where there is no such program.
+ */
+export function readPortable(file: Uint8Array, choice: Choice = {}): PortableProgram {
+  const { header, data } = parseFile(file);
+  const device = deviceNamed('cpu');
+  const tensors = new TensorReader(header.get('tensors'), data, device);
+  try {
+    if (!header.has('program')) throw noProgram('a file of tensors and data', 'a saved program');
+    return portable(header.get('program'), tensors, device, choice);
+  } catch (error) {
+    tensors.disposeAll();
+    throw error;
+  } finally {
+    tensors.close();
+  }
+}
+
+function portable(
+  field: Field,
+  tensors: TensorReader,
+  device: Device,
+  { index, everySize = false }: Choice,
+): PortableProgram {
+  const stateFields = field.get('state').items();
+  const families = everySize && index === undefined ? field.get('everySize').items() : [];
+  const saved = families[0] && readSizes(families[0], stateFields.length);
+  const document = saved && new Field(saved.document, 'a program for every size');
+  const filled = document && withSizes(document, saved.madeFor);
+  const graphs = readGraphs((filled ?? field).get('graphs'), device, 'for any device');
+  const entry = readEntry(
+    filled ? filled.get('entry') : chosen(field.get('entries').items(), index),
+    stateFields.length,
+    graphs,
+  );
+  if (entry.graph === null) throw noProgram('a program without ops', 'one that computes');
+  const graph = graphs[entry.graph]!;
+  const inputSpec = field.get('inputSpec');
+  const state = stateFields.map((each) => readState(each, stateFields, tensors));
+  return {
+    name: field.get('name').string(),
+    inputSpec: inputSpec.isNull ? null : inputSpec.items().map((spec) => readSpec(spec)),
+    state,
+    entry,
+    program: graph.region.program,
+    scalars: scalarTableIn(graph.planned),
+    sizes: document ? symbolicSizes(saved, document, graphs) : null,
+    dispose: () => tensors.disposeAll(),
+  };
+}
+
+function chosen(entries: readonly Field[], index = entries.length - 1): Field {
+  const entry = entries[index];
+  if (!entry) throw noProgram(`program ${index}`, `0 to ${entries.length - 1}`);
+  return entry;
+}
+
+function readState(field: Field, all: readonly Field[], tensors: TensorReader): ExportState {
+  if (field.has('gradientOf')) {
+    const of = all[field.get('gradientOf').int(0, all.length - 1)]!;
+    return { name: `${of.get('name').string()}.grad`, value: null };
+  }
+  const name = field.get('name').string();
+  if (field.has('tensor')) return { name, value: tensors.read(field.get('tensor')) };
+  const value = readPrimitive(field.get('value'));
+  const isNumber = typeof value === 'number' || typeof value === 'boolean';
+  return { name, value: isNumber ? value : null };
+}
+
+/** What a place is called in the program that is exported. */
+export function nameOfPlace(place: Place, state: readonly ExportState[]): string {
+  switch (place.kind) {
+    case 'argument':
+    case 'has':
+      return ['arg', place.index, ...place.path].join('.');
+    case 'count':
+      return 'arg.count';
+    case 'state':
+      return state[place.index]!.name;
+    case 'random':
+      return `random.${place.field}`;
+  }
+}
+
+function noProgram(given: string, expected: string): ArgumentError {
+  return new ArgumentError({
+    what: 'export: nothing to export',
+    given,
+    expected,
+    remedy: 'save a captured function after calling it: await save(fn, path)',
+  });
+}

@@ -1,0 +1,124 @@
+import type { AttrValue, OpRecord } from '../../../runtime/ops/define-op.ts';
+import type { SymbolicNumber } from '../../../runtime/ops/symbolic-number.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { DType } from '../../../runtime/tensor/dtype.ts';
+import type { TensorMeta } from '../../../runtime/tensor/meta.ts';
+
+/** Element types of other engines that programs need; unsigned and 64-bit integers are those of random counters and sizes. */
+export type Element =
+  | 'i1'
+  | 'ui8'
+  | 'i32'
+  | 'i64'
+  | 'f16'
+  | 'bf16'
+  | 'f32'
+  | 'f64'
+  | 'ui32'
+  | 'ui64';
+
+export const elementOf: { readonly [D in DType]: Element } = {
+  bool: 'i1',
+  uint8: 'ui8',
+  int32: 'i32',
+  float16: 'f16',
+  bfloat16: 'bf16',
+  float32: 'f32',
+  float64: 'f64',
+};
+
+/** What every target's values have. */
+export interface TargetValue {
+  readonly id: string;
+  readonly element: Element;
+  readonly shape: readonly unknown[];
+}
+
+export type UnaryName =
+  | 'abs'
+  | 'ceil'
+  | 'cosine'
+  | 'cbrt'
+  | 'exponential'
+  | 'exponential_minus_one'
+  | 'floor'
+  | 'log'
+  | 'log_plus_one'
+  | 'negate'
+  | 'round_nearest_even'
+  | 'sign'
+  | 'sine'
+  | 'sqrt'
+  | 'tanh';
+
+export type BinaryName =
+  | 'add'
+  | 'subtract'
+  | 'multiply'
+  | 'divide'
+  | 'maximum'
+  | 'minimum'
+  | 'power'
+  | 'remainder'
+  | 'atan2';
+
+export type Direction = 'EQ' | 'NE' | 'LT' | 'LE' | 'GT' | 'GE';
+
+/** Arithmetic of an engine on whole tensors; each call emits what computes its result. */
+export interface ArithmeticTarget<V extends TargetValue> {
+  constant(value: number, element: Element, shape?: V['shape']): V;
+  convert(x: V, element: Element): V;
+  /** An operand in the shape of what reads it; engines that broadcast return it as it is. */
+  spread(x: V, shape: V['shape']): V;
+  unary(name: UnaryName, x: V): V;
+  binary(name: BinaryName, x: V, y: V): V;
+  compare(direction: Direction, x: V, y: V): V;
+  select(test: V, then: V, otherwise: V): V;
+}
+
+/** One op of a program on its way to another engine. `A`: what the engine knows of an attribute. */
+export interface OpCall<V extends TargetValue, A = AttrValue> {
+  readonly op: OpRecord;
+  /** Values of the operands; those that give a shape alone have one too. */
+  readonly inputs: readonly V[];
+  /** In row-major order from the first element on: where an element lies says nothing here. */
+  readonly metas: readonly TensorMeta[];
+  readonly outputs: readonly { readonly dtype: DType; readonly shape: V['shape'] }[];
+  readonly attrs: Readonly<Record<string, A>>;
+  readonly number: (symbol: SymbolicNumber) => V;
+}
+
+/** An engine that programs are written for. */
+export interface Engine<V extends TargetValue, A = AttrValue> extends ArithmeticTarget<V> {
+  /** What its form of programs is called. */
+  readonly form: string;
+  /** Input number `index` of the whole program. */
+  argument(index: number, name: string, element: Element, shape: V['shape']): V;
+  shapeOf(program: Program, id: ValueId): V['shape'];
+  /** How many random numbers a run draws, float64 []. */
+  randomCount(count: number): V;
+  attrsOf(op: ProgramOp): Readonly<Record<string, A>>;
+  /** Results of an op. Throws ArgumentError, by its name, for one that has no form in the engine. */
+  emit(call: OpCall<V, A>): readonly V[];
+  /** The operand of a view after its result was written. */
+  writeThrough(view: OpCall<V, A>, operand: V, written: V): V;
+  /** `branches`: emitted for true and for false; they see the values around them. */
+  branch(condition: V, branches: readonly (() => readonly V[])[]): readonly V[];
+  /** Runs the body while the condition holds for what it carries. */
+  loop(
+    carried: readonly V[],
+    condition: (carried: readonly V[]) => V,
+    body: (carried: readonly V[]) => readonly V[],
+  ): readonly V[];
+}
+
+/** What halves and small integers are summed in. */
+export const wideElement = (element: Element): Element =>
+  element === 'f16' || element === 'bf16'
+    ? 'f32'
+    : element === 'ui8' || element === 'i1'
+      ? 'i32'
+      : element;
+
+export const isFloat = (element: Element): boolean =>
+  ['f16', 'bf16', 'f32', 'f64'].includes(element);

@@ -1,0 +1,369 @@
+import type { OnnxGraph, OnnxNode, OnnxTensor } from '../../../runtime/onnx/schema.ts';
+import { scalarCall } from '../lowering/scalars.ts';
+import type {
+  ArithmeticTarget,
+  BinaryName,
+  Direction,
+  Element,
+  UnaryName,
+} from '../lowering/target.ts';
+import { constantBytes } from './constant-bytes.ts';
+import { broadcastDims, type Dim, type Dims, fixedDims, isFixed, sameDims } from './dims.ts';
+import { attributeOf, emptyTensor, graphOf, type NodeAttribute, valueInfo } from './graph.ts';
+
+/** A value of the graph, with its type. */
+export interface Value {
+  readonly id: string;
+  readonly element: Element;
+  readonly shape: Dims;
+}
+
+export type Attributes = Readonly<Record<string, NodeAttribute>>;
+
+/** A size of the call, int64 [1]. */
+export type SizeReader = (size: number) => Value;
+
+const unaryOps: { readonly [N in UnaryName]?: string } = {
+  abs: 'Abs',
+  ceil: 'Ceil',
+  cosine: 'Cos',
+  exponential: 'Exp',
+  floor: 'Floor',
+  log: 'Log',
+  negate: 'Neg',
+  round_nearest_even: 'Round',
+  sign: 'Sign',
+  sine: 'Sin',
+  sqrt: 'Sqrt',
+  tanh: 'Tanh',
+};
+
+const binaryOps: { readonly [N in BinaryName]?: string } = {
+  add: 'Add',
+  subtract: 'Sub',
+  multiply: 'Mul',
+  divide: 'Div',
+  maximum: 'Max',
+  minimum: 'Min',
+  power: 'Pow',
+};
+
+const comparisons: { readonly [D in Exclude<Direction, 'NE'>]: string } = {
+  EQ: 'Equal',
+  LT: 'Less',
+  LE: 'LessOrEqual',
+  GT: 'Greater',
+  GE: 'GreaterOrEqual',
+};
+
+/** Integers that no runtime computes in: they are widened for the op and narrowed afterwards. */
+const isNarrow = (element: Element): boolean => element === 'i1' || element === 'ui8';
+
+/** Writes nodes of ONNX; every method returns the value that its node defines. */
+export class Emitter implements ArithmeticTarget<Value> {
+  /** Constants and weights, which nodes of every nested graph see. */
+  readonly initializers: OnnxTensor[] = [];
+  readonly #constants = new Map<string, Value>();
+  #nodes: OnnxNode[] = [];
+  #count = 0;
+  #isNested = false;
+  readonly #sizes = new Map<number, Value>();
+  readonly #size: SizeReader;
+
+  constructor(size: SizeReader) {
+    this.#size = size;
+  }
+
+  get nodes(): OnnxNode[] {
+    return this.#nodes;
+  }
+
+  fresh(): string {
+    return `v${this.#count++}`;
+  }
+
+  /** A node with several results. Null: an optional operand that is left out. */
+  node(
+    opType: string,
+    inputs: readonly (Value | null)[],
+    results: readonly Omit<Value, 'id'>[],
+    attributes: Attributes = {},
+  ): Value[] {
+    const values = results.map(({ element, shape }) => ({ id: this.fresh(), element, shape }));
+    this.#nodes.push({
+      opType,
+      name: `${opType}_${this.#nodes.length}`,
+      input: inputs.map((value) => value?.id ?? ''),
+      output: values.map(({ id }) => id),
+      attribute: Object.entries(attributes).map(([name, value]) => attributeOf(name, value)),
+    });
+    return values;
+  }
+
+  /** The value under a name of its own. */
+  named(value: Value, id: string): Value {
+    const own = { ...value, id };
+    this.#nodes.push({
+      opType: 'Identity',
+      name: `Identity_${this.#nodes.length}`,
+      input: [value.id],
+      output: [id],
+      attribute: [],
+    });
+    return own;
+  }
+
+  op(
+    opType: string,
+    inputs: readonly (Value | null)[],
+    element: Element,
+    shape: Dims,
+    attributes: Attributes = {},
+  ): Value {
+    return this.node(opType, inputs, [{ element, shape }], attributes)[0]!;
+  }
+
+  /** A number without dimensions, which broadcasts where it is read. */
+  constant(value: number, element: Element): Value {
+    return this.literal([value], element, []);
+  }
+
+  /** Elements one by one, in row-major order. */
+  literal(values: ArrayLike<number>, element: Element, shape: readonly number[]): Value {
+    const list = Array.from(values, (value) => (Object.is(value, -0) ? '-0' : value));
+    const key = `${element} ${shape.join('x')} ${list.join()}`;
+    const known = this.#constants.get(key);
+    if (known) return known;
+    const own = { id: `c${this.#constants.size}`, element, shape };
+    const bytes = constantBytes(values, element);
+    this.initializers.push(emptyTensor(own.id, element, shape, bytes));
+    this.#constants.set(key, own);
+    return own;
+  }
+
+  /** Whole numbers, int64 [n]. */
+  ints(values: readonly number[]): Value {
+    return this.literal(values, 'i64', [values.length]);
+  }
+
+  /** A size, int64 [1]. */
+  dim(dim: Dim): Value {
+    if (isFixed(dim)) return this.ints([dim]);
+    if ('size' in dim) return this.#sizeOf(dim.size);
+    const [fn, ...args] = dim;
+    const sizes = args as readonly Dim[];
+    const [x, y] = sizes as [Dim, Dim];
+    if (sizes.length === 2 && (fn === '+' || fn === '-' || fn === '*')) {
+      const name = fn === '+' ? 'add' : fn === '-' ? 'subtract' : 'multiply';
+      // Fractions are computed in float64, as JavaScript does.
+      if (![x, y].some((each) => isFixed(each) && !Number.isInteger(each))) {
+        return this.binary(name, this.dim(x), this.dim(y));
+      }
+    }
+    return this.convert(this.#sizeNumber(dim), 'i64');
+  }
+
+  #sizeOf(size: number): Value {
+    const known = this.#sizes.get(size) ?? this.#size(size);
+    // What a nested graph computes is not seen outside of it.
+    if (!this.#isNested) this.#sizes.set(size, known);
+    return known;
+  }
+
+  /** A number computed from sizes, float64 []. */
+  sizeNumber(dim: Dim): Value {
+    return this.reshape(this.#sizeNumber(dim), []);
+  }
+
+  #sizeNumber(dim: Dim): Value {
+    if (isFixed(dim)) return this.literal([dim], 'f64', [1]);
+    if ('size' in dim) return this.convert(this.#sizeOf(dim.size), 'f64');
+    const [fn, ...args] = dim;
+    return scalarCall(
+      this,
+      fn as string,
+      args.map((arg) => this.#sizeNumber(arg as Dim)),
+    );
+  }
+
+  /** Sizes, int64 [n]. */
+  dims(shape: Dims): Value {
+    const fixed = fixedDims(shape);
+    if (fixed) return this.ints(fixed);
+    if (shape.length === 1) return this.dim(shape[0]!);
+    const parts = shape.map((dim) => this.dim(dim));
+    return this.op('Concat', parts, 'i64', [shape.length], { axis: 0 });
+  }
+
+  unary(name: UnaryName, x: Value): Value {
+    const opType = unaryOps[name];
+    if (opType) return this.op(opType, [x], x.element, x.shape);
+    const { element } = x;
+    const one = this.constant(1, element);
+    if (name === 'cbrt') {
+      const root = this.binary('power', this.unary('abs', x), this.constant(1 / 3, element));
+      return this.binary('multiply', this.unary('sign', x), root);
+    }
+    // Kahan: the error of rounding 1 + x, or eˣ, is divided out.
+    if (name === 'log_plus_one') {
+      const sum = this.binary('add', one, x);
+      const rounded = this.binary('subtract', sum, one);
+      const share = this.binary('divide', this.unary('log', sum), rounded);
+      const corrected = this.binary('multiply', share, x);
+      const own = this.select(this.compare('EQ', sum, one), x, corrected);
+      const infinity = this.constant(Number.POSITIVE_INFINITY, element);
+      return this.select(this.compare('EQ', x, infinity), x, own);
+    }
+    const power = this.unary('exponential', x);
+    const less = this.binary('subtract', power, one);
+    const share = this.binary('divide', x, this.unary('log', power));
+    const own = this.select(
+      this.compare('EQ', power, one),
+      x,
+      this.binary('multiply', less, share),
+    );
+    const far = this.compare('GT', this.unary('abs', x), this.constant(30, element));
+    return this.select(far, less, own);
+  }
+
+  binary(name: BinaryName, x: Value, y: Value): Value {
+    const shape = broadcastDims(x.shape, y.shape);
+    const opType = binaryOps[name];
+    if (name === 'remainder') return this.op('Mod', [x, y], x.element, shape, { fmod: 1 });
+    if (opType) return this.op(opType, [x, y], x.element, shape);
+    return this.#atan2(x, y);
+  }
+
+  /** The angle of the point (x, y), from the arctangent that ONNX has. */
+  #atan2(y: Value, x: Value): Value {
+    const { element } = x;
+    const c = (value: number) => this.constant(value, element);
+    const [ax, ay] = [this.unary('abs', x), this.unary('abs', y)];
+    const isZero = this.compare('EQ', this.binary('maximum', ax, ay), c(0));
+    const ratio = this.select(isZero, c(0), this.binary('divide', ay, ax));
+    const angle = this.op('Atan', [ratio], element, ratio.shape);
+    const left = this.compare('LT', x, c(0));
+    const upper = this.select(left, this.binary('subtract', c(Math.PI), angle), angle);
+    return this.select(this.compare('LT', y, c(0)), this.unary('negate', upper), upper);
+  }
+
+  compare(direction: Direction, x: Value, y: Value): Value {
+    const shape = broadcastDims(x.shape, y.shape);
+    if (direction === 'NE') return this.not(this.compare('EQ', x, y));
+    return this.op(comparisons[direction], [x, y], 'i1', shape);
+  }
+
+  not(x: Value): Value {
+    return this.op('Not', [x], 'i1', x.shape);
+  }
+
+  logical(opType: 'And' | 'Or', x: Value, y: Value): Value {
+    return this.op(opType, [x, y], 'i1', broadcastDims(x.shape, y.shape));
+  }
+
+  select(test: Value, then: Value, otherwise: Value): Value {
+    if (isNarrow(then.element)) {
+      const wide = this.select(test, this.convert(then, 'i32'), this.convert(otherwise, 'i32'));
+      return this.convert(wide, then.element);
+    }
+    const shape = broadcastDims(test.shape, then.shape, otherwise.shape);
+    return this.op('Where', [test, then, otherwise], then.element, shape);
+  }
+
+  convert(x: Value, element: Element): Value {
+    if (x.element === element) return x;
+    return this.op('Cast', [x], element, x.shape, {
+      to: emptyTensor('', element, [], new Uint8Array()).dataType!,
+    });
+  }
+
+  /** ONNX broadcasts by itself. */
+  spread(x: Value): Value {
+    return x;
+  }
+
+  reshape(x: Value, shape: Dims): Value {
+    if (sameDims(x.shape, shape)) return x;
+    // 0 would stand for the operand's own size.
+    const attributes = shape.includes(0) ? { allowzero: 1 } : {};
+    return this.op('Reshape', [x, this.dims(shape)], x.element, shape, attributes);
+  }
+
+  /** Dimensions are matched from the last one on. */
+  expand(x: Value, shape: Dims): Value {
+    if (sameDims(x.shape, shape)) return x;
+    return this.op('Expand', [x, this.dims(shape)], x.element, shape);
+  }
+
+  transpose(x: Value, dims: readonly number[]): Value {
+    if (dims.every((dim, i) => dim === i)) return x;
+    const shape = dims.map((dim) => x.shape[dim]!);
+    return this.op('Transpose', [x], x.element, shape, { perm: dims });
+  }
+
+  /** Entries of one dimension from `start` to `end`, int64 [1], or sizes. */
+  slice(x: Value, dim: number, start: Dim | Value, end: Dim | Value, size: Dim, step = 1): Value {
+    const bound = (each: Dim | Value) =>
+      typeof each === 'object' && 'id' in each ? each : this.dim(each);
+    const shape = x.shape.map((own, d) => (d === dim ? size : own));
+    const steps = step === 1 ? [] : [this.ints([step])];
+    const inputs = [x, bound(start), bound(end), this.ints([dim]), ...steps];
+    return this.op('Slice', inputs, x.element, shape);
+  }
+
+  concatenate(parts: readonly Value[], dim: number, size: Dim): Value {
+    const first = parts[0]!;
+    const shape = first.shape.map((own, d) => (d === dim ? size : own));
+    return this.op('Concat', parts, first.element, shape, { axis: dim });
+  }
+
+  /** Without the dimensions, or with 1 in their place. */
+  reduce(
+    name: 'Sum' | 'Prod' | 'Max' | 'Min' | 'Mean',
+    x: Value,
+    dims: readonly number[],
+    keepDims = false,
+  ): Value {
+    if (dims.length === 0) return x;
+    const shape = x.shape.flatMap((own, d) => (!dims.includes(d) ? [own] : keepDims ? [1] : []));
+    const attributes = { keepdims: keepDims ? 1 : 0 };
+    return this.op(`Reduce${name}`, [x, this.ints(dims)], x.element, shape, attributes);
+  }
+
+  /** 0 to size − 1, int64 [size]. */
+  iota(size: Dim): Value {
+    const scalar = this.reshape(this.dim(size), []);
+    const inputs = [this.constant(0, 'i64'), scalar, this.constant(1, 'i64')];
+    return this.op('Range', inputs, 'i64', [size]);
+  }
+
+  zeros(element: Element, shape: Dims): Value {
+    return this.expand(this.constant(0, element), shape);
+  }
+
+  /** The nodes that the body emits, as a graph of their own that sees the values around it. */
+  nested(
+    name: string,
+    inputs: readonly Value[],
+    body: () => readonly Value[],
+  ): {
+    readonly graph: OnnxGraph;
+    readonly results: readonly Value[];
+  } {
+    const [around, wasNested] = [this.#nodes, this.#isNested];
+    this.#nodes = [];
+    this.#isNested = true;
+    try {
+      // A graph returns what its own nodes define.
+      const results = body().map((value) =>
+        this.op('Identity', [value], value.element, value.shape),
+      );
+      const info = (value: Value) =>
+        valueInfo(value.id, value.element, value.shape, (dim) => JSON.stringify(dim));
+      return { graph: graphOf(name, this.#nodes, inputs.map(info), results.map(info)), results };
+    } finally {
+      this.#nodes = around;
+      this.#isNested = wasNested;
+    }
+  }
+}

@@ -1,0 +1,237 @@
+import { TensorSpec } from '../../../runtime/input-spec/spec.ts';
+import {
+  externalLocation,
+  modelSchema,
+  type OnnxModel,
+  type OnnxTensor,
+  type OnnxValueInfo,
+} from '../../../runtime/onnx/schema.ts';
+import { encodeMessage } from '../../../runtime/protobuf/message.ts';
+import type { Place } from '../../../runtime/save/place.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { bytesOf } from '../../../runtime/weights/writer.ts';
+import {
+  type LoweredEntry,
+  type LoweredInput,
+  type LoweredResult,
+  lowerEntry,
+} from '../lowering/entry-lowering.ts';
+import { nameOfPlace, type PortableProgram } from '../lowering/portable-program.ts';
+import { constantBytes } from './constant-bytes.ts';
+import type { Dim } from './dims.ts';
+import type { Value } from './emitter.ts';
+import { OnnxEngine } from './engine.ts';
+import { emptyTensor, graphOf, valueInfo } from './graph.ts';
+
+/** The version of the operators, and the first one of the file format that has it. */
+export const opset = 18;
+const irVersion = 8;
+
+/** One input or output of the graph. */
+export interface OnnxPort {
+  readonly name: string;
+  /** The element type by the export's own short names: `f32`, `i32`, `i1` … */
+  readonly type: string;
+  /** Sizes, and the names of those that a call decides. */
+  readonly shape: readonly (number | string)[];
+}
+
+export interface OnnxInput extends OnnxPort {
+  readonly kind: 'argument' | 'state' | 'random';
+  /** The number in the state when the program was saved; its tensors are beside the model. */
+  readonly value: number | null;
+}
+
+export interface OnnxOutput extends OnnxPort {
+  /** The input that takes this output in the next call; null for what the function returns. */
+  readonly feeds: string | null;
+}
+
+export interface ExportedModel {
+  readonly model: Uint8Array;
+  /** Data of large weights, where it lies in a file beside the model. */
+  readonly data: Uint8Array | null;
+  readonly inputs: readonly OnnxInput[];
+  readonly outputs: readonly OnnxOutput[];
+  /** Tensors of the state that are inputs, by name. */
+  readonly state: ReadonlyMap<string, Tensor>;
+  /** Checks of the user (`if (bad) throw …`) that the exported program doesn't make. */
+  readonly unchecked: number;
+}
+
+/**
+ * The program as an ONNX model. State that it changes goes in and comes out; the rest of the state is part of the model, in
+ * the file `external` where a name is given.
+ */
+export async function exportModel(
+  portable: PortableProgram,
+  external: string | null,
+): Promise<ExportedModel> {
+  const names = new SizeNames(portable);
+  const engine: OnnxEngine = new OnnxEngine(portable, names.arguments, (size) =>
+    names.read(engine, size),
+  );
+  const lowered = lowerEntry(portable, engine);
+  const isStep = lowered.results.some(({ feeds }) => feeds !== null);
+  const isFed = (input: LoweredInput<Value>) =>
+    lowered.results.some(({ feeds }) => feeds !== null && lowered.inputs[feeds] === input);
+  const isInput = (input: LoweredInput<Value>) =>
+    input.kind !== 'state' || isFed(input) || (isStep && !(input.held instanceof Tensor));
+  const inputs = lowered.inputs.filter(isInput);
+  const weights = await Promise.all(
+    lowered.inputs.filter((input) => !isInput(input)).map(weightOf),
+  );
+  const results = lowered.results.map((result) => ({
+    ...result,
+    output: outputOf(engine, lowered, result),
+  }));
+  const info = ({ id, element, shape }: Value): OnnxValueInfo =>
+    valueInfo(id, element, shape, (dim) => names.of(dim));
+  const { tensors, data } =
+    external === null ? { tensors: weights, data: null } : moved(weights, external);
+  const model: OnnxModel = {
+    irVersion,
+    producerName: 'tostatic',
+    opsetImport: [{ domain: '', version: opset }],
+    graph: graphOf(
+      portable.name || 'program',
+      engine.nodes,
+      inputs.map(({ value }) => info(value)),
+      results.map(({ output }) => info(output)),
+      [...tensors, ...engine.initializers],
+    ),
+    metadata: [],
+    functions: [],
+  };
+  const port = ({ id, element, shape }: Value): OnnxPort => ({
+    name: id,
+    type: element,
+    shape: shape.map((dim) => (typeof dim === 'number' ? dim : names.of(dim))),
+  });
+  const outputs = results.map(({ output, feeds }) => ({
+    ...port(output),
+    feeds: feeds === null ? null : lowered.inputs[feeds]!.value.id,
+  }));
+  const fed = outputs.flatMap(({ name, feeds }) => (feeds === null ? [] : [[name, feeds]]));
+  if (fed.length > 0) {
+    model.metadata.push({ key: 'tostatic.feeds', value: JSON.stringify(Object.fromEntries(fed)) });
+  }
+  return {
+    model: encodeMessage(modelSchema, model),
+    data,
+    inputs: inputs.map(({ kind, value, held }) => ({
+      ...port(value),
+      kind,
+      value: numberOf(held),
+    })),
+    outputs,
+    state: new Map(
+      inputs.flatMap(({ value, held }) => (held instanceof Tensor ? [[value.id, held]] : [])),
+    ),
+    unchecked: lowered.unchecked,
+  };
+}
+
+const numberOf = (held: LoweredInput<Value>['held']): number | null =>
+  typeof held === 'number' || typeof held === 'boolean' ? Number(held) : null;
+
+/** The value under the name of the result, which no input has. */
+function outputOf(
+  engine: OnnxEngine,
+  { inputs }: LoweredEntry<Value>,
+  { name, value, feeds }: LoweredResult<Value>,
+): Value {
+  const own = feeds === null ? name : `${inputs[feeds]!.value.id}.next`;
+  const isTaken = inputs.some((input) => input.value.id === own);
+  return engine.named(value, isTaken ? `${own}.next` : own);
+}
+
+async function weightOf({ value, held }: LoweredInput<Value>): Promise<OnnxTensor> {
+  const { id, element } = value;
+  if (!(held instanceof Tensor)) {
+    return emptyTensor(id, element, [], constantBytes([Number(held)], element));
+  }
+  return emptyTensor(id, element, held.shape, bytesOf(await held.data()));
+}
+
+/** Below it a tensor stays in the model. */
+const leastExternalBytes = 1024;
+/** Where files are mapped into memory, pages begin. */
+const alignment = 4096;
+
+/** Large tensors in a file of their own. */
+function moved(weights: readonly OnnxTensor[], location: string) {
+  let end = 0;
+  const placed = weights.map((tensor) => {
+    const { rawData } = tensor;
+    if (!rawData || rawData.length < leastExternalBytes) return { tensor, offset: -1 };
+    const offset = Math.ceil(end / alignment) * alignment;
+    end = offset + rawData.length;
+    return { tensor, offset };
+  });
+  const data = new Uint8Array(end);
+  const tensors = placed.map(({ tensor, offset }): OnnxTensor => {
+    if (offset < 0) return tensor;
+    const { rawData, ...rest } = tensor;
+    data.set(rawData!, offset);
+    const entries = { location, offset: String(offset), length: String(rawData!.length) };
+    return {
+      ...rest,
+      dataLocation: externalLocation,
+      externalData: Object.entries(entries).map(([key, value]) => ({ key, value })),
+    };
+  });
+  return { tensors, data };
+}
+
+/** Names of arguments and of sizes that a call decides: those of the specification, where it has some. */
+class SizeNames {
+  /** Names of arguments that the specification has. */
+  readonly arguments: ReadonlyMap<string, string>;
+  readonly #portable: PortableProgram;
+  readonly #sizes: readonly string[];
+
+  constructor(portable: PortableProgram) {
+    this.#portable = portable;
+    const specs = portable.inputSpec ?? [];
+    this.arguments = new Map(
+      specs.flatMap((spec, i) =>
+        spec instanceof TensorSpec && spec.name ? [[`arg.${i}`, spec.name]] : [],
+      ),
+    );
+    this.#sizes = (portable.sizes?.places ?? []).map((place) => this.#nameOf(place));
+  }
+
+  /** A name that says how the size is computed. */
+  of(dim: Exclude<Dim, number>): string {
+    if ('size' in dim) return this.#sizes[dim.size]!;
+    const [fn, ...args] = dim;
+    const own = (args as readonly Dim[]).map((arg) =>
+      typeof arg === 'number' ? String(arg) : this.of(arg),
+    );
+    return own.length === 2 && (fn as string).length === 1
+      ? `(${own[0]} ${fn as string} ${own[1]})`
+      : `${fn as string}(${own.join(', ')})`;
+  }
+
+  /** A size of an input, int64 [1]. */
+  read(engine: OnnxEngine, size: number): Value {
+    const { name, dim } = this.#placeOf(this.#portable.sizes!.places[size]!);
+    const input = { id: this.arguments.get(name) ?? name, element: 'f32' as const, shape: [] };
+    return engine.op('Shape', [input], 'i64', [1], { start: dim, end: dim + 1 });
+  }
+
+  #placeOf(place: Place): { readonly name: string; readonly dim: number } {
+    const full = nameOfPlace(place, this.#portable.state);
+    const [, name, dim] = /^(.*)\.shape\.(\d+)$/.exec(full) ?? [];
+    return { name: name!, dim: Number(dim) };
+  }
+
+  #nameOf(place: Place): string {
+    const { name, dim } = this.#placeOf(place);
+    const spec = place.kind === 'argument' ? this.#portable.inputSpec?.[place.index] : null;
+    const own = spec instanceof TensorSpec ? spec.shape?.[dim] : null;
+    const given = typeof own === 'object' ? own?.name : own;
+    return typeof given === 'string' ? given : `${this.arguments.get(name) ?? name}.${dim}`;
+  }
+}

@@ -1,0 +1,87 @@
+import {
+  attributeType,
+  dataType,
+  type OnnxAttribute,
+  type OnnxGraph,
+  type OnnxNode,
+  type OnnxTensor,
+  type OnnxValueInfo,
+} from '../../../runtime/onnx/schema.ts';
+import type { Element } from '../lowering/target.ts';
+import { type Dims, isFixed } from './dims.ts';
+
+export const dataTypeOf: { readonly [E in Element]: number } = {
+  i1: dataType.bool,
+  ui8: dataType.uint8,
+  i32: dataType.int32,
+  i64: dataType.int64,
+  f16: dataType.float16,
+  bf16: dataType.bfloat16,
+  f32: dataType.float,
+  f64: dataType.double,
+  ui32: dataType.uint32,
+  ui64: dataType.uint64,
+};
+
+/** A graph, text or number of a node; whole numbers are integers, and fractions say so by `float`. */
+export type NodeAttribute =
+  | number
+  | string
+  | readonly number[]
+  | { readonly float: number }
+  | { readonly graph: OnnxGraph };
+
+export function attributeOf(name: string, value: NodeAttribute): OnnxAttribute {
+  const empty = { name, floats: [], ints: [], strings: [] };
+  if (typeof value === 'number') return { ...empty, type: attributeType.int, i: value };
+  if (typeof value === 'string') {
+    return { ...empty, type: attributeType.string, s: new TextEncoder().encode(value) };
+  }
+  if ('float' in value) return { ...empty, type: attributeType.float, f: value.float };
+  if ('graph' in value) return { ...empty, type: attributeType.graph, g: value.graph };
+  return { ...empty, type: attributeType.ints, ints: [...value] };
+}
+
+export function emptyTensor(
+  name: string,
+  element: Element,
+  dims: readonly number[],
+  rawData: Uint8Array,
+): OnnxTensor {
+  return {
+    name,
+    dataType: dataTypeOf[element],
+    dims: [...dims],
+    rawData,
+    floatData: [],
+    int32Data: [],
+    int64Data: [],
+    doubleData: [],
+    uint64Data: [],
+    stringData: [],
+    externalData: [],
+  };
+}
+
+/** What a graph takes or returns. `dimName`: of sizes that a call decides. */
+export function valueInfo(
+  name: string,
+  element: Element,
+  dims: Dims,
+  dimName: (dim: Exclude<Dims[number], number>) => string,
+): OnnxValueInfo {
+  const dim = dims.map((size) =>
+    isFixed(size) ? { dimValue: size } : { dimParam: dimName(size) },
+  );
+  return { name, type: { tensorType: { elemType: dataTypeOf[element], shape: { dim } } } };
+}
+
+export function graphOf(
+  name: string,
+  node: OnnxNode[],
+  input: OnnxValueInfo[],
+  output: OnnxValueInfo[],
+  initializer: OnnxTensor[] = [],
+): OnnxGraph {
+  return { name, node, input, output, initializer, sparseInitializer: [] };
+}

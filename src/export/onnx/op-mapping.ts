@@ -1,0 +1,64 @@
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import type { AttrValue } from '../../../runtime/ops/define-op.ts';
+import { isSymbolic } from '../../../runtime/ops/symbolic-number.ts';
+import type { SizeAttr } from '../lowering/symbolic-sizes.ts';
+import type { Element, OpCall as LoweredCall } from '../lowering/target.ts';
+import { type Dim, type Dims, fixedDims, isFixed } from './dims.ts';
+import type { Emitter, Value } from './emitter.ts';
+
+/** What is known of an attribute: sizes of a call may decide it. */
+export type OnnxAttr = AttrValue | SizeAttr;
+
+/** One op of a program on its way to ONNX. */
+export interface OpCall extends LoweredCall<Value, OnnxAttr> {
+  readonly to: Emitter;
+}
+
+/** Results of the op, in their order. */
+export type OpMapping = (call: OpCall) => Value | readonly Value[];
+
+/** An attribute that may change from run to run, as a value without dimensions. */
+export function numberAttr({ to, attrs, number }: OpCall, name: string, element: Element): Value {
+  const value = attrs[name]!;
+  if (isSymbolic(value as AttrValue)) {
+    return to.convert(number(value as Parameters<typeof number>[0]), element);
+  }
+  if (typeof value === 'object') return to.convert(to.sizeNumber(value as Dim), element);
+  return to.constant(Number(value), element);
+}
+
+/** A size or place along a dimension. Throws ArgumentError where each run computes it. */
+export function dimAttr(call: OpCall, name: string): Dim {
+  const value = call.attrs[name]!;
+  return isSymbolic(value as AttrValue) ? fixedAttr(call, name) : (value as Dim);
+}
+
+export const sizesAttr = ({ attrs }: OpCall, name: string): Dims => attrs[name] as Dims;
+
+/** Numbers that are part of the graph. Throws ArgumentError where sizes of a call decide them. */
+export function fixedList(call: OpCall, name: string): readonly number[] {
+  return fixedDims(sizesAttr(call, name)) ?? dynamic(call, name);
+}
+
+/** An attribute that decides what is computed. Throws ArgumentError where each run computes it. */
+export function fixedAttr(call: OpCall, name: string): number {
+  const value = call.attrs[name]!;
+  return typeof value === 'number' ? value : dynamic(call, name);
+}
+
+/** A shape that is part of the graph. */
+export function fixedShape(call: OpCall, shape: Dims, what: string): readonly number[] {
+  return fixedDims(shape) ?? dynamic(call, what);
+}
+
+/** Sizes of an operand in numbers, for errors and for what needs every place. */
+export const isStatic = (shape: Dims): boolean => shape.every(isFixed);
+
+function dynamic({ op }: OpCall, name: string): never {
+  throw new ArgumentError({
+    what: `export: ${op.name} with a ${name} that changes from run to run`,
+    given: 'a number that each run computes',
+    expected: 'a constant',
+    remedy: "export for one set of sizes: { sizes: 'fixed' }",
+  });
+}

@@ -1,0 +1,133 @@
+import { wideElement } from '../../lowering/target.ts';
+import { type Dims, multiplyDims } from '../dims.ts';
+import type { Value } from '../emitter.ts';
+import { fixedAttr, fixedList, fixedShape, type OpCall, type OpMapping } from '../op-mapping.ts';
+
+/** Halves are multiplied in float32 and rounded once. */
+function product({ to }: OpCall, a: Value, b: Value, shape: Dims): Value {
+  const [x, y] = [a, b].map((each) => to.convert(each, wideElement(each.element))) as [
+    Value,
+    Value,
+  ];
+  return to.op('MatMul', [x, y], x.element, shape);
+}
+
+const rounded = ({ to, inputs }: OpCall, y: Value) => to.convert(y, inputs[0]!.element);
+
+interface Window {
+  readonly strides: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilations: readonly number[];
+  readonly group: number;
+}
+
+const windowOf = (call: OpCall): Window => ({
+  strides: fixedList(call, 'stride'),
+  padding: fixedList(call, 'padding'),
+  dilations: fixedList(call, 'dilation'),
+  group: fixedAttr(call, 'groups'),
+});
+
+const wideOf = ({ to }: OpCall, x: Value) => to.convert(x, wideElement(x.element));
+
+const conv2d: OpMapping = (call) => {
+  const { strides, padding, dilations, group } = windowOf(call);
+  const [x, w] = call.inputs.map((each) => wideOf(call, each)) as [Value, Value];
+  const attributes = {
+    kernel_shape: fixedShape(call, w.shape.slice(2), 'kernel'),
+    strides,
+    dilations,
+    group,
+    pads: [...padding, ...padding],
+  };
+  const { shape } = call.outputs[0]!;
+  return rounded(call, call.to.op('Conv', [x, w], x.element, shape, attributes));
+};
+
+/** The gradient of the input, and the transposed convolution. */
+const inputGradient: OpMapping = (call) => {
+  const { to } = call;
+  const { strides, padding, dilations, group } = windowOf(call);
+  const [dy, w] = call.inputs.slice(0, 2).map((each) => wideOf(call, each)) as [Value, Value];
+  const { shape } = call.outputs[0]!;
+  const kernel = fixedShape(call, w.shape.slice(2), 'kernel');
+  const sizes = fixedShape(call, shape.slice(2), 'size');
+  const given = fixedShape(call, dy.shape.slice(2), 'size');
+  // Of the result behind the last window that the sizes ask for.
+  const surplus = sizes.map((size, i) => {
+    const covered = (given[i]! - 1) * strides[i]! + dilations[i]! * (kernel[i]! - 1) + 1;
+    return covered - padding[i]! - size;
+  });
+  const cut = surplus.map((size) => Math.max(size, 0));
+  const zeros = surplus.map((size) => Math.max(-size, 0));
+  const attributes = {
+    kernel_shape: kernel,
+    strides,
+    dilations,
+    group,
+    pads: [...padding, ...cut],
+  };
+  const covered = [...shape.slice(0, 2), ...sizes.map((size, i) => size - zeros[i]!)];
+  const own = to.op('ConvTranspose', [dy, w], dy.element, covered, attributes);
+  if (zeros.every((size) => size === 0)) return rounded(call, own);
+  const pads = to.ints([0, 0, 0, 0, 0, 0, ...zeros]);
+  return rounded(call, to.op('Pad', [own, pads], own.element, shape));
+};
+
+/** The images are the features that are summed, the channels a batch. */
+function weightGradient(call: OpCall, [given, images]: readonly [Value, Value]): Value {
+  const { to } = call;
+  const { strides, padding, dilations, group } = windowOf(call);
+  const [dy, x] = [wideOf(call, given), wideOf(call, images)];
+  const { shape } = call.outputs[0]!;
+  const [o, c, kh, kw] = fixedShape(call, shape, 'kernel') as [number, number, number, number];
+  const [n, , h, w] = x.shape as [Value['shape'][number], ...Value['shape']];
+  const sizes = fixedShape(call, [h!, w!], 'size');
+  const output = fixedShape(call, dy.shape.slice(2), 'size');
+  const ends = padding.map((own, i) => {
+    const covered = strides[i]! * (output[i]! - 1) + 1 + dilations[i]! * ([kh, kw][i]! - 1);
+    return covered - sizes[i]! - own;
+  });
+  const padded = to.op('Pad', [x, to.ints([0, 0, ...padding, 0, 0, ...ends])], x.element, [
+    n,
+    group * c,
+    ...sizes.map((size, i) => size + padding[i]! + ends[i]!),
+  ]);
+  // [n, g · c, …] → [c, g · n, …], and [n, o, …] → [o, n, …] for groups of o / g kernels.
+  const inner = padded.shape.slice(2);
+  const split = to.reshape(padded, [n, group, c, ...inner]);
+  const features = multiplyDims(n, group);
+  const channels = to.reshape(to.transpose(split, [2, 1, 0, 3, 4]), [c, features, ...inner]);
+  const kernels = to.transpose(dy, [1, 0, 2, 3]);
+  const attributes = {
+    kernel_shape: output,
+    strides: dilations,
+    dilations: strides,
+    group,
+    pads: [0, 0, 0, 0],
+  };
+  const sums = to.op('Conv', [channels, kernels], x.element, [c, o, kh, kw], attributes);
+  return to.transpose(sums, [1, 0, 2, 3]);
+}
+
+export const productOps: Readonly<Record<string, OpMapping>> = {
+  matmul: (call) => {
+    const [a, b] = call.inputs as [Value, Value];
+    return rounded(call, product(call, a, b, call.outputs[0]!.shape));
+  },
+  addMatmul_: (call) => {
+    const [x, a, b] = call.inputs as [Value, Value, Value];
+    return call.to.binary('add', x, product(call, a, b, x.shape));
+  },
+  conv2d,
+  conv2dInputGrad: inputGradient,
+  conv2dWeightGrad: (call) => {
+    const [dy, x] = call.inputs as [Value, Value];
+    return rounded(call, weightGradient(call, [dy, x]));
+  },
+  convTranspose2d: inputGradient,
+  addConv2dWeightGrad_: (call) => {
+    const [dw, dy, x] = call.inputs as [Value, Value, Value];
+    return call.to.binary('add', dw, weightGradient(call, [dy, x]));
+  },
+};

@@ -1,0 +1,112 @@
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { Engine, OpCall } from '../lowering/target.ts';
+import { Emitter, typeOf, type Value } from './emitter.ts';
+import { emitOp } from './mapping.ts';
+import { placesOf, writtenFlat } from './ops/movement.ts';
+
+/** Programs as ops of StableHLO: sizes are numbers. */
+export class StableHloEngine extends Emitter implements Engine<Value> {
+  readonly form = 'StableHLO';
+
+  argument(index: number, _name: string, element: Value['element'], shape: Value['shape']): Value {
+    return { id: `%arg${index}`, element, shape };
+  }
+
+  shapeOf({ values }: Program, id: ValueId): Value['shape'] {
+    return values[id]!.shape;
+  }
+
+  randomCount(count: number): Value {
+    return this.constant(count, 'f64');
+  }
+
+  attrsOf({ attrs }: ProgramOp): ProgramOp['attrs'] {
+    return attrs;
+  }
+
+  emit(call: OpCall<Value>): readonly Value[] {
+    return emitOp({ ...call, to: this });
+  }
+
+  writeThrough(view: OpCall<Value>, operand: Value, written: Value): Value {
+    const { op, attrs, metas } = view;
+    switch (op.name) {
+      case 'alias':
+      case 'reshape':
+      case 'reshapeLike':
+        return this.reshape(written, operand.shape);
+      case 'permute': {
+        const dims = attrs.dims as readonly number[];
+        return this.transpose(
+          written,
+          dims.map((_, d) => dims.indexOf(d)),
+        );
+      }
+      case 'narrow':
+      case 'slice':
+      case 'diagonal':
+      case 'asStrided': {
+        const isFixed = Object.values(attrs).every(
+          (value) => typeof value !== 'object' || Array.isArray(value),
+        );
+        if (op.kernel.kind !== 'view' || !isFixed) break;
+        const { shape, strides, offset } = op.kernel.view(metas, attrs);
+        return writtenFlat({ to: this }, operand, written, placesOf(shape, strides, offset));
+      }
+    }
+    throw writeRefused(op.name);
+  }
+
+  branch(condition: Value, branches: readonly (() => readonly Value[])[]): readonly Value[] {
+    const bodies = branches.map((body) => this.#region(body));
+    const text = bodies.map(({ lines }) => `{\n${lines}\n    }`).join(', ');
+    const { results } = bodies[0]!;
+    return this.#several(`"stablehlo.if"(${condition.id}) (${text})`, [condition], results);
+  }
+
+  loop(
+    carried: readonly Value[],
+    condition: (carried: readonly Value[]) => Value,
+    body: (carried: readonly Value[]) => readonly Value[],
+  ): readonly Value[] {
+    const regions = [(values: readonly Value[]) => [condition(values)], body].map((run) => {
+      const names = carried.map((value) => ({ ...value, id: this.fresh() }));
+      const { lines } = this.#region(() => run(names));
+      const parameters = names.map((value) => `${value.id}: ${typeOf(value)}`).join(', ');
+      return `{\n    ^bb0(${parameters}):\n${lines}\n    }`;
+    });
+    const ids = carried.map(({ id }) => id).join(', ');
+    return this.#several(`"stablehlo.while"(${ids}) (${regions.join(', ')})`, carried, carried);
+  }
+
+  #region(body: () => readonly Value[]): { lines: string; results: readonly Value[] } {
+    const from = this.lines.length;
+    const results = this.nested(() => {
+      const values = body();
+      const ids = values.map(({ id }) => id).join(', ');
+      this.line(`"stablehlo.return"(${ids}) : (${values.map(typeOf).join(', ')}) -> ()`);
+      return values;
+    });
+    return { lines: this.lines.splice(from).join('\n'), results };
+  }
+
+  #several(text: string, operands: readonly Value[], results: readonly Value[]): Value[] {
+    if (results.length === 0) return [];
+    const id = this.fresh();
+    const name = results.length > 1 ? `${id}:${results.length}` : id;
+    const types = `(${operands.map(typeOf).join(', ')}) -> (${results.map(typeOf).join(', ')})`;
+    this.line(`${name} = ${text} : ${types}`);
+    return results.map((value, i) => ({ ...value, id: results.length > 1 ? `${id}#${i}` : id }));
+  }
+}
+
+function writeRefused(name: string): ArgumentError {
+  return new ArgumentError({
+    what: `export: a write in place through ${name}`,
+    given: `a view made by ${name}`,
+    expected:
+      'writes to whole tensors, and to parts made by reshape, permute, narrow, slice or diagonal',
+    remedy: 'write to a copy, or compute a new tensor',
+  });
+}
