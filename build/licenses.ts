@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+const ownTexts = join(import.meta.dirname, 'license-texts');
+
 interface Manifest {
   readonly name?: string;
   readonly version?: string;
@@ -20,8 +22,10 @@ export function writeLicenses(files: Iterable<string>, target: string): void {
       readFileSync(join(folder, 'package.json'), 'utf8'),
     ) as Manifest;
     const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-    if (!file || !license) throw new Error(`${name} has no licence text in ${folder}`);
-    const text = readFileSync(join(folder, file), 'utf8').trim();
+    // A package without its licence text has it here.
+    const path = file ? join(folder, file) : join(ownTexts, `${name?.replace('/', '-')}.txt`);
+    if (!existsSync(path) || !license) throw new Error(`${name} has no licence text in ${folder}`);
+    const text = readFileSync(path, 'utf8').trim();
     return `${name} ${version} (${license})\n\n${text}\n`;
   });
   const title = 'The published files contain code of these packages.\n\n';

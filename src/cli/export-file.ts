@@ -1,33 +1,82 @@
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
-import { exportStableHLO } from '../export/index.ts';
+import { exportOnnx, exportStableHLO } from '../export/index.ts';
 
 interface Options {
   readonly to: string;
   readonly out?: string;
   readonly program?: string;
+  readonly sizes?: string;
+  readonly externalData?: boolean;
 }
 
-/** `tostatic export FILE --to stablehlo`: writes the program, what its arguments are, and the tensors of its state. */
-export async function exportFile(file: string, { to, out, program }: Options): Promise<void> {
-  if (to !== 'stablehlo') {
+const forms = { stablehlo: exportToStableHLO, onnx: exportToOnnx } as const;
+
+/** `tostatic export FILE --to …`: writes the program, what its arguments are, and the tensors of its state. */
+export async function exportFile(file: string, options: Options): Promise<void> {
+  const { to, out } = options;
+  if (!Object.hasOwn(forms, to)) {
     throw new ArgumentError({
       what: 'export: no such form',
       given: to,
-      expected: 'stablehlo',
-      remedy: 'tostatic export FILE --to stablehlo',
+      expected: Object.keys(forms).join(' or '),
+      remedy: 'tostatic export FILE --to onnx',
     });
   }
   const stem = out ?? basename(file).replace(/\.[^.]*$/, '');
-  const chosen = program === undefined ? {} : { program: Number(program) };
-  const { text, sidecar, state } = await exportStableHLO(file, chosen);
-  writeFileSync(`${stem}.mlir`, text);
-  writeFileSync(`${stem}.json`, `${JSON.stringify(sidecar, null, 2)}\n`);
-  writeFileSync(`${stem}.safetensors`, state);
-  const { inputs, outputs, unchecked } = sidecar;
-  console.log(`${stem}.mlir  ${inputs.length} arguments, ${outputs.length} results`);
+  const { inputs, outputs, unchecked, main } = await forms[to as keyof typeof forms](
+    file,
+    stem,
+    options,
+  );
+  console.log(`${main}  ${inputs.length} arguments, ${outputs.length} results`);
   console.log(`${stem}.json  names, shapes, and which results feed which arguments`);
   console.log(`${stem}.safetensors  the state`);
   if (unchecked > 0) console.log(`${unchecked} checks of the function are not made there`);
+}
+
+interface Written {
+  readonly main: string;
+  readonly inputs: readonly object[];
+  readonly outputs: readonly object[];
+  readonly unchecked: number;
+}
+
+const chosen = ({ program }: Options) =>
+  program === undefined ? {} : { program: Number(program) };
+
+function writeBeside(stem: string, sidecar: object, state: Uint8Array): void {
+  writeFileSync(`${stem}.json`, `${JSON.stringify(sidecar, null, 2)}\n`);
+  writeFileSync(`${stem}.safetensors`, state);
+}
+
+async function exportToStableHLO(file: string, stem: string, options: Options): Promise<Written> {
+  const { text, sidecar, state } = await exportStableHLO(file, chosen(options));
+  writeFileSync(`${stem}.mlir`, text);
+  writeBeside(stem, sidecar, state);
+  return { ...sidecar, main: `${stem}.mlir` };
+}
+
+async function exportToOnnx(file: string, stem: string, options: Options): Promise<Written> {
+  const external = `${stem}.onnx.data`;
+  const { model, data, sidecar, state } = await exportOnnx(file, {
+    ...chosen(options),
+    sizes: sizesOf(options.sizes),
+    ...(options.externalData && { externalData: basename(external) }),
+  });
+  writeFileSync(`${stem}.onnx`, model);
+  if (data) writeFileSync(external, data);
+  writeBeside(stem, sidecar, state);
+  return { ...sidecar, main: `${stem}.onnx` };
+}
+
+function sizesOf(given = 'symbolic'): 'symbolic' | 'fixed' {
+  if (given === 'symbolic' || given === 'fixed') return given;
+  throw new ArgumentError({
+    what: 'export: --sizes',
+    given,
+    expected: 'symbolic or fixed',
+    remedy: 'leave it out for open sizes',
+  });
 }

@@ -56,12 +56,15 @@ program.command('check-mode', { hidden: true }).argument('<request>').action(che
 
 program
   .command('export')
-  .description('writes a saved program for another engine: StableHLO for XLA')
+  .description('writes a saved program for another engine: ONNX, or StableHLO for XLA')
   .argument('<file>', 'a file that save() has made of a captured function')
-  .requiredOption('--to <form>', 'stablehlo')
+  .requiredOption('--to <form>', 'onnx or stablehlo')
   .option('-o, --out <path>', 'the beginning of the names to write; that of the file by default')
   .option('-p, --program <number>', 'the program among those of the file; the last one by default')
-  .addHelpText('after', examples('export step.tostatic --to stablehlo'))
+  .addHelpText(
+    'after',
+    examples('export step.tostatic --to stablehlo', 'export step.tostatic --to onnx'),
+  )
   .action(exportFile);
 
 program

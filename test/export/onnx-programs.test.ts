@@ -1,8 +1,6 @@
 /** Branches, loops, open sizes and weights outside of the model, in onnxruntime. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { modelSchema, type OnnxModel } from '../../runtime/onnx/schema.ts';
-import { decodeMessage } from '../../runtime/protobuf/message.ts';
 import { exportOnnx } from '../../src/export/index.ts';
 import {
   nn,
@@ -14,6 +12,8 @@ import {
   tensorSpec,
   toStatic,
 } from '../../src/index.ts';
+import { modelSchema, type OnnxModel } from '../../src/onnx/schema.ts';
+import { decodeMessage } from '../../src/protobuf/message.ts';
 import { controlFunctions, controlInputs } from './control-functions.ts';
 import { type OnnxJob, type OnnxResult, onnxPython, runOnnx } from './onnxruntime.ts';
 

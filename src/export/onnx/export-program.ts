@@ -1,15 +1,15 @@
 import { TensorSpec } from '../../../runtime/input-spec/spec.ts';
+import type { Place } from '../../../runtime/save/place.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { bytesOf } from '../../../runtime/weights/writer.ts';
 import {
   externalLocation,
   modelSchema,
   type OnnxModel,
   type OnnxTensor,
   type OnnxValueInfo,
-} from '../../../runtime/onnx/schema.ts';
-import { encodeMessage } from '../../../runtime/protobuf/message.ts';
-import type { Place } from '../../../runtime/save/place.ts';
-import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { bytesOf } from '../../../runtime/weights/writer.ts';
+} from '../../onnx/schema.ts';
+import { encodeMessage } from '../../protobuf/message.ts';
 import {
   type LoweredEntry,
   type LoweredInput,

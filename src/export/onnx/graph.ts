@@ -6,7 +6,7 @@ import {
   type OnnxNode,
   type OnnxTensor,
   type OnnxValueInfo,
-} from '../../../runtime/onnx/schema.ts';
+} from '../../onnx/schema.ts';
 import type { Element } from '../lowering/target.ts';
 import { type Dims, isFixed } from './dims.ts';
 

@@ -1,5 +1,5 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { badWeights } from '../weights/bad-file.ts';
+import { badWeights } from '../../runtime/weights/bad-file.ts';
 
 type Scalar = 'int32' | 'int64' | 'uint64' | 'float' | 'double' | 'bool' | 'string' | 'bytes';
 
