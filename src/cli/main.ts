@@ -61,6 +61,8 @@ program
   .requiredOption('--to <form>', 'onnx or stablehlo')
   .option('-o, --out <path>', 'the beginning of the names to write; that of the file by default')
   .option('-p, --program <number>', 'the program among those of the file; the last one by default')
+  .option('--sizes <which>', 'ONNX: symbolic (the default) or fixed, those that were compiled')
+  .option('--external-data', 'ONNX: writes weights to a file beside the model')
   .addHelpText(
     'after',
     examples('export step.tostatic --to stablehlo', 'export step.tostatic --to onnx'),

@@ -43,7 +43,7 @@ export function emitOp(call: OpCall): readonly Value[] {
         dtypes,
         dtype,
         shape,
-        attr: (name, element) => numberAttr(call, name, element),
+        attr: (name, element) => numberAttr(call, name, element, shape),
       }),
     ];
   }

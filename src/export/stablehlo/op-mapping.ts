@@ -11,12 +11,17 @@ export interface OpCall extends LoweredCall<Value> {
 /** Results of the op, in their order. */
 export type OpMapping = (call: OpCall) => Value | readonly Value[];
 
-/** An attribute that may change from run to run, as a value without dimensions. */
-export function numberAttr({ to, attrs, number }: OpCall, name: string, element: Element): Value {
+/** An attribute that may change from run to run: one number, or a constant in a shape. */
+export function numberAttr(
+  { to, attrs, number }: OpCall,
+  name: string,
+  element: Element,
+  shape: Value['shape'] = [],
+): Value {
   const value = attrs[name]!;
   return isSymbolic(value)
     ? to.convert(number(value), element)
-    : to.constant(Number(value), element);
+    : to.constant(Number(value), element, shape);
 }
 
 export const sizesAttr = ({ attrs }: OpCall, name: string): readonly number[] =>
