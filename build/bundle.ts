@@ -14,6 +14,7 @@ const entries = [
   'src/1-capture/probe',
   'src/plugin/index',
   'src/plugin/node-loader',
+  'src/plugin/turbopack-loader',
   'src/plugin/node-hooks',
   'src/cli/main',
   'src/cli/compare/way-process',

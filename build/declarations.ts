@@ -11,6 +11,7 @@ const entries = [
   'src/1-capture/probe',
   'src/plugin/index',
   'src/plugin/node-loader',
+  'src/plugin/turbopack-loader',
 ];
 
 /** `from './x.ts'` and `import('./x.ts')`, which declarations keep as the sources have them. */

@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { Captured } from '../captured-function.ts';
 import { explain } from '../explain/explain.ts';
 import { loadFunction } from './load-function.ts';
+import { writeOutput } from './write-output.ts';
 
 interface ExplainOptions {
   readonly function?: string;
@@ -28,6 +28,6 @@ export async function explainFile(file: string, options: ExplainOptions): Promis
   const { guards = false, html } = options;
   process.stdout.write(explain(fn.name, captured.stats(), captured.parts, { guards }));
   if (html === undefined) return;
-  writeFileSync(html, explain(fn.name, captured.stats(), captured.parts, { as: 'page' }));
+  writeOutput(html, explain(fn.name, captured.stats(), captured.parts, { as: 'page' }));
   process.stderr.write(`page: ${html}\n`);
 }

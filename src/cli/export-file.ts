@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { exportOnnx, exportStableHLO } from '../export/index.ts';
+import { writeOutput } from './write-output.ts';
 
 interface Options {
   readonly to: string;
@@ -47,13 +47,13 @@ const chosen = ({ program }: Options) =>
   program === undefined ? {} : { program: Number(program) };
 
 function writeBeside(stem: string, sidecar: object, state: Uint8Array): void {
-  writeFileSync(`${stem}.json`, `${JSON.stringify(sidecar, null, 2)}\n`);
-  writeFileSync(`${stem}.safetensors`, state);
+  writeOutput(`${stem}.json`, `${JSON.stringify(sidecar, null, 2)}\n`);
+  writeOutput(`${stem}.safetensors`, state);
 }
 
 async function exportToStableHLO(file: string, stem: string, options: Options): Promise<Written> {
   const { text, sidecar, state } = await exportStableHLO(file, chosen(options));
-  writeFileSync(`${stem}.mlir`, text);
+  writeOutput(`${stem}.mlir`, text);
   writeBeside(stem, sidecar, state);
   return { ...sidecar, main: `${stem}.mlir` };
 }
@@ -65,8 +65,8 @@ async function exportToOnnx(file: string, stem: string, options: Options): Promi
     sizes: sizesOf(options.sizes),
     ...(options.externalData && { externalData: basename(external) }),
   });
-  writeFileSync(`${stem}.onnx`, model);
-  if (data) writeFileSync(external, data);
+  writeOutput(`${stem}.onnx`, model);
+  if (data) writeOutput(external, data);
   writeBeside(stem, sidecar, state);
   return { ...sidecar, main: `${stem}.onnx` };
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import '../../runtime/index.ts';
@@ -27,26 +27,56 @@ export async function loadFunction(
   const chosen = name ?? (names.length === 1 ? names[0] : undefined);
   const fn = functions.find(([exported]) => exported === chosen)?.[1];
   if (!fn) {
-    throw new ArgumentError({
-      what: `${file}: which function is meant is not clear`,
-      given: name === undefined ? 'no --function' : `--function ${name}`,
-      expected:
-        names.length > 0 ? `one of ${names.join(', ')}` : 'a module that exports a function',
-      remedy: 'name an exported function: --function NAME',
-    });
+    throw withoutFunction(file, name, exports, names);
   }
   const { inputs } = exports;
   if (inputs !== undefined && typeof inputs !== 'function') {
     throw new ArgumentError({
       what: `${file}: inputs is not a function`,
       given: `inputs of type ${typeof inputs}`,
-      expected: 'export function inputs() that answers the arguments as an array',
+      expected: 'export function inputs() that returns the arguments as an array',
       remedy: 'wrap the array: export const inputs = () => […]',
     });
   }
   if (inputs === undefined && fn.length > 0) throw withoutInputs(file, chosen!, fn);
   return { fn, inputs: argumentsOf(file, inputs as (() => unknown) | undefined) };
 }
+
+/** `names`: the exported functions. One of them has to be named, or there are none. */
+function withoutFunction(
+  file: string,
+  name: string | undefined,
+  exports: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): ArgumentError {
+  if (name === undefined && names.length > 1) {
+    return new ArgumentError({
+      what: `${file}: several functions are exported`,
+      given: 'no --function',
+      expected: `one of ${names.join(', ')}`,
+      remedy: `name one of them: --function ${names[0]}`,
+      at: placeOfExport(file, names[0]!),
+    });
+  }
+  const others = Object.keys(exports).filter((exported) => exported !== 'inputs');
+  const at = name !== undefined && name in exports ? name : others[0];
+  const isNoFunction = at !== undefined && at === name;
+  return new ArgumentError({
+    what: `${file}: ${name === undefined ? 'no function is exported' : isNoFunction ? `${name} is not a function` : `there is no export ${name}`}`,
+    given: others.length > 0 ? `exports ${others.map(shown(exports)).join(', ')}` : 'no exports',
+    expected: names.length > 0 ? `one of ${names.join(', ')}` : 'an exported function',
+    remedy:
+      names.length > 0
+        ? `name an exported function: --function ${names[0]}`
+        : 'export the function: export const step = (x) => …',
+    at: at === undefined ? { file: resolve(file), line: 1, column: 1 } : placeOfExport(file, at),
+  });
+}
+
+const shown =
+  (exports: Readonly<Record<string, unknown>>) =>
+  (name: string): string =>
+    `${name} (${exports[name] === null ? 'null' : typeof exports[name]})`;
 
 /** A function with parameters in a module that says nothing about their values. */
 function withoutInputs(file: string, name: string, fn: AnyFunction): ArgumentError {
@@ -63,7 +93,7 @@ const exampleArguments = (count: number): string =>
   Array.from({ length: count }, () => 'randn([2, 3])').join(', ');
 
 /** The line that declares an export, as far as the file's text shows it. */
-function placeOfExport(file: string, name: string): UserPosition {
+export function placeOfExport(file: string, name: string): UserPosition {
   const path = resolve(file);
   const lines = readFileSync(path, 'utf8').split('\n');
   const declares = new RegExp(`\\b(?:function\\*?|const|let|var|class|as)\\s+${name}\\b`);
@@ -97,10 +127,21 @@ export async function importFile(file: string): Promise<Record<string, unknown>>
     const { code } = error as NodeError;
     if (error instanceof SyntaxError) throw unparsed(path, error);
     // Errors inside the module itself are the user's to see as they are.
-    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
+    if (code === undefined || !loaderErrors.has(code)) throw error;
     throw new DataError({ ...unloadable(path, error as NodeError), cause: error });
   }
 }
+
+/** What Node's loader throws before any of the module's code runs. */
+const loaderErrors = new Set([
+  'ERR_MODULE_NOT_FOUND',
+  'ERR_UNKNOWN_FILE_EXTENSION',
+  'ERR_UNSUPPORTED_DIR_IMPORT',
+  'ERR_PACKAGE_PATH_NOT_EXPORTED',
+  'ERR_PACKAGE_IMPORT_NOT_DEFINED',
+  'ERR_IMPORT_ASSERTION_TYPE_MISSING',
+  'ERR_IMPORT_ATTRIBUTE_MISSING',
+]);
 
 /** Node tells the place of a syntax error only where it loads or checks the file by itself. */
 function unparsed(path: string, error: SyntaxError): DataError {
@@ -125,6 +166,14 @@ function unloadable(path: string, { code, message }: NodeError): ErrorFacts {
       given: path,
       expected: 'the path of a JavaScript or TypeScript module',
       remedy: 'check the path; it is taken from the working directory',
+    };
+  }
+  if (statSync(path).isDirectory() || !/\.[cm]?[jt]sx?$/.test(path)) {
+    return {
+      what: 'not a module',
+      given: statSync(path).isDirectory() ? `the folder ${path}` : path,
+      expected: 'the path of a JavaScript or TypeScript module',
+      remedy: 'name the file that exports the function',
     };
   }
   const at = { file: path, line: 1, column: 1 };

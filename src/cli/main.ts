@@ -16,14 +16,14 @@ import { runFiles } from './run/run-files.ts';
 import { traceFile } from './trace-file.ts';
 
 const program = new Command('tostatic')
-  .description('Makes projects, and looks into functions that are captured as static programs.')
+  .description('Creates projects, and shows what toStatic makes of your functions.')
   .version(packageVersion(), '-V, --version', 'print the version')
   .showHelpAfterError('tostatic --help lists commands; tostatic COMMAND --help has examples')
   .addHelpText('after', examples('init my-model', 'explain model.js', 'compare workload.js'));
 
 program
   .command('init')
-  .description('makes a project that trains a small model')
+  .description('creates a project that trains a small model')
   .argument('[folder]', 'a new or empty folder', '.')
   .option('-t, --template <name>', 'node, or vite for a page', 'node')
   .addHelpText('after', examples('init my-model', 'init my-page --template vite'))
@@ -46,9 +46,9 @@ program
   .description('compares an exported function with eager execution in every mode, effects included')
   .argument('<file>', 'a module that exports the function and `inputs()`, its arguments')
   .option('-f, --function <name>', 'the export to capture, when there are several')
-  .option('-n, --calls <count>', 'how often it is called', '3')
-  .option('-m, --modes <names>', 'comma-separated beginnings of their names; all by default')
-  .option('-s, --seconds <count>', 'how long a difference may be cut down; 0: not at all', '60')
+  .option('-n, --calls <count>', 'number of calls', '3')
+  .option('-m, --modes <names>', 'comma-separated names or prefixes; by default all')
+  .option('-s, --seconds <count>', 'time limit for reducing a failing module; 0 disables it', '60')
   .addHelpText('after', examples('check model.js', 'check model.js --modes fullGraph'))
   .action(checkFile);
 
@@ -59,8 +59,11 @@ program
   .description('writes a saved program for another engine: ONNX, or StableHLO for XLA')
   .argument('<file>', 'a file that save() has made of a captured function')
   .requiredOption('--to <form>', 'onnx or stablehlo')
-  .option('-o, --out <path>', 'the beginning of the names to write; that of the file by default')
-  .option('-p, --program <number>', 'the program among those of the file; the last one by default')
+  .option(
+    '-o, --out <path>',
+    'path of the output without its extension; by default the name of the file',
+  )
+  .option('-p, --program <number>', 'index of the program in the file; by default the last')
   .option('--sizes <which>', 'ONNX: symbolic (the default) or fixed, those that were compiled')
   .option('--external-data', 'ONNX: writes weights to a file beside the model')
   .addHelpText(
@@ -72,13 +75,13 @@ program
 program
   .command('explain')
   .description(
-    'runs an exported function and prints subgraphs, memory, graph breaks and what costs time',
+    'runs an exported function and prints its subgraphs, memory, graph breaks and warnings',
   )
   .argument('<file>', 'a module that exports the function and `inputs()`, its arguments')
   .option('-f, --function <name>', 'the export to capture, when there are several')
-  .option('-n, --calls <count>', 'how often it is called', '2')
-  .option('--guards', 'list inputs, guards and saved values too')
-  .option('--html <file>', 'write a page with the source beside what became of it')
+  .option('-n, --calls <count>', 'number of calls', '2')
+  .option('--guards', 'also list inputs, guards and saved values')
+  .option('--html <file>', 'write a page that shows each source line beside its ops')
   .addHelpText('after', examples('explain model.js', 'explain model.js --html explain.html'))
   .action(explainFile);
 
@@ -87,9 +90,9 @@ program
   .description('runs an exported function and prints where its time goes, op by op')
   .argument('<file>', 'a module that exports the function and `inputs()`, its arguments')
   .option('-f, --function <name>', 'the export to run, when there are several')
-  .option('-n, --calls <count>', 'how many calls are recorded', '10')
-  .option('--warmup <count>', 'how many run before, which trace and compile', '2')
-  .option('--eager', 'run it as it is, not captured')
+  .option('-n, --calls <count>', 'number of recorded calls', '10')
+  .option('--warmup <count>', 'calls before recording, which trace and compile', '2')
+  .option('--eager', 'run it eagerly')
   .option('--sort <key>', 'total, self, calls, max, min, average, allocated or name', 'total')
   .option('--limit <count>', 'rows to print', '30')
   .option('--trace <file>', 'write a timeline for chrome://tracing or ui.perfetto.dev')
@@ -100,17 +103,20 @@ program
 program
   .command('compare')
   .description('runs a training step eagerly and as graphs, and compares memory and time')
-  .argument('<file>', 'a module that exports `workload`, as those in examples/workloads do')
-  .option('--device <name>', 'cpu, or meta, which counts bytes and computes nothing', 'cpu')
+  .argument('<file>', 'a module that exports `workload`, like those in examples/workloads')
+  .option('--device <name>', 'cpu, or meta, which counts bytes without computing', 'cpu')
   .option('--size <size>', 'reduced, or full, which is for meta', 'reduced')
-  .option('--batch <count>', 'samples per step, instead of the number of the workload')
-  .option('--steps <count>', 'steps after the first ones, for times and losses', '3')
-  .option('--ways <names>', 'comma-separated: eager, tidy, full, sot, breaks, or an ablation')
-  .option('--ablations', 'also with each clean-up of the memory plan off')
-  .option('--fallback <modes>', 'sweep with forced breaks over: eager, error')
-  .option('--dynamic <modes>', 'sweep with forced breaks over: auto, true, false')
-  .option('--min-graph-size <counts>', 'sweep with forced breaks over: fewer ops run eagerly')
-  .option('--budget <sizes>', 'sweep of the whole step over: bytes beside its inputs, or none')
+  .option('--batch <count>', "samples per step; by default the workload's")
+  .option('--steps <count>', 'measured steps after warm-up', '3')
+  .option('--modes <names>', 'comma-separated: eager, tidy, full, sot, breaks, or an ablation')
+  .option('--ablations', 'also run with each memory optimization disabled')
+  .option('--fallback <modes>', 'sweep over eager, error; with forced breaks')
+  .option('--dynamic <modes>', 'sweep over auto, true, false; with forced breaks')
+  .option(
+    '--min-graph-size <counts>',
+    'sweep over smallest graph sizes, in ops; with forced breaks',
+  )
+  .option('--budget <sizes>', 'sweep over memory budgets of the whole step: 400KiB, 2GiB, none')
   .option('--json <file>', 'write all results')
   .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
   .addHelpText('after', examples('compare workload.js --html report.html'))
@@ -119,22 +125,21 @@ program
 program
   .command('run')
   .description(
-    'executes plain scripts through their bytecode, each in a fresh realm: a line of JSON per file',
+    'executes plain scripts as bytecode, each in a fresh realm, and prints a line of JSON for each',
   )
-  .argument('[files...]', 'scripts; more names are read from standard input, one a line')
+  .argument('[files...]', 'scripts; further names are read from standard input, one per line')
   .option('--executor <name>', 'machine (generated code) or interpreter', 'machine')
-  .option(
-    '--suspend-everywhere',
-    'put every frame down as data, and resume it, at every instruction',
-  )
-  .option('--timeout <ms>', 'a file that runs longer is stopped', '10000')
-  .option('--jobs <count>', 'how many files run at a time')
+  .option('--suspend-everywhere', 'suspend and resume every frame at every instruction')
+  .option('--timeout <ms>', 'time limit per file', '10000')
+  .option('--jobs <count>', 'number of files that run in parallel')
   .addHelpText('after', examples('run a.js b.js', 'run < names.txt'))
   .action(runFiles);
 
 program
   .command('memory')
-  .description('sums up an allocator log: remaining, max, allocated and freed bytes and counts')
+  .description(
+    'summarizes an allocator log: remaining, peak, allocated and freed bytes, with counts',
+  )
   .argument(
     '<log>',
     'lines with `Alloc N bytes, ptr = 0x…` and `Free N bytes, ptr = 0x…`; - reads standard input',

@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { profile } from '../../runtime/profiler/profiler.ts';
 import type { SortKey } from '../../runtime/profiler/rows.ts';
 import { Captured } from '../captured-function.ts';
 import { loadFunction } from './load-function.ts';
+import { writeOutput } from './write-output.ts';
 
 interface ProfileOptions {
   readonly function?: string;
@@ -31,8 +31,8 @@ export async function profileFile(file: string, options: ProfileOptions): Promis
   await run(warmup);
   const { profile: recorded } = await profile(() => run(calls));
   process.stdout.write(`${recorded.report({ sort: options.sort as SortKey, limit })}\n`);
-  if (options.trace) writeFileSync(options.trace, JSON.stringify(recorded.trace()));
-  if (options.json) writeFileSync(options.json, `${JSON.stringify(recorded)}\n`);
+  if (options.trace) writeOutput(options.trace, JSON.stringify(recorded.trace()));
+  if (options.json) writeOutput(options.json, `${JSON.stringify(recorded)}\n`);
 }
 
 function count(option: string, text: string, least: number): number {

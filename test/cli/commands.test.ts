@@ -5,10 +5,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DataError } from '../../runtime/errors/errors.ts';
 import { compareFile } from '../../src/cli/compare/compare-file.ts';
 import { loadFunction } from '../../src/cli/load-function.ts';
 import { packageVersion } from '../../src/cli/package-version.ts';
 import { errorText } from '../../src/cli/report-error.ts';
+import { writeOutput } from '../../src/cli/write-output.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
@@ -22,6 +24,8 @@ beforeAll(() => {
     'throws.mjs':
       'function fail() {\n  throw new RangeError("too large");\n}\nexport const f = () => fail();\n',
     'syntax.mjs': 'export const f = () => {;\n',
+    'value.mjs': '// a comment\nexport const step = 3;\nexport const inputs = () => [];\n',
+    'empty.mjs': 'const step = 3;\n',
     'two.mjs': 'export const a = () => 1;\nexport const b = () => 2;\n',
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -50,10 +54,29 @@ const mistakes: Readonly<Record<string, readonly [string, RegExp, ...string[]]>>
   ],
   'a wrong export': [
     'two.mjs',
-    /^ArgumentError: .*which function is meant[\s\S]*--function c[\s\S]*one of a, b/,
+    /^ArgumentError: .*there is no export c\n[\s\S]*exports a \(function\), b \(function\)[\s\S]*one of a, b/,
     '--function',
     'c',
   ],
+  'several functions': [
+    'two.mjs',
+    /^ArgumentError: .*several functions[\s\S]*one of a, b[\s\S]*two\.mjs:1:14/,
+  ],
+  'an export that is not a function': [
+    'value.mjs',
+    /^ArgumentError: .*no function is exported[\s\S]*step \(number\)[\s\S]*value\.mjs:2:14/,
+  ],
+  'an export that is named and not a function': [
+    'value.mjs',
+    /^ArgumentError: .*step is not a function[\s\S]*value\.mjs:2:14/,
+    '--function',
+    'step',
+  ],
+  'a module without exports': [
+    'empty.mjs',
+    /^ArgumentError: .*no function is exported[\s\S]*no exports[\s\S]*empty\.mjs:1:1/,
+  ],
+  'a folder': ['.', /^DataError: not a module[\s\S]*the folder /],
   'an error of the module': [
     'throws.mjs',
     /^RangeError: too large\n {4}at .*throws\.mjs:2:\d+\)?\n/,
@@ -82,6 +105,13 @@ it('the command prints a syntax error with its place, without a stack of its own
   expect(stderr).toMatch(/^DataError: the module could not be parsed[\s\S]*syntax\.mjs:[12]:1\n/);
   expect(stderr).not.toMatch(/commander|node:internal|src\/cli/);
   expect(status).toBe(1);
+});
+
+it('an output that cannot be written is a named error', () => {
+  const file = join(folder, 'none', 'page.html');
+  const attempt = () => writeOutput(file, '');
+  expect(attempt).toThrow(DataError);
+  expect(attempt).toThrow(/could not be written[\s\S]*none\/page\.html: ENOENT/);
 });
 
 it('compare rejects a module without a workload before it starts processes', async () => {

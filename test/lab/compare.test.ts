@@ -194,7 +194,7 @@ describe('lab/compare', () => {
       const args = ['--import', 'tsx', 'src/cli/main.ts', 'compare', 'test/lab/small-workload.ts'];
       const printed = execFileSync(
         process.execPath,
-        [...args, '--device', 'meta', '--ways', 'full', '--json', json, '--html', html],
+        [...args, '--device', 'meta', '--modes', 'full', '--json', json, '--html', html],
         { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
       );
       expect(printed).toContain('full graph: the whole step');

@@ -24,6 +24,7 @@ const uses: Readonly<Record<string, string>> = {
   'tostatic/runtime': computes,
   'tostatic/plugin': "typeof m.tostatic.vite === 'function' && 'works'",
   'tostatic/plugin/node': "'works'",
+  'tostatic/plugin/loader': "typeof m.default === 'function' && 'works'",
   'tostatic/probe': "Object.keys(m).length > 0 && 'works'",
   'tostatic/export':
     "typeof m.exportStableHLO === 'function' && typeof m.exportOnnx === 'function' && 'works'",
@@ -132,6 +133,38 @@ describe('package', () => {
       { file: 'refused.js', ok: true, native: { reason: 'direct-eval', line: 1 } },
     ]);
     expect(result.status).toBe(1);
+  });
+
+  it('errors of captured code are those of eager execution, to the column', () => {
+    const printed = runModule(
+      'mistakes.mjs',
+      `import { cat, ones, toStatic } from 'tostatic';
+      const wrong = ones([4, 5]), key = 'matmul';
+      const inner = (x) => x.mul(2).matmul(wrong);
+      class Layer { forward(x) { return   x . matmul( wrong ); } }
+      const layer = new Layer();
+      const mistakes = [
+        (x) => x.matmul(wrong),
+        (x) => x.relu().mul(3)
+          .matmul(wrong)
+          .sum(),
+        (x) => x[key](wrong),
+        (x) => cat([x, wrong]),
+        (x) => inner(inner(x)),
+        (x) => layer.forward(x),
+        (x) => { for (const each of [ones([3, 2]), wrong]) x.matmul(each); },
+        (x) => { if (x.sum().itemSync() > 0) return x.matmul(wrong).neg(); },
+        (x) => { try { return x.mul(2); } finally { x?.matmul(wrong); } },
+        (x) => [1].map(() => x.matmul(wrong)),
+        (x) => (x.matmul)(wrong),
+      ];
+      const messageOf = (f) => { try { f(ones([2, 3])); } catch (error) { return error.message; } };
+      for (const f of mistakes) for (const options of [{}, { capture: 'auto' }]) {
+        const [eager, captured] = [messageOf(f), messageOf(toStatic(f, options))];
+        if (!eager || eager !== captured) console.log(f.toString(), eager, captured);
+      }`,
+    );
+    expect(printed).toBe('');
   });
 
   it('an error names the place in the user file', () => {

@@ -22,7 +22,8 @@ interface CheckOptions {
 export async function checkFile(file: string, options: CheckOptions): Promise<void> {
   const calls = wholeNumber('--calls', options.calls);
   const seconds = wholeNumber('--seconds', options.seconds);
-  const { fn } = await loadFunction(file, options.function);
+  const { fn, inputs } = await loadFunction(file, options.function);
+  inputs(); // what it rejects is rejected here, once
   const request = { file: resolve(file), function: fn.name || options.function, calls };
   const expected = await seeMode({ ...request, mode: eager });
   if ('ended' in expected) throw cannotRun(file, expected.ended);

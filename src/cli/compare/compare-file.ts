@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { ArgumentError, DataError } from '../../../runtime/errors/errors.ts';
 import type { WayResult } from '../../lab/compare/measure.ts';
@@ -7,6 +6,7 @@ import { printTable, problemsOf, waysTable } from '../../lab/compare/tables.ts';
 import { ablations, ways } from '../../lab/compare/ways.ts';
 import { workloadOf } from '../../lab/compare/workload.ts';
 import { importFile } from '../load-function.ts';
+import { writeOutput } from '../write-output.ts';
 import { measureInOwnProcess, type Setting, type WayRequest } from './own-process.ts';
 import { type SweepOptions, settingsOf } from './settings.ts';
 
@@ -15,14 +15,14 @@ export interface CompareOptions extends SweepOptions {
   readonly steps: string;
   readonly size: string;
   readonly batch?: string;
-  readonly ways?: string;
+  readonly modes?: string;
   readonly ablations?: boolean;
   readonly json?: string;
   readonly html?: string;
 }
 
 /**
- * `tostatic compare`: one training step of a workload in many ways, each in a process of its own. Prints
+ * `tostatic compare`: one training step of a workload in many modes, each in a process of its own. Prints
  * a table per group; the exit code is 1 when a promise is broken (predicted bytes, equal losses, leaks).
  */
 export async function compareFile(file: string, options: CompareOptions): Promise<void> {
@@ -46,9 +46,9 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   }
   if (results.length === 0) {
     throw new DataError({
-      what: 'compare: no way could be run',
+      what: 'compare: every mode failed',
       given: file,
-      expected: 'a workload that runs in at least one way',
+      expected: 'a workload that runs in at least one mode',
       remedy: failures.join('\n'),
     });
   }
@@ -59,7 +59,7 @@ export async function compareFile(file: string, options: CompareOptions): Promis
     process.stdout.write(`${group}\n${printTable(waysTable(members, baseline))}\n\n`);
   }
   for (const problem of problems) process.stdout.write(`not as promised: ${problem}\n`);
-  if (options.json) writeFileSync(options.json, `${JSON.stringify({ file, results, problems })}\n`);
+  if (options.json) writeOutput(options.json, `${JSON.stringify({ file, results, problems })}\n`);
   if (options.html) {
     const facts = [
       ['workload', basename(file)],
@@ -68,7 +68,7 @@ export async function compareFile(file: string, options: CompareOptions): Promis
       ['Node', process.version],
     ] as const;
     const title = basename(file).replace(/\.[^.]*$/, '');
-    writeFileSync(options.html, renderComparison({ title, facts, results, problems }));
+    writeOutput(options.html, renderComparison({ title, facts, results, problems }));
   }
   if (problems.length > 0) process.exitCode = 1;
 }
@@ -77,16 +77,16 @@ function chosenWays(options: CompareOptions): (string | Setting)[] {
   const settings = settingsOf(options);
   if (settings.length > 0) return ['eager', ...settings];
   const known = [...ways, ...ablations].map(({ name }) => name);
-  if (options.ways === undefined) {
+  if (options.modes === undefined) {
     return (options.ablations ? [...ways, ...ablations] : ways).map(({ name }) => name);
   }
-  return options.ways.split(',').map((name) => {
+  return options.modes.split(',').map((name) => {
     if (known.includes(name)) return name;
     throw new ArgumentError({
-      what: 'compare: no such way',
-      given: `--ways ${name}`,
+      what: 'compare: no such mode',
+      given: `--modes ${name}`,
       expected: known.join(', '),
-      remedy: 'list ways separated by commas',
+      remedy: 'list modes separated by commas',
     });
   });
 }

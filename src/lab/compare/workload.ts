@@ -41,6 +41,7 @@ export function workloadOf(file: string, exports: Readonly<Record<string, unknow
     given: `exports ${Object.keys(exports).join(', ') || 'nothing'}`,
     expected: 'export const workload = { build({ device, size, breaks }) { … } }',
     remedy:
-      'answer an object with loss, step, inputs, optimizer and dispose, as examples/workloads do',
+      'let build() return an object with loss, step, inputs, optimizer and dispose, as examples/workloads do',
+    at: { file, line: 1, column: 1 },
   });
 }

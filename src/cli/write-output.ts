@@ -1,0 +1,18 @@
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DataError } from '../../runtime/errors/errors.ts';
+
+/** Writes what an option asks for, such as `--html FILE`. Throws DataError when the file can't be written. */
+export function writeOutput(file: string, content: string | Uint8Array): void {
+  try {
+    writeFileSync(file, content);
+  } catch (cause) {
+    throw new DataError({
+      what: 'the output could not be written',
+      given: `${resolve(file)}: ${(cause as Error).message}`,
+      expected: 'a file in an existing folder with write permission',
+      remedy: 'create the folder, or name another file',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * `tostatic/plugin/loader`: the build plugin as a loader, for Turbopack (Next.js), which has no plugins. Loaders
+ * run before its compiler, so TypeScript and JSX are compiled here, by Rolldown's compiler.
+ */
+
+import type { EncodedSourceMap } from '@jridgewell/remapping';
+import { isIncluded, type PluginOptions } from './options.ts';
+import { type CompiledModule, compileForRolldown } from './rolldown-types.ts';
+import { transform } from './transform.ts';
+
+/** What webpack and Turbopack give a loader as `this`. */
+export interface LoaderContext {
+  readonly resourcePath: string;
+  getOptions(): PluginOptions;
+  async(): LoaderCallback;
+}
+
+type LoaderCallback = (error: Error | null, code?: string, map?: object) => void;
+
+/** In: a module as the user wrote it. Out: the module with probes; modules without functions are unchanged. */
+// biome-ignore lint/style/noDefaultExport: bundlers call the default export of a loader
+export default async function tostaticLoader(
+  this: LoaderContext,
+  code: string,
+  incoming?: EncodedSourceMap,
+): Promise<void> {
+  const done = this.async();
+  try {
+    const { resourcePath: path } = this;
+    const options = this.getOptions();
+    if (!isIncluded(path, options)) return done(null, code, incoming);
+    const plain = await compiled(code, path, incoming);
+    const found = transform(plain.code, path, options, plain.map);
+    if (!found) return done(null, code, incoming);
+    done(null, found.code, JSON.parse(found.map.toString()) as object);
+  } catch (error) {
+    done(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+async function compiled(
+  code: string,
+  path: string,
+  incoming: EncodedSourceMap | undefined,
+): Promise<CompiledModule> {
+  // Next.js allows JSX in .js files.
+  const named = path.replace(/\.[cm]?js$/, '.jsx');
+  try {
+    return await compileForRolldown(code, named, incoming);
+  } catch (cause) {
+    if ((cause as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new Error(
+      `tostatic/plugin/loader compiles ${path} with Rolldown, which is not installed: npm install --save-dev rolldown`,
+      { cause },
+    );
+  }
+}
