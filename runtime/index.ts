@@ -384,7 +384,7 @@ export {
   rot90,
   tile,
 } from './ops/rearrange.ts';
-export { type Dims, mean, type ReduceOptions, sum } from './ops/reduce.ts';
+export { type DimOptions, type Dims, mean, type ReduceOptions, sum } from './ops/reduce.ts';
 export type { LossOptions, Reduction } from './ops/reduction-options.ts';
 export {
   diagonalScatter,
@@ -436,6 +436,7 @@ export {
   norm,
   std,
   stdMean,
+  type VarianceKeywords,
   type VarianceOptions,
   variance,
   varMean,

@@ -14,9 +14,12 @@ import { gather } from './gather.ts';
 import { reshape, squeeze, unsqueeze } from './movement.ts';
 import { expectFlag } from './positional.ts';
 import {
+  type DimOptions,
   type Dims,
   expectEntries,
+  hasKeywords,
   inferReduced,
+  positional,
   type ReduceOptions,
   reduceAttrs,
   reducedShape,
@@ -46,7 +49,13 @@ function extreme(name: 'max' | 'min') {
       }),
     },
   });
-  return (x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor => {
+  return function reduced(
+    x: Tensor,
+    dims?: Dims | DimOptions,
+    options: ReduceOptions | boolean = {},
+  ): Tensor {
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return reduced(x, ...positional(`a${name}`, dims, options));
     const attrs = reduceAttrs(x, dims, options, name);
     return attrs ? bind1(op, [x], attrs) : x;
   };

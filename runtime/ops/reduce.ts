@@ -103,14 +103,43 @@ export interface ReduceOptions {
 /** One dimension, several, or all when left out or null. */
 export type Dims = number | readonly number[] | null | undefined;
 
-/** Dimensions are no part of the options. */
-function expectDims(op: string, dims: unknown): void {
-  if (typeof dims !== 'object' || dims === null || Array.isArray(dims) || isNumber(dims)) return;
+/** Dimensions by keyword, in place of both arguments: `x.sum({ dim: 0, keepDim: true })`. */
+export interface DimOptions extends ReduceOptions {
+  readonly dim?: Dims;
+}
+
+/** True where `positional` has something to do: keywords, or names that are not options. */
+export function hasKeywords<O extends ReduceOptions>(
+  dims: Dims | (O & DimOptions),
+  options: O,
+  names: readonly string[] = reduceNames,
+): dims is O & DimOptions {
+  if (isKeywords(dims)) return true;
+  for (const name in options) if (!names.includes(name)) return true;
+  return false;
+}
+
+const reduceNames: readonly string[] = ['keepDim'];
+
+const isKeywords = <O>(dims: Dims | O): dims is O =>
+  typeof dims === 'object' && dims !== null && !Array.isArray(dims) && !isNumber(dims);
+
+/** Dimensions and options from any form of them. Throws ArgumentError for names that are no options. */
+export function positional<O extends ReduceOptions>(
+  op: string,
+  dims: Dims | (O & DimOptions),
+  options: O | boolean,
+  names: readonly string[] = reduceNames,
+): [dims: Dims, options: O] {
+  const given = typeof options === 'boolean' ? { keepDim: options } : options;
+  const { dim, ...rest } = isKeywords(dims) ? { ...given, ...dims } : { ...given, dim: dims };
+  const unknown = Object.keys(rest).filter((name) => !names.includes(name));
+  if (unknown.length === 0) return [dim, rest as unknown as O];
   throw new ArgumentError({
-    what: `${op}: options where the dimensions come first`,
-    given: `{ ${Object.keys(dims).join(', ')} }`,
-    expected: 'one dimension, an array of them, or null for all; then options',
-    remedy: `write x.${op}(0), x.${op}([0, 1]) or x.${op}(0, { keepDim: true })`,
+    what: `${op}: no such option`,
+    given: unknown.join(', '),
+    expected: ['dim', ...names].join(', '),
+    remedy: `write x.${op}(0), x.${op}([0, 1], { keepDim: true }) or x.${op}({ dim: 0, keepDim: true })`,
   });
 }
 
@@ -120,7 +149,6 @@ export function reduceAttrs(
   options: ReduceOptions,
   op: string,
 ): Attrs | null {
-  expectDims(op, dims);
   const list = dims === undefined || dims === null ? x.shape.map((_, i) => i) : [dims].flat();
   const normalized = [...new Set(list.map((dim) => normalizeDim(dim, x.rank, op)))];
   // A scalar has nothing to reduce.
@@ -129,14 +157,26 @@ export function reduceAttrs(
 }
 
 /** Over all dimensions when `dims` is left out. Integers and truth values sum as int32. */
-export function sum(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+export function sum(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return sum(x, ...positional('sum', dims, options));
   const attrs = reduceAttrs(x, dims, options, 'sum');
   return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([summed]) =>
     attrs ? bind1(sumOp, [summed!], attrs) : summed!,
   );
 }
 
-export function mean(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+export function mean(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return mean(x, ...positional('mean', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => mean(own, dims, options));
   if (!dtypes[x.dtype].floating) {
     throw new DTypeError({

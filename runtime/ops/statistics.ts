@@ -15,7 +15,15 @@ import { reshape } from './movement.ts';
 import { equals, isBelow, minus, quotient } from './number-arithmetic.ts';
 import { pow, sqrt } from './powers.ts';
 import { floating } from './promotion.ts';
-import { type Dims, mean, type ReduceOptions, sum } from './reduce.ts';
+import {
+  type DimOptions,
+  type Dims,
+  hasKeywords,
+  mean,
+  positional,
+  type ReduceOptions,
+  sum,
+} from './reduce.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
 import { nuclearNorm } from './singular-values.ts';
 
@@ -24,8 +32,20 @@ export interface VarianceOptions extends ReduceOptions {
   readonly correction?: number;
 }
 
+/** Variance options with the dimensions among them. */
+export type VarianceKeywords = VarianceOptions & DimOptions;
+
+const varianceNames = ['keepDim', 'correction'] as const;
+
 /** The mean squared distance from the mean, over all dimensions or `dims`. */
-export function variance(x: Tensor, dims?: Dims, options: VarianceOptions = {}): Tensor {
+export function variance(
+  x: Tensor,
+  dims?: Dims | VarianceKeywords,
+  options: VarianceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+    return variance(x, ...positional('var', dims, options, varianceNames));
+  }
   if (anyHalf(x)) return roundedOnce([x], (own) => variance(own, dims, options));
   const { correction = 1, ...rest } = options;
   return tidy(() => {
@@ -37,19 +57,42 @@ export function variance(x: Tensor, dims?: Dims, options: VarianceOptions = {}):
 }
 
 /** The root of the variance. */
-export function std(x: Tensor, dims?: Dims, options: VarianceOptions = {}): Tensor {
+export function std(
+  x: Tensor,
+  dims?: Dims | VarianceKeywords,
+  options: VarianceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+    return std(x, ...positional('std', dims, options, varianceNames));
+  }
   if (anyHalf(x)) return roundedOnce([x], (own) => std(own, dims, options));
   return tidy(() => rootOfSum(variance(x, dims, options)));
 }
 
 /** `[variance, mean]` */
-export function varMean(x: Tensor, dims?: Dims, options: VarianceOptions = {}): [Tensor, Tensor] {
-  return [variance(x, dims, options), mean(x, dims, options)];
+export function varMean(
+  x: Tensor,
+  dims?: Dims | VarianceKeywords,
+  options: VarianceOptions | boolean = {},
+): [Tensor, Tensor] {
+  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+    return varMean(x, ...positional('varMean', dims, options, varianceNames));
+  }
+  const { correction: _, ...rest } = options;
+  return [variance(x, dims, options), mean(x, dims, rest)];
 }
 
 /** `[standard deviation, mean]` */
-export function stdMean(x: Tensor, dims?: Dims, options: VarianceOptions = {}): [Tensor, Tensor] {
-  return [std(x, dims, options), mean(x, dims, options)];
+export function stdMean(
+  x: Tensor,
+  dims?: Dims | VarianceKeywords,
+  options: VarianceOptions | boolean = {},
+): [Tensor, Tensor] {
+  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+    return stdMean(x, ...positional('stdMean', dims, options, varianceNames));
+  }
+  const { correction: _, ...rest } = options;
+  return [std(x, dims, options), mean(x, dims, rest)];
 }
 
 /**
@@ -59,9 +102,11 @@ export function stdMean(x: Tensor, dims?: Dims, options: VarianceOptions = {}): 
 export function norm(
   x: Tensor,
   p: number | 'fro' | 'nuc' = 2,
-  dims?: Dims,
-  options: ReduceOptions = {},
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
 ): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return norm(x, p, ...positional('norm', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
   if (p === 'nuc') return nuclearNorm(x, dims, options);
   return tidy(() => {
@@ -97,7 +142,13 @@ function rootOfSum(squares: Tensor): Tensor {
 }
 
 /** ln Σ eˣ, without overflow. */
-export function logsumexp(x: Tensor, dims: Dims, options: ReduceOptions = {}): Tensor {
+export function logsumexp(
+  x: Tensor,
+  dims: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return logsumexp(x, ...positional('logsumexp', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
   return tidy(() => {
     // The largest cancels, so it counts as a constant; an infinite one must not meet itself.
@@ -116,18 +167,36 @@ function largestOf(x: Tensor, dims: Dims): Tensor {
 }
 
 /** The sum of what is not NaN. */
-export function nansum(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+export function nansum(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return nansum(x, ...positional('nansum', dims, options));
   return tidy(() => sum(dtypes[x.dtype].floating ? dropWhere(x, isnan(x)) : x, dims, options));
 }
 
 /** The mean of what is not NaN. */
-export function nanmean(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+export function nanmean(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return nanmean(x, ...positional('nanmean', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => nanmean(own, dims, options));
   return tidy(() => div(nansum(x, dims, options), sum(logicalNot(isnan(x)), dims, options)));
 }
 
 /** `[smallest, largest]` */
-export function aminmax(x: Tensor, dims?: Dims, options: ReduceOptions = {}): [Tensor, Tensor] {
+export function aminmax(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): [Tensor, Tensor] {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return aminmax(x, ...positional('aminmax', dims, options));
   return [amin(x, dims, options), amax(x, dims, options)];
 }
 
@@ -137,11 +206,23 @@ export function countNonzero(x: Tensor, dims?: Dims): Tensor {
 }
 
 /** Whether some element is not 0. Of none: false. */
-export function any(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+export function any(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return any(x, ...positional('any', dims, options));
   return tidy(() => gt(sum(ne(x, 0), dims, options), 0));
 }
 
 /** Whether all elements are not 0. Of none: true. */
-export function all(x: Tensor, dims?: Dims, options: ReduceOptions = {}): Tensor {
+export function all(
+  x: Tensor,
+  dims?: Dims | DimOptions,
+  options: ReduceOptions | boolean = {},
+): Tensor {
+  if (typeof options === 'boolean' || hasKeywords(dims, options))
+    return all(x, ...positional('all', dims, options));
   return tidy(() => eq(sum(eq(x, 0), dims, options), 0));
 }

@@ -117,13 +117,22 @@ export function normalizeDim(dim: number, rank: number, op: string): number {
   if (!Number.isInteger(dim) || result < 0 || result >= count) {
     throw new ArgumentError({
       what: `${op}: no such dimension`,
-      given: `dimension ${dim} of a tensor with ${rank} dimensions`,
+      given: `dimension ${shownDim(dim)} of a tensor with ${rank} dimension${rank === 1 ? '' : 's'}`,
       expected: rank === 0 ? '0 or -1' : `an integer from ${-rank} to ${rank - 1}`,
-      remedy: 'count dimensions from 0, or from -1 backwards',
+      remedy:
+        typeof dim === 'object'
+          ? 'write the number itself, without an object around it'
+          : 'count dimensions from 0, or from -1 backwards',
     });
   }
   return result;
 }
+
+/** JavaScript passes whatever it likes. */
+const shownDim = (dim: unknown): string =>
+  typeof dim === 'object' && dim !== null && !Array.isArray(dim)
+    ? `{ ${Object.keys(dim).join(', ')} }`
+    : String(dim);
 
 /** Elements that a tensor's place spans, from its first to its last. */
 export function extentOf(shape: Shape, strides: readonly number[]): number {

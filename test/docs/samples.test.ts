@@ -1,0 +1,142 @@
+/** The samples of the documentation run as they stand, after what each of them takes for granted. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import * as tostatic from '../../src/index.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+const digits = `const model = new nn.Linear(4, 3), optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
+const images = randn([2, 4]), labels = tensor([0, 2], { dtype: 'int32' });`;
+const step = `const step = toStatic((x: Tensor) => x.mul(2).sum());`;
+
+/** By page and number of the sample: what stands before it, and what is called after it. */
+const runnable: Readonly<Record<string, readonly [before: string, after?: string]>> = {
+  'architecture 0': ['const w = randn([3, 4]).requiresGrad_(), x = randn([2, 3]);'],
+  'check-mode 0': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
+  'export 0': [
+    'const trainingStep = (x: Tensor) => x.mul(2).sum(), batch = (i: number) => [ones([3]).mul(i)] as const;',
+    "if (!text.includes('stablehlo') || !sidecar || !state) throw new Error('nothing exported');",
+  ],
+  'full-graph 0': [
+    '',
+    "if (!root(tensor([4, 9])).sub(tensor([2, 3])).abs().lt(1e-3).all().itemSync()) throw new Error('wrong');",
+  ],
+  'full-graph 1': [
+    `const end = 3, places = zeros([2], { dtype: 'int32' });
+const advance = (scores: Tensor) => ({ best: scores.add(1), from: places, token: places.add(3) });`,
+    `toStatic(search, { fullGraph: true })(randn([2]));`,
+  ],
+  'full-graph 2': [
+    `const length = tensor(3), x = randn([3, 4]), v = randn([4, 1]).requiresGrad_(), out: Tensor[] = [];
+const cell = (a: Tensor, b: Tensor) => a.add(b).tanh();
+let h = zeros([4]), t = 0;`,
+  ],
+  'how-it-works 0': [digits, 'step(images, labels);'],
+  'how-it-works 1': ['', 'f(ones([2]));\nf(ones([2]).neg());'],
+  'how-it-works 2': ['', 'root(tensor([4, 9]));'],
+  'memory 0': [`${digits}\nlet total = 0;\nconst loader = [[images, labels]] as const;`],
+  'profiler 0': [
+    `import { writeFileSync } from 'node:fs';\n${digits}
+const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
+  ],
+  'save-load 0': ['const images = randn([5, 784]);'],
+  'save-load 1': ['const images = randn([5, 784]);'],
+  'scope 0': [
+    'const model = new nn.Linear(4, 3);\nlet scale = 1;\nconst step = (x: Tensor) => model.forward(x).mul(scale);',
+    "if (scope.get('scale') !== 1 || scope.route !== 'inspector') throw new Error('wrong scope');",
+  ],
+  'seeing 0': ['const model = new nn.Sequential(new nn.Conv2d(1, 2, 3), new nn.ReLU());'],
+  'seeing 1': [
+    `${digits}\nconst loader = [[images, labels]] as const;
+const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
+  ],
+  'seeing 2': [
+    `import { writeFileSync } from 'node:fs';\nconst train = [3, 2, 1], test = [3, 2.5, 2];`,
+  ],
+  'seeing 3': [`import { writeFileSync } from 'node:fs';\n${step}\nstep(ones([2]));`],
+  'weights 0': [
+    `{
+  const other = new nn.Sequential(new nn.Linear(784, 128), new nn.ReLU(), new nn.Linear(128, 10));
+  await saveSafetensors(other.stateDict(), 'model.safetensors');
+}`,
+  ],
+};
+
+const elsewhere: Readonly<Record<string, string>> = {
+  'full-graph 3': 'has a body that is left out',
+  'gpu 0': 'needs a GPU',
+  'nn 0': 'needs a module of its own for workers',
+  'plugin 0': 'configures a bundler: test/plugin, test/package',
+  'plugin 1': 'configures a bundler',
+  'plugin 2': 'configures a bundler',
+  'plugin 3': 'configures a bundler',
+  'plugin 4': 'configures a bundler',
+  'plugin 5': 'shows what the plugin reads',
+  'plugin 6': 'shows what the plugin writes',
+};
+
+const samples = readdirSync(join(root, 'docs')).flatMap((file) => {
+  const text = readFileSync(join(root, 'docs', file), 'utf8');
+  const found = [...text.matchAll(/```(?:ts|js)\n([\s\S]*?)```/g)];
+  return found.map(([, code], i) => ({ name: `${file.replace('.md', '')} ${i}`, code: code! }));
+});
+
+/** The sample as a module: names of the package that it uses and does not import are imported. */
+function moduleOf(code: string, before: string, after: string): string {
+  const imported = new Set(
+    [...code.matchAll(/import \{([^}]*)\}/g)].flatMap(([, names]) =>
+      names!.split(',').map((name) => name.replace('type ', '').trim()),
+    ),
+  );
+  const own = [...code.matchAll(/(?:const|let) (?:\{([^}]*)\}|(\w+))/g)].flatMap(([, many, one]) =>
+    (many ?? one!).split(',').map((name) => name.trim()),
+  );
+  const used = [...Object.keys(tostatic), 'Tensor'].filter(
+    (name) =>
+      new RegExp(`(?<![.\\w])${name}\\b`).test(before + code + after) &&
+      !imported.has(name) &&
+      !own.includes(name),
+  );
+  return `import { ${[...new Set(used)].join(', ')} } from 'tostatic';\n${before}\n${code}\n${after}\n`
+    .replaceAll("'tostatic'", "'../../src/index.ts'")
+    .replaceAll("'tostatic/runtime'", "'../../runtime/index.ts'")
+    .replaceAll("'tostatic/export'", "'../../src/export/index.ts'")
+    .replaceAll("'tostatic/weights'", "'../../runtime/weights/index.ts'");
+}
+
+it('every sample either runs here or says why not', () => {
+  const known = [...Object.keys(runnable), ...Object.keys(elsewhere)].sort();
+  expect(samples.map(({ name }) => name).sort()).toEqual(known);
+});
+
+it('samples run', { timeout: 120_000 }, () => {
+  const folder = join(root, 'node_modules/.tostatic-samples-test');
+  mkdirSync(folder, { recursive: true });
+  const names = samples.filter(({ name }) => name in runnable);
+  for (const { name, code } of names) {
+    const [before, after = ''] = runnable[name]!;
+    writeFileSync(join(folder, `${name}.mts`), moduleOf(code, before, after));
+  }
+  writeFileSync(
+    join(folder, 'main.mts'),
+    `for (const name of ${JSON.stringify(names.map(({ name }) => name))}) {
+  try {
+    await import(\`./\${name}.mts\`);
+  } catch (error) {
+    console.error(\`SAMPLE \${name}: \${error}\`);
+  }
+}\n`,
+  );
+  const tsx = join(root, 'node_modules/tsx/dist/loader.mjs');
+  const script = ['--import', tsx, join(folder, 'main.mts')];
+  const stderr = execFileSync(
+    'sh',
+    ['-c', '"$0" "$@" 2>&1 >/dev/null', process.execPath, ...script],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  rmSync(folder, { recursive: true });
+  expect(stderr.split('SAMPLE ').slice(1)).toEqual([]);
+});
