@@ -131,7 +131,7 @@ describe('lab/compare', () => {
     const results = measured(['sot']);
     const html = renderComparison({ title: '<mlp>', facts: [], results, problems: [] });
     expect(html).toContain('&lt;mlp&gt;');
-    expect(html).toContain('alive at the peak, by line');
+    expect(html).toContain('live at the peak, by line');
     expect(html).toContain('saved for backward');
     expect(html).toContain('subgraphs');
     expect(html).not.toMatch(/(src|href)="https?:/);

@@ -19,7 +19,7 @@ export function renderComparison({ title, facts, results, problems }: Comparison
     facts,
     sections: groups.map((group) => {
       const members = results.filter((way) => way.group === group);
-      return section(group, members, baseline, group === 'ways');
+      return section(group, members, baseline, group === 'modes');
     }),
   });
 }
@@ -44,7 +44,7 @@ function detailsOf(way: WayResult) {
   const { title, peakByLine, saved, subgraphs } = way;
   return [
     {
-      title: `${title}: alive at the peak, by line`,
+      title: `${title}: live at the peak, by line`,
       table: peakTable(way),
       rows: peakByLine.length,
     },
@@ -60,10 +60,10 @@ function summaryOf(
 ): string {
   if (problems.length > 0) return `Not as promised: ${problems.join('; ')}.`;
   const full = results.find(({ name }) => name === 'full');
-  if (!baseline || !full) return 'Predicted bytes are measured bytes, nothing is left behind.';
+  if (!baseline || !full) return 'Predicted and measured bytes are equal, and nothing leaks.';
   const share = ((100 * full.peakAllocated) / baseline.peakAllocated).toFixed(1);
   return (
     `Captured as one graph, the step peaks at ${mib(full.peakAllocated)}, ${share} % of eager ` +
-    `execution's ${mib(baseline.peakAllocated)}. Predicted bytes are measured bytes, losses are equal to the last bit.`
+    `execution's ${mib(baseline.peakAllocated)}. Predicted and measured bytes are equal, and losses are bitwise identical.`
   );
 }

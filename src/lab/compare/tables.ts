@@ -24,7 +24,7 @@ export function waysTable(
 ): ReportTable {
   return {
     head: [
-      'way',
+      'mode',
       'peak allocated',
       'of eager',
       'peak reserved',

@@ -26,14 +26,14 @@ export interface Way {
   readonly name: string;
   readonly title: string;
   /** What it shows: the ways to compare, an ablation, or a sweep's setting. */
-  readonly group: 'ways' | 'ablation of the full graph' | 'ablation of broken graphs' | 'sweep';
+  readonly group: 'modes' | 'ablation of the full graph' | 'ablation of broken graphs' | 'sweep';
   readonly prepare: (build: Build) => Prepared;
 }
 
 const refcount: Way = {
   name: 'eager',
   title: 'eager (refcount)',
-  group: 'ways',
+  group: 'modes',
   prepare(build) {
     const workload = build(false);
     const { loss, step } = workload;
@@ -44,7 +44,7 @@ const refcount: Way = {
 const tidied: Way = {
   name: 'tidy',
   title: 'eager (tidy)',
-  group: 'ways',
+  group: 'modes',
   prepare(build) {
     const workload = build(false);
     const forward: Run = (...batch) => tidy(() => workload.loss(...batch));
@@ -103,9 +103,9 @@ function inPhases(forward: Run, { optimizer }: BuiltWorkload): Run {
 export const ways: readonly Way[] = [
   refcount,
   tidied,
-  fullGraph({ name: 'full', title: 'full graph: the whole step', group: 'ways' }, {}),
-  subgraphs({ name: 'sot', title: 'SOT, natural breaks', group: 'ways' }, false, {}),
-  subgraphs({ name: 'breaks', title: 'SOT, forced breaks', group: 'ways' }, true, {}),
+  fullGraph({ name: 'full', title: 'full graph: the whole step', group: 'modes' }, {}),
+  subgraphs({ name: 'sot', title: 'SOT, natural breaks', group: 'modes' }, false, {}),
+  subgraphs({ name: 'breaks', title: 'SOT, forced breaks', group: 'modes' }, true, {}),
 ];
 
 /** Each clean-up of the memory plan switched off alone, and the presets. */
