@@ -20,6 +20,10 @@ const runnable: Readonly<Record<string, readonly [before: string, after?: string
     'const trainingStep = (x: Tensor) => x.mul(2).sum(), batch = (i: number) => [ones([3]).mul(i)] as const;',
     "if (!text.includes('stablehlo') || !sidecar || !state) throw new Error('nothing exported');",
   ],
+  'export 1': [
+    "import { exportOnnx } from 'tostatic/export';\nconst images = ones([5, 784]);",
+    "if (model.length === 0) throw new Error('nothing exported');",
+  ],
   'full-graph 0': [
     '',
     "if (!root(tensor([4, 9])).sub(tensor([2, 3])).abs().lt(1e-3).all().itemSync()) throw new Error('wrong');",
