@@ -1,7 +1,5 @@
 import type { CapturedFrame, UserPosition } from '../../../runtime/errors/position.ts';
-import type { Code } from '../../vm/bytecode/code.ts';
-import type { Pc } from '../../vm/bytecode/instructions.ts';
-import { capturedFrame, raisingPosition } from '../../vm/frames/captured-frame.ts';
+import { capturedFrame } from '../../vm/frames/captured-frame.ts';
 import { isEquivalent } from '../builtins/equivalents/codes.ts';
 import { prototypeOf } from '../heap/made-objects.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
@@ -34,24 +32,14 @@ export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
 }
 
 /** The place in the user's own files, not in the modules of this package that were inlined. */
-export const positionIn = (frames: readonly TraceFrame[]): UserPosition | undefined =>
-  placeIn(frames, ({ source, spans }, pc) => source.position(spans[pc]!.start));
-
-/** The position that an error thrown now reports, which is eager execution's. */
-export const errorPositionIn = (frames: readonly TraceFrame[]): UserPosition | undefined =>
-  placeIn(frames, raisingPosition);
-
-function placeIn(
-  frames: readonly TraceFrame[],
-  position: (code: Code, pc: Pc) => UserPosition,
-): UserPosition | undefined {
+export function positionIn(frames: readonly TraceFrame[]): UserPosition | undefined {
   for (let i = frames.length - 1; i >= 0; i--) {
     const { closure, pc } = frames[i]!;
-    const { code } = closure;
+    const { source, spans } = closure.code;
     // A caller's pc is already past its call.
-    const at = i === frames.length - 1 ? pc : pc - 1;
-    if (code.spans[at] && !isEquivalent(code) && !isFrameworkFile(code.source.file)) {
-      return position(code, at);
+    const span = spans[i === frames.length - 1 ? pc : pc - 1];
+    if (span && !isEquivalent(closure.code) && !isFrameworkFile(source.file)) {
+      return source.position(span.start);
     }
   }
   return undefined;

@@ -4,7 +4,6 @@ import type { Code, SourcePosition } from '../bytecode/code.ts';
 import { writes } from '../bytecode/effects.ts';
 import { type Cell, type Closure, type Frame, newClosure, type Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
-import { raisingPosition } from '../frames/captured-frame.ts';
 import { activate, functionOf } from '../frames/function-of.ts';
 import { generatorAt } from '../frames/generator-frame.ts';
 import { catchIn, unwindTo } from '../frames/unwind.ts';
@@ -155,10 +154,14 @@ function enteredFrame(frame: Frame, instruction: Instruction, hooks: RunHooks): 
 
 const instructionAt = (frame: Frame): Instruction => frame.closure.code.instructions[frame.pc]!;
 
-/** The position that errors report for a stack of frames, which is eager execution's. */
+/** Where in the user's source a stack of frames is: the innermost frame's current instruction. */
 export function positionOf(frames: readonly Frame[]): SourcePosition | undefined {
   const frame = frames[frames.length - 1];
-  return frame && raisingPosition(frame.closure.code, frame.pc);
+  return frame && positionAt(frame.closure.code, frame.pc);
+}
+
+export function positionAt(code: Code, pc: Pc): SourcePosition {
+  return code.source.position(code.spans[pc]!.start);
 }
 
 /** A real generator that goes on where a traced one stands. */
