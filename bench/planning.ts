@@ -24,8 +24,9 @@ class Block extends nn.Module {
 interface Planning {
   readonly depth: number;
   readonly ops: number;
-  /** Processor time in milliseconds: of the whole first call, and without its planning. */
+  /** Processor time in milliseconds: of the whole first call, with a first plan, and without planning. */
   readonly call: number;
+  readonly first: number;
   readonly trace: number;
   readonly overBound: number;
 }
@@ -54,12 +55,13 @@ function planning(depth: number): Planning {
       return [(user + system) / 1000, captured];
     };
     const [trace] = firstCall({ order: false, slices: false, arena: false, chooseSaved: false });
-    const [call, captured] = firstCall({});
+    const [first] = firstCall({});
+    const [call, captured] = firstCall({ prefer: 'bytes' });
     const { forward } = captured.parts.at(-1)!.stages!.planned;
     const { peakBytes, lowerBoundBytes } = forward.predicted;
     for (const each of [x, labels, optimizer, model]) each.dispose();
     const overBound = peakBytes / lowerBoundBytes;
-    return { depth, ops: forward.steps.length, call, trace, overBound };
+    return { depth, ops: forward.steps.length, call, first, trace, overBound };
   });
 }
 
@@ -68,18 +70,19 @@ function benchPlanning(): void {
   planning(4);
   const rows = [25, 50, 100].map(planning);
   process.stdout.write(
-    'blocks     ops   planning ms   ms / 1000 ops   plan / bound of what is made\n',
+    'blocks     ops   first call ms   planning ms   ms / 1000 ops   plan / bound of what is made\n',
   );
-  for (const { depth, ops, call, trace, overBound } of rows) {
+  for (const { depth, ops, call, first, trace, overBound } of rows) {
     const own = call - trace;
     const cells = [
       depth,
       ops,
+      first.toFixed(0),
       own.toFixed(0),
       ((own / ops) * 1000).toFixed(0),
       overBound.toFixed(3),
     ];
-    const widths = [6, 7, 13, 15, 15];
+    const widths = [6, 7, 15, 13, 15, 15];
     process.stdout.write(
       `${cells.map((cell, i) => String(cell).padStart(widths[i]!)).join(' ')}\n`,
     );

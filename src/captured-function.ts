@@ -1,4 +1,4 @@
-import { CaptureError } from '../runtime/errors/errors.ts';
+import { ArgumentError, CaptureError } from '../runtime/errors/errors.ts';
 import type { UserPosition } from '../runtime/errors/position.ts';
 import { checkInputs } from '../runtime/input-spec/check.ts';
 import { events } from '../runtime/memory/events.ts';
@@ -20,12 +20,18 @@ import { type StaticSettings, settingsOf, type ToStaticOptions } from './static-
 import { type CapturedStats, StatsCounter } from './stats.ts';
 import { isNotToStatic, toStaticEnabled } from './traces/policy.ts';
 import { Translator } from './translator.ts';
+import type { Frame } from './vm/bytecode/frame.ts';
 import { usesSuper } from './vm/bytecode/uses-super.ts';
 import { activate } from './vm/frames/function-of.ts';
 import { Walker } from './walker.ts';
 import { warnOnce } from './warn-once.ts';
 
 export type { ToStaticOptions } from './static-options.ts';
+
+interface Start {
+  readonly point: ResumePoint;
+  readonly frames: Frame[];
+}
 
 /**
  * A function that runs as planned subgraphs: each call walks from entry to entry. A guard hit goes
@@ -77,20 +83,28 @@ export class Captured {
     const { inputSpec } = this.options;
     if (inputSpec) checkInputs(inputSpec, args);
     if (this.#runsAsItIs) return Reflect.apply(this.fn, thisValue, args);
+    const at = this.#startOf(thisValue, args);
+    if (!at) return this.#coExecute(thisValue, args);
+    const { point, frames } = at;
+    const { code } = frames[0]!.closure;
+    if (code.isGenerator) {
+      return generate(this.#walker, frames[0]!, this.fn, () => this.#runsAsItIs);
+    }
+    const run = code.isAsync ? runAsync : runToReturn;
+    return run(this.#walker, point, frames);
+  }
+
+  /** Where a call begins; null for a function that can't be captured. */
+  #startOf(thisValue: unknown, args: readonly unknown[]): Start | null {
     this.#code ??= this.#capture();
     const code = this.#code && this.#withHomeObject(this.#code, thisValue);
-    if (!code) return this.#coExecute(thisValue, args);
+    if (!code) return null;
     const { closure, boundThis, boundArgs } = code;
     const self = boundThis ? boundThis.value : thisValue;
     const given = boundArgs.length > 0 ? [...boundArgs, ...args] : args;
     const frames = [activate(closure, self, given)];
-    if (closure.code.isGenerator) {
-      return generate(this.#walker, frames[0]!, this.fn, () => this.#runsAsItIs);
-    }
     if (this.#start?.code !== code) this.#start = { code, point: this.#walker.points.at(frames) };
-    const { point } = this.#start;
-    const run = closure.code.isAsync ? runAsync : runToReturn;
-    return run(this.#walker, point, frames);
+    return { point: this.#start.point, frames };
   }
 
   /** Without source or scope: it runs by itself, and its ops are compared with those of earlier calls. */
@@ -148,6 +162,26 @@ export class Captured {
     return this.#stats.checks.settled();
   }
 
+  /** Resolves when the final plan of everything that is compiled is in force. */
+  async ready(): Promise<void> {
+    for (const point of this.#walker.points) for (const entry of point.entries) entry.finish();
+  }
+
+  /**
+   * Compiles what a call with these arguments runs, up to its first graph break; nothing is run. Throws what
+   * tracing throws, and ArgumentError for a generator function.
+   */
+  async warmUp(thisValue: unknown, args: readonly unknown[]): Promise<void> {
+    const { inputSpec } = this.options;
+    if (inputSpec) checkInputs(inputSpec, args);
+    const at = this.#runsAsItIs ? null : this.#startOf(thisValue, args);
+    if (!at) return;
+    const { point, frames } = at;
+    if (frames[0]!.closure.code.isGenerator) throw generatorNotWarmedUp(this.name);
+    this.#walker.prepare(point, frames);
+    await this.ready();
+  }
+
   stats(): CapturedStats {
     return this.#stats.snapshot();
   }
@@ -192,4 +226,13 @@ export class Captured {
     this.#stats.addFallback({ why, at });
     logFallback(this.fn.name, why, at);
   }
+}
+
+function generatorNotWarmedUp(name: string): ArgumentError {
+  return new ArgumentError({
+    what: 'toStatic.warmup: a generator function compiles when values are asked for',
+    given: `the generator function ${name}`,
+    expected: 'a captured function, async function or method',
+    remedy: 'warm up the captured functions that it calls',
+  });
 }

@@ -8,6 +8,7 @@ import {
   type PassRecord,
   passObservers,
 } from './programs/pass-record.ts';
+import { finish, type Steps } from './programs/steps.ts';
 
 /** How a traced program is compiled. */
 export interface CompileOptions {
@@ -16,12 +17,18 @@ export interface CompileOptions {
   readonly without: ReadonlySet<Pass['name']>;
   /** The program is verified after each pass, too, not only after each phase. */
   readonly verify: boolean;
+  /**
+   * `first`: a plan that is soon there, for the first runs: no slices, no search, nothing is costed that is right
+   * anyway. `final`: the best that is known.
+   */
+  readonly tier: 'first' | 'final';
 }
 
 export const defaultCompileOptions: CompileOptions = {
   memory: memoryOptions(),
   without: new Set(),
   verify: false,
+  tier: 'final',
 };
 
 /** One run of the pipeline: its options, and a record of the passes that ran in it. */
@@ -41,6 +48,20 @@ export class Compilation {
     return countPasses(this.#counted);
   }
 
+  get isFirst(): boolean {
+    return this.options.tier === 'first';
+  }
+
+  /** A named phase in steps; the profiler shows each of them as a span. */
+  *inSteps<T>(name: string, begin: () => Steps<T>): Steps<T> {
+    const steps = begin();
+    for (;;) {
+      const { done, value } = this.phase(name, () => steps.next());
+      if (done) return value;
+      yield;
+    }
+  }
+
   /** A named phase; the profiler shows it as a span. */
   phase<T>(name: string, body: () => T): T {
     if (!spans.active) return body();
@@ -49,11 +70,20 @@ export class Compilation {
 
   /** Phase 5: the passes of one stage. */
   optimize(given: Staged, context: PassContext): Staged {
+    return this.phase('optimize', () => finish(this.#optimize(given, context)));
+  }
+
+  /** The same, in steps. */
+  optimizeInSteps(given: Staged, context: PassContext): Steps<Staged> {
+    return this.inSteps('optimize', () => this.#optimize(given, context));
+  }
+
+  #optimize(given: Staged, context: PassContext): Steps<Staged> {
     const { without, verify } = this.options;
     const record = ({ pass, applied, ...rest }: PassRecord) => {
       this.#counted.push({ pass, applied });
       passObservers.tell({ pass, applied, ...rest });
     };
-    return this.phase('optimize', () => runPasses(given, context, { without, verify, record }));
+    return runPasses(given, { ...context, isFirst: this.isFirst }, { without, verify, record });
   }
 }

@@ -1,3 +1,4 @@
+import type { ScalarTable } from '../runtime/ops/symbolic-number.ts';
 import type { JointProgram, Program, ProgramOp } from '../runtime/program/program.ts';
 import { scalarTableOf } from '../runtime/program/scalars.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
@@ -8,6 +9,7 @@ import { rememberSource } from './check/sources.ts';
 import { Compilation, type CompileOptions, defaultCompileOptions } from './compilation.ts';
 import { withGradientsAgain } from './gradients-again.ts';
 import type { SubgraphStages } from './programs/stages.ts';
+import { finish, type Steps } from './programs/steps.ts';
 import { type Ownership, SubgraphPlanner } from './subgraph-planner.ts';
 import { cheaper, isDear } from './within-budget.ts';
 
@@ -42,10 +44,47 @@ export function compileSubgraph(
   options: CompileOptions = defaultCompileOptions,
   donated: readonly number[] = [],
 ): SubgraphStages {
+  return finish(compileInSteps(tracedProgram, { needsGrad, differentiable }, options, donated));
+}
+
+/** The same in steps of some milliseconds, between which other things may happen. */
+export function* compileInSteps(
+  tracedProgram: Program,
+  { needsGrad, differentiable }: Differentiation,
+  options: CompileOptions,
+  donated: readonly number[] = [],
+): Steps<SubgraphStages> {
   const wanted = { needsGrad, differentiable };
-  const stages = stagesOf(tracedProgram, wanted, options, donated);
   const compile = decidingAlike(tracedProgram, compileSubgraph);
+  const stages = yield* stagesOf(tracedProgram, wanted, options, donated);
   return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
+}
+
+/**
+ * A program that was compiled just now, compiled in another way, in steps that may come much later. Numbers of the
+ * first run decide again.
+ */
+export function compileLater(
+  program: Program,
+  wanted: Differentiation,
+  options: CompileOptions,
+  donated: readonly number[] = [],
+): Steps<SubgraphStages> {
+  const steps = compileInSteps(program, wanted, options, donated);
+  const table = scalarTableOf(opsWithin(program));
+  return table ? decidingAlikeInSteps(table, table.inputs(), steps) : steps;
+}
+
+function* decidingAlikeInSteps<T>(
+  table: ScalarTable,
+  numbers: readonly number[],
+  steps: Steps<T>,
+): Steps<T> {
+  for (;;) {
+    const { done, value } = table.withInputs(numbers, () => steps.next()).result;
+    if (done) return value;
+    yield;
+  }
 }
 
 /** Rules of gradients may decide by numbers of a run: whoever compiles again finds those of the first time. */
@@ -63,40 +102,52 @@ function opsWithin({ ops }: Program): ProgramOp[] {
   ]);
 }
 
-function stagesOf(
+function* stagesOf(
   tracedProgram: Program,
   { needsGrad, differentiable }: Differentiation,
   options: CompileOptions,
   donated: readonly number[],
-): SubgraphStages {
+): Steps<SubgraphStages> {
   const compilation = new Compilation(options);
   const planner = new SubgraphPlanner(compilation);
 
   const traced = renumber(optimized(compilation, 'traced', tracedProgram));
   verifyProgram(traced);
   const owned = { donated: new Set(donated.map((i) => traced.inputs[i]!)) };
-  if (!differentiable.includes(true)) return planWhole(compilation, traced, owned);
+  yield;
+  if (!differentiable.includes(true)) return yield* planWhole(compilation, traced, owned);
 
   const complete = compilation.phase('differentiate', () =>
     differentiate(traced, needsGrad, differentiable),
   );
-  const joint = optimizedJoint(compilation, complete);
-  if (joint.gradOutputs.every((id) => id === null)) return planWhole(compilation, traced, owned);
-  const stages = compilation.phase('plan', () => planner.trainingWithin(traced, joint, owned));
+  yield;
+  const joint = yield* optimizedJoint(compilation, complete);
+  if (joint.gradOutputs.every((id) => id === null)) {
+    return yield* planWhole(compilation, traced, owned);
+  }
+  const stages = yield* compilation.inSteps('plan', () =>
+    planner.trainingWithin(traced, joint, owned),
+  );
   return withGradientsAgain(counted(compilation, stages), needsGrad, options, compileSubgraph);
 }
 
 /** A program without a backward of its own. Where a budget makes slices dear, it is planned without them, too. */
-function planWhole(compilation: Compilation, traced: Program, owned: Ownership): SubgraphStages {
-  const planned = (by: Compilation) =>
-    counted(
-      by,
-      by.phase('plan', () => new SubgraphPlanner(by).inferenceWithin(traced, owned)),
-    );
-  const stages = planned(compilation);
+function* planWhole(
+  compilation: Compilation,
+  traced: Program,
+  owned: Ownership,
+): Steps<SubgraphStages> {
+  function* planned(by: Compilation) {
+    const planner = new SubgraphPlanner(by);
+    const steps = by.inSteps('plan', () => planner.inferenceWithin(traced, owned));
+    return counted(by, yield* steps);
+  }
+  const stages = yield* planned(compilation);
   const { options, memory } = compilation;
   if (!memory.slices || !isDear(stages)) return stages;
-  const unsliced = planned(new Compilation({ ...options, memory: { ...memory, slices: false } }));
+  const unsliced = yield* planned(
+    new Compilation({ ...options, memory: { ...memory, slices: false } }),
+  );
   return cheaper(stages, unsliced);
 }
 
@@ -109,7 +160,7 @@ function optimized(compilation: Compilation, stage: 'traced', program: Program):
   return compilation.optimize(given, { ...neutral, stage, memory: compilation.memory }).program;
 }
 
-function optimizedJoint(compilation: Compilation, joint: JointProgram): JointProgram {
+function* optimizedJoint(compilation: Compilation, joint: JointProgram): Steps<JointProgram> {
   const { program, forwardOps: firstLate, forwardOutputs: alsoRead, gradOutputs } = joint;
   const context = {
     ...neutral,
@@ -120,7 +171,8 @@ function optimizedJoint(compilation: Compilation, joint: JointProgram): JointPro
   } as const;
   // The sums of gradients keep their values: what other nodes bring is added to their parts.
   const read = [...alsoRead, ...joint.sums.flat()];
-  const done = compilation.optimize({ program, firstLate, alsoRead: read }, context);
+  const given = { program, firstLate, alsoRead: read };
+  const done = yield* compilation.optimizeInSteps(given, context);
   return { ...joint, program: done.program, forwardOps: done.firstLate };
 }
 

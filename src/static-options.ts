@@ -132,7 +132,12 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     strict,
     memory,
     check,
-    compile: { memory, without: switchedOff(options.passes ?? {}), verify: strict || check > 0 },
+    compile: {
+      memory,
+      without: switchedOff(options.passes ?? {}),
+      verify: strict || check > 0,
+      tier: 'final',
+    },
   };
 }
 

@@ -21,11 +21,12 @@ import { materializeLayouts } from './6-split/materialize-layouts.ts';
 import { split } from './6-split/split.ts';
 import { enteringAlone } from './7-plan/entering.ts';
 import { planProgram, roughBytes } from './7-plan/plan.ts';
-import type { PlanOptions, PlanRegions } from './7-plan/plan-in-order.ts';
+import type { Planned, PlanOptions, PlanRegions } from './7-plan/plan-in-order.ts';
 import { bytesOf } from './7-plan/storages.ts';
 import type { Compilation } from './compilation.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';
+import { finish, type Steps } from './programs/steps.ts';
 import { withinBudget } from './within-budget.ts';
 
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */
@@ -93,49 +94,47 @@ export class SubgraphPlanner {
   }
 
   /** Within the budget, if there is one and that is possible. */
-  inferenceWithin(traced: Program, owned: Ownership): SubgraphStages {
-    const chosen = this.#optimized('step', traced, owned);
+  *inferenceWithin(traced: Program, owned: Ownership): Steps<SubgraphStages> {
+    const chosen = yield* this.#optimized('step', traced, owned);
     const { budget } = this.#memory;
-    if (budget === null) return withCopies(this.inference(traced, owned, chosen));
+    if (budget === null) return withCopies(yield* this.inference(traced, owned, chosen));
     const facts = new ForwardFacts(chosen, forwardOfStep(chosen));
     return withinBudget(facts, budget, {
       costOf: (program) => roughBytes(program, owned.donated),
-      plan: (program) => withCopies(this.inference(traced, owned, program)),
+      plan: (program) => withCopies(finish(this.inference(traced, owned, program))),
     });
   }
 
-  trainingWithin(traced: Program, joint: JointProgram, owned: Ownership): SubgraphStages {
+  *trainingWithin(traced: Program, joint: JointProgram, owned: Ownership): Steps<SubgraphStages> {
     const { budget } = this.#memory;
-    if (budget === null) return withCopies(this.training(traced, joint, owned));
+    if (budget === null) return withCopies(yield* this.training(traced, joint, owned));
     const outputs = [...joint.forwardOutputs, ...joint.program.outputs];
     const facts = new ForwardFacts(joint.program, (index) => index < joint.forwardOps, outputs);
     return withinBudget(facts, budget, {
       costOf: (program) => roughBytes({ ...program, outputs }, owned.donated),
-      plan: (program) => withCopies(this.training(traced, { ...joint, program }, owned)),
+      plan: (program) => withCopies(finish(this.training(traced, { ...joint, program }, owned))),
     });
   }
 
   /** Phase 5 for a program that is planned as a whole. */
-  #optimized(stage: 'step' | 'region', traced: Program, { donated }: Ownership): Program {
+  *#optimized(stage: 'step' | 'region', traced: Program, { donated }: Ownership): Steps<Program> {
     // What runs after the last recorded op can't be differentiated any more: backward and update.
     const firstLate = traced.ops.findLastIndex((op) => op.recordsGrad) + 1;
     const costOf = (program: Program) => roughBytes(program, donated);
     const context = { stage, memory: this.#memory, gradOutputs: 0, costOf };
-    return this.#compilation.optimize({ program: traced, firstLate, alsoRead: [] }, context)
-      .program;
+    const given = { program: traced, firstLate, alsoRead: [] };
+    const { program } = yield* this.#compilation.optimizeInSteps(given, context);
+    return program;
   }
 
-  /** `chosen`: the program that is planned, where something else was made of the traced one already. */
-  inference(
-    traced: Program,
-    owned: Ownership = {},
-    chosen = this.#optimized('region', traced, owned),
-  ): SubgraphStages {
+  /** `given`: the program that is planned, where something else was made of the traced one already. */
+  *inference(traced: Program, owned: Ownership = {}, given?: Program): Steps<SubgraphStages> {
+    const chosen = given ?? (yield* this.#optimized('region', traced, owned));
     const { inputs, donated } = owned;
     const values: TensorMeta[] = [...chosen.values];
     const forward = materializeLayouts(chosen, values);
     verifyProgram(forward);
-    const { plan } = this.#plan(forward, {
+    const { plan } = yield* this.#plan(forward, {
       keep: [],
       ...(inputs && { inputsEnterAlone: inputs }),
       ...(donated && { donated }),
@@ -144,11 +143,11 @@ export class SubgraphPlanner {
     return { traced, joint: null, forward, backward: null, planned, recompute: null, passes: {} };
   }
 
-  training(
+  *training(
     traced: Program,
     joint: JointProgram,
     { inputs, donated, gradients = true, mayMiss = false }: Ownership,
-  ): SubgraphStages {
+  ): Steps<SubgraphStages> {
     const parts = split(joint);
     const values: TensorMeta[] = [...joint.program.values];
     const forward = materializeLayouts(parts.forward, values);
@@ -161,14 +160,14 @@ export class SubgraphPlanner {
       ...(inputs && { inputsEnterAlone: inputs }),
       ...(donated && { donated }),
     };
-    const plannedForward = this.#plan(forward, { keep, ...entering });
+    const plannedForward = yield* this.#plan(forward, { keep, ...entering });
     const before = {
       plan: plannedForward.plan,
       entering: enteringAlone(forward.inputs, entering),
       gradOutputs: joint.gradOutputs,
     };
     const after = { carried: plannedForward.kept, inputsEnterAlone: gradients, after: before };
-    const plannedBackward = this.#plan(
+    const plannedBackward = yield* this.#plan(
       backward,
       { keep: [], ...after },
       {
@@ -178,10 +177,12 @@ export class SubgraphPlanner {
         available: [...parts.saved.withData, ...parts.saved.noNeedBuffer],
       },
     );
+    // In the same order: what stays alive differs, not what is computed.
+    const inOrder = this.#plan(plannedBackward.program, { keep, ...after }, { order: false });
+    const { plan: retainingPlan } = yield* inOrder;
     const part: BackwardPart = {
       plan: plannedBackward.plan,
-      // In the same order: what stays alive differs, not what is computed.
-      retainingPlan: this.#plan(plannedBackward.program, { keep, ...after }, { order: false }).plan,
+      retainingPlan,
       saved: parts.saved,
       gradOutputs: joint.gradOutputs,
       leafOutputs: joint.leafOutputs,
@@ -193,7 +194,7 @@ export class SubgraphPlanner {
     return { ...done, recompute: null, passes: {} };
   }
 
-  #plan(
+  *#plan(
     program: Program,
     options: Omit<Parameters<typeof planProgram>[1], 'memory' | 'planRegions' | 'planCall'>,
     {
@@ -203,12 +204,13 @@ export class SubgraphPlanner {
       gradients = [],
       available = [],
     }: InOrder = {},
-  ): ReturnType<typeof planProgram> {
+  ): Steps<Planned> {
     const memory = { ...this.#memory, order };
     const context = { stage: 'ordered', memory, gradOutputs: 0, gradients, available } as const;
     const fixed = () => new Set([...sums, ...valuesThatMayMiss(program.ops, missing)]);
-    return planProgram(program, {
+    return yield* planProgram(program, {
       ...options,
+      isFirst: this.#compilation.isFirst,
       memory,
       rewrite: (ordered, costOf) =>
         this.#compilation.optimize(
@@ -236,7 +238,7 @@ export class SubgraphPlanner {
       }
       const planned =
         this.#unrecorded.get(region) ??
-        planner.inference(region.program, { inputs: alone }).planned;
+        finish(planner.inference(region.program, { inputs: alone })).planned;
       this.#unrecorded.set(region, planned);
       return planned;
     });
@@ -247,8 +249,8 @@ export class SubgraphPlanner {
     const plans = new RecentlyUsed<string, PlannedSubgraph>(mostPlans);
     const plan = ({ program, joint }: Region): PlannedSubgraph =>
       recorded && joint
-        ? this.training(program, eliminateDeadBackward(joint), { mayMiss: true }).planned
-        : this.inference(program).planned;
+        ? finish(this.training(program, eliminateDeadBackward(joint), { mayMiss: true })).planned
+        : finish(this.inference(program)).planned;
     return {
       call,
       at: (given) => plans.get(keyOf(given), () => plan(call.at(given))),
@@ -274,11 +276,9 @@ export class SubgraphPlanner {
   ): PlannedSubgraph {
     const existing = this.#recorded.get(region);
     if (existing) return existing;
-    const { planned } = this.training(region.program, eliminateDeadBackward(joint), {
-      inputs,
-      gradients: isBody,
-      mayMiss: true,
-    });
+    const owned = { inputs, gradients: isBody, mayMiss: true };
+    const steps = this.training(region.program, eliminateDeadBackward(joint), owned);
+    const { planned } = finish(steps);
     this.#recorded.set(region, planned);
     return planned;
   }

@@ -5,7 +5,7 @@ import { Captured, type ToStaticOptions } from './captured-function.ts';
 import { explain } from './explain/explain.ts';
 import type { ExplainOptions } from './explain/explain-options.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
-import { registerStatic } from './static-functions.ts';
+import { capturedBehind, registerStatic } from './static-functions.ts';
 import type { CapturedStats } from './stats.ts';
 import { closureOf } from './vm/frames/function-of.ts';
 
@@ -19,6 +19,11 @@ export interface StaticReports {
   stats(): CapturedStats;
   /** Check mode on a GPU compares asynchronously: resolves when it is done, rejects with CheckError. */
   checked(): Promise<void>;
+  /**
+   * Resolves when the final memory plan of everything that is compiled is in force. Large programs begin with a plan
+   * that is soon there; predictions are those of the plan in force.
+   */
+  ready(): Promise<void>;
   /** What is compiled: per part the trace, the programs and the plan. */
   programs(): readonly CompiledPart[];
 }
@@ -62,7 +67,34 @@ export function toStatic(target: unknown, second: unknown = {}, descriptor?: unk
   return capture(checkedFunction(target), options);
 }
 
-const reports = ['explain', 'stats', 'checked', 'programs'] as const;
+/**
+ * Compiles ahead what `f(...args)` runs, up to its first graph break, with the final memory plan. Nothing is run and
+ * nothing changes: the first call finds everything compiled. For a method: `warmup.call(receiver, f, ...args)`.
+ * Throws ArgumentError for a function that was not captured, or a generator function.
+ */
+async function warmup<F extends Callable>(
+  this: unknown,
+  f: F | (Module & { forward: F }),
+  ...args: Parameters<F>
+): Promise<void> {
+  const captured = capturedBehind(f instanceof Module ? f.forward : f);
+  if (!captured) throw notCaptured(f);
+  const receiver = f instanceof Module ? f : this === toStatic ? undefined : this;
+  await captured.warmUp(receiver, args);
+}
+
+toStatic.warmup = warmup;
+
+function notCaptured(given: unknown): ArgumentError {
+  return new ArgumentError({
+    what: 'toStatic.warmup: the function was not captured',
+    given: typeof given === 'function' ? given.name || 'a function' : typeof given,
+    expected: 'what toStatic() has returned',
+    remedy: 'const f = toStatic(fn); await toStatic.warmup(f, ...args)',
+  });
+}
+
+const reports = ['explain', 'stats', 'checked', 'ready', 'programs'] as const;
 
 /** Replaces `forward` by its captured form, and adds the reports, hidden from walks over the module. */
 function captureModule(module: Module, options: ToStaticOptions): Module {
@@ -95,6 +127,7 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
       explain(captured.name, captured.stats(), captured.parts, options),
     stats: () => captured.stats(),
     checked: () => captured.checked(),
+    ready: () => captured.ready(),
     programs: () => captured.parts,
   });
 }

@@ -16,15 +16,17 @@ import { checkedSubgraph } from './check/checked-subgraph.ts';
 import { codeOf } from './code-cache.ts';
 import type { CompileOptions } from './compilation.ts';
 import { Entry } from './dispatch/entry.ts';
+import { PlanInForce, type ReadySubgraph } from './dispatch/plan-in-force.ts';
 import type { Candidate, ResumePoint } from './dispatch/resume-point.ts';
 import { SizedEntries } from './dispatch/sized-entries.ts';
-import { SubgraphVariants } from './dispatch/subgraph-variants.ts';
+import { type PlanChoice, SubgraphVariants } from './dispatch/subgraph-variants.ts';
 import { instructionLog } from './explain/log-events.ts';
 import { tellWhere } from './full-graph/failed-run.ts';
 import { expectOneProgram } from './full-graph/full-graph-error.ts';
-import { compileSubgraph } from './pipeline.ts';
+import { compileLater, compileSubgraph } from './pipeline.ts';
 import { type CompiledPart, RunRecord } from './programs/compiled-part.ts';
 import type { SubgraphStages } from './programs/stages.ts';
+import type { Steps } from './programs/steps.ts';
 import type { StaticSettings } from './static-options.ts';
 import type { StatsCounter } from './stats.ts';
 import type { TraceResult } from './traces/trace-result.ts';
@@ -160,7 +162,7 @@ export class Translator {
       const entry = this.#entryOf(result);
       if (!entry) return null;
       const guards = [...resized.guards, ...result.guards];
-      first ??= { ...entry.part, trace: { ...result, guards } };
+      first ??= partOf({ ...result, guards }, entry.part, entry.subgraph);
       this.#stats.sizes++;
       return entry;
     });
@@ -171,17 +173,15 @@ export class Translator {
   }
 
   #entryOf(result: TraceResult): Entry | null {
-    const { compile, minGraphSize } = this.#settings;
+    const { minGraphSize } = this.#settings;
+    const compile = firstOptions(result, this.#settings.compile);
     const stages = compileOps(result, compile);
     if (stages === 'overwritten') return null;
     const tooSmall = stages !== null && stages.forward.ops.length < minGraphSize;
-    const subgraph = stages && !tooSmall ? this.#variants(result, stages) : null;
+    const subgraph = stages && !tooSmall ? this.#variants(result, stages, compile) : null;
     if (stages) this.#stats.plans++;
-    return new Entry(
-      { trace: result, stages, record: new RunRecord(), tooSmall },
-      subgraph,
-      compile.memory.donate,
-    );
+    const part = partOf(result, { stages, record: new RunRecord(), tooSmall }, subgraph);
+    return new Entry(part, subgraph, compile.memory.donate);
   }
 
   #addPart(entry: Candidate, part: CompiledPart): void {
@@ -192,19 +192,75 @@ export class Translator {
     this.#stats.ops += part.stages.forward.ops.length;
   }
 
-  #variants(result: TraceResult, { planned, forward }: SubgraphStages): SubgraphVariants {
-    const { compile } = this.#settings;
-    const read = result.needsGrad.includes(true) ? readByGradients(forward, planned) : [];
-    const checks = this.#checks;
-    return new SubgraphVariants(checkedSubgraph(planned, checks), read, (choice) => {
-      this.#stats.plans++;
-      const { donated, sourceOrder } = choice;
-      const { memory } = compile;
-      const options = sourceOrder ? { ...compile, memory: { ...memory, order: false } } : compile;
-      const stages = compileSubgraph(result.program, result, options, donated);
-      return checkedSubgraph(stages.planned, checks);
-    });
+  #variants(result: TraceResult, stages: SubgraphStages, first: CompileOptions): SubgraphVariants {
+    const mayBeRead = result.needsGrad.includes(true);
+    const usual = this.#inForce(result, stages, first, []);
+    return new SubgraphVariants(
+      usual,
+      ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : []),
+      ({ donated, sourceOrder }: PlanChoice) => {
+        this.#stats.plans++;
+        const memory = { ...first.memory, order: false };
+        const options = sourceOrder ? { ...first, memory } : first;
+        const compiled = compileSubgraph(result.program, result, options, donated);
+        return this.#inForce(result, compiled, options, donated);
+      },
+    );
   }
+
+  /** The plan that was made, and the better one that comes once it is hot. */
+  #inForce(
+    result: TraceResult,
+    stages: SubgraphStages,
+    options: CompileOptions,
+    donated: readonly number[],
+  ): PlanInForce {
+    const ready = (made: SubgraphStages): ReadySubgraph => ({
+      stages: made,
+      subgraph: checkedSubgraph(made.planned, this.#checks),
+    });
+    if (options.tier === 'final') return new PlanInForce(ready(stages), null);
+    const final = { ...options, tier: 'final' } as const;
+    const better = compileLater(result.program, result, final, donated);
+    return new PlanInForce(ready(stages), mapped(better, ready));
+  }
+}
+
+function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
+  return map(yield* steps);
+}
+
+/** Of small programs the final plan is as soon there. */
+const smallOps = 100;
+
+/** How a program is compiled before it has proved hot. */
+function firstOptions({ program }: TraceResult, options: CompileOptions): CompileOptions {
+  const { prefer, budget, order, simplify, slices } = options.memory;
+  const isFinal =
+    program.ops.length <= smallOps ||
+    prefer === 'bytes' ||
+    budget !== null ||
+    !(order || simplify || slices);
+  return isFinal ? options : { ...options, tier: 'first' };
+}
+
+/** What is told of an entry: its stages are those of the plan in force. */
+function partOf(
+  trace: TraceResult,
+  { stages, record, tooSmall }: Pick<CompiledPart, 'stages' | 'record' | 'tooSmall'>,
+  subgraph: SubgraphVariants | null,
+): CompiledPart {
+  return {
+    trace,
+    record,
+    tooSmall,
+    get stages() {
+      return subgraph ? subgraph.usual.stages : stages;
+    },
+    get isFirst() {
+      return subgraph?.isFinal === false;
+    },
+  };
 }
 
 function spanOf(phase: 'trace' | 'compile', frames: readonly Frame[]): SpanStart {

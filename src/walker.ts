@@ -78,6 +78,11 @@ export class Walker {
     return this.#translator.parts;
   }
 
+  /** Compiles what begins here; nothing is run. */
+  prepare(point: ResumePoint, frames: readonly Frame[]): void {
+    if (!point.find(frames)) this.#translate(point, frames);
+  }
+
   /** From a resume point to the return, or to an instruction that isn't traced. */
   walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Way {
     const known = point.find(frames);

@@ -3,6 +3,7 @@ import { isSymbolic } from '../../runtime/ops/symbolic-number.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './pass.ts';
 import { isPure, type SameValues } from './same-value.ts';
 import { unlessLarger } from './unless-larger.ts';
@@ -14,7 +15,7 @@ const none: ReadonlySet<string> = new Set();
  * elements in the same layout are one: `x.t().t()` is `x`. Late ops share values of forward only where forward
  * keeps them anyway.
  */
-export function shareSubexpressions(given: Staged, context: PassContext): Staged {
+export function shareSubexpressions(given: Staged, context: PassContext): Steps<Staged> {
   return unlessLarger(given, context, (same) => share(given, same));
 }
 

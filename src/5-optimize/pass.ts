@@ -1,5 +1,6 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
+import { finish, type Steps } from '../programs/steps.ts';
 
 /**
  * What a pass works on: `traced`, a program before differentiation; `joint`, forward and backward in one line;
@@ -20,6 +21,8 @@ export interface Staged {
 
 export interface PassContext {
   readonly stage: Stage;
+  /** A plan that is wanted at once: nothing is costed that is right anyway. */
+  readonly isFirst?: boolean;
   readonly memory: MemoryOptions;
   /** Number of gradients that the caller may bring. */
   readonly gradOutputs: number;
@@ -33,6 +36,11 @@ export interface PassContext {
   readonly available?: readonly ValueId[];
 }
 
+/** The program after a pass, all of its steps done. */
+export function after(done: Staged | Steps<Staged>): Staged {
+  return 'next' in done ? finish(done) : done;
+}
+
 /**
  * One transformation. In: a verified program. Out: a verified program whose outputs, writes in place and
  * effects have the same bits, in the same order. Value ids of forward keep their meaning.
@@ -42,5 +50,6 @@ export interface Pass {
   readonly stages: readonly Stage[];
   /** By default a pass runs wherever its stage comes up. */
   readonly enabled?: (context: PassContext) => boolean;
-  readonly run: (given: Staged, context: PassContext) => Staged;
+  /** What estimates costs often is done in steps. */
+  readonly run: (given: Staged, context: PassContext) => Staged | Steps<Staged>;
 }

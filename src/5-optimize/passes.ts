@@ -1,4 +1,5 @@
 import type { MemoryOptions } from '../programs/memory-options.ts';
+import type { Steps } from '../programs/steps.ts';
 import { shareSubexpressions } from './common-subexpressions.ts';
 import { copyStridedInputs } from './copy-inputs.ts';
 import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './dead-code.ts';
@@ -106,8 +107,9 @@ export const passes = [
   {
     name: 'slices',
     stages: ['step', 'region'],
-    enabled: ({ memory }) => memory.slices && memory.order && memory.freeAtLastUse,
-    run: onProgram((program, _given, { costOf }) => chooseSlices(program, costOf)),
+    enabled: ({ memory, isFirst }) =>
+      memory.slices && memory.order && memory.freeAtLastUse && !isFirst,
+    run: sliced,
   },
   {
     name: 'fusePointwise',
@@ -126,6 +128,12 @@ function onProgram(
   run: (program: Staged['program'], given: Staged, context: PassContext) => Staged['program'],
 ): Pass['run'] {
   return (given, context) => ({ ...given, program: run(given.program, given, context) });
+}
+
+function* sliced(given: Staged, { costOf, memory }: PassContext): Steps<Staged> {
+  const mayBeSlower = memory.prefer === 'bytes' || memory.budget !== null;
+  const program = yield* chooseSlices(given.program, costOf, mayBeSlower);
+  return { ...given, program };
 }
 
 function choosesSaved({ memory }: { readonly memory: MemoryOptions }): boolean {

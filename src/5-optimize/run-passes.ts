@@ -1,5 +1,6 @@
 import { verifyProgram } from '../../runtime/program/verify.ts';
 import type { PassSettings } from '../programs/pass-record.ts';
+import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './pass.ts';
 import { passes } from './passes.ts';
 
@@ -7,22 +8,40 @@ import { passes } from './passes.ts';
  * Runs the passes of one stage in their order. `settings` switches single passes off, gets a record of each
  * that ran, and may see the program after it.
  */
-export function runPasses(given: Staged, context: PassContext, settings: PassSettings): Staged {
+export function* runPasses(
+  given: Staged,
+  context: PassContext,
+  settings: PassSettings,
+): Steps<Staged> {
   let current = given;
   for (const pass of passes) {
     const stages: readonly string[] = pass.stages;
     if (!stages.includes(context.stage) || settings.without.has(pass.name)) continue;
     if ('enabled' in pass && !pass.enabled(context)) continue;
-    const before = performance.now();
-    const after = pass.run(current, context);
+    const [after, ms] = yield* timed(() => pass.run(current, context));
     const applied = !hasSameOps(current, after);
-    const ms = performance.now() - before;
     const [{ program: given }, { program }] = [current, after];
     settings.record({ pass: pass.name, stage: context.stage, applied, ms, given, program });
     if (settings.verify) verifyProgram(program, context.available);
     current = applied ? after : current;
+    yield;
   }
   return current;
+}
+
+/** The result of a pass, and the milliseconds that its steps have taken. */
+function* timed(run: () => Staged | Steps<Staged>): Steps<readonly [Staged, number]> {
+  let before = performance.now();
+  const begun = run();
+  let ms = performance.now() - before;
+  if (!('next' in begun)) return [begun, ms];
+  for (;;) {
+    before = performance.now();
+    const { done, value } = begun.next();
+    ms += performance.now() - before;
+    if (done) return [value, ms];
+    yield;
+  }
 }
 
 /** Passes rebuild lists freely; a pass was applied when an op differs. */

@@ -1,6 +1,7 @@
 import type { Expr } from '../../runtime/ops/expr.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { DType } from '../../runtime/tensor/dtype.ts';
+import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './pass.ts';
 import { isPure, type SameValues } from './same-value.ts';
 import { hasPart, isSameExpr, simplifyExpr, substitute } from './simplify-expr.ts';
@@ -22,7 +23,7 @@ const wider: { readonly [D in DType]: readonly DType[] } = {
  * double negation, `relu` of `relu`, `abs` of `abs`, a cast there and back through a dtype that holds every
  * value. What an op computes is read off the expression in its record.
  */
-export function simplify(given: Staged, context: PassContext): Staged {
+export function simplify(given: Staged, context: PassContext): Steps<Staged> {
   const { program } = given;
   return unlessLarger(given, context, (same) => {
     for (const op of program.ops) {

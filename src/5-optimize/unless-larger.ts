@@ -1,5 +1,6 @@
 import { operandUse } from '../../runtime/ops/define-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Steps } from '../programs/steps.ts';
 import { allFused } from './fuse/fuse-pointwise.ts';
 import type { PassContext, Staged } from './pass.ts';
 import { SameValues } from './same-value.ts';
@@ -12,18 +13,22 @@ const largeOps = 4000;
 /**
  * Makes the replacements that `collect` asks for, but for those with which the program would need more bytes: its
  * forward part alone, or all of it. Of a set that needs more, the first replacement at fault is found by bisection
- * and refused; a value that is shared takes from some op the operand that it would have overwritten.
+ * and refused; a value that is shared takes from some op the operand that it would have overwritten. A first plan
+ * makes all of them.
  */
-export function unlessLarger(
+export function* unlessLarger(
   given: Staged,
   context: PassContext,
   collect: (same: SameValues) => void,
-): Staged {
+): Steps<Staged> {
+  if (context.isFirst) return replaced();
   const known = peaksOf(given, context);
+  yield;
   let left = given.program.ops.length > largeOps ? mostEstimatesOfLarge : mostEstimates;
   const refused = new Set<ValueId>();
   for (;;) {
     const all = attempt(Number.POSITIVE_INFINITY);
+    yield;
     if (all.made.length === 0) return given;
     if (all.isNotLarger) return all.staged;
     // With the first `low` replacements it isn't larger, with the first `high` it is.
@@ -33,9 +38,17 @@ export function unlessLarger(
       const { isNotLarger, staged } = attempt(middle);
       if (isNotLarger) [low, best] = [middle, staged];
       else high = middle;
+      yield;
     }
     if (left <= 0) return best;
     refused.add(all.made[high - 1]!);
+  }
+
+  function replaced(): Staged {
+    let count = 0;
+    const same = new SameValues(given, context, () => ++count > 0);
+    collect(same);
+    return count === 0 ? given : same.rewrite();
   }
 
   function attempt(count: number) {

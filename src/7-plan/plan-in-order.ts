@@ -12,6 +12,8 @@ import { allocateOutputs } from './reuse.ts';
 import { bytesOf, type Storage, StorageCount } from './storages.ts';
 
 export interface PlanOptions extends EnteringOptions {
+  /** A plan that is wanted at once: its order is searched in a few walks. */
+  readonly isFirst?: boolean;
   /** Values that stay in the scope after the run. */
   readonly keep: readonly ValueId[];
   /** Values that are in the scope already, with their storages (what forward saved). */

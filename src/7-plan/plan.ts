@@ -1,4 +1,5 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { Steps } from '../programs/steps.ts';
 import { type Followable, worstCase } from './control/control-memory.ts';
 import { enteringAlone, enteringWith } from './entering.ts';
 import type { GraphOptions } from './order/memory-graph.ts';
@@ -22,7 +23,7 @@ export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new
  * the predicted bytes are those that the allocator will count; of a program with control ops, on the way
  * that needs most.
  */
-export function planProgram(given: Program, options: PlanOptions): Planned {
+export function* planProgram(given: Program, options: PlanOptions): Steps<Planned> {
   const carried = options.carried ?? new Map<ValueId, Storage>();
   const graph = {
     keep: options.keep,
@@ -31,18 +32,23 @@ export function planProgram(given: Program, options: PlanOptions): Planned {
     reuse: options.memory.reuse,
   };
   if (given.ops.some(({ op }) => op.kernel.kind === 'control')) {
-    return planWithControl(given, options, graph);
+    return yield* planWithControl(given, options, graph);
   }
+  const { isFirst } = options;
   const { program, lowerBound } = mayReorder(options)
-    ? orderForMemory(given, graph)
-    : { program: given, lowerBound: boundOf(given, graph) };
+    ? yield* orderForMemory(given, graph, isFirst)
+    : { program: given, lowerBound: isFirst ? 0 : boundOf(given, graph) };
+  yield;
   const inOrder = (each: Program, bound: number) => planInOrder(each, given, options, bound);
   const peakOf = (each: Program) =>
     planInOrder(each, given, withoutArena(options), 0).plan.predicted.peakBytes;
   const rewritten = rewrittenBy(options, program, peakOf);
-  if (rewritten === program || !mayReorder(options)) return atMost(inOrder(rewritten, lowerBound));
+  if (rewritten === program || !mayReorder(options) || isFirst) {
+    return atMost(inOrder(rewritten, lowerBound));
+  }
+  yield;
   // What was made of several ops frees and makes other memory than they did: another order may need less.
-  const again = orderForMemory(rewritten, graph).program;
+  const { program: again } = yield* orderForMemory(rewritten, graph);
   const isLeaner = again !== rewritten && peakOf(again) < peakOf(rewritten);
   return atMost(inOrder(isLeaner ? again : rewritten, lowerBound));
 }
@@ -78,12 +84,17 @@ function mayReorder({ memory }: PlanOptions): boolean {
  * What control ops do is seen by following the plan, on the way that needs most. With that known the ops are
  * ordered as any others; a new order is simulated as well, and kept if its own worst path needs less.
  */
-function planWithControl(given: Program, options: PlanOptions, graph: GraphOptions): Planned {
+function* planWithControl(
+  given: Program,
+  options: PlanOptions,
+  graph: GraphOptions,
+): Steps<Planned> {
   const followable = followableOf(given, options);
   let best = planInOrder(given, given, options, 0);
   let worst = worstCase(best.plan, followable);
   if (mayReorder(options)) {
-    const { program } = orderForMemory(given, { ...graph, control: worst.control });
+    const withControl = { ...graph, control: worst.control };
+    const { program } = yield* orderForMemory(given, withControl, options.isFirst);
     const other = planInOrder(program, given, options, 0);
     const otherWorst = worstCase(other.plan, followable);
     if (otherWorst.bytes.peakBytes < worst.bytes.peakBytes) {
@@ -94,7 +105,9 @@ function planWithControl(given: Program, options: PlanOptions, graph: GraphOptio
     const trial = planInOrder(each, given, withoutArena(options), 0);
     return worstCase(trial.plan, followable).bytes.peakBytes;
   });
-  const lowerBound = boundOf(best.program, { ...graph, control: worst.control, least: true });
+  const least = { ...graph, control: worst.control, least: true } as const;
+  const lowerBound = options.isFirst ? 0 : boundOf(best.program, least);
+  yield;
   if (rewritten !== best.program) {
     best = planInOrder(rewritten, given, options, 0);
     worst = worstCase(best.plan, followable);

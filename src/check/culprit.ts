@@ -48,6 +48,7 @@ const allOff: MemoryOptions = {
   unusedOutputs: false,
   noNeedBuffer: false,
   gradNodeInputs: false,
+  prefer: 'time',
   budget: null,
 };
 
@@ -56,6 +57,7 @@ export const referenceOptions: CompileOptions = {
   memory: allOff,
   without: new Set(passNames),
   verify: false,
+  tier: 'final',
 };
 
 /** What is on in a compilation, in the order in which it is switched on to find the culprit. */
@@ -98,6 +100,7 @@ export function optionsWith(source: CompiledFrom, count: number): CompileOptions
     stridedInputs: options.memory.stridedInputs,
     slices: options.memory.slices,
     donate: isOn('donate'),
+    prefer: options.memory.prefer,
     budget: on.has('memory: { budget: null }') ? options.memory.budget : null,
   };
   const without = new Set(passNames.filter((name) => !on.has(`passes: { ${name}: false }`)));

@@ -71,7 +71,7 @@ export class Entry {
     this.#inputs = subgraph ? result.inputs.map(compileReader) : [];
     this.#written = subgraph ? subgraph.written.map((i) => this.#inputs[i]!) : [];
     this.#donated =
-      subgraph && donate ? compileDonation(result, subgraph.usual.planned) : noDonation;
+      subgraph && donate ? compileDonation(result, subgraph.usual.stages.planned) : noDonation;
     this.#make = compileMakes(result.makes);
     this.#effects = result.effects.length > 0 ? compileEffects(result.effects) : undefined;
     this.#stored = storedOutputs(result.effects);
@@ -88,6 +88,11 @@ export class Entry {
   /** For printing. */
   get names(): SourceNames {
     return this.result;
+  }
+
+  /** Makes the final plans of what has run. */
+  finish(): void {
+    this.subgraph?.finish();
   }
 
   /** What it takes of the host's memory, by an estimate. */

@@ -76,6 +76,11 @@ export class SizedEntries {
     return entry;
   }
 
+  /** Makes the final plans of what has run. */
+  finish(): void {
+    for (const { entry } of this.#entries.values()) entry?.finish();
+  }
+
   /** What all of them take, by an estimate. */
   get bytes(): number {
     return this.#entries.weight;

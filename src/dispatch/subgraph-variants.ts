@@ -4,6 +4,8 @@ import { holdsLines } from '../../runtime/program/checks.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
 
 /** What the plan of a subgraph may rely on in one call. */
 export interface PlanChoice {
@@ -20,16 +22,16 @@ const variantLimit = 8;
 
 /** The plans of one subgraph. Which inputs die in a call, and which are one memory, shows when it runs. */
 export class SubgraphVariants {
-  readonly usual: Subgraph;
+  readonly #usual: PlanInForce;
   /** The one that ran last. */
   last: Subgraph;
   /** Numbers of the inputs that it took over. */
   lastDonated: readonly number[] = [];
-  readonly #compile: (choice: PlanChoice) => Subgraph;
+  readonly #compile: (choice: PlanChoice) => PlanInForce;
   /** By the bits of the donated inputs. */
-  readonly #donating = new Map<number, Subgraph>();
-  readonly #numbers = new Map<Subgraph, readonly number[]>();
-  #inSourceOrder: Subgraph | undefined;
+  readonly #donating = new Map<number, PlanInForce>();
+  readonly #numbers = new Map<PlanInForce, readonly number[]>();
+  #inSourceOrder: PlanInForce | undefined;
   /** Numbers of the inputs that the program writes in place. */
   readonly written: readonly number[];
   /** A check may fail when some line has been written. */
@@ -37,39 +39,67 @@ export class SubgraphVariants {
   /** It has control ops, whose decisions its bytes depend on. */
   readonly decides: boolean;
   /** Numbers of the inputs of which a gradient reads what they were before some input was written. */
-  readonly #readByGradients: readonly number[];
+  #readByGradients: readonly number[];
+  /** The plan that `#readByGradients` belongs to. */
+  #readBy: ReadySubgraph;
+  readonly #readByGradientsOf: (stages: SubgraphStages) => readonly number[];
   readonly device: Device;
 
   constructor(
-    usual: Subgraph,
-    readByGradients: readonly number[],
-    compile: (choice: PlanChoice) => Subgraph,
+    usual: PlanInForce,
+    readByGradientsOf: (stages: SubgraphStages) => readonly number[],
+    compile: (choice: PlanChoice) => PlanInForce,
   ) {
-    this.#readByGradients = readByGradients;
-    this.usual = usual;
-    this.last = usual;
-    const { inputs, steps } = usual.planned.forward;
+    const { stages, subgraph } = usual.ready;
+    this.#readBy = usual.ready;
+    this.#readByGradientsOf = readByGradientsOf;
+    this.#readByGradients = readByGradientsOf(stages);
+    this.#usual = usual;
+    this.last = subgraph;
+    const { inputs, steps } = subgraph.planned.forward;
     this.written = writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
     this.holdsLines = holdsLines(steps);
     this.decides = steps.some(({ op }) => op.op.kernel.kind === 'control');
-    this.device = usual.planned.values[0]!.device;
+    this.device = subgraph.planned.values[0]!.device;
     this.#compile = compile;
   }
 
   /** `donated`: bit i is input number i. `numbers` are the scalar inputs. */
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
-    const subgraph = this.#choose(inputs, donated);
+    const plan = this.#choose(inputs, donated);
+    const { subgraph } = plan.next();
     this.last = subgraph;
-    this.lastDonated = this.#numbers.get(subgraph) ?? none;
+    this.lastDonated = this.#numbers.get(plan) ?? none;
     // Only a plan that was made for it takes inputs over.
-    const takes = subgraph !== this.usual && subgraph !== this.#inSourceOrder;
+    const takes = plan !== this.#usual && plan !== this.#inSourceOrder;
     return subgraph.run(inputs, takes ? donated : 0, numbers);
   }
 
-  /** For callers that can't tell which inputs are one memory, and hand none over. */
+  /** The plan in force for calls that hand nothing over. */
+  get usual(): ReadySubgraph {
+    return this.#usual.ready;
+  }
+
+  get isFinal(): boolean {
+    return this.#all().every((plan) => plan.isFinal);
+  }
+
+  /** Makes the final plans of all that has run. */
+  finish(): void {
+    for (const plan of this.#all()) plan.finish();
+    this.last = this.#usual.ready.subgraph;
+  }
+
+  #all(): PlanInForce[] {
+    const inOrder = this.#inSourceOrder ? [this.#inSourceOrder] : [];
+    return [this.#usual, ...this.#donating.values(), ...inOrder];
+  }
+
+  /** The final plan for callers that can't tell which inputs are one memory, and hand none over. */
   get portable(): Subgraph {
-    const mayDiffer = this.written.length > 0 && this.usual.planned.forward.reordered;
-    return mayDiffer ? this.#sourceOrder() : this.usual;
+    const usual = this.#usual.finish().subgraph;
+    const mayDiffer = this.written.length > 0 && usual.planned.forward.reordered;
+    return mayDiffer ? this.#sourceOrder().finish().subgraph : usual;
   }
 
   /**
@@ -77,7 +107,12 @@ export class SubgraphVariants {
    * some of that, by the versions of the memory; a program knows its inputs as memory of their own.
    */
   confuses(inputs: readonly Tensor[]): boolean {
-    if (this.#readByGradients.length === 0 || this.written.length === 0) return false;
+    if (this.written.length === 0) return false;
+    if (this.#readBy !== this.#usual.ready) {
+      this.#readBy = this.#usual.ready;
+      this.#readByGradients = this.#readByGradientsOf(this.#readBy.stages);
+    }
+    if (this.#readByGradients.length === 0) return false;
     const shared = sharedMemory(inputs);
     return (
       shared?.some((holder) => {
@@ -88,13 +123,13 @@ export class SubgraphVariants {
     );
   }
 
-  #choose(inputs: readonly Tensor[], donated: number): Subgraph {
-    const mayDiffer = this.written.length > 0 && this.usual.planned.forward.reordered;
+  #choose(inputs: readonly Tensor[], donated: number): PlanInForce {
+    const mayDiffer = this.written.length > 0 && this.usual.subgraph.planned.forward.reordered;
     if (mayDiffer && isAliased(inputs, this.written)) return this.#sourceOrder();
-    return donated === 0 ? this.usual : (this.#donatingOf(donated) ?? this.usual);
+    return donated === 0 ? this.#usual : (this.#donatingOf(donated) ?? this.#usual);
   }
 
-  #donatingOf(donated: number): Subgraph | undefined {
+  #donatingOf(donated: number): PlanInForce | undefined {
     const known = this.#donating.get(donated);
     if (known || this.#donating.size >= variantLimit) return known;
     const numbers = numbersIn(donated);
@@ -104,7 +139,7 @@ export class SubgraphVariants {
     return made;
   }
 
-  #sourceOrder(): Subgraph {
+  #sourceOrder(): PlanInForce {
     this.#inSourceOrder ??= this.#compile({ donated: [], sourceOrder: true });
     return this.#inSourceOrder;
   }

@@ -19,8 +19,10 @@ export class RunRecord {
 /** What is compiled for one way through one part of the function. */
 export interface CompiledPart {
   readonly trace: TraceResult;
-  /** Null when the part has no tensor op. */
+  /** By the plan in force; null when the part has no tensor op. */
   readonly stages: SubgraphStages | null;
+  /** The plan in force is a first one: the final one is made when the part proves hot. */
+  readonly isFirst: boolean;
   readonly record: RunRecord;
   /** Set when the graph is smaller than `minGraphSize`: its instructions run eagerly. */
   readonly tooSmall: boolean;

@@ -42,6 +42,11 @@ export interface MemorySwitches {
 
 export interface MemoryOptions extends MemorySwitches {
   /**
+   * What counts where bytes and time are at odds. `time`: slices are taken only where they make the program no
+   * slower, and the first runs have a plan that is soon there. `bytes`: the smallest peak, from the first run on.
+   */
+  readonly prefer: 'time' | 'bytes';
+  /**
    * Most bytes that a program should have alive beside its inputs, forward and backward together. Where the
    * plan needs more, backward computes some of forward again, with the same results to the last bit. Null:
    * nothing is computed twice.
@@ -65,6 +70,7 @@ const allOn: MemoryOptions = {
   unusedOutputs: true,
   noNeedBuffer: true,
   gradNodeInputs: true,
+  prefer: 'time',
   budget: null,
 };
 
@@ -98,15 +104,15 @@ export const memoryPresets = {
 } as const satisfies Record<string, MemoryOptions>;
 
 export type MemoryPreset = keyof typeof memoryPresets;
-/** A preset's name, or switches and a budget; by default all switches are on. */
+/** A preset's name, or switches and a budget; by default all switches are on and time is preferred. */
 export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 
 /** Names of the single clean-ups. */
 export const memorySwitches = Object.keys(allOn).filter(
-  (name): name is keyof MemorySwitches => name !== 'budget',
+  (name): name is keyof MemorySwitches => name !== 'budget' && name !== 'prefer',
 );
 
-/** Throws ArgumentError for a name that is no preset or no switch, and a budget that is no size. */
+/** Throws ArgumentError for a name that is no preset or no switch, an unknown preference, a budget that is no size. */
 export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   if (typeof choice === 'string') {
     if (Object.hasOwn(memoryPresets, choice)) return memoryPresets[choice];
@@ -116,7 +122,8 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
     if (!Object.hasOwn(allOn, name))
       throw unknownChoice(`the switch '${name}'`, Object.keys(allOn));
   }
-  const { budget = null } = choice;
+  const { budget = null, prefer = 'time' } = choice;
+  if (prefer !== 'time' && prefer !== 'bytes') throw noPreference(prefer);
   if (budget !== null && !(budget >= 0)) throw noBudget(budget);
   return { ...allOn, ...choice };
 }
@@ -127,6 +134,15 @@ function unknownChoice(given: string, known: readonly string[]): ArgumentError {
     given,
     expected: known.join(', '),
     remedy: 'use a preset by name, or an object with switches',
+  });
+}
+
+function noPreference(prefer: never): ArgumentError {
+  return new ArgumentError({
+    what: 'toStatic: memory.prefer is neither time nor bytes',
+    given: String(prefer),
+    expected: "'time' or 'bytes'",
+    remedy: "memory: { prefer: 'bytes' } asks for the smallest peak",
   });
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { heap } from '../../runtime/device/cpu/heap.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
-import type { Pass, Staged } from '../../src/5-optimize/pass.ts';
+import { after, type Pass, type Staged } from '../../src/5-optimize/pass.ts';
 import { type PassName, passes } from '../../src/5-optimize/passes.ts';
 import {
   CheckError,
@@ -27,7 +27,7 @@ function breakPass(name: PassName, change: (op: ProgramOp) => ProgramOp): void {
   const pass: Pass = passes.find((each) => each.name === name)!;
   const { run } = pass;
   vi.spyOn(pass, 'run').mockImplementation((given, context): Staged => {
-    const done = run(given, context);
+    const done = after(run(given, context));
     return { ...done, program: { ...done.program, ops: done.program.ops.map(change) } };
   });
 }

@@ -9,7 +9,7 @@ import {
   seed,
   type Tensor,
 } from '../../runtime/index.ts';
-import type { Pass } from '../../src/5-optimize/pass.ts';
+import { after, type Pass } from '../../src/5-optimize/pass.ts';
 import { passes } from '../../src/5-optimize/passes.ts';
 import { toStatic } from '../../src/to-static.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
@@ -41,7 +41,7 @@ describe.skipIf(skipGpu)('check mode on a GPU', () => {
     const pass: Pass = passes.find(({ name }) => name === 'labelGradient')!;
     const { run } = pass;
     vi.spyOn(pass, 'run').mockImplementation((given, context) => {
-      const done = run(given, context);
+      const done = after(run(given, context));
       const ops = done.program.ops.map((op) =>
         op.op.name === 'mulScalar' ? { ...op, attrs: { ...op.attrs, value: 3 } } : op,
       );

@@ -28,7 +28,7 @@ function train(passes: Record<string, boolean>): { losses: number[]; records: Pa
       optimizer.step();
       return loss;
     },
-    { passes, strict: true },
+    { passes, strict: true, memory: { prefer: 'bytes' } },
   );
   const records: PassRecord[] = [];
   const unsubscribe = passObservers.subscribe((record) => records.push(record));

@@ -13,6 +13,7 @@ import { orderForMemory } from '../../src/7-plan/order/order.ts';
 import { planProgram } from '../../src/7-plan/plan.ts';
 import { memory, type Tensor } from '../../src/index.ts';
 import { memoryOptions } from '../../src/programs/memory-options.ts';
+import { finish } from '../../src/programs/steps.ts';
 import { data } from '../run-program/memory-counter.ts';
 import { randomInts, randomProgram } from './random-program.ts';
 
@@ -71,7 +72,7 @@ function inOrder(program: Program): Int32Array {
 }
 
 function run(program: Program, order: boolean) {
-  const { plan } = planProgram(program, {
+  const steps = planProgram(program, {
     keep: [],
     memory: { ...memoryOptions(), order },
     planCall: () => {
@@ -79,6 +80,7 @@ function run(program: Program, order: boolean) {
     },
     planRegions: () => [],
   });
+  const { plan } = finish(steps);
   const subgraph = new Subgraph({ values: program.values, forward: plan, backward: null });
   const inputs = program.inputs.map((_, i) => data([8, 8], { salt: i }));
   const live = new Map<number, number>();
@@ -117,7 +119,7 @@ describe('plan/order', () => {
     for (let seed = 300; seed < 330; seed++) {
       const program = randomProgram(seed, 40 + 4 * (seed % 30));
       const [plain, viewed] = [program, readThroughViews(program)].map((each) => {
-        const { program: ordered, lowerBound } = orderForMemory(each, noInputBytes);
+        const { program: ordered, lowerBound } = finish(orderForMemory(each, noInputBytes));
         const { peak } = profileOf(
           new LiveBytes(memoryGraph(ordered, noInputBytes)),
           inOrder(ordered),
@@ -135,7 +137,7 @@ describe('plan/order', () => {
       const program = randomProgram(seed, 7);
       const graph = memoryGraph(program, noInputBytes);
       const best = bruteForce(graph);
-      const { program: ordered, lowerBound, exact } = orderForMemory(program, noInputBytes);
+      const { program: ordered, lowerBound, exact } = finish(orderForMemory(program, noInputBytes));
       const again = memoryGraph(ordered, noInputBytes);
       const peak = profileOf(new LiveBytes(again), sourceOrder(again)).peak;
       expect({ peak, exact, lowerBound }, `seed ${seed}`).toEqual({

@@ -114,7 +114,9 @@ function train(shape: Shape, sliced: boolean | null) {
     return loss;
   };
   const captured =
-    sliced === null ? null : new Captured(step as Captured['fn'], { memory: { slices: sliced } });
+    sliced === null
+      ? null
+      : new Captured(step as Captured['fn'], { memory: { slices: sliced, prefer: 'bytes' } });
   const eager = refcounted(step);
   const x = randn([shape.batch, shape.width]);
   const labels = tensor(

@@ -36,7 +36,9 @@ function losses(kind: keyof typeof modules, given: Sizes, slices: boolean | null
     return loss;
   };
   const captured =
-    slices === null ? null : new Captured(step as Captured['fn'], { memory: { slices } });
+    slices === null
+      ? null
+      : new Captured(step as Captured['fn'], { memory: { slices, prefer: 'bytes' } });
   const x = randn(batchFirst ? [batch, steps, inputs] : [steps, batch, inputs]);
   const labels = tensor(new Int32Array(batch * steps).map((_, i) => (i * 7) % 5));
   const run = () =>

@@ -62,7 +62,8 @@ describe.each([
   ['character transformer', 'addMatmul_', 0.6],
 ] as const)('%s', (name, op, share) => {
   it('has the bits of eager execution, the bytes of the plan, and fewer than in one piece', () => {
-    const [eager, whole, sliced] = [null, { memory: { slices: false } }, {}].map((options) =>
+    const smallest = { memory: { prefer: 'bytes' } } as const;
+    const [eager, whole, sliced] = [null, { memory: { slices: false } }, smallest].map((options) =>
       train(name, options),
     ) as [Outcome, Outcome, Outcome];
     expect(sliced.ops).toContain(op);
@@ -110,7 +111,7 @@ it.each(['mlp', 'character transformer'] as const)(
     };
     const eager = refused(null);
     expect(eager).toContain('a label is not a class');
-    const sliced = refused({});
+    const sliced = refused({ memory: { prefer: 'bytes' } });
     expect(sliced).toBe(refused({ memory: { slices: false } }));
     // What, given and expected; a captured call adds where it was.
     const facts = (message: string) => message.split('\n').slice(0, 3);

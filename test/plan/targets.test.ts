@@ -23,7 +23,8 @@ function measure(workload: Workload) {
     };
     const atFirst = memory.stats('meta').allocated;
     const eager = peakOf(refcounted(built.step));
-    const captured = new Captured(built.step as Captured['fn'], {});
+    const memoryOptions = { prefer: 'bytes' } as const;
+    const captured = new Captured(built.step as Captured['fn'], { memory: memoryOptions });
     const planned = peakOf((...given) => captured.call(undefined, given) as Tensor);
     const { forward } = captured.parts.at(-1)!.stages!.planned;
     const { peakBytes, lowerBoundBytes } = forward.predicted;

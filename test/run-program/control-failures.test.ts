@@ -226,7 +226,8 @@ describe('a step in slices', () => {
   function training() {
     seed(5);
     const built = mlp.build();
-    const captured = new Captured(built.step as Captured['fn'], {});
+    const smallest = { memory: { prefer: 'bytes' } } as const;
+    const captured = new Captured(built.step as Captured['fn'], smallest);
     const batch = built.inputs(0);
     const step = () => (captured.call(undefined, batch) as Tensor).dispose();
     for (let i = 0; i < 3; i++) step();

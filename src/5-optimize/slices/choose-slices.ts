@@ -1,8 +1,10 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { dtypes } from '../../../runtime/tensor/dtype.ts';
 import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import type { Steps } from '../../programs/steps.ts';
 import { productsReadApart, slicedApart } from './read-apart.ts';
 import { findRegion, type SlicePlan } from './region.ts';
+import { roughTime } from './rough-time.ts';
 import { writeSlices } from './write-slices.ts';
 
 /** Bytes that a program needs, roughly: what is compared when a choice is made. */
@@ -26,14 +28,30 @@ const largeShare = 1 / 20;
  *   from part to part in the order of the whole.
  * - Along the rows of a weight: a part of its gradient, and the update of these rows.
  *
- * No op is computed twice. Programs that update nothing stay as they are.
+ * No op is computed twice. Programs that update nothing stay as they are. Unless the program `mayBeSlower`, only
+ * those slices are taken with which the time model finds it no slower.
  */
-export function chooseSlices(program: Program, costOf: Cost): Program {
+export function* chooseSlices(program: Program, costOf: Cost, mayBeSlower = true): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
   const cost = costOf(program);
   if (cost < leastBytes) return program;
-  const [whole, needed] = sliceReadApart(...sliceBatch(program, cost, costOf), costOf);
-  return sliceUpdates(whole, needed, costOf);
+  const choice = { costOf, isFastEnough: mayBeSlower ? () => true : isNoSlower };
+  const batch = yield* sliceBatch(program, cost, choice);
+  const [whole, needed] = yield* sliceReadApart(...batch, choice);
+  return yield* sliceUpdates(whole, needed, choice);
+}
+
+/** What decides between a program and the same with slices. */
+interface Choice {
+  readonly costOf: Cost;
+  readonly isFastEnough: (candidate: Program, best: Program) => boolean;
+}
+
+/** The model is a rough one: what it finds as fast may be slower by so much. */
+const roughness = 0.02;
+
+function isNoSlower(candidate: Program, best: Program): boolean {
+  return roughTime(candidate) <= roughTime(best) * (1 - roughness);
 }
 
 function isTrainingStep({ ops, inputs }: Program): boolean {
@@ -54,13 +72,18 @@ function sliced(program: Program, plan: SlicePlan): Program | null {
 
 type Chosen = readonly [program: Program, cost: number];
 
-function sliceBatch(program: Program, cost: number, costOf: Cost): Chosen {
+function* sliceBatch(
+  program: Program,
+  cost: number,
+  { costOf, isFastEnough }: Choice,
+): Steps<Chosen> {
   let best: Chosen = [program, cost];
   for (const batch of batchSizes(program)) {
     const plan = batchPlan(program, batch);
     for (let parts = 2; parts <= mostParts && batch % parts === 0; parts *= 2) {
       const candidate = sliced(program, { ...plan, parts });
-      if (!candidate) continue;
+      if (!candidate || !isFastEnough(candidate, best[0])) continue;
+      yield;
       const bytes = costOf(candidate);
       if (bytes <= best[1] * (1 - worthwhile)) best = [candidate, bytes];
     }
@@ -87,7 +110,11 @@ function batchPlan(program: Program, batch: number): Omit<SlicePlan, 'parts'> {
 }
 
 /** The largest first: of the others, most don't reach up to the peak any more. */
-function sliceReadApart(program: Program, cost: number, costOf: Cost): Chosen {
+function* sliceReadApart(
+  program: Program,
+  cost: number,
+  { costOf, isFastEnough }: Choice,
+): Steps<Chosen> {
   let best: Chosen = [program, cost];
   const bytes = ({ ops, values }: Program, index: number) =>
     sizeOf(values[ops[index]!.outputs[0]!]!.shape);
@@ -101,13 +128,19 @@ function sliceReadApart(program: Program, cost: number, costOf: Cost): Chosen {
     tried.add(program.ops[next.product]!.outputs[0]!);
     const candidate = slicedApart(program, next.plan);
     if (!candidate || candidate.ops.length > mostOps) continue;
+    if (!isFastEnough(candidate, program)) continue;
+    yield;
     const needed = costOf(candidate);
     if (needed <= cost * (1 - worthwhile / 8)) best = [candidate, needed];
   }
 }
 
 /** Gradients of large weights, each applied part by part. */
-function sliceUpdates(program: Program, cost: number, costOf: Cost): Program {
+function* sliceUpdates(
+  program: Program,
+  cost: number,
+  { costOf, isFastEnough }: Choice,
+): Steps<Program> {
   const { values } = program;
   const bytes = (id: ValueId) => sizeOf(values[id]!.shape) * dtypes[values[id]!.dtype].bytes;
   const products = program.ops.filter(({ op, outputs }) => {
@@ -123,7 +156,8 @@ function sliceUpdates(program: Program, cost: number, costOf: Cost): Program {
     const region = findRegion(best[0], plan);
     if (!region || region.written.size === 0) continue;
     const candidate = writeSlices(best[0], region, parts);
-    if (!candidate) continue;
+    if (!candidate || !isFastEnough(candidate, best[0])) continue;
+    yield;
     const needed = costOf(candidate);
     if (needed < best[1]) best = [candidate, needed];
   }

@@ -1,4 +1,5 @@
 import type { Program } from '../../../runtime/program/program.ts';
+import type { Steps } from '../../programs/steps.ts';
 import { type CutAt, cutAt, cutAtLast } from './cut-at.ts';
 import { exactOrder } from './exact-order.ts';
 import { type Families, familiesOf } from './families.ts';
@@ -40,15 +41,21 @@ const hugeOps = 20_000;
 /**
  * In: a program, and what stays after it. Out: the same ops in an order with a low peak, with a lower
  * bound of that peak. Guarantees: every value is computed from the same values by the same op, writes
- * and reads of one memory keep their order, so that results are the same to the last bit.
+ * and reads of one memory keep their order, so that results are the same to the last bit. `isQuick`: a few walks
+ * over the program have to do, and the bound says little.
  */
-export function orderForMemory(program: Program, options: GraphOptions): OrderedProgram {
+export function* orderForMemory(
+  program: Program,
+  options: GraphOptions,
+  isQuick = false,
+): Steps<OrderedProgram> {
   const moving = movableOps(program);
   const search = new OrderSearch(
     memoryGraph(program, options, moving),
     familiesOf(program, moving),
   );
-  search.run();
+  if (isQuick) search.rough();
+  else yield* search.run();
   const { order, profile, lowerBound } = search;
   const exact = profile.peak <= lowerBound;
   if (order.every((index, at) => index === at)) return { program, lowerBound, exact };
@@ -91,15 +98,17 @@ class OrderSearch {
     this.lowerBound = graph.liveAtStart;
   }
 
-  run(): void {
+  *run(): Steps<void> {
     if (this.#graph.size === 0) return;
     const [source, { peak }] = [this.order, this.profile];
     this.#cut(this.profile.peakAt);
     if (peak <= this.lowerBound) return;
+    yield;
     this.#tryLists(this.order);
     if (this.#graph.size > hugeOps) return;
-    for (let round = 0; round < rounds && this.#refine(); round++);
+    for (let round = 0; round < rounds && this.#refine(); round++) yield;
     if (this.#graph.size <= exactOps) this.#searchAll();
+    yield;
     this.probe();
     // The source's order is the one that people can follow: it goes only for a lower peak.
     if (this.profile.peak === peak) this.#take(source);

@@ -2,7 +2,12 @@ import * as memory from '../../../runtime/memory/memory.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { Captured, type ToStaticOptions } from '../../captured-function.ts';
-import { type MemoryChoice, memoryPresets, memorySwitches } from '../../programs/memory-options.ts';
+import {
+  type MemoryChoice,
+  memoryOptions,
+  memoryPresets,
+  memorySwitches,
+} from '../../programs/memory-options.ts';
 import { refcounted } from '../eager-refcount.ts';
 import type { BuiltWorkload } from './workload.ts';
 
@@ -57,7 +62,8 @@ function fullGraph(way: Pick<Way, 'name' | 'title' | 'group'>, choice: MemoryCho
     ...way,
     prepare(build) {
       const workload = build(false);
-      const captured = new Captured(workload.step as Captured['fn'], { memory: choice });
+      const memory = forBytes(choice);
+      const captured = new Captured(workload.step as Captured['fn'], { memory });
       return { workload, step: callOf(captured), forward: null, captured };
     },
   };
@@ -72,13 +78,19 @@ function subgraphs(
     ...way,
     prepare(build) {
       const workload = build(breaks);
-      const captured = new Captured(workload.loss as Captured['fn'], options);
+      const memory = forBytes(options.memory);
+      const captured = new Captured(workload.loss as Captured['fn'], { ...options, memory });
       const call = callOf(captured);
       // A setting may leave parts to run as they are: eager tensors of theirs are given back as usual.
       const forward: Run = way.group === 'sweep' ? (...batch) => tidy(() => call(...batch)) : call;
       return { workload, step: inPhases(forward, workload), forward, captured };
     },
   };
+}
+
+/** Bytes are what is compared: the smallest peak, from the first step on. */
+function forBytes(choice: MemoryChoice | undefined): MemoryChoice {
+  return { ...memoryOptions(choice), prefer: 'bytes' };
 }
 
 function callOf(captured: Captured): Run {

@@ -1,0 +1,63 @@
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { dtypes } from '../../../runtime/tensor/dtype.ts';
+import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { opWork } from '../recompute/op-work.ts';
+
+/** What a launch takes beside its work, in nanoseconds. */
+const launchTime = 1500;
+/** Operations of a large product or convolution in a nanosecond. */
+const productRate = 30;
+/** Bytes in a nanosecond: those that were touched a short while ago, and all others. */
+const cachedRate = 40;
+const memoryRate = 10;
+/** What lies between two touches of a memory that is still in the cache the second time. */
+const cacheBytes = 1 << 20;
+/** Rows, columns and depth at which a product reaches half of its rate: tiles and packing have a price. */
+const halfRate = [6, 12, 16] as const;
+
+/**
+ * Nanoseconds that a program takes on a CPU, roughly: good to compare two programs that compute the same. A launch
+ * has its price, products run at a rate that depends on their shape, everything else at that of the memory, or of
+ * the cache where the bytes were touched lately.
+ */
+export function roughTime({ ops, values }: Program): number {
+  const roots = new Map<ValueId, ValueId>();
+  /** Bytes that had been touched when the memory was, the last time. */
+  const touched = new Map<ValueId, number>();
+  let clock = 0;
+  let time = 0;
+  const bytesOf = (id: ValueId) => {
+    const { shape, dtype } = values[id]!;
+    return sizeOf(shape) * dtypes[dtype].bytes;
+  };
+  const touch = (id: ValueId): number => {
+    const root = roots.get(id) ?? id;
+    const bytes = bytesOf(id);
+    const before = touched.get(root);
+    const isCached = before !== undefined && clock - before <= cacheBytes;
+    clock += bytes;
+    touched.set(root, clock);
+    return bytes / (isCached ? cachedRate : memoryRate);
+  };
+  for (const op of ops) {
+    const { inputs, outputs } = op;
+    if (op.op.kernel.kind === 'view') {
+      roots.set(outputs[0]!, roots.get(inputs[0]!) ?? inputs[0]!);
+      continue;
+    }
+    let moving = 0;
+    for (const id of new Set([...inputs, ...outputs])) moving += touch(id);
+    time += launchTime + Math.max(moving, arithmeticTime(op, values));
+  }
+  return time;
+}
+
+function arithmeticTime(op: ProgramOp, values: Program['values']): number {
+  if (!op.op.work) return 0;
+  const time = opWork(op, values) / productRate;
+  if (op.op.name !== 'matmul') return time;
+  const { shape } = values[op.outputs[0]!]!;
+  const depth = values[op.inputs[0]!]!.shape.at(-1)!;
+  const sizes = [shape.at(-2) ?? 1, shape.at(-1) ?? 1, depth];
+  return sizes.reduce((sum, size, i) => sum * (1 + halfRate[i]! / size), time);
+}

@@ -1,0 +1,57 @@
+import type { Subgraph } from '../../runtime/run-program/run-program.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+import { finish, type Steps } from '../programs/steps.ts';
+
+/** A program by one of its plans, ready to run. */
+export interface ReadySubgraph {
+  readonly stages: SubgraphStages;
+  readonly subgraph: Subgraph;
+}
+
+/** So many runs of a first plan come before work on the final one begins: most short scripts end before. */
+const hotRuns = 16;
+
+/**
+ * The plan by which a subgraph runs: the first one, which is soon there, until the final one is made. That begins
+ * when the subgraph is hot, goes on by one step before each run, and changes no bit of any result: which plan is
+ * in force depends on the number of runs alone.
+ */
+export class PlanInForce {
+  #ready: ReadySubgraph;
+  /** Null: the plan is final. */
+  #better: Steps<ReadySubgraph> | null;
+  #runs = 0;
+
+  constructor(first: ReadySubgraph, better: Steps<ReadySubgraph> | null) {
+    this.#ready = first;
+    this.#better = better;
+  }
+
+  get ready(): ReadySubgraph {
+    return this.#ready;
+  }
+
+  get isFinal(): boolean {
+    return this.#better === null;
+  }
+
+  /** The plan for a run that begins now. */
+  next(): ReadySubgraph {
+    if (this.#better !== null && ++this.#runs > hotRuns) {
+      const { done, value } = this.#better.next();
+      if (done) this.#replace(value);
+    }
+    return this.#ready;
+  }
+
+  /** Makes the final plan now. */
+  finish(): ReadySubgraph {
+    if (this.#better !== null) this.#replace(finish(this.#better));
+    return this.#ready;
+  }
+
+  #replace(ready: ReadySubgraph): void {
+    this.#ready = ready;
+    this.#better = null;
+  }
+}
