@@ -4,6 +4,7 @@ import { add_, addcdiv_, copy_, mul_ } from '../ops/in-place.ts';
 import { abs, add, maximum, mul, sqrt } from '../ops/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { checkMoments, follow, type MomentGroup } from './adam.ts';
+import { noteChanging } from './changing-rates.ts';
 import {
   nonNegative,
   Optimizer,
@@ -85,6 +86,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
       momentumDecay: options.momentumDecay ?? 4e-3,
       product: 1,
     });
+    for (const group of this.groups) noteChanging(group, 'product');
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');
   }

@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { noteChanging } from './changing-rates.ts';
 import type { Optimizer } from './optimizer.ts';
 
 export interface ReduceLROnPlateauOptions {
@@ -46,6 +47,7 @@ export class ReduceLROnPlateau {
       });
     }
     this.optimizer = optimizer;
+    for (const group of optimizer.groups) noteChanging(group, 'lr');
     this.#options = {
       mode: 'min',
       patience: 10,

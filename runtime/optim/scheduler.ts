@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { noteChanging } from './changing-rates.ts';
 import type { Optimizer } from './optimizer.ts';
 
 export interface SchedulerState {
@@ -20,6 +21,7 @@ export abstract class LRScheduler {
     this.optimizer = optimizer;
     // Schedules made later start from the same rates.
     this.baseRates = optimizer.groups.map((group) => {
+      noteChanging(group, 'lr');
       group.initialLr ??= group.lr;
       return group.initialLr;
     });
@@ -120,8 +122,11 @@ export function cyclesMomentum(
 export function setMomentum(group: object, value: number): void {
   if ('betas' in group) {
     const [, second] = group.betas as readonly [number, number];
-    Object.assign(group, { betas: [value, second] });
+    const betas = [value, second];
+    noteChanging(betas, '0');
+    Object.assign(group, { betas });
   } else {
+    noteChanging(group, 'momentum');
     Object.assign(group, { momentum: value });
   }
 }

@@ -31,9 +31,10 @@ export class NumberHistory {
     return size > 1 && (differs || this.#dynamic === true);
   }
 
-  /** The same for a number that is no size. */
-  isSymbolic(place: string, value: number): boolean {
+  /** The same for a number that is no size. `changes`: it is known to be another one at the next call. */
+  isSymbolic(place: string, value: number, changes = false): boolean {
     if (this.isPromised(place) || this.#differs(place, value)) return true;
+    if (changes && this.#dynamic !== false && !Number.isNaN(value)) return true;
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
   }
 

@@ -95,3 +95,70 @@ describe('a whole step is one graph with', () => {
     expect(stats).toMatchObject({ breaks: [], fallbacks: [] });
   });
 });
+
+/** The rate, and the momentum where it cycles, are other numbers at the second call. */
+const changing: Readonly<Record<string, Schedule>> = {
+  ...schedules,
+  ExponentialLR: (own) => new optim.ExponentialLR(own, 0.9),
+  LambdaLR: (own) => new optim.LambdaLR(own, (epoch) => 1 / (1 + epoch)),
+  'a warmup from 0': (own) => new optim.LambdaLR(own, (epoch) => epoch / 10),
+  CyclicLR: (own) => new optim.CyclicLR(own, { baseLr: 0.01, maxLr: 0.1, stepSizeUp: 3 }),
+};
+
+describe('one trace serves every step', () => {
+  it.each(Object.keys(optimizers).filter((name) => name !== 'RAdam'))('of %s', (name) => {
+    expect(expectCaptured(optimizers[name]!, null).translations).toBe(1);
+  });
+
+  it.each(Object.entries(changing))('whose rate %s sets between steps', (_name, schedule) => {
+    for (const make of [optimizers.AdamW!, optimizers['SGD with dampening']!]) {
+      let after: (() => void) | undefined;
+      const between: Schedule = (own) => {
+        const rates = schedule(own);
+        after = () => rates.step();
+        return { step: () => {} };
+      };
+      const seen = (prepare: (step: Step) => Step) =>
+        train(make, between, (step) => {
+          const run = prepare(step);
+          return (x, y) => {
+            const loss = run(x, y);
+            after!();
+            return loss;
+          };
+        });
+      let translations = 0;
+      const captured = seen((step) => {
+        const run = toStatic(step);
+        return (x, y) => {
+          const loss = run(x, y);
+          translations = run.stats().translations;
+          return loss;
+        };
+      });
+      expect(captured).toEqual(seen((step) => (x, y) => tidy(() => step(x, y))));
+      expect(translations).toBe(1);
+    }
+  });
+
+  it('not where numbers may not vary', () => {
+    seed(4);
+    const weight = randn([3]).requiresGrad_();
+    const optimizer = new optim.SGD([weight], { lr: 0.1 });
+    const schedule = new optim.ExponentialLR(optimizer, 0.5);
+    const step = toStatic(
+      () => {
+        weight.mul(weight).sum().backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+      },
+      { dynamic: false },
+    );
+    for (let i = 0; i < 3; i++) {
+      step();
+      schedule.step();
+    }
+    expect(step.stats().translations).toBe(3);
+    for (const own of [weight, optimizer]) own.dispose();
+  });
+});

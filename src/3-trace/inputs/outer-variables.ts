@@ -18,12 +18,18 @@ export class OuterVariables {
     this.#history = history;
   }
 
-  /** The variable for a value read from a source; reading the same place twice gives the same one. */
-  read(source: Source, value: unknown): Variable {
+  /**
+   * The variable for a value read from a source; reading the same place twice gives the same one. `changes`: a number
+   * there is known to be another one at the next call.
+   */
+  read(source: Source, value: unknown, changes = false): Variable {
     const key = sourceKey(source);
     const existing = this.#bySource.get(key);
     if (existing) return existing;
-    const variable = this.#variableFor(source, value);
+    const variable =
+      typeof value === 'number'
+        ? this.#numberFrom(source, value, changes)
+        : this.#variableFor(source, value);
     this.#bySource.set(key, variable);
     this.places.push(source);
     return variable;
@@ -31,7 +37,6 @@ export class OuterVariables {
 
   #variableFor(source: Source, value: unknown): Variable {
     if (value === uninitialized) return { kind: 'uninitialized', source };
-    if (typeof value === 'number') return this.#numberFrom(source, value);
     if (isPrimitive(value)) return { kind: 'constant', value, source };
     if (typeof value === 'function') {
       return { kind: 'function', value: value as (...args: never[]) => unknown, source };
@@ -43,9 +48,9 @@ export class OuterVariables {
   }
 
   /** What came out of a break differs from run to run; for other numbers history tells. */
-  #numberFrom(source: Source, value: number): Variable {
+  #numberFrom(source: Source, value: number, changes: boolean): Variable {
     const symbolic =
-      source.kind === 'register' || this.#history.isSymbolic(sourceKey(source), value);
+      source.kind === 'register' || this.#history.isSymbolic(sourceKey(source), value, changes);
     return symbolic ? symbolicFrom(source, value) : { kind: 'constant', value, source };
   }
 }

@@ -230,8 +230,8 @@ export class Tracer {
   }
 
   /** The variable for a value read from a source; reading the same place twice gives the same one. */
-  read(source: Source, value: unknown): Variable {
-    return this.variables.read(source, value);
+  read(source: Source, value: unknown, changes = false): Variable {
+    return this.variables.read(source, value, changes);
   }
 
   /** The value in the program; an outer tensor becomes an input with a guard on its meta. */

@@ -3,6 +3,7 @@
  * changed after the run: appended to, or filled anew.
  */
 
+import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
 import { allows, isPlainArray, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -131,7 +132,7 @@ function outerElement(t: Tracer, { value, source }: ObjectVariable, index: numbe
   if (written) return present(written) ?? hole;
   if (!readsPlainly(value, key)) throw new GraphBreak('getter', `reading element ${key}`);
   const element = (value as readonly unknown[])[index];
-  return t.read({ kind: 'property', base: source, key }, element);
+  return t.read({ kind: 'property', base: source, key }, element, isChangingRate(value, key));
 }
 
 export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {

@@ -1,5 +1,6 @@
 /** Reading properties of what the tracer knows. Getters with source are called. */
 
+import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
 import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -247,7 +248,7 @@ function readOuterProperty(
   if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${String(key)}`);
   const value: unknown = (object as unknown as Record<string | symbol, unknown>)[key];
   if (typeof value === 'function') noteFunctionRead(key, value);
-  return t.read({ kind: 'property', base: source, key }, value);
+  return t.read({ kind: 'property', base: source, key }, value, isChangingRate(object, key));
 }
 
 /** Elements of `arguments` that are parameters of sloppy code: the variables are places of their own. */
