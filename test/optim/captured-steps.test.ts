@@ -106,12 +106,15 @@ const changing: Readonly<Record<string, Schedule>> = {
 };
 
 describe('one trace serves every step', () => {
-  it.each(Object.keys(optimizers).filter((name) => name !== 'RAdam'))('of %s', (name) => {
+  // The first steps of the others are decided apart: they do something else.
+  const apart = ['RAdam', 'SGD with dampening', 'ASGD'];
+
+  it.each(Object.keys(optimizers).filter((name) => !apart.includes(name)))('of %s', (name) => {
     expect(expectCaptured(optimizers[name]!, null).translations).toBe(1);
   });
 
   it.each(Object.entries(changing))('whose rate %s sets between steps', (_name, schedule) => {
-    for (const make of [optimizers.AdamW!, optimizers['SGD with dampening']!]) {
+    for (const make of [optimizers.AdamW!, optimizers.RMSprop!]) {
       let after: (() => void) | undefined;
       const between: Schedule = (own) => {
         const rates = schedule(own);
