@@ -456,7 +456,7 @@ export {
 export { col2im, im2col, type UnfoldOptions, unfold } from './ops/windows.ts';
 export * as optim from './optim/index.ts';
 export * as profiler from './profiler/profiler.ts';
-export type { PredictedMemory } from './program/plan.ts';
+export type { Plan, PredictedMemory, Step } from './program/plan.ts';
 export { type PrintOptions, printProgram } from './program/print.ts';
 export type { Program, ProgramOp, ValueId, ValueTable } from './program/program.ts';
 export { type RandomState, randomState, seed, setRandomState } from './random/seed.ts';

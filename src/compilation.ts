@@ -1,4 +1,5 @@
 import { spans } from '../runtime/profiler/spans.ts';
+import type { Backend } from '../runtime/run-program/backend/backend.ts';
 import type { Pass, PassContext, Staged } from './5-optimize/pass.ts';
 import { runPasses } from './5-optimize/run-passes.ts';
 import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
@@ -22,6 +23,8 @@ export interface CompileOptions {
    * anyway. `final`: the best that is known.
    */
   readonly tier: 'first' | 'final';
+  /** What runs the programs; left out: the kernels of their device. */
+  readonly backend?: Backend;
 }
 
 export const defaultCompileOptions: CompileOptions = {

@@ -1,6 +1,13 @@
 /** tostatic: the runtime, and the compiler that makes programs out of functions. */
 
 export * from '../runtime/index.ts';
+export type { Expr } from '../runtime/ops/expr.ts';
+export {
+  type Backend,
+  type CompiledProgram,
+  type RunningSteps,
+  registerBackend,
+} from '../runtime/run-program/backend/backend.ts';
 export type { AnyFunction, CaptureOptions, CaptureRoute } from './1-capture/route.ts';
 export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
 export type { PassName } from './5-optimize/passes.ts';

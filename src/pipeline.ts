@@ -56,7 +56,9 @@ export function* compileInSteps(
 ): Steps<SubgraphStages> {
   const wanted = { needsGrad, differentiable };
   const compile = decidingAlike(tracedProgram, compileSubgraph);
-  const stages = yield* stagesOf(tracedProgram, wanted, options, donated);
+  const made = yield* stagesOf(tracedProgram, wanted, options, donated);
+  const { backend } = options;
+  const stages = backend ? { ...made, planned: { ...made.planned, backend } } : made;
   return rememberSource(stages, { program: tracedProgram, wanted, options, donated, compile });
 }
 

@@ -1,7 +1,9 @@
 import { ArgumentError } from '../runtime/errors/errors.ts';
 import type { InputSpec } from '../runtime/input-spec/spec.ts';
 import { verifySpecs } from '../runtime/input-spec/verify-spec.ts';
+import { type Backend, backendNamed } from '../runtime/run-program/backend/backend.ts';
 import { type PassName, passNames } from './5-optimize/passes.ts';
+import { referenceOptions } from './check/culprit.ts';
 import type { CompileOptions } from './compilation.ts';
 import {
   checkFromEnvironment,
@@ -46,6 +48,11 @@ export interface ToStaticOptions {
   readonly strict?: boolean;
   /** Which clean-ups the memory plan makes: a preset's name or single switches. By default all. */
   readonly memory?: MemoryChoice;
+  /**
+   * What runs the programs: `wasm` (when left out), the kernels of their device; `interpret`, the traced program op by op,
+   * with no pass and no memory switch on, the reference of check mode; the name of a registered backend, or one.
+   */
+  readonly backend?: string | Backend;
   /** Passes of the optimizer that are switched off, by name: `{ slices: false }`. All are on by default. */
   readonly passes?: PassSwitches;
   /**
@@ -132,13 +139,42 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     strict,
     memory,
     check,
-    compile: {
-      memory,
-      without: switchedOff(options.passes ?? {}),
-      verify: strict || check > 0,
-      tier: 'final',
-    },
+    compile: compileOptions(options, memory, strict || check > 0),
   };
+}
+
+/** Throws ArgumentError for an unknown pass or backend, and for memory options or passes of what is interpreted. */
+function compileOptions(
+  { backend = 'wasm', passes, memory: asked }: ToStaticOptions,
+  memory: MemoryOptions,
+  verify: boolean,
+): CompileOptions {
+  const without = switchedOff(passes ?? {});
+  if (backend === 'interpret') {
+    if (passes !== undefined || asked !== undefined) throw interpreted();
+    return { ...referenceOptions, verify };
+  }
+  const found = typeof backend === 'string' ? backendNamed(backend) : checkedBackend(backend);
+  return { memory, without, verify, tier: 'final', ...(found && { backend: found }) };
+}
+
+function checkedBackend(backend: Backend): Backend {
+  if (typeof backend?.compile === 'function' && typeof backend.name === 'string') return backend;
+  throw new ArgumentError({
+    what: 'toStatic: no backend',
+    given: backend === null ? 'null' : `a value of type ${typeof backend}`,
+    expected: "'wasm', 'interpret', a registered name, or an object with name and compile()",
+    remedy: 'docs/backends.md shows one',
+  });
+}
+
+function interpreted(): ArgumentError {
+  return new ArgumentError({
+    what: "toStatic: backend 'interpret' runs the traced program as it is",
+    given: 'memory or passes beside it',
+    expected: 'neither',
+    remedy: 'leave them out, or choose another backend',
+  });
 }
 
 /** Throws ArgumentError for a name that no pass has. */

@@ -237,6 +237,7 @@ const smallOps = 100;
 function firstOptions({ program }: TraceResult, options: CompileOptions): CompileOptions {
   const { prefer, budget, order, simplify, slices } = options.memory;
   const isFinal =
+    options.backend !== undefined ||
     program.ops.length <= smallOps ||
     prefer === 'bytes' ||
     budget !== null ||

@@ -1,3 +1,4 @@
+import type { Backend } from '../run-program/backend/backend.ts';
 import type { DynamicCall, GivenOperand } from './dynamic-call.ts';
 import type { GradientsAgain } from './gradients-again.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
@@ -73,6 +74,8 @@ export interface SavedValues {
 
 /** One subgraph, compiled: what run_program runs. */
 export interface PlannedSubgraph {
+  /** What runs it and its backward; left out: the kernels of its device. */
+  readonly backend?: Backend;
   readonly values: ValueTable;
   readonly forward: Plan;
   readonly backward: BackwardPart | null;

@@ -14,6 +14,12 @@ import type { TensorMeta } from '../tensor/meta.ts';
 import { extentOf, sizeOf } from '../tensor/shape.ts';
 import { type Named, traceStream } from '../trace-log/stream.ts';
 import type { Action, BindPlan } from './action.ts';
+import type { Backend } from './backend/backend.ts';
+import {
+  BackendProgram,
+  type ComputableStep,
+  type StepActions,
+} from './backend/backend-program.ts';
 import { changingAttrs } from './changing-attrs.ts';
 import { compileControl } from './control/compile-control.ts';
 import { identityOfView } from './identity.ts';
@@ -32,16 +38,18 @@ export class Executable {
   readonly #memory: RunMemory;
   readonly plan: Plan;
   readonly #values: ValueTable;
+  /** Null: the list of actions is the program. */
+  readonly #backend: BackendProgram | null;
 
   /**
    * `gradients`: inputs that may be missing, as may what is computed from them. `atomic`: a run that is out of
-   * memory has written nothing to its inputs, control ops aside.
+   * memory has written nothing to its inputs, control ops aside. `backend`: what runs it; null: the device's kernels.
    */
   constructor(
     plan: Plan,
     values: ValueTable,
     gradients: readonly ValueId[] = [],
-    { atomic = false } = {},
+    { atomic = false, backend = null }: { atomic?: boolean; backend?: Backend | null } = {},
   ) {
     this.plan = plan;
     this.#values = values;
@@ -55,10 +63,16 @@ export class Executable {
     const late = atomic ? lateMemory(plan, values) : null;
     const memory = new RunMemory(device, plan.arenaBytes, late);
     this.#memory = memory;
-    const actions = plan.steps.map((step, i) => {
-      return compileStep(step, values, { memory, blocks: late?.blockOf.get(i) }, mayMiss);
+    const binding = { values, mayMiss, backend };
+    const bound = plan.steps.map((step, i) => {
+      return compileStep(step, { memory, blocks: late?.blockOf.get(i) }, binding);
     });
+    const actions = bound.map(({ run }) => run);
     this.#actions = late ? actions.toSpliced(late.before, 0, () => memory.reserve()) : actions;
+    const reserve = (step: number): void => {
+      if (step === late?.before) memory.reserve();
+    };
+    this.#backend = backend && new BackendProgram(backend, plan, values, bound, reserve);
   }
 
   /** The same of a plan on several devices, waiting for what leaves a GPU. */
@@ -78,12 +92,14 @@ export class Executable {
   }
 
   /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
-  run({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): void {
+  run(scope: Pick<Scope, 'slots' | 'scalars'>): void {
+    const { slots, scalars } = scope;
     const { op, at } = events;
     const memory = this.#memory;
     try {
       memory.open();
-      for (const action of this.#actions) action(slots, scalars);
+      if (this.#backend) this.#backend.runIn(scope);
+      else for (const action of this.#actions) action(slots, scalars);
     } finally {
       // After an exception it goes with the last value in it.
       memory.close();
@@ -119,24 +135,27 @@ interface ResultMemory {
   readonly blocks: readonly (number | null)[] | undefined;
 }
 
+interface Binding {
+  readonly values: ValueTable;
+  readonly mayMiss: ReadonlySet<ValueId>;
+  readonly backend: Backend | null;
+}
+
 function compileStep(
   step: Step,
-  values: ValueTable,
   results: ResultMemory,
-  mayMiss: ReadonlySet<ValueId>,
-): Action {
+  { values, mayMiss, backend }: Binding,
+): StepActions {
   const { op, at } = step.op;
-  const run = watched(
-    step,
-    values,
-    unlessMissing(step, values, mayMiss, compileOp(step, values, results)),
-  );
+  const { action, computable } = compileOp(step, values, results, backend);
+  const unlessLeftOut = unlessMissing(step, values, mayMiss, action);
+  const run = watched(step, values, unlessLeftOut);
   const { frees } = step;
   const device = values[step.op.outputs[0] ?? step.op.inputs[0]!]?.device.name ?? 'host';
   const span = { kind: 'op', name: userName(op), device, at } as const;
   const named = (ids: readonly ValueId[]): Named[] =>
     ids.map((id) => ({ name: `%${id}`, meta: values[id]! }));
-  return (slots, scalars) => {
+  const whole: Action = (slots, scalars) => {
     events.op = op.name;
     events.at = at;
     if (spans.active) spans.around(span, () => run(slots, scalars));
@@ -147,14 +166,30 @@ function compileStep(
     }
     for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
   };
+  // What a step does beside its kernel is not left to a backend.
+  return { step, run: whole, computable: run === action ? computable : null };
 }
 
-const bindPlan: BindPlan = (plan, values, gradients) => new Executable(plan, values, gradients);
+interface BoundOp {
+  readonly action: Action;
+  /** Null: nothing that a backend may compute. */
+  readonly computable: ComputableStep | null;
+}
 
-function compileOp(step: Step, values: ValueTable, results: ResultMemory): Action {
+function compileOp(
+  step: Step,
+  values: ValueTable,
+  results: ResultMemory,
+  backend: Backend | null,
+): BoundOp {
   const { kernel } = step.op.op;
-  if (kernel.kind === 'control') return compileControl(kernel.form, step, values, bindPlan);
-  return kernel.kind === 'view' ? compileView(step, values) : compileKernel(step, values, results);
+  if (kernel.kind === 'control') {
+    const bindPlan: BindPlan = (plan, own, gradients) =>
+      new Executable(plan, own, gradients, { backend });
+    return { action: compileControl(kernel.form, step, values, bindPlan), computable: null };
+  }
+  if (kernel.kind === 'view') return { action: compileView(step, values), computable: null };
+  return compileKernel(step, values, results, backend !== null);
 }
 
 /** A view shares its operand's holder; only its place in it is its own. */
@@ -199,7 +234,8 @@ function compileKernel(
   { op, reuses, places }: Step,
   values: ValueTable,
   { memory, blocks }: ResultMemory,
-): Action {
+  mayBeComputed: boolean,
+): BoundOp {
   const metas = (ids: readonly number[]): TensorMeta[] => ids.map((id) => values[id]!);
   // A write in place puts its result where its first operand is.
   const written = op.op.inPlace ? op.inputs.slice(0, 1) : op.outputs;
@@ -223,7 +259,7 @@ function compileKernel(
   const span = { kind: 'kernel', name: op.op.name, device: device.name } as const;
   // A transfer is a copy, and says so itself.
   const isKernel = op.op.kernel.kind !== 'transfer';
-  return (slots, scalars) => {
+  const action: Action = (slots, scalars) => {
     for (let i = 0; i < inputs.length; i++) inputs[i] = slots[op.inputs[i]!]!;
     for (let i = 0; i < outputs.length; i++) outputs[i] = slots[written[i]!]!;
     for (let i = 0; i < place.length; i++) place[i]!(slots);
@@ -234,6 +270,20 @@ function compileKernel(
     for (let i = 0; i < targets.length; i++) inputs[targets[i]!]!.holder!.version++;
     if (isKernel) events.kernel(device.name, op.op.name);
   };
+  if (!isKernel || !mayBeComputed) return { action, computable: null };
+  // Apart from the numbers that the kernel was bound with last.
+  const own = changingAttrs(op.attrs);
+  const computable: ComputableStep = {
+    attrs: own.attrs,
+    place(slots, scalars) {
+      for (let i = 0; i < place.length; i++) place[i]!(slots);
+      own.update(scalars);
+    },
+    finish(slots) {
+      for (const target of targets) slots[op.inputs[target]!]!.holder!.version++;
+    },
+  };
+  return { action, computable };
 }
 
 /** Number of the operand of each write in place, in their order. */

@@ -266,7 +266,9 @@ export class RunProgramNode extends GradNode {
     const existing = executables.get(plan);
     if (existing) return existing;
     const mayMiss = whole === plan ? [] : valuesThatMayMiss(whole.steps.map(({ op }) => op));
-    const executable = new Executable(plan, this.subgraph.values, [...mayMiss]);
+    const { values, planned } = this.subgraph;
+    const { backend = null } = planned;
+    const executable = new Executable(plan, values, [...mayMiss], { backend });
     executables.set(plan, executable);
     return executable;
   }

@@ -65,7 +65,8 @@ export class Subgraph {
       : null;
     this.gradientOrder = this.recorded && new GradientOrder(backward!, values);
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
-    this.#forward = new Executable(planned.forward, planned.values, [], { atomic: true });
+    const { backend = null } = planned;
+    this.#forward = new Executable(planned.forward, planned.values, [], { atomic: true, backend });
     const { steps } = planned.forward;
     const [first] = steps;
     this.#mayBeSame = steps.some(({ regions }) => regions);

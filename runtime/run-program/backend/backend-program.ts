@@ -1,0 +1,148 @@
+import { heap } from '../../device/cpu/heap.ts';
+import type { Device } from '../../device/device.ts';
+import { DeviceError } from '../../errors/errors.ts';
+import { events } from '../../memory/events.ts';
+import type { Attrs } from '../../ops/define-op.ts';
+import type { Plan, Step } from '../../program/plan.ts';
+import type { ValueId, ValueTable } from '../../program/program.ts';
+import type { Action } from '../action.ts';
+import type { Scope, Slot } from '../scope.ts';
+import type { Backend, CompiledProgram, RunningSteps } from './backend.ts';
+
+/** What the executor knows of a step that a backend may compute. */
+export interface ComputableStep {
+  /** Puts operands and results where they belong. */
+  place(slots: readonly Slot[], scalars: Float64Array): void;
+  /** Counts what was written. */
+  finish(slots: readonly Slot[]): void;
+  readonly attrs: Attrs;
+}
+
+/** One step: what the executor does, and its halves around the work of a backend; null where it may do none. */
+export interface StepActions {
+  readonly step: Step;
+  readonly run: Action;
+  readonly computable: ComputableStep | null;
+}
+
+/** A backend's program goes with the executable that holds it. */
+const collected = new FinalizationRegistry<CompiledProgram>((program) => program.dispose());
+
+/** A plan bound to a backend: steps are done once each, in order, and memory is placed and freed here. */
+export class BackendProgram implements RunningSteps {
+  readonly #backend: Backend;
+  readonly #device: Device;
+  readonly #values: ValueTable;
+  readonly #steps: readonly StepActions[];
+  readonly #before: (step: number) => void;
+  readonly #compiled: CompiledProgram;
+  #slots: readonly Slot[] = [];
+  #scalars: Float64Array = new Float64Array(0);
+  /** The step that comes next, and whether it has begun. */
+  #next = 0;
+  #isOpen = false;
+
+  /** `before`: what the run does before a step. */
+  constructor(
+    backend: Backend,
+    plan: Plan,
+    values: ValueTable,
+    steps: readonly StepActions[],
+    before: (step: number) => void,
+  ) {
+    const ops = plan.steps.map(({ op }) => op);
+    const { inputs, outputs } = plan;
+    const [first] = ops.flatMap((op) => op.outputs);
+    this.#backend = backend;
+    this.#values = values;
+    this.#steps = steps;
+    this.#before = before;
+    this.#device = values[first ?? inputs[0]!]!.device;
+    this.#compiled = backend.compile({ values, inputs, ops, outputs }, plan, this.#device);
+    collected.register(this, this.#compiled);
+  }
+
+  runIn({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): void {
+    const outer = [this.#slots, this.#scalars, this.#next, this.#isOpen] as const;
+    [this.#slots, this.#scalars, this.#next, this.#isOpen] = [slots, scalars, 0, false];
+    try {
+      this.#compiled.run(this);
+      if (this.#isOpen || this.#next < this.#steps.length) {
+        throw this.#outOfOrder('run has returned', `step ${this.#next} of ${this.#steps.length}`);
+      }
+    } finally {
+      [this.#slots, this.#scalars, this.#next, this.#isOpen] = outer;
+    }
+  }
+
+  kernel(step: number): void {
+    const { run } = this.#expect('kernel', step);
+    run(this.#slots, this.#scalars);
+    this.#next++;
+  }
+
+  begin(step: number): boolean {
+    const { computable, run, step: planned } = this.#expect('begin', step);
+    if (!computable) {
+      run(this.#slots, this.#scalars);
+      this.#next++;
+      return false;
+    }
+    events.op = planned.op.op.name;
+    events.at = planned.op.at;
+    computable.place(this.#slots, this.#scalars);
+    this.#isOpen = true;
+    return true;
+  }
+
+  end(step: number): void {
+    if (!this.#isOpen || step !== this.#next) {
+      throw this.#outOfOrder(`end(${step})`, this.#isOpen ? `end(${this.#next})` : 'begin first');
+    }
+    const { computable, step: planned } = this.#steps[step]!;
+    computable!.finish(this.#slots);
+    events.kernel(this.#device.name, planned.op.op.name);
+    for (const id of planned.frees) this.#slots[id]!.release();
+    this.#isOpen = false;
+    this.#next++;
+  }
+
+  get buffer(): ArrayBufferLike {
+    if (this.#device.kind === 'cpu') return heap.memory.buffer;
+    throw new DeviceError({
+      what: `the backend '${this.#backend.name}': values have no addresses`,
+      given: `a program on ${this.#device.name}`,
+      expected: 'a program on the CPU',
+      remedy: 'do its steps by kernel(step)',
+    });
+  }
+
+  address(value: ValueId): number {
+    const { holder, offset } = this.#slots[value]!;
+    const { device, dtype } = this.#values[value]!;
+    return (holder?.ptr ?? 0) + offset * device.elementBytes(dtype);
+  }
+
+  attrs(step: number): Attrs {
+    const { computable, step: planned } = this.#steps[step]!;
+    return computable?.attrs ?? planned.op.attrs;
+  }
+
+  #expect(call: string, step: number): StepActions {
+    if (this.#isOpen || step !== this.#next) {
+      const expected = this.#isOpen ? `end(${this.#next})` : `step ${this.#next}`;
+      throw this.#outOfOrder(`${call}(${step})`, expected);
+    }
+    this.#before(step);
+    return this.#steps[step]!;
+  }
+
+  #outOfOrder(given: string, expected: string): DeviceError {
+    return new DeviceError({
+      what: `the backend '${this.#backend.name}' left the order of the plan`,
+      given,
+      expected,
+      remedy: 'do every step once, in the order of the plan',
+    });
+  }
+}
