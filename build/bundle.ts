@@ -10,6 +10,7 @@ const entries = [
   'runtime/data/worker-main',
   'runtime/weights/index',
   'src/export/index',
+  'src/onnx/index',
   'src/index',
   'src/1-capture/probe',
   'src/plugin/index',

@@ -7,6 +7,7 @@ const entries = [
   'runtime/data/mnist',
   'runtime/weights/index',
   'src/export/index',
+  'src/onnx/index',
   'src/index',
   'src/1-capture/probe',
   'src/plugin/index',

@@ -9,7 +9,7 @@ import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
 /** What captures look into (`src/3-trace/state/framework-files.ts`). */
-const captured = /^runtime\/(?:nn|optim|control-flow)\//;
+const captured = /^runtime\/(?:nn|optim|control-flow|onnx)\//;
 
 /**
  * Puts the probes of the build plugin into the functions of this package that captures follow, so that they can

@@ -1,6 +1,7 @@
 /** Branches, loops, open sizes and weights outside of the model, in onnxruntime. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { OnnxModel } from '../../runtime/onnx/proto.ts';
 import { exportOnnx } from '../../src/export/index.ts';
 import {
   nn,
@@ -12,7 +13,7 @@ import {
   tensorSpec,
   toStatic,
 } from '../../src/index.ts';
-import { modelSchema, type OnnxModel } from '../../src/onnx/schema.ts';
+import { modelSchema } from '../../src/onnx/schema.ts';
 import { decodeMessage } from '../../src/protobuf/message.ts';
 import { controlFunctions, controlInputs } from './control-functions.ts';
 import { type OnnxJob, type OnnxResult, onnxPython, runOnnx } from './onnxruntime.ts';

@@ -6,7 +6,7 @@ export function isFrameworkFile(file: string): boolean {
 }
 
 const prefixes = [publishedScheme, ...(sourceFolder === null ? [] : [sourceFolder])];
-const inlined = ['nn', 'optim', 'control-flow'].flatMap(pathsOf);
+const inlined = ['nn', 'optim', 'control-flow', 'onnx'].flatMap(pathsOf);
 const controlFlow = pathsOf('control-flow');
 
 /** How files of a folder of the runtime begin, as sources and as published. */
@@ -20,7 +20,7 @@ export function isControlFlowFile(file: string): boolean {
 }
 
 /**
- * Modules, optimizers and control flow are ordinary code and are inlined; the rest of the package is not
+ * Modules, optimizers, control flow and imported models are ordinary code and are inlined; the rest of the package is not
  * looked into. The build instruments the same folders (`build/own-probes.ts`).
  */
 export function isInlinedFrameworkFile(file: string): boolean {

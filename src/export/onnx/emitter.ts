@@ -1,4 +1,4 @@
-import type { OnnxGraph, OnnxNode, OnnxTensor } from '../../onnx/schema.ts';
+import type { OnnxGraph, OnnxNode, OnnxTensor } from '../../../runtime/onnx/proto.ts';
 import { scalarCall } from '../lowering/scalars.ts';
 import type {
   ArithmeticTarget,

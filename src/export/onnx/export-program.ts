@@ -1,14 +1,14 @@
 import { TensorSpec } from '../../../runtime/input-spec/spec.ts';
-import type { Place } from '../../../runtime/save/place.ts';
-import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { bytesOf } from '../../../runtime/weights/writer.ts';
 import {
   externalLocation,
-  modelSchema,
   type OnnxModel,
   type OnnxTensor,
   type OnnxValueInfo,
-} from '../../onnx/schema.ts';
+} from '../../../runtime/onnx/proto.ts';
+import type { Place } from '../../../runtime/save/place.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { bytesOf } from '../../../runtime/weights/writer.ts';
+import { modelSchema } from '../../onnx/schema.ts';
 import { encodeMessage } from '../../protobuf/message.ts';
 import {
   type LoweredEntry,
@@ -22,6 +22,7 @@ import type { Dim } from './dims.ts';
 import type { Value } from './emitter.ts';
 import { OnnxEngine } from './engine.ts';
 import { emptyTensor, graphOf, valueInfo } from './graph.ts';
+import { liveNodes } from './live-nodes.ts';
 
 /** The version of the operators, and the first one of the file format that has it. */
 export const opset = 18;
@@ -95,7 +96,10 @@ export async function exportModel(
     opsetImport: [{ domain: '', version: opset }],
     graph: graphOf(
       portable.name || 'program',
-      engine.nodes,
+      liveNodes(
+        engine.nodes,
+        results.map(({ output }) => output.id),
+      ),
       inputs.map(({ value }) => info(value)),
       results.map(({ output }) => info(output)),
       [...tensors, ...engine.initializers],

@@ -6,7 +6,7 @@ import {
   type OnnxNode,
   type OnnxTensor,
   type OnnxValueInfo,
-} from '../../onnx/schema.ts';
+} from '../../../runtime/onnx/proto.ts';
 import type { Element } from '../lowering/target.ts';
 import { type Dims, isFixed } from './dims.ts';
 

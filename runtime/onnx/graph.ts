@@ -1,0 +1,238 @@
+import { stack } from '../ops/joining.ts';
+import { badWeights, shown } from '../weights/bad-file.ts';
+import { Attributes } from './attributes.ts';
+import { type Host, hostOf, isHost, numberIn, type Operand, tensorOf, type Value } from './host.ts';
+import { missing } from './missing.ts';
+import type { Runner } from './node.ts';
+import { operators } from './operators.ts';
+import type { OnnxGraph, OnnxNode } from './proto.ts';
+import { type ExternalData, readTensor } from './tensors.ts';
+
+interface Step {
+  readonly run: Runner;
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+}
+
+/** A branch or loop, which runs graphs of its own. */
+interface ControlStep {
+  readonly kind: 'if' | 'loop';
+  readonly graphs: readonly CompiledGraph[];
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+}
+
+/** A graph as steps over numbered values; nested graphs see the values of those around them. */
+export interface CompiledGraph {
+  readonly inputs: readonly number[];
+  readonly steps: readonly (Step | ControlStep)[];
+  readonly outputs: readonly number[];
+  /** Values that are the same in every run. */
+  readonly constants: readonly (readonly [slot: number, value: Value])[];
+}
+
+/** Numbers of values by their names; a nested graph's names hide those around it. */
+class Names {
+  readonly #around: Names | null;
+  readonly #own = new Map<string, number>();
+  readonly #count: { next: number };
+
+  constructor(around: Names | null) {
+    this.#around = around;
+    this.#count = around ? around.#count : { next: 0 };
+  }
+
+  define(name: string): number {
+    const slot = this.#count.next++;
+    this.#own.set(name, slot);
+    return slot;
+  }
+
+  find(name: string): number | undefined {
+    return this.#own.get(name) ?? this.#around?.find(name);
+  }
+}
+
+export class GraphCompiler {
+  readonly #external: ExternalData;
+  readonly #opset: number;
+  /** Operators that there are not, with the reason. */
+  readonly missing = new Set<string>();
+
+  constructor(opset: number, external: ExternalData) {
+    this.#opset = opset;
+    this.#external = external;
+  }
+
+  /** The graph of the model, and the numbers of its initializers by name. */
+  model(graph: OnnxGraph): {
+    readonly compiled: CompiledGraph;
+    readonly weights: ReadonlyMap<string, number>;
+  } {
+    const names = new Names(null);
+    const compiled = this.#graph(graph, names);
+    const weights = new Map<string, number>();
+    for (const { name = '' } of graph.initializer) weights.set(name, names.find(name)!);
+    return { compiled, weights };
+  }
+
+  #graph(graph: OnnxGraph, names: Names): CompiledGraph {
+    if (graph.sparseInitializer.length > 0) throw missing('sparse initializers');
+    const weights = new Set(graph.initializer.map(({ name }) => name));
+    const constants: [number, Value][] = [];
+    for (const proto of graph.initializer) {
+      constants.push([names.define(proto.name ?? ''), readTensor(proto, this.#external)]);
+    }
+    const inputs = graph.input
+      .filter(({ name }) => !weights.has(name))
+      .map(({ name = '' }) => names.define(name));
+    const steps = graph.node.flatMap((node) => this.#node(node, names, constants));
+    const outputs = graph.output.map(({ name = '' }) => this.#slot(name, names));
+    return { inputs, steps, outputs, constants };
+  }
+
+  #slot(name: string, names: Names): number {
+    const slot = names.find(name);
+    if (slot !== undefined) return slot;
+    throw badWeights(
+      'onnx',
+      'the graph',
+      `a value ${shown(name)} that nothing computes`,
+      'nodes in their order',
+    );
+  }
+
+  #node(node: OnnxNode, names: Names, constants: [number, Value][]): (Step | ControlStep)[] {
+    const { opType = '', domain = '' } = node;
+    const attributes = new Attributes(`${opType} ${shown(node.name ?? '')}`, node.attribute);
+    const inputs = node.input.map((name) => (name === '' ? -1 : this.#slot(name, names)));
+    if (domain !== '' && domain !== 'ai.onnx') {
+      this.missing.add(`${domain}.${opType}`);
+      return [];
+    }
+    if (opType === 'If' || opType === 'Loop') {
+      const keys = opType === 'If' ? ['then_branch', 'else_branch'] : ['body'];
+      const graphs = keys.map((key) => this.#graph(attributes.graph(key), new Names(names)));
+      const outputs = this.#define(node, names);
+      return [{ kind: opType === 'If' ? 'if' : 'loop', graphs, inputs, outputs }];
+    }
+    if (opType === 'Constant') {
+      const [slot] = this.#define(node, names);
+      constants.push([slot!, this.#constant(attributes)]);
+      return [];
+    }
+    const operator = Object.hasOwn(operators, opType) ? operators[opType] : undefined;
+    const outputs = this.#define(node, names);
+    if (!operator) {
+      this.missing.add(opType);
+      return [];
+    }
+    const run = operator({ opType, opset: this.#opset, attributes, outputs: outputs.length });
+    return [{ run, inputs, outputs }];
+  }
+
+  #define(node: OnnxNode, names: Names): number[] {
+    return node.output.map((name) => (name === '' ? -1 : names.define(name)));
+  }
+
+  #constant(attributes: Attributes): Value {
+    const proto = attributes.tensor('value');
+    if (proto) return readTensor(proto, this.#external);
+    const ints = attributes.numbers('value_ints');
+    if (ints) return hostOf(ints, [ints.length]);
+    if (attributes.has('value_int')) return hostOf([attributes.number('value_int', 0)], []);
+    const floats = attributes.numbers('value_floats');
+    if (floats) return tensorOf(hostOf(floats, [floats.length], 'float32'));
+    if (attributes.has('value_float')) {
+      return tensorOf(hostOf([attributes.number('value_float', 0)], [], 'float32'));
+    }
+    throw missing('a constant of texts or sparse elements');
+  }
+}
+
+/** Results of a graph. `around`: values of the graphs that it is in, by number. */
+export function runGraph(
+  graph: CompiledGraph,
+  around: readonly Operand[],
+  inputs: readonly Operand[],
+): Operand[] {
+  const values: Operand[] = around.slice();
+  for (let i = 0; i < graph.constants.length; i++) {
+    const [slot, value] = graph.constants[i]!;
+    values[slot] = value;
+  }
+  for (let i = 0; i < graph.inputs.length; i++) values[graph.inputs[i]!] = inputs[i]!;
+  for (let i = 0; i < graph.steps.length; i++) {
+    const step = graph.steps[i]!;
+    const operands: Operand[] = [];
+    for (let k = 0; k < step.inputs.length; k++) {
+      const slot = step.inputs[k]!;
+      operands.push(slot < 0 ? null : (values[slot] ?? null));
+    }
+    const results = 'run' in step ? step.run(operands) : runControl(step, values, operands);
+    if (!Array.isArray(results)) {
+      if (step.outputs[0]! >= 0) values[step.outputs[0]!] = results as Value;
+      continue;
+    }
+    for (let k = 0; k < step.outputs.length; k++) {
+      const slot = step.outputs[k]!;
+      if (slot >= 0) values[slot] = (results as readonly Value[])[k] ?? null;
+    }
+  }
+  const outputs: Operand[] = [];
+  for (let i = 0; i < graph.outputs.length; i++) outputs.push(values[graph.outputs[i]!] ?? null);
+  return outputs;
+}
+
+function runControl(
+  { kind, graphs }: ControlStep,
+  values: readonly Operand[],
+  operands: readonly Operand[],
+): readonly Operand[] {
+  if (kind === 'if') {
+    if (holds(operands[0]!)) return runGraph(graphs[0]!, values, []);
+    return runGraph(graphs[1]!, values, []);
+  }
+  return runLoop(graphs[0]!, values, operands);
+}
+
+function holds(value: Value): boolean {
+  if (isHost(value)) return value.values[0] !== 0;
+  return value.itemSync() !== 0;
+}
+
+/** What an iteration carries comes first among the results, then what each one adds, stacked. */
+function runLoop(
+  body: CompiledGraph,
+  values: readonly Operand[],
+  [most, condition, ...first]: readonly Operand[],
+): readonly Operand[] {
+  const limit = most ? numberIn(most) : Number.POSITIVE_INFINITY;
+  let carried: readonly Operand[] = first;
+  const count = first.length;
+  const scans: Operand[][] = body.outputs.slice(1 + count).map(() => []);
+  let proceeds = condition ? holds(condition) : true;
+  for (let i = 0; i < limit && proceeds; i++) {
+    const next = hostOf([1], [], 'bool');
+    const results = runGraph(body, values, [hostOf([i], []), next, ...carried]);
+    proceeds = holds(results[0]!);
+    carried = results.slice(1, 1 + count);
+    for (let k = 0; k < scans.length; k++) scans[k]!.push(results[1 + count + k]!);
+  }
+  return [...carried, ...scans.map(stacked)];
+}
+
+function stacked(items: readonly Operand[]): Value {
+  const first = items[0];
+  if (!first) throw missing('a Loop without iterations that collects results');
+  if (items.every(isHost)) {
+    const hosts = items as readonly Host[];
+    return hostOf(
+      hosts.flatMap(({ values }) => values),
+      [hosts.length, ...hosts[0]!.shape],
+    );
+  }
+  return stackTensors(items as readonly Value[]);
+}
+
+const stackTensors = (items: readonly Value[]): Value => stack(items.map(tensorOf));

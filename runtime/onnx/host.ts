@@ -1,0 +1,105 @@
+import { tensor } from '../tensor/create.ts';
+import type { DType } from '../tensor/dtype.ts';
+import { Tensor } from '../tensor/tensor.ts';
+
+/**
+ * Integers that a model computes beside its tensors: sizes, places, axes. They are numbers of the host, so a compiled
+ * program knows them. int64 tensors are such numbers, since tensors here have at most 32 bits per integer.
+ */
+export interface Host {
+  readonly shape: readonly number[];
+  readonly values: readonly number[];
+  /** What it is as a tensor. */
+  readonly dtype: DType;
+}
+
+export function hostOf(
+  values: readonly number[],
+  shape: readonly number[],
+  dtype: DType = 'int32',
+): Host {
+  return { values, shape, dtype };
+}
+
+/** A value of a model while it runs; null: an optional one that is left out. */
+export type Value = Tensor | Host;
+export type Operand = Value | null;
+
+export const isHost = (value: Operand | undefined): value is Host =>
+  value !== null && value !== undefined && !(value instanceof Tensor);
+
+/** The value as a tensor; beyond 32 bits integers are the nearest ones that a tensor has. */
+export function tensorOf(value: Value): Tensor {
+  if (value instanceof Tensor) return value;
+  const { values, shape, dtype } = value;
+  const own = dtype === 'int32' ? values.map(clampInt) : values;
+  return tensor([...own], { dtype }).reshape(shape);
+}
+
+const clampInt = (value: number): number => Math.min(Math.max(value, -(2 ** 31)), 2 ** 31 - 1);
+
+/** How many elements a shape has. */
+export const countOf = (shape: readonly number[]): number =>
+  shape.reduce((product, size) => product * size, 1);
+
+/** The numbers of a value; those of a tensor are read. */
+export function numbersIn(value: Value): readonly number[] {
+  if (isHost(value)) return value.values;
+  return Array.from(value.dataSync() as ArrayLike<number>, Number);
+}
+
+export function numberIn(value: Value): number {
+  return numbersIn(value)[0]!;
+}
+
+/** Elements in another order: `from` says where an element of the result is in the operand. */
+export function rearranged(
+  x: Host,
+  shape: readonly number[],
+  from: (at: readonly number[]) => readonly number[],
+): Host {
+  const values: number[] = [];
+  for (let i = 0; i < countOf(shape); i++) {
+    const at: number[] = [];
+    let rest = i;
+    for (let d = shape.length - 1; d >= 0; d--) {
+      at.unshift(rest % shape[d]!);
+      rest = Math.floor(rest / shape[d]!);
+    }
+    const source = from(at);
+    values.push(x.values[source.reduce((place, own, d) => place * x.shape[d]! + own, 0)]!);
+  }
+  return hostOf(values, shape, x.dtype);
+}
+
+/** Elements of both, broadcast against each other. */
+export function broadcastHosts(
+  hosts: readonly Host[],
+  dtype: DType,
+  fn: (...numbers: number[]) => number,
+): Host {
+  const rank = Math.max(...hosts.map(({ shape }) => shape.length));
+  const shape = Array.from({ length: rank }, (_, d) => {
+    const sizes = hosts.map((host) => host.shape[d - rank + host.shape.length] ?? 1);
+    return sizes.find((size) => size !== 1) ?? 1;
+  });
+  const values: number[] = [];
+  for (let i = 0; i < countOf(shape); i++) {
+    values.push(fn(...hosts.map((host) => host.values[placeIn(host.shape, shape, i)]!)));
+  }
+  return hostOf(values, shape, dtype);
+}
+
+/** Place of element `i` of `shape` in an operand that broadcasts to it. */
+function placeIn(own: readonly number[], shape: readonly number[], i: number): number {
+  let [place, stride, rest] = [0, 1, i];
+  for (let d = shape.length - 1; d >= 0; d--) {
+    const at = rest % shape[d]!;
+    rest = Math.floor(rest / shape[d]!);
+    const size = own[d - shape.length + own.length];
+    if (size === undefined) continue;
+    if (size !== 1) place += at * stride;
+    stride *= size;
+  }
+  return place;
+}

@@ -1,0 +1,19 @@
+import type { Operator } from './node.ts';
+import { elementwiseOperators } from './ops/elementwise.ts';
+import { indexingOperators } from './ops/indexing.ts';
+import { normalizationOperators } from './ops/normalization.ts';
+import { productOperators } from './ops/products.ts';
+import { recurrentOperators } from './ops/recurrent.ts';
+import { reductionOperators } from './ops/reductions.ts';
+import { shapeOperators } from './ops/shapes.ts';
+
+/** The operators of ONNX that are imported, by name; `If`, `Loop` and `Constant` are the graph's own. */
+export const operators: Readonly<Record<string, Operator>> = {
+  ...elementwiseOperators,
+  ...indexingOperators,
+  ...normalizationOperators,
+  ...productOperators,
+  ...recurrentOperators,
+  ...reductionOperators,
+  ...shapeOperators,
+};

@@ -1,0 +1,275 @@
+import { where } from '../../ops/comparison.ts';
+import type { DType } from '../../tensor/dtype.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import {
+  broadcastHosts,
+  hostOf,
+  isHost,
+  numberIn,
+  type Operand,
+  tensorOf,
+  type Value,
+} from '../host.ts';
+import { missing } from '../missing.ts';
+import type { NodeFacts, Operator } from '../node.ts';
+import { dtypeOf } from '../tensors.ts';
+
+const unary =
+  (fn: (x: Tensor) => Tensor): Operator =>
+  () =>
+  ([x]) =>
+    fn(tensorOf(x!));
+
+/** An activation with numbers among its attributes. */
+const activation =
+  (fn: (x: Tensor, node: NodeFacts) => Tensor): Operator =>
+  (node) =>
+  ([x]) =>
+    fn(tensorOf(x!), node);
+
+type HostBinary = (x: number, y: number) => number;
+
+/** Numbers of the host among themselves stay such numbers. */
+function binary(
+  fn: (x: Tensor, y: Tensor) => Tensor,
+  host: HostBinary,
+  dtype: DType = 'int32',
+): Operator {
+  return () =>
+    ([x, y]) => {
+      if (isHost(x!) && isHost(y!)) return broadcastHosts([x, y], dtype, host);
+      return fn(tensorOf(x!), tensorOf(y!));
+    };
+}
+
+const comparison = (
+  fn: (x: Tensor, y: Tensor) => Tensor,
+  host: (x: number, y: number) => boolean,
+) => binary(fn, (x, y) => Number(host(x, y)), 'bool');
+
+/** Of any number of operands. */
+function variadic(fn: (x: Tensor, y: Tensor) => Tensor, host: HostBinary): Operator {
+  return () => (operands) => {
+    const own = operands as readonly Value[];
+    if (own.every(isHost)) return own.reduce((x, y) => broadcastHosts([x, y], 'int32', host));
+    return own.map(tensorOf).reduce(fn);
+  };
+}
+
+const isInteger = ({ dtype }: Tensor): boolean => dtype === 'int32' || dtype === 'uint8';
+
+/** Quotients of integers are rounded towards zero. */
+const divide = (x: Tensor, y: Tensor): Tensor =>
+  isInteger(x) ? x.div(y, { roundingMode: 'trunc' }) : x.div(y);
+
+const clip: Operator =
+  () =>
+  ([x, low, high]) => {
+    const own = tensorOf(x!);
+    const [min, max] = [low, high].map((bound) => (bound ? numberIn(bound) : null));
+    return min === null && max === null ? own : own.clamp(min ?? null, max ?? null);
+  };
+
+const cast: Operator = ({ attributes }) => {
+  const to = attributes.number('to', 1);
+  const dtype = dtypeOf(to, 'Cast');
+  const isWhole = [6, 7, 12, 13].includes(to);
+  return ([x]) => {
+    if (isHost(x!) && isWhole) return x;
+    return tensorOf(x!).to(dtype);
+  };
+};
+
+const select: Operator =
+  () =>
+  ([test, then, otherwise]) => {
+    if (isHost(test!) && isHost(then!) && isHost(otherwise!)) {
+      return broadcastHosts([test, then, otherwise], then.dtype, (t, a, b) => (t ? a : b));
+    }
+    return where(tensorOf(test!).to('bool'), tensorOf(then!), tensorOf(otherwise!));
+  };
+
+const modulo: Operator = ({ attributes }) => {
+  const isFmod = attributes.number('fmod', 0) === 1;
+  return ([x, y]) => {
+    if (isHost(x!) && isHost(y!)) {
+      return broadcastHosts([x, y], 'int32', (a, b) =>
+        isFmod ? a % b : a - b * Math.floor(a / b),
+      );
+    }
+    const [a, b] = [tensorOf(x!), tensorOf(y!)];
+    return isFmod ? a.fmod(b) : a.remainder(b);
+  };
+};
+
+const mean: Operator = () => (operands) =>
+  operands
+    .map((each) => tensorOf(each!))
+    .reduce((x, y) => x.add(y))
+    .div(operands.length);
+
+const gelu: Operator = ({ attributes }) => {
+  const approximate = attributes.text('approximate', 'none') === 'tanh' ? 'tanh' : 'none';
+  return ([x]) => tensorOf(x!).gelu(approximate);
+};
+
+/** In inference: the operand, and a mask that keeps everything. */
+const dropout: Operator = ({ outputs }) => {
+  return ([x, , training]) => {
+    if (training && numberIn(training) !== 0) throw missing('Dropout in training mode');
+    return outputs === 1 ? x! : [x!, tensorOf(x!).newOnes(x!.shape).to('bool')];
+  };
+};
+
+const same: Operator =
+  () =>
+  ([x]) =>
+    x!;
+
+const power = (x: Tensor, y: Tensor): Tensor => x.pow(y).to(x.dtype);
+
+const prelu = (x: Tensor, slope: Tensor): Tensor => where(x.lt(0), x.mul(slope), x);
+
+const shrink = (x: Tensor, lambd: number, bias: number): Tensor => {
+  const above = where(x.gt(lambd), x.sub(bias), x.mul(0));
+  return where(x.lt(-lambd), x.add(bias), above).to(x.dtype);
+};
+
+export const elementwiseOperators: Readonly<Record<string, Operator>> = {
+  Add: binary(
+    (x, y) => x.add(y),
+    (x, y) => x + y,
+  ),
+  Sub: binary(
+    (x, y) => x.sub(y),
+    (x, y) => x - y,
+  ),
+  Mul: binary(
+    (x, y) => x.mul(y),
+    (x, y) => x * y,
+  ),
+  Div: binary(divide, (x, y) => Math.trunc(x / y)),
+  Pow: binary(power, (x, y) => x ** y),
+  Mod: modulo,
+  Max: variadic((x, y) => x.maximum(y), Math.max),
+  Min: variadic((x, y) => x.minimum(y), Math.min),
+  Sum: variadic(
+    (x, y) => x.add(y),
+    (x, y) => x + y,
+  ),
+  Mean: mean,
+  And: comparison(
+    (x, y) => x.logicalAnd(y),
+    (x, y) => x !== 0 && y !== 0,
+  ),
+  Or: comparison(
+    (x, y) => x.logicalOr(y),
+    (x, y) => x !== 0 || y !== 0,
+  ),
+  Xor: comparison(
+    (x, y) => x.logicalXor(y),
+    (x, y) => (x !== 0) !== (y !== 0),
+  ),
+  Not:
+    () =>
+    ([x]) =>
+      isHost(x!)
+        ? hostOf(
+            x.values.map((value) => Number(value === 0)),
+            x.shape,
+            'bool',
+          )
+        : tensorOf(x!).logicalNot(),
+  Equal: comparison(
+    (x, y) => x.eq(y),
+    (x, y) => x === y,
+  ),
+  Less: comparison(
+    (x, y) => x.lt(y),
+    (x, y) => x < y,
+  ),
+  LessOrEqual: comparison(
+    (x, y) => x.le(y),
+    (x, y) => x <= y,
+  ),
+  Greater: comparison(
+    (x, y) => x.gt(y),
+    (x, y) => x > y,
+  ),
+  GreaterOrEqual: comparison(
+    (x, y) => x.ge(y),
+    (x, y) => x >= y,
+  ),
+  Where: select,
+  IsNaN: unary((x) => x.isnan()),
+  IsInf: activation((x, { attributes }) => {
+    const positive = attributes.number('detect_positive', 1) === 1;
+    const negative = attributes.number('detect_negative', 1) === 1;
+    if (positive && negative) return x.isinf();
+    return x.isinf().logicalAnd(positive ? x.gt(0) : negative ? x.lt(0) : x.ne(x));
+  }),
+  Cast: cast,
+  CastLike:
+    () =>
+    ([x, like]) =>
+      tensorOf(x!).to(tensorOf(like!).dtype),
+  Identity: same,
+  Dropout: dropout,
+  Clip: clip,
+  Neg:
+    () =>
+    ([x]) =>
+      isHost(x!)
+        ? hostOf(
+            x.values.map((value) => -value),
+            x.shape,
+          )
+        : tensorOf(x!).neg(),
+  Abs: unary((x) => x.abs()),
+  Sign: unary((x) => x.sign()),
+  Exp: unary((x) => x.exp()),
+  Log: unary((x) => x.log()),
+  Sqrt: unary((x) => x.sqrt()),
+  Reciprocal: unary((x) => x.reciprocal()),
+  Floor: unary((x) => x.floor()),
+  Ceil: unary((x) => x.ceil()),
+  Round: unary((x) => x.round()),
+  Sin: unary((x) => x.sin()),
+  Cos: unary((x) => x.cos()),
+  Tan: unary((x) => x.tan()),
+  Asin: unary((x) => x.asin()),
+  Acos: unary((x) => x.acos()),
+  Atan: unary((x) => x.atan()),
+  Sinh: unary((x) => x.sinh()),
+  Cosh: unary((x) => x.cosh()),
+  Asinh: unary((x) => x.asinh()),
+  Acosh: unary((x) => x.acosh()),
+  Atanh: unary((x) => x.atanh()),
+  Erf: unary((x) => x.erf()),
+  Sigmoid: unary((x) => x.sigmoid()),
+  Tanh: unary((x) => x.tanh()),
+  Relu: unary((x) => x.relu()),
+  Softplus: unary((x) => x.softplus()),
+  Softsign: unary((x) => x.softsign()),
+  Mish: unary((x) => x.mish()),
+  HardSwish: unary((x) => x.hardswish()),
+  Gelu: gelu,
+  LeakyRelu: activation((x, { attributes }) => x.leakyRelu(attributes.number('alpha', 0.01))),
+  Elu: activation((x, { attributes }) => x.elu(attributes.number('alpha', 1))),
+  Celu: activation((x, { attributes }) => x.celu(attributes.number('alpha', 1))),
+  Selu: activation((x, { attributes }) => {
+    const alpha = attributes.number('alpha', 1.6732632423543772);
+    return x.elu(alpha).mul(attributes.number('gamma', 1.0507009873554805));
+  }),
+  HardSigmoid: activation((x, { attributes }) =>
+    x.mul(attributes.number('alpha', 0.2)).add(attributes.number('beta', 0.5)).clamp(0, 1),
+  ),
+  ThresholdedRelu: activation((x, { attributes }) => x.threshold(attributes.number('alpha', 1), 0)),
+  Shrink: activation((x, { attributes }) =>
+    shrink(x, attributes.number('lambd', 0.5), attributes.number('bias', 0)),
+  ),
+  PRelu:
+    () =>
+    ([x, slope]: readonly Operand[]) =>
+      prelu(tensorOf(x!), tensorOf(slope!)),
+};

@@ -1,0 +1,106 @@
+import { index } from '../../ops/advanced-index.ts';
+import { where } from '../../ops/comparison.ts';
+import { nonzero } from '../../ops/data-dependent.ts';
+import { oneHot } from '../../ops/embedding.ts';
+import { gather, scatter } from '../../ops/gather.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { fromStart } from '../axes.ts';
+import { hostOf, isHost, numberIn, tensorOf, type Value } from '../host.ts';
+import { missing } from '../missing.ts';
+import type { Operator } from '../node.ts';
+
+/** Places counted from the start. */
+const places = (indices: Tensor, size: number): Tensor =>
+  where(indices.lt(0), indices.add(size), indices);
+
+const gathered: Operator = ({ attributes }) => {
+  const axis = attributes.number('axis', 0);
+  return ([x, indices]) => {
+    if (isHost(x!) && isHost(indices!) && x.shape.length === 1) {
+      const size = x.values.length;
+      const values = indices.values.map((place) => x.values[place < 0 ? place + size : place]!);
+      return hostOf(values, indices.shape, x.dtype);
+    }
+    const own = tensorOf(x!);
+    const dim = fromStart(axis, own.rank);
+    if (isHost(indices!) && indices.shape.length === 0) {
+      const [place] = indices.values as [number];
+      return own.select(dim, place < 0 ? place + own.shape[dim]! : place);
+    }
+    const at = places(tensorOf(indices!), own.shape[dim]!);
+    const found = own.indexSelect(dim, at.reshape([-1]));
+    return found.reshape([...own.shape.slice(0, dim), ...at.shape, ...own.shape.slice(dim + 1)]);
+  };
+};
+
+const gatherElements: Operator = ({ attributes }) => {
+  const axis = attributes.number('axis', 0);
+  return ([x, indices]) => {
+    const own = tensorOf(x!);
+    const dim = fromStart(axis, own.rank);
+    return gather(own, dim, places(tensorOf(indices!), own.shape[dim]!));
+  };
+};
+
+const gatherNd: Operator = ({ attributes }) => {
+  if (attributes.number('batch_dims', 0) !== 0) throw missing('GatherND with batch_dims');
+  return ([x, indices]) => {
+    const at = tensorOf(indices!);
+    const count = at.shape.at(-1)!;
+    const parts = Array.from({ length: count }, (_, i) => at.select(at.rank - 1, i));
+    return index(tensorOf(x!), ...parts);
+  };
+};
+
+const scatterElements: Operator = ({ attributes }) => {
+  const axis = attributes.number('axis', 0);
+  const reduction = attributes.text('reduction', 'none');
+  const names = { add: 'sum', mul: 'prod', max: 'amax', min: 'amin' } as const;
+  return ([x, indices, updates]) => {
+    const own = tensorOf(x!);
+    const dim = fromStart(axis, own.rank);
+    const at = places(tensorOf(indices!), own.shape[dim]!);
+    const source = tensorOf(updates!);
+    if (reduction === 'none') return scatter(own, dim, at, source);
+    return own.scatterReduce(dim, at, source, names[reduction as keyof typeof names]);
+  };
+};
+
+const scatterNd: Operator = ({ attributes }) => {
+  const reduction = attributes.text('reduction', 'none');
+  if (reduction !== 'none' && reduction !== 'add') throw missing(`ScatterND with ${reduction}`);
+  return ([x, indices, updates]) => {
+    const at = tensorOf(indices!);
+    const parts = Array.from({ length: at.shape.at(-1)! }, (_, i) => at.select(at.rank - 1, i));
+    return tensorOf(x!).indexPut(parts, tensorOf(updates!), { accumulate: reduction === 'add' });
+  };
+};
+
+const encoded: Operator = ({ attributes }) => {
+  const axis = attributes.number('axis', -1);
+  return ([indices, depth, values]) => {
+    const own = tensorOf(indices!).to('int32');
+    const classes = numberIn(depth!);
+    const [off, on] = [0, 1].map((i) => tensorOf(values!).select(0, i)) as [Tensor, Tensor];
+    const at = places(own, classes);
+    const isInside = at.ge(0).logicalAnd(at.lt(classes));
+    const hot = oneHot(where(isInside, at, at.mul(0)), classes).mul(
+      isInside.to('int32').unsqueeze(-1),
+    );
+    const chosen = where(hot.ne(0), on, off);
+    return axis === -1 ? chosen : chosen.movedim(-1, fromStart(axis, chosen.rank));
+  };
+};
+
+export const indexingOperators: Readonly<Record<string, Operator>> = {
+  Gather: gathered,
+  GatherElements: gatherElements,
+  GatherND: gatherNd,
+  ScatterElements: scatterElements,
+  ScatterND: scatterNd,
+  OneHot: encoded,
+  NonZero:
+    () =>
+    ([x]) =>
+      nonzero(tensorOf(x!)).t() as Value,
+};

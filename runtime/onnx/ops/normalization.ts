@@ -1,0 +1,91 @@
+import { logSoftmax, softmax } from '../../ops/loss.ts';
+import { batchNorm, groupNorm, instanceNorm, layerNorm } from '../../ops/norms.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { fromStart } from '../axes.ts';
+import { tensorOf, type Value } from '../host.ts';
+import { missing } from '../missing.ts';
+import type { Operator } from '../node.ts';
+
+const along =
+  (fn: (x: Tensor, dim: number) => Tensor): Operator =>
+  ({ attributes }) => {
+    const axis = attributes.number('axis', -1);
+    return ([x]) => fn(tensorOf(x!), axis);
+  };
+
+const batch: Operator = ({ attributes }) => {
+  const eps = attributes.number('epsilon', 1e-5);
+  if (attributes.number('training_mode', 0) !== 0)
+    throw missing('BatchNormalization in training mode');
+  return (operands) => {
+    const [x, weight, bias, mean, variance] = operands.map((each) => tensorOf(each!)) as [
+      Tensor,
+      Tensor,
+      Tensor,
+      Tensor,
+      Tensor,
+    ];
+    return batchNorm(x, mean, variance, { weight, bias, eps });
+  };
+};
+
+const instance: Operator = ({ attributes }) => {
+  const eps = attributes.number('epsilon', 1e-5);
+  return (operands) => {
+    const [x, weight, bias] = operands.map((each) => tensorOf(each!)) as [Tensor, Tensor, Tensor];
+    return instanceNorm(x, { weight, bias, eps });
+  };
+};
+
+const layer: Operator = ({ attributes, outputs }) => {
+  const eps = attributes.number('epsilon', 1e-5);
+  const axis = attributes.number('axis', -1);
+  return ([x, weight, bias]) => {
+    const own = tensorOf(x!);
+    const dim = fromStart(axis, own.rank);
+    const shape = own.shape.slice(dim);
+    const shaped = (each: Value | null | undefined) => (each ? tensorOf(each).expand(shape) : null);
+    const y = layerNorm(own, shape, shaped(weight), shaped(bias), eps);
+    if (outputs === 1) return y;
+    const dims = shape.map((_, i) => dim + i);
+    const mean = own.mean(dims, { keepDim: true });
+    const variance = own.sub(mean).square().mean(dims, { keepDim: true });
+    return [y, mean, variance.add(eps).rsqrt()] as readonly Value[];
+  };
+};
+
+const group: Operator = ({ attributes, opset }) => {
+  const eps = attributes.number('epsilon', 1e-5);
+  const groups = attributes.number('num_groups', 1);
+  return (operands) => {
+    const [x, scale, shift] = operands.map((each) => tensorOf(each!)) as [Tensor, Tensor, Tensor];
+    // Up to opset 20 there is one number per group.
+    const perGroup = x.shape[1]! / groups;
+    const shaped = (each: Tensor) => (opset < 21 ? each.repeatInterleave(perGroup) : each);
+    return groupNorm(x, groups, shaped(scale), shaped(shift), eps);
+  };
+};
+
+const lpNormalization: Operator = ({ attributes }) => {
+  const axis = attributes.number('axis', -1);
+  const p = attributes.number('p', 2);
+  return ([x]) => {
+    const own = tensorOf(x!);
+    const norm =
+      p === 1
+        ? own.abs().sum([axis], { keepDim: true })
+        : own.square().sum([axis], { keepDim: true }).sqrt();
+    // Rows of zeros stay.
+    return own.div(norm.add(norm.eq(0).to(own.dtype)));
+  };
+};
+
+export const normalizationOperators: Readonly<Record<string, Operator>> = {
+  Softmax: along((x, dim) => softmax(x, dim)),
+  LogSoftmax: along((x, dim) => logSoftmax(x, dim)),
+  BatchNormalization: batch,
+  InstanceNormalization: instance,
+  LayerNormalization: layer,
+  GroupNormalization: group,
+  LpNormalization: lpNormalization,
+};

@@ -1,0 +1,243 @@
+import { conv1d, conv2d } from '../../ops/conv.ts';
+import { convTranspose1d, convTranspose2d } from '../../ops/conv-transpose.ts';
+import { einsum } from '../../ops/einsum.ts';
+import { matmul } from '../../ops/matmul.ts';
+import { maxPool1d, maxPool2d } from '../../ops/max-pool.ts';
+import { pad } from '../../ops/padding.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import type { Attributes } from '../attributes.ts';
+import { tensorOf } from '../host.ts';
+import { missing } from '../missing.ts';
+import type { NodeFacts, Operator } from '../node.ts';
+
+type Pair = readonly [number, number];
+
+const gemm: Operator = ({ attributes }) => {
+  const [alpha, beta] = [attributes.number('alpha', 1), attributes.number('beta', 1)];
+  const [transA, transB] = [attributes.number('transA', 0), attributes.number('transB', 0)];
+  return ([a, b, c]) => {
+    const [x, y] = [tensorOf(a!), tensorOf(b!)];
+    const product = matmul(transA ? x.t() : x, transB ? y.t() : y);
+    const scaled = alpha === 1 ? product : product.mul(alpha);
+    if (!c) return scaled;
+    return scaled.add(beta === 1 ? tensorOf(c) : tensorOf(c).mul(beta));
+  };
+};
+
+interface Window {
+  readonly kernel: readonly number[];
+  readonly strides: readonly number[];
+  readonly dilations: readonly number[];
+  /** Per dimension: before and after. */
+  readonly pads: readonly Pair[];
+}
+
+/** Sizes of a window over the last dimensions of an operand. */
+function windowOf({ opType, attributes }: NodeFacts, x: Tensor, kernel: readonly number[]): Window {
+  const count = x.rank - 2;
+  if (count !== 1 && count !== 2) throw missing(`${opType} over ${count} dimensions`);
+  const ones = kernel.map(() => 1);
+  const strides = attributes.numbers('strides') ?? ones;
+  const dilations = attributes.numbers('dilations') ?? ones;
+  return {
+    kernel,
+    strides,
+    dilations,
+    pads: padsOf(attributes, x.shape.slice(2), kernel, strides, dilations),
+  };
+}
+
+function padsOf(
+  attributes: Attributes,
+  sizes: readonly number[],
+  kernel: readonly number[],
+  strides: readonly number[],
+  dilations: readonly number[],
+): readonly Pair[] {
+  const auto = attributes.text('auto_pad', 'NOTSET');
+  const given = attributes.numbers('pads');
+  if (auto === 'NOTSET')
+    return sizes.map((_, i) => [given?.[i] ?? 0, given?.[i + sizes.length] ?? 0]);
+  if (auto === 'VALID') return sizes.map(() => [0, 0]);
+  return sizes.map((size, i) => {
+    const covered =
+      (Math.ceil(size / strides[i]!) - 1) * strides[i]! + (kernel[i]! - 1) * dilations[i]! + 1;
+    const total = Math.max(0, covered - size);
+    const small = Math.floor(total / 2);
+    return auto === 'SAME_LOWER' ? [total - small, small] : [small, total - small];
+  });
+}
+
+/** Pads what a window does not pad by itself: different amounts before and after. */
+function padded(x: Tensor, pads: readonly Pair[], value: number): Tensor {
+  return pad(x, [...pads].reverse().flat(), 'constant', value);
+}
+
+const isEven = (pads: readonly Pair[]) => pads.every(([before, after]) => before === after);
+
+const pairOf = (numbers: readonly number[]): Pair => [numbers[0]!, numbers[1]!];
+
+const convolution: Operator = (node) => {
+  const groups = node.attributes.number('group', 1);
+  return ([x, w, b]) => {
+    const [given, weight] = [tensorOf(x!), tensorOf(w!)];
+    const { strides, dilations, pads } = windowOf(node, given, weight.shape.slice(2));
+    const own = isEven(pads) ? given : padded(given, pads, 0);
+    const padding = pads.map(([before]) => (isEven(pads) ? before : 0));
+    const bias = b ? tensorOf(b) : null;
+    if (padding.length === 1) {
+      return conv1d(own, weight, bias, {
+        stride: strides[0]!,
+        dilation: dilations[0]!,
+        padding: padding[0]!,
+        groups,
+      });
+    }
+    return conv2d(own, weight, bias, {
+      stride: pairOf(strides),
+      dilation: pairOf(dilations),
+      padding: pairOf(padding),
+      groups,
+    });
+  };
+};
+
+const transposedConvolution: Operator = (node) => {
+  const { attributes } = node;
+  const groups = attributes.number('group', 1);
+  if (attributes.has('output_shape') || attributes.text('auto_pad', 'NOTSET') !== 'NOTSET') {
+    throw missing('ConvTranspose with output_shape or auto_pad');
+  }
+  return ([x, w, b]) => {
+    const [own, weight] = [tensorOf(x!), tensorOf(w!)];
+    const { strides, dilations, pads } = windowOf(node, own, weight.shape.slice(2));
+    const extra = attributes.numbers('output_padding') ?? strides.map(() => 0);
+    const bias = b ? tensorOf(b) : null;
+    // The whole result, of which the padding is cut off afterwards.
+    const all =
+      strides.length === 1
+        ? convTranspose1d(own, weight, bias, {
+            stride: strides[0]!,
+            dilation: dilations[0]!,
+            groups,
+          })
+        : convTranspose2d(own, weight, bias, {
+            stride: pairOf(strides),
+            dilation: pairOf(dilations),
+            groups,
+          });
+    return pads.reduce((y, [before, after], i) => {
+      const cut = after - extra[i]!;
+      const kept = cut >= 0 ? y : behind(y, i + 2, -cut, bias);
+      return kept.narrow(i + 2, before, kept.shape[i + 2]! - before - Math.max(cut, 0));
+    }, all);
+  };
+};
+
+/** Entries behind the last one, which no window reaches: the bias. */
+function behind(y: Tensor, dim: number, count: number, bias: Tensor | null): Tensor {
+  const amounts = [...Array<number>(2 * (y.rank - 1 - dim)).fill(0), 0, count];
+  if (!bias) return pad(y, amounts);
+  const shape = [-1, ...Array<number>(y.rank - 2).fill(1)];
+  return pad(y.sub(bias.reshape(shape)), amounts).add(bias.reshape(shape));
+}
+
+/** Windows that reach over the end are part of the result: the last ones may lack entries. */
+function rest(size: number, window: Window, i: number): number {
+  const { kernel, strides, dilations, pads } = window;
+  const reach = (kernel[i]! - 1) * dilations[i]! + 1;
+  const total = size + pads[i]![0] + pads[i]![1];
+  const count = Math.ceil((total - reach) / strides[i]!) + 1;
+  // A window that would begin behind the operand is none.
+  const isInside = (count - 1) * strides[i]! < size + pads[i]![0];
+  return Math.max(0, ((isInside ? count : count - 1) - 1) * strides[i]! + reach - total);
+}
+
+function pooledWindow(node: NodeFacts, x: Tensor): Window {
+  const kernel = node.attributes.numbers('kernel_shape') ?? [];
+  const window = windowOf(node, x, kernel);
+  if (node.attributes.number('ceil_mode', 0) === 0) return window;
+  const pads = window.pads.map(
+    ([before, after], i): Pair => [before, after + rest(x.shape[i + 2]!, window, i)],
+  );
+  return { ...window, pads };
+}
+
+const maxPool: Operator = (node) => {
+  if (node.outputs > 1) throw missing('MaxPool with the places of the entries');
+  return ([x]) => {
+    const given = tensorOf(x!);
+    const { kernel, strides, dilations, pads } = pooledWindow(node, given);
+    const isFloat = given.dtype !== 'uint8' && given.dtype !== 'int32';
+    if (!isFloat) throw missing('MaxPool of integers');
+    const own = padded(given, pads, Number.NEGATIVE_INFINITY);
+    if (kernel.length === 1)
+      return maxPool1d(own, kernel[0]!, { stride: strides[0]!, dilation: dilations[0]! });
+    return maxPool2d(own, pairOf(kernel), { stride: pairOf(strides), dilation: pairOf(dilations) });
+  };
+};
+
+/** Sums of windows as a convolution with ones, divided by how many entries each has. */
+const averagePool: Operator = (node) => {
+  const { attributes } = node;
+  const countsPadding = attributes.number('count_include_pad', 0) === 1;
+  return ([x]) => {
+    const given = tensorOf(x!);
+    const window = pooledWindow(node, given);
+    const planes = given.reshape([given.shape[0]! * given.shape[1]!, 1, ...given.shape.slice(2)]);
+    const sums = windowSums(padded(planes, window.pads, 0), window);
+    const ones = planes.narrow(0, 0, 1).mul(0).add(1);
+    const plain = windowOf(node, given, window.kernel).pads;
+    // What rounding up adds counts never; padding where it is asked for.
+    const counted = countsPadding
+      ? padded(padded(ones, plain, 1), surplus(window.pads, plain), 0)
+      : padded(ones, window.pads, 0);
+    const means = sums.div(windowSums(counted, window));
+    return means.reshape([...given.shape.slice(0, 2), ...means.shape.slice(2)]);
+  };
+};
+
+const surplus = (pads: readonly Pair[], plain: readonly Pair[]): readonly Pair[] =>
+  pads.map(([, after], i) => [0, after - plain[i]![1]]);
+
+function windowSums(x: Tensor, { kernel, strides, dilations }: Window): Tensor {
+  const ones = x.newOnes([1, 1, ...kernel]);
+  if (kernel.length === 1)
+    return conv1d(x, ones, null, { stride: strides[0]!, dilation: dilations[0]! });
+  return conv2d(x, ones, null, { stride: pairOf(strides), dilation: pairOf(dilations) });
+}
+
+const overPlane =
+  (fn: (x: Tensor, dims: number[]) => Tensor): Operator =>
+  () =>
+  ([x]) => {
+    const own = tensorOf(x!);
+    return fn(
+      own,
+      own.shape.slice(2).map((_, i) => i + 2),
+    );
+  };
+
+const summed: Operator = ({ attributes }) => {
+  const equation = attributes.text('equation', '');
+  return (operands) =>
+    einsum(
+      equation,
+      operands.map((each) => tensorOf(each!)),
+    );
+};
+
+export const productOperators: Readonly<Record<string, Operator>> = {
+  MatMul:
+    () =>
+    ([a, b]) =>
+      matmul(tensorOf(a!), tensorOf(b!)),
+  Gemm: gemm,
+  Einsum: summed,
+  Conv: convolution,
+  ConvTranspose: transposedConvolution,
+  MaxPool: maxPool,
+  AveragePool: averagePool,
+  GlobalAveragePool: overPlane((x, dims) => x.mean(dims, { keepDim: true })),
+  GlobalMaxPool: overPlane((x, dims) => x.amax(dims, { keepDim: true })),
+};

@@ -1,0 +1,111 @@
+import type { Tensor } from '../../tensor/tensor.ts';
+import { axesOf, fromStart } from '../axes.ts';
+import { hostOf, isHost, numberIn, tensorOf, type Value } from '../host.ts';
+import type { Operator } from '../node.ts';
+
+type Reduce = (x: Tensor, dims: readonly number[], keepDim: boolean) => Tensor;
+
+function reduction(fn: Reduce, host?: (values: readonly number[]) => number): Operator {
+  return (node) => {
+    const keepDim = node.attributes.number('keepdims', 1) === 1;
+    const isNoOp = node.attributes.number('noop_with_empty_axes', 0) === 1;
+    return ([x, axes]) => {
+      const given = axesOf(node, axes);
+      const isAll = given === null || given.length === 0;
+      if (isHost(x!) && host && (isAll || x.shape.length === 1)) {
+        return hostOf([host(x.values)], keepDim ? x.shape.map(() => 1) : []);
+      }
+      const own = tensorOf(x!);
+      if (isAll && isNoOp) return fn(own.unsqueeze(0), [0], false);
+      const dims = isAll
+        ? own.shape.map((_, d) => d)
+        : given.map((axis) => fromStart(axis, own.rank));
+      return dims.length === 0 ? fn(own.unsqueeze(0), [0], false) : fn(own, dims, keepDim);
+    };
+  };
+}
+
+const sum: Reduce = (x, dims, keepDim) => x.sum(dims, { keepDim }).to(x.dtype);
+
+function place(fn: (x: Tensor, dim: number, keepDim: boolean) => Tensor): Operator {
+  return ({ attributes }) => {
+    const axis = attributes.number('axis', 0);
+    const keepDim = attributes.number('keepdims', 1) === 1;
+    const isLast = attributes.number('select_last_index', 0) === 1;
+    return ([x]) => {
+      const own = tensorOf(x!);
+      const dim = fromStart(axis, own.rank);
+      if (!isLast) return fn(own, dim, keepDim);
+      return fn(own.flip([dim]), dim, keepDim).rsub(own.shape[dim]! - 1);
+    };
+  };
+}
+
+const cumulative: Operator = ({ attributes }) => {
+  const exclusive = attributes.number('exclusive', 0) === 1;
+  const reverse = attributes.number('reverse', 0) === 1;
+  return ([x, axis]) => {
+    const given = tensorOf(x!);
+    const dim = fromStart(numberIn(axis!), given.rank);
+    const own = reverse ? given.flip([dim]) : given;
+    const sums = own.cumsum(dim).to(given.dtype);
+    const shown = exclusive ? sums.sub(own) : sums;
+    return reverse ? shown.flip([dim]) : shown;
+  };
+};
+
+const topK: Operator = ({ attributes }) => {
+  const axis = attributes.number('axis', -1);
+  const largest = attributes.number('largest', 1) === 1;
+  return ([x, k]) => {
+    const [values, indices] = tensorOf(x!).topk(numberIn(k!), axis, largest);
+    return [values, indices] as readonly Value[];
+  };
+};
+
+/** Of no entries: what every number is beyond. */
+function withoutEntries(
+  x: Tensor,
+  dims: readonly number[],
+  keepDim: boolean,
+  value: number,
+): Tensor {
+  const shape = x.shape.flatMap((size, d) => (!dims.includes(d) ? [size] : keepDim ? [1] : []));
+  return x.newFull(shape, value);
+}
+
+const isEmptyAlong = (x: Tensor, dims: readonly number[]) => dims.some((dim) => x.shape[dim] === 0);
+
+function extreme(name: 'amax' | 'amin', beyond: number): Reduce {
+  return (x, dims, keepDim) => {
+    const isBool = x.dtype === 'bool';
+    if (isEmptyAlong(x, dims)) {
+      return withoutEntries(x, dims, keepDim, isBool ? Number(beyond > 0) : beyond);
+    }
+    if (!isBool) return x[name](dims, { keepDim });
+    return x.to('int32')[name](dims, { keepDim }).to('bool');
+  };
+}
+
+const product: Reduce = (x, dims, keepDim) =>
+  [...dims]
+    .sort((a, b) => b - a)
+    .reduce((own, dim) => own.prod(dim, keepDim), x)
+    .to(x.dtype);
+
+export const reductionOperators: Readonly<Record<string, Operator>> = {
+  ReduceSum: reduction(sum, (values) => values.reduce((x, y) => x + y, 0)),
+  ReduceMean: reduction((x, dims, keepDim) => x.mean(dims, { keepDim })),
+  ReduceMax: reduction(extreme('amax', Number.NEGATIVE_INFINITY), (values) => Math.max(...values)),
+  ReduceMin: reduction(extreme('amin', Number.POSITIVE_INFINITY), (values) => Math.min(...values)),
+  ReduceProd: reduction(product, (values) => values.reduce((x, y) => x * y, 1)),
+  ReduceL1: reduction((x, dims, keepDim) => sum(x.abs(), dims, keepDim)),
+  ReduceL2: reduction((x, dims, keepDim) => x.square().sum(dims, { keepDim }).sqrt().to(x.dtype)),
+  ReduceSumSquare: reduction((x, dims, keepDim) => sum(x.square(), dims, keepDim)),
+  ReduceLogSum: reduction((x, dims, keepDim) => x.sum(dims, { keepDim }).log()),
+  ReduceLogSumExp: reduction((x, dims, keepDim) => x.logsumexp(dims, { keepDim })),
+  ArgMax: place((x, dim, keepDim) => x.argmax(dim, keepDim)),
+  ArgMin: place((x, dim, keepDim) => x.argmin(dim, keepDim)),
+  CumSum: cumulative,
+  TopK: topK,
+};

@@ -1,0 +1,299 @@
+import { expand } from '../../ops/broadcast.ts';
+import { full } from '../../ops/create.ts';
+import { cat } from '../../ops/joining.ts';
+import { pad } from '../../ops/padding.ts';
+import { arange } from '../../ops/ranges.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { axesOf, fromStart } from '../axes.ts';
+import { noExternalData } from '../external-data.ts';
+import {
+  broadcastHosts,
+  countOf,
+  type Host,
+  hostOf,
+  isHost,
+  numberIn,
+  numbersIn,
+  type Operand,
+  rearranged,
+  tensorOf,
+  type Value,
+} from '../host.ts';
+import type { Operator } from '../node.ts';
+import { readTensor } from '../tensors.ts';
+
+const shapeOf = (value: Value): readonly number[] => value.shape;
+
+/** The same elements in another shape, of numbers of the host too. */
+const reshaped = (x: Value, shape: readonly number[]): Value =>
+  isHost(x) ? hostOf(x.values, shape, x.dtype) : x.reshape(shape);
+
+const reshape: Operator = ({ attributes }) => {
+  const allowsZero = attributes.number('allowzero', 0) === 1;
+  return ([x, sizes]) => {
+    const own = shapeOf(x!);
+    const given = numbersIn(sizes!).map((size, d) => (size === 0 && !allowsZero ? own[d]! : size));
+    const known = given.reduce((product, size) => (size === -1 ? product : product * size), 1);
+    const shape = given.map((size) => (size === -1 ? countOf(own) / known : size));
+    return reshaped(x!, shape);
+  };
+};
+
+const flatten: Operator = ({ attributes }) => {
+  const axis = attributes.number('axis', 1);
+  return ([x]) => {
+    const own = shapeOf(x!);
+    const at = fromStart(axis, own.length);
+    const rows = countOf(own.slice(0, at));
+    return reshaped(x!, [rows, countOf(own.slice(at))]);
+  };
+};
+
+const squeeze: Operator =
+  (node) =>
+  ([x, axes]) => {
+    const own = shapeOf(x!);
+    const given = axesOf(node, axes)?.map((axis) => fromStart(axis, own.length));
+    return reshaped(
+      x!,
+      own.filter((size, d) => (given ? !given.includes(d) : size !== 1)),
+    );
+  };
+
+const unsqueeze: Operator =
+  (node) =>
+  ([x, axes]) => {
+    const own = shapeOf(x!);
+    const given = axesOf(node, axes) ?? [];
+    const rank = own.length + given.length;
+    const added = given.map((axis) => fromStart(axis, rank));
+    const shape: number[] = [];
+    let next = 0;
+    for (let d = 0; d < rank; d++) shape.push(added.includes(d) ? 1 : own[next++]!);
+    return reshaped(x!, shape);
+  };
+
+const transpose: Operator = ({ attributes }) => {
+  const perm = attributes.numbers('perm');
+  return ([x]) => {
+    const own = shapeOf(x!);
+    const order = perm ?? own.map((_, d) => own.length - 1 - d);
+    if (!isHost(x!)) return tensorOf(x!).permute(order);
+    const shape = order.map((dim) => own[dim]!);
+    return rearranged(x, shape, (at) => own.map((_, d) => at[order.indexOf(d)]!));
+  };
+};
+
+const concat: Operator = ({ attributes }) => {
+  const axis = attributes.number('axis', 0);
+  return (operands) => {
+    const parts = operands as readonly Value[];
+    if (parts.every(isHost) && parts.every(({ shape }) => shape.length === 1)) {
+      const values = parts.flatMap((part) => (part as Host).values);
+      return hostOf(values, [values.length]);
+    }
+    return cat(parts.map(tensorOf), axis);
+  };
+};
+
+const split: Operator = ({ attributes, outputs }) => {
+  const axis = attributes.number('axis', 0);
+  const count = attributes.number('num_outputs', outputs);
+  const fixed = attributes.numbers('split');
+  return ([x, sizes]) => {
+    const own = tensorOf(x!);
+    const dim = fromStart(axis, own.rank);
+    const size = own.shape[dim]!;
+    const chunk = Math.ceil(size / count);
+    const even = () => Array.from({ length: count }, (_, i) => Math.min(chunk, size - i * chunk));
+    const parts = sizes ? numbersIn(sizes) : (fixed ?? even());
+    const results: Value[] = [];
+    let start = 0;
+    for (const part of parts) {
+      results.push(own.narrow(dim, start, part));
+      start += part;
+    }
+    return results;
+  };
+};
+
+interface Range {
+  readonly dim: number;
+  readonly start: number;
+  readonly step: number;
+  readonly length: number;
+}
+
+function rangeOf(size: number, dim: number, from: number, until: number, step: number): Range {
+  const clip = (place: number, low: number, high: number) =>
+    Math.min(Math.max(place < 0 ? place + size : place, low), high);
+  const start = step > 0 ? clip(from, 0, size) : clip(from, 0, size - 1);
+  // −1 is before the first entry here, not the last one.
+  const end = step > 0 ? clip(until, 0, size) : clip(until, -1, size - 1);
+  return { dim, start, step, length: Math.max(0, Math.ceil((end - start) / step)) };
+}
+
+const slice: Operator =
+  () =>
+  ([x, starts, ends, axes, steps]) => {
+    const own = shapeOf(x!);
+    const from = numbersIn(starts!);
+    const until = numbersIn(ends!);
+    const dims = axes
+      ? numbersIn(axes).map((axis) => fromStart(axis, own.length))
+      : from.map((_, i) => i);
+    const by = steps ? numbersIn(steps) : from.map(() => 1);
+    const ranges = dims.map((dim, i) => rangeOf(own[dim]!, dim, from[i]!, until[i]!, by[i]!));
+    if (isHost(x!)) return ranges.reduce(slicedHost, x);
+    return ranges.reduce(sliced, tensorOf(x!));
+  };
+
+function slicedHost(x: Host, { dim, start, step, length }: Range): Host {
+  const shape = x.shape.map((size, d) => (d === dim ? length : size));
+  return rearranged(x, shape, (at) => at.map((own, d) => (d === dim ? start + own * step : own)));
+}
+
+function sliced(x: Tensor, { dim, start, step, length }: Range): Tensor {
+  if (length === 0) return x.narrow(dim, 0, 0);
+  if (step === 1) return x.narrow(dim, start, length);
+  if (step > 0) return x.slice(dim, start, start + (length - 1) * step + 1, step);
+  const last = start + (length - 1) * step;
+  return x.slice(dim, last, start + 1, -step).flip([dim]);
+}
+
+const expanded: Operator =
+  () =>
+  ([x, sizes]) => {
+    const wanted = numbersIn(sizes!);
+    const own = shapeOf(x!);
+    const rank = Math.max(own.length, wanted.length);
+    const size = (shape: readonly number[], d: number) => shape[d - rank + shape.length] ?? 1;
+    const shape = Array.from({ length: rank }, (_, d) =>
+      size(wanted, d) === 1 ? size(own, d) : size(wanted, d),
+    );
+    if (isHost(x!))
+      return broadcastHosts(
+        [x, hostOf(shape.length ? (Array(countOf(shape)).fill(0) as number[]) : [0], shape)],
+        x.dtype,
+        (a) => a,
+      );
+    return expand(tensorOf(x!), shape);
+  };
+
+const padded: Operator = ({ attributes }) => {
+  const mode = attributes.text('mode', 'constant');
+  return ([x, pads, value, axes]) => {
+    const own = tensorOf(x!);
+    const given = numbersIn(pads!);
+    const dims = axes
+      ? numbersIn(axes).map((axis) => fromStart(axis, own.rank))
+      : own.shape.map((_, d) => d);
+    const amounts = Array<number>(2 * own.rank).fill(0);
+    dims.forEach((dim, i) => {
+      amounts[2 * (own.rank - 1 - dim)] = given[i]!;
+      amounts[2 * (own.rank - 1 - dim) + 1] = given[i + dims.length]!;
+    });
+    while (amounts.length > 2 && amounts.at(-1) === 0 && amounts.at(-2) === 0) amounts.splice(-2);
+    const names = {
+      constant: 'constant',
+      reflect: 'reflect',
+      edge: 'replicate',
+      wrap: 'circular',
+    } as const;
+    return pad(own, amounts, names[mode as keyof typeof names], value ? numberIn(value) : 0);
+  };
+};
+
+const constantOfShape: Operator = ({ attributes }) => {
+  const proto = attributes.tensor('value');
+  const value = proto ? readTensor(proto, noExternalData) : null;
+  return ([sizes]) => {
+    const shape = numbersIn(sizes!);
+    if (isHost(value)) return hostOf(Array<number>(countOf(shape)).fill(value.values[0]!), shape);
+    return full(shape, value ? numberIn(value) : 0, { dtype: value ? value.dtype : 'float32' });
+  };
+};
+
+const range: Operator =
+  () =>
+  ([start, limit, step]) => {
+    const [from, until, by] = [start, limit, step].map((each) => numberIn(each!)) as [
+      number,
+      number,
+      number,
+    ];
+    const length = Math.max(0, Math.ceil((until - from) / by));
+    const values = () => Array.from({ length }, (_, i) => from + i * by);
+    if ([start, limit, step].every((each) => isHost(each!))) return hostOf(values(), [length]);
+    return arange(length).to(tensorOf(start!).dtype).mul(by).add(from);
+  };
+
+const triangle: Operator = ({ attributes }) => {
+  const isUpper = attributes.number('upper', 1) === 1;
+  return ([x, k]) => {
+    const own = tensorOf(x!);
+    const diagonal = k ? numberIn(k) : 0;
+    return isUpper ? own.triu(diagonal) : own.tril(diagonal);
+  };
+};
+
+/** Blocks of channels to places in the plane. */
+const depthToSpace: Operator = ({ attributes }) => {
+  const size = attributes.number('blocksize', 1);
+  const isColumns = attributes.text('mode', 'DCR') === 'CRD';
+  return ([x]) => {
+    const own = tensorOf(x!);
+    const [n, c, h, w] = own.shape as [number, number, number, number];
+    const channels = c / (size * size);
+    const split = isColumns ? [n, channels, size, size, h, w] : [n, size, size, channels, h, w];
+    const order = isColumns ? [0, 1, 4, 2, 5, 3] : [0, 3, 4, 1, 5, 2];
+    return own
+      .reshape(split)
+      .permute(order)
+      .reshape([n, channels, h * size, w * size]);
+  };
+};
+
+const spaceToDepth: Operator = ({ attributes }) => {
+  const size = attributes.number('blocksize', 1);
+  return ([x]) => {
+    const own = tensorOf(x!);
+    const [n, c, h, w] = own.shape as [number, number, number, number];
+    const split = own.reshape([n, c, h / size, size, w / size, size]);
+    return split.permute([0, 3, 5, 1, 2, 4]).reshape([n, c * size * size, h / size, w / size]);
+  };
+};
+
+export const shapeOperators: Readonly<Record<string, Operator>> = {
+  Shape: (node) => {
+    const start = node.attributes.number('start', 0);
+    const end = node.attributes.number('end', Number.MAX_SAFE_INTEGER);
+    return ([x]) => {
+      const sizes = shapeOf(x!).slice(start, end);
+      return hostOf(sizes, [sizes.length]);
+    };
+  },
+  Size:
+    () =>
+    ([x]) =>
+      hostOf([countOf(shapeOf(x!))], []),
+  Reshape: reshape,
+  Flatten: flatten,
+  Squeeze: squeeze,
+  Unsqueeze: unsqueeze,
+  Transpose: transpose,
+  Concat: concat,
+  Split: split,
+  Slice: slice,
+  Expand: expanded,
+  Tile:
+    () =>
+    ([x, repeats]: readonly Operand[]) =>
+      tensorOf(x!).repeat(numbersIn(repeats!)),
+  Pad: padded,
+  ConstantOfShape: constantOfShape,
+  Range: range,
+  Trilu: triangle,
+  DepthToSpace: depthToSpace,
+  SpaceToDepth: spaceToDepth,
+};
