@@ -2,7 +2,12 @@ import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
 import { alignedBytes } from './allocator.ts';
 import { poisoning } from './poison.ts';
-import type { Region } from './region.ts';
+
+/** Memory in which a plan, or a kernel, says where everything lies. */
+export interface Ground {
+  alloc(offset: number, bytes: number): number;
+  free(ptr: number, bytes: number): void;
+}
 
 /**
  * One allocation on one device, counted by its owners: tensor handles, saved values and scope entries.
@@ -21,13 +26,13 @@ export class Holder {
   /** How many of the owners are tensor handles. */
   handles = 0;
   #owners = 1;
-  readonly #region: Region | null;
+  readonly #region: Ground | null;
 
   /**
    * Allocates, at `offset` of a region if one is given; the caller is the first owner. Throws
    * OutOfMemoryError.
    */
-  constructor(device: Device, bytes: number, region: Region | null = null, offset = 0) {
+  constructor(device: Device, bytes: number, region: Ground | null = null, offset = 0) {
     this.device = device;
     this.bytes = bytes;
     this.#region = region;

@@ -9,6 +9,7 @@ import { type Attrs, defineOp, type OpRecord, saving } from './define-op.ts';
 import { reshape, select, squeeze, unsqueeze } from './movement.ts';
 import { padConstant } from './place.ts';
 import { add } from './pointwise.ts';
+import { perEntry } from './row-cuts.ts';
 
 export type Pair = readonly [number, number];
 
@@ -103,6 +104,7 @@ const conv2dInputGradOp: OpRecord = defineOp({
     return { dtype: dy!.dtype, shape: x!.shape };
   },
   kernel: { kind: 'named', name: 'conv2dInputGrad' },
+  rows: perEntry(1),
   vjp: {
     dy: saving({ w: 'value' }, ({ w }, g, attrs) => bind1(conv2dOp, [g, w], attrs)),
     w: saving({ dy: 'value', w: 'shape' }, ({ dy, w }, g, attrs) =>
@@ -154,6 +156,7 @@ export const conv2dOp: OpRecord = defineOp({
   dtypes: { x: 'floating' },
   infer: inferConv2d,
   kernel: { kind: 'named', name: 'conv2d' },
+  rows: perEntry(1),
   // Each element of the result is a sum over one filter.
   work: ([, w], [out]) => (2 * sizeOf(out!.shape) * sizeOf(w!.shape)) / w!.shape[0]!,
   vjp: {

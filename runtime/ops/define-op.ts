@@ -10,6 +10,8 @@ import { type FusedBody, writtenByFused } from './fused-body.ts';
 import type { KernelName } from './kernel-names.ts';
 import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
 import { expectNumber } from './positional.ts';
+import type { RowRule } from './row-cuts.ts';
+import type { StagedBody } from './staged-body.ts';
 import type { SymbolicNumber } from './symbolic-number.ts';
 
 /** A symbolic number is known only when the program runs. */
@@ -37,6 +39,8 @@ export type Kernel =
   | { readonly kind: 'named'; readonly name: KernelName }
   /** Several pointwise ops in one launch. Only the optimizer makes it (see program/fused/). */
   | { readonly kind: 'fused'; readonly body: FusedBody }
+  /** Several ops block by block, a few rows at a time. Only the optimizer makes it (see program/fused/). */
+  | { readonly kind: 'staged'; readonly body: StagedBody }
   /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
   | { readonly kind: 'onCpu'; readonly op: OpRecord }
   /** Copies operand 0 to the op's `target`: read from the operand's device, then written to the other. */
@@ -137,6 +141,8 @@ export interface OpRecord {
    * functions that call the op have, and a program from a file must show.
    */
   readonly fits?: Fits;
+  /** How it falls into rows; left out: a row may depend on another one. Of pointwise ops known by their kernel. */
+  readonly rows?: RowRule;
 }
 
 export type Fits = (inputs: readonly TensorMeta[], attrs: Attrs) => true | string;
@@ -156,6 +162,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   /** Rules of its attributes; a pointwise op's are the numbers that its expression reads. */
   readonly attrs?: AttrRules;
   readonly fits?: Fits;
+  readonly rows?: RowRule;
   readonly variadic?: boolean;
   readonly infer: (
     inputs: readonly TensorMeta[],
@@ -212,6 +219,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     numbers: definition.numbers ?? [],
     attrs: definition.attrs ?? attrsRead(kernel),
     ...(definition.fits && { fits: definition.fits }),
+    ...(definition.rows && { rows: definition.rows }),
   };
   table.set(name, record);
   return record;
@@ -268,6 +276,7 @@ export function mayOverwrite(
 ): boolean {
   if (kernel.kind === 'pointwise') return true;
   if (kernel.kind === 'fused') return !writtenByFused(kernel.body).includes(index);
+  if (kernel.kind === 'staged') return kernel.body.overwrites.has(index);
   const name = operands[index]?.name;
   return device.overwritesOperands && name !== undefined && overwrites.includes(name);
 }

@@ -9,6 +9,7 @@ import { defineOp, type OpRecord, saving } from './define-op.ts';
 import { transpose } from './movement.ts';
 import { exp, mul, neg, sub } from './pointwise.ts';
 import { sum } from './reduce.ts';
+import { alongLastRows, perEntry } from './row-cuts.ts';
 
 const inferSame = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
@@ -38,6 +39,7 @@ function alongLast(
     dtypes: { dy: 'floating' },
     infer: inferSame,
     kernel: { kind: 'named', name: `${name}Grad` },
+    rows: alongLastRows,
     overwrites: ['dy', 'out'],
     vjp: {
       dy: saving({ out: 'value' }, ({ out }, g) => second.dy(out, g)),
@@ -52,6 +54,7 @@ function alongLast(
       return inferSame(inputs);
     },
     kernel: { kind: 'named', name },
+    rows: alongLastRows,
     overwrites: ['x'],
     vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(gradOp, [dy, out])) },
   });
@@ -148,6 +151,7 @@ defineOp({
   dtypes: { share: 'floating', target: 'int32' },
   infer: ([, , out]) => ({ dtype: out!.dtype, shape: out!.shape }),
   kernel: { kind: 'named', name: 'crossEntropyGrad' },
+  rows: perEntry(0),
   overwrites: ['out'],
 });
 

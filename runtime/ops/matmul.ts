@@ -9,6 +9,7 @@ import { expand } from './broadcast.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from './define-op.ts';
 import { reshape, transpose } from './movement.ts';
 import { add } from './pointwise.ts';
+import { cutBehind, cutsUpTo, type RowRule } from './row-cuts.ts';
 
 function check(a: TensorMeta, b: TensorMeta): void {
   const isWhole = !dtypes[a.dtype].floating;
@@ -32,6 +33,20 @@ function check(a: TensorMeta, b: TensorMeta): void {
   }
 }
 
+/** Rows of a matrix that share the other factor: it is packed for each call. */
+const leastRows = 192;
+
+/** Batches; of two matrices the rows of the first. */
+const productRows: RowRule = (inputs, outputs, attrs) => {
+  const rank = outputs[0]!.shape.length;
+  const options = { attrs: () => attrs };
+  if (rank !== 2) {
+    return cutsUpTo(rank - 2, (lead) => cutBehind(lead, inputs, outputs, options));
+  }
+  const shared = { ...options, whole: (index: number) => index === 1, least: leastRows };
+  return cutsUpTo(1, (lead) => cutBehind(lead, inputs, outputs, shared));
+};
+
 const matmulOp: OpRecord = defineOp({
   name: 'matmul',
   operands: { a: 'data', b: 'data' },
@@ -42,6 +57,7 @@ const matmulOp: OpRecord = defineOp({
   },
   kernel: { kind: 'named', name: 'matmul' },
   layout: 'any',
+  rows: productRows,
   work: ([a], [out]) => 2 * sizeOf(out!.shape) * a!.shape.at(-1)!,
   vjp: {
     a: saving({ b: 'value' }, ({ b }, dy) => bind1(matmulOp, [dy, transpose(b, -1, -2)])),

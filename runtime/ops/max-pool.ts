@@ -9,6 +9,7 @@ import { bind, bind1 } from './bind.ts';
 import { type Attrs, defineOp, saving } from './define-op.ts';
 import { gather } from './gather.ts';
 import { flatten, reshape, unsqueeze } from './movement.ts';
+import { perEntry } from './row-cuts.ts';
 import { pooledSize, windowSizes } from './window-sizes.ts';
 
 type Pair = readonly [number, number];
@@ -19,6 +20,7 @@ const maxPool2dGradOp = defineOp({
   dtypes: { dy: 'floating', indices: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'maxPool2dGrad' },
+  rows: perEntry(),
   // Indices count within one plane.
   vjp: {
     dy: saving({ indices: 'value' }, ({ indices }, g) => {
@@ -73,6 +75,7 @@ const maxPool2dOp = defineOp({
     return inferPooled(inputs, attrs);
   },
   kernel: { kind: 'named', name: 'maxPool2d' },
+  rows: perEntry(),
   vjp,
 });
 

@@ -1,7 +1,7 @@
 import { ArgumentError, DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta } from '../tensor/meta.ts';
 import { normalizeDim, type Shape, sameShape } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bind1 } from './bind.ts';
@@ -9,6 +9,7 @@ import { casting } from './cast.ts';
 import { type Attrs, defineOp, saving } from './define-op.ts';
 import { div } from './division.ts';
 import { anyHalf, roundedOnce } from './rounded-once.ts';
+import { cutBehind, cutsUpTo, type RowRule } from './row-cuts.ts';
 import { isNumber } from './symbolic-number.ts';
 
 export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
@@ -64,6 +65,17 @@ export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs):
   return bind1(unreduceOp, [x, like as Tensor], { dims: dims!, keepDim: keepDim! });
 }
 
+/** The dimensions before all that are reduced. */
+export const reducedRows: RowRule = (inputs, outputs, attrs) => {
+  const dims = attrs.dims as readonly number[];
+  if (!isContiguousMeta(inputs[0]!) || dims.length === 0) return [];
+  const within = (_rows: number, lead: number): Attrs => ({
+    ...attrs,
+    dims: dims.map((dim) => dim - lead + 1),
+  });
+  return cutsUpTo(Math.min(...dims), (lead) => cutBehind(lead, inputs, outputs, { attrs: within }));
+};
+
 const sumOp = defineOp({
   name: 'sum',
   operands: { x: 'data' },
@@ -73,6 +85,7 @@ const sumOp = defineOp({
   kernel: { kind: 'named', name: 'sum' },
   layout: 'any',
   followsStrides: true,
+  rows: reducedRows,
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy, attrs) => unreduce(dy, x, attrs)) },
 });
 

@@ -6,7 +6,7 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { DTypeError, ShapeError } from '../errors/errors.ts';
 import { tidy } from '../tensor/lifetime.ts';
-import { formatSpec, type TensorMeta, type TensorSpec } from '../tensor/meta.ts';
+import { formatSpec, isContiguousMeta, type TensorMeta, type TensorSpec } from '../tensor/meta.ts';
 import { formatShape, type Shape, sizeOf } from '../tensor/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { add, mul, sub } from './arithmetic.ts';
@@ -20,6 +20,7 @@ import { reciprocal } from './powers.ts';
 import { fullLike } from './ranges.ts';
 import { mean, sum } from './reduce.ts';
 import { roundedOnce, wide } from './rounded-once.ts';
+import type { RowCut, RowRule, RowSlice } from './row-cuts.ts';
 
 /** How a tensor falls into groups. */
 export interface Grouping {
@@ -78,6 +79,41 @@ function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | strin
   return fits || 'groups that cover the operand, with their statistics and weights';
 }
 
+/** Groups one after the other, where they lie so and their weights repeat: operands and results by their names. */
+function groupRows(sliced: readonly boolean[]): RowRule {
+  return (inputs, outputs, attrs) => {
+    const grouping = groupingOf(attrs);
+    const { view, over, weightShape } = grouping;
+    if (![...inputs, ...outputs].every(isContiguousMeta)) return [];
+    const weighed = weightShape.findIndex((size) => size !== 1);
+    const firstWeighed = weighed < 0 ? view.length : view.length - weightShape.length + weighed;
+    const cuts: RowCut[] = [];
+    for (let lead = Math.min(over[0] ?? 0, firstWeighed); lead >= 1; lead--) {
+      const count = sizeOf(view.slice(0, lead));
+      if (count < 2) continue;
+      const slice = ({ shape }: TensorMeta): RowSlice => {
+        const size = sizeOf(shape) / count;
+        return { step: size, shape: [size], strides: [1] };
+      };
+      const inside = view.slice(lead);
+      const trimmed = weightShape.slice(Math.max(0, weightShape.length - inside.length));
+      cuts.push({
+        count,
+        inputs: inputs.map((meta, i) => (sliced[i] ? slice(meta) : null)),
+        outputs: outputs.map(slice),
+        attrs: (rows) => ({
+          ...attrs,
+          view: [rows, ...inside],
+          over: over.map((dim) => dim - lead + 1),
+          weightShape: trimmed,
+        }),
+        least: 1,
+      });
+    }
+    return cuts;
+  };
+}
+
 const gradOp: OpRecord = defineOp({
   name: 'standardizeGrad',
   operands: { dy: 'data', x: 'data', stats: 'data' },
@@ -86,6 +122,7 @@ const gradOp: OpRecord = defineOp({
   dtypes: { dy: 'floating', stats: 'wide' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
+  rows: groupRows([true, true, true]),
   numbers: ['eps'],
   overwrites: ['dy', 'x'],
 });
@@ -99,6 +136,7 @@ const affineGradOp: OpRecord = defineOp({
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: { kind: 'named', name: 'standardizeGrad' },
+  rows: groupRows([true, true, true, false]),
   numbers: ['eps'],
   overwrites: ['dy', 'x'],
 });
@@ -146,6 +184,7 @@ const standardizeOp = defineOp({
   dtypes: { x: 'floating' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
+  rows: groupRows([true]),
   numbers: ['eps'],
   vjp: {
     x: saving({ x: 'value', out1: 'value' }, ({ x, out1 }, dy, attrs) =>
@@ -164,6 +203,7 @@ const affineOp = defineOp({
   dtypes: { x: 'floating', weight: 'wide', bias: 'wide' },
   infer: inferStandardized,
   kernel: { kind: 'named', name: 'standardize' },
+  rows: groupRows([true, false, false]),
   numbers: ['eps'],
   vjp: {
     x: saving({ x: 'value', out1: 'value', weight: 'value' }, ({ x, out1, weight }, dy, attrs) =>

@@ -1,6 +1,5 @@
 import { DataError } from '../errors/errors.ts';
 import { alignedBytes } from '../memory/allocator.ts';
-import { attrProblem } from '../ops/attr-rules.ts';
 import { mayOverwrite, type OpRecord, operandUse } from '../ops/define-op.ts';
 import { hasChangingAttrs, presentView } from '../ops/symbolic-attrs.ts';
 import { formatSpec, isContiguousMeta, sameSpec, type TensorMeta } from '../tensor/meta.ts';
@@ -9,6 +8,7 @@ import { verifyParts } from './fused/verify-parts.ts';
 import { PlacedSpans } from './placed-spans.ts';
 import type { Plan, PlannedSubgraph, Step } from './plan.ts';
 import type { ValueId } from './program.ts';
+import { verifyAttrs } from './verify-attrs.ts';
 import { verifyControl } from './verify-control.ts';
 import { expectSpec, type Fail, failureAt } from './verify-failure.ts';
 
@@ -236,19 +236,4 @@ export class FollowedPlan {
       this.#placed.delete(storage.place.from, storage.place.to);
     }
   }
-}
-
-/** Attributes are what the op declares of them; what kernels rely on beyond shapes and dtypes holds. */
-function verifyAttrs(
-  op: OpRecord,
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Step['op']['attrs'],
-  fail: Fail,
-): void {
-  const rank = Math.max(0, ...[...inputs, ...outputs].map(({ shape }) => shape.length));
-  const problem = attrProblem(op.attrs ?? {}, attrs, rank);
-  if (problem) fail(`${problem.name}=${JSON.stringify(problem.given)}`, problem.expected);
-  const expected = op.fits?.(inputs, attrs) ?? true;
-  if (expected !== true) fail('operands and attributes that its kernel refuses', expected);
 }

@@ -77,7 +77,8 @@ class StraightRun {
 
   /** What the device takes while the op runs. */
   #scratchBytes({ op, inputs, outputs, attrs }: Step['op']): number {
-    if (op.kernel.kind === 'view' || op.kernel.kind === 'fused') return 0;
+    const { kind } = op.kernel;
+    if (kind === 'view' || kind === 'fused' || kind === 'staged') return 0;
     const metas = (ids: readonly ValueId[]) => ids.map((id) => this.#values[id]!);
     const device = this.#values[outputs[0] ?? inputs[0]!]!.device;
     const written = op.inPlace ? inputs.slice(0, 1) : outputs;

@@ -8,6 +8,7 @@ import { hasChangingAttrs, launchAttrs } from '../ops/symbolic-attrs.ts';
 import { spans } from '../profiler/spans.ts';
 import { isSameTensor } from '../program/alias-op.ts';
 import { valuesThatMayMiss } from '../program/missing-gradients.ts';
+import { leavesOf } from '../program/fused/fused-op.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import type { TensorMeta } from '../tensor/meta.ts';
@@ -287,9 +288,10 @@ function compileKernel(
 }
 
 /** Number of the operand of each write in place, in their order. */
-function writesOf({ op, inputs, parts }: ProgramOp): readonly number[] {
+function writesOf(given: ProgramOp): readonly number[] {
+  const { op, inputs, parts } = given;
   if (!parts) return op.inPlace ? [0] : [];
-  return parts.flatMap((part) => {
+  return leavesOf(given).flatMap((part) => {
     const operand = part.op.inPlace ? inputs.indexOf(part.inputs[0]!) : -1;
     return operand < 0 ? [] : [operand];
   });

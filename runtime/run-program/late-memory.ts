@@ -114,7 +114,7 @@ function scratchOf(
   values: ValueTable,
 ): LateBlock | null {
   const { kind } = op.kernel;
-  if (kind === 'view' || kind === 'control' || kind === 'fused') return null;
+  if (kind === 'view' || kind === 'control' || kind === 'fused' || kind === 'staged') return null;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
   const { device } = made[0]!;

@@ -17,7 +17,8 @@ import {
 } from '../ops/symbolic-number.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
-import { exprOf, fusedName, fusedOp } from '../program/fused/fused-op.ts';
+import { exprOf, fusedName } from '../program/fused/fused-op.ts';
+import { oneOp } from '../program/fused/staged-op.ts';
 import { unfusedSteps } from '../program/fused/unfused.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
@@ -32,6 +33,8 @@ const safe = Number.MAX_SAFE_INTEGER;
 
 /** Binding and running nested regions recurse: at most so deep. The tracer nests 64 decisions. */
 const maxRegionLevels = 200;
+/** Parts that are fused ops themselves are parts of one that goes row by row. */
+const mostFusedLevels = 2;
 
 /**
  * How plans of a file are used: as they are, or without what holds for the kind of device alone that they were made
@@ -194,25 +197,41 @@ class GraphReader {
     };
   }
 
-  #fused(field: Field): ProgramOp {
+  /** A few levels: pointwise ops in one pass are one part among those that go through row by row. */
+  #fused(field: Field, levels = mostFusedLevels): ProgramOp {
+    if (levels === 0) field.get('op').fail(`fused operators at most ${mostFusedLevels} deep`);
     const parts = field
       .get('parts')
       .items()
-      .map((part) => {
-        const op = this.#op(part);
-        const count = op.op.inPlace ? 0 : 1;
-        if (!exprOf(op.op)) part.get('op').fail('the name of a pointwise operator');
-        if (op.outputs.length !== count) part.get('outputs').fail(`${count} results`);
-        if (op.inputs.length !== op.op.operands.length) {
-          part.get('inputs').fail(`${op.op.operands.length} operands`);
-        }
-        return op;
-      });
+      .map((part) =>
+        part.get('op').value === fusedName ? this.#fused(part, levels - 1) : this.#part(part),
+      );
     if (parts.length === 0) field.get('parts').fail('at least one operator');
     const results = this.#ids(field.get('outputs'));
     const made = new Set(parts.flatMap(({ outputs }) => outputs));
     if (!results.every((id) => made.has(id))) field.get('outputs').fail('results of its parts');
-    return fusedOp(parts, results, this.#values);
+    return this.#asOne(parts, results) ?? field.get('parts').fail('operators with rows in common');
+  }
+
+  #part(field: Field): ProgramOp {
+    const op = this.#op(field);
+    const count = op.op.inPlace ? 0 : 1;
+    if (exprOf(op.op) && op.outputs.length !== count) {
+      field.get('outputs').fail(`${count} results`);
+    }
+    if (op.inputs.length !== op.op.operands.length) {
+      field.get('inputs').fail(`${op.op.operands.length} operands`);
+    }
+    return op;
+  }
+
+  /** Null for parts that can't be one op: those with nonsense for operands and attributes, too. */
+  #asOne(parts: readonly ProgramOp[], results: readonly ValueId[]): ProgramOp | null {
+    try {
+      return oneOp(parts, results, this.#values);
+    } catch {
+      return null;
+    }
   }
 
   #mayReuse({ op, inputs }: ProgramOp, reuse: ValueId | null, output: ValueId): boolean {

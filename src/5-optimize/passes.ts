@@ -5,6 +5,7 @@ import { copyStridedInputs } from './copy-inputs.ts';
 import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './dead-code.ts';
 import { foldConstants } from './fold-constants.ts';
 import { fusePointwise } from './fuse/fuse-pointwise.ts';
+import { fuseRows } from './fuse/fuse-rows.ts';
 import { joinCalls } from './join-calls/join-calls.ts';
 import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
@@ -116,6 +117,12 @@ export const passes = [
     stages: ['ordered'],
     enabled: ({ memory }) => memory.order && memory.freeAtLastUse,
     run: fusePointwise,
+  },
+  {
+    name: 'fuseRows',
+    stages: ['ordered'],
+    enabled: ({ memory }) => memory.order && memory.freeAtLastUse,
+    run: fuseRows,
   },
 ] as const satisfies readonly Pass[];
 

@@ -6,7 +6,7 @@ export function scratchBytesOf(
   { op, inputs, outputs, attrs }: ProgramOp,
 ): number {
   const { kind } = op.kernel;
-  if (kind === 'view' || kind === 'control' || kind === 'fused') return 0;
+  if (kind === 'view' || kind === 'control' || kind === 'fused' || kind === 'staged') return 0;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
   return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);

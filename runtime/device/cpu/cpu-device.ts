@@ -10,9 +10,11 @@ import { isContiguousMeta, type TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch, Operand } from '../device.ts';
+import { innerBytes } from '../inner-bytes.ts';
 import { transferLaunch } from '../transfer.ts';
 import { fillBytes } from './bytes.ts';
 import { fused } from './fused/fused.ts';
+import { staged } from './fused/staged.ts';
 import { heap } from './heap.ts';
 import { indexOf, type KernelFactory } from './kernel.ts';
 import { cpuKernels } from './kernels.ts';
@@ -45,6 +47,7 @@ export class CpuDevice implements Device {
   readonly sumsInBlocks = hasSimd;
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
+  readonly innerBytes = hasSimd ? innerBytes : 0;
 
   constructor(name: string) {
     this.name = name;
@@ -67,6 +70,8 @@ export class CpuDevice implements Device {
         return pointwise(kernel.expr, inputs, outputs[0]!, attrs);
       case 'fused':
         return fused(kernel.body, inputs, outputs, attrs);
+      case 'staged':
+        return staged(kernel.body, inputs, outputs, attrs, this);
       case 'named':
         return kernelOf(op, kernel.name, inputs, outputs, this)(inputs, outputs, attrs);
       case 'transfer':

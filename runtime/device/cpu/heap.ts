@@ -1,6 +1,7 @@
 import { OutOfMemoryError } from '../../errors/errors.ts';
 import type { ChunkSource } from '../../memory/allocator.ts';
 import type { DType, TypedArray } from '../../tensor/dtype.ts';
+import { innerBytes } from '../inner-bytes.ts';
 
 /** Bytes of a WebAssembly page. */
 export const pageBytes = 65536;
@@ -21,13 +22,16 @@ export const mostThreads = 16;
 export const partArgumentsAt = mostThreads * threadBytes;
 export const partArgumentsBytes = 24 * pageBytes;
 
+/** Values between the stages of a staged op. */
+export const innerAt = partArgumentsAt + partArgumentsBytes;
+
 /**
  * Bytes at the start of the memory that no tensor gets: address 0 stands for "no memory", and kernels
  * keep their arguments and packed panels there (see `scratch.ts`). Its size never changes, whatever the
  * number of threads; it is a fixed cost of the device, as code is, and not part of any tensor's
  * accounting. The system backs only those pages that are used.
  */
-export const fixedBytes = partArgumentsAt + partArgumentsBytes;
+export const fixedBytes = innerAt + innerBytes;
 
 /** Whether threads can share memory here: in Node, and in pages that are isolated from other origins. */
 export const canShare: boolean =

@@ -41,6 +41,7 @@ export class GpuDevice implements Device {
   readonly sumsInBlocks = false;
   readonly overwritesOperands = false;
   readonly fusesPointwise = false;
+  readonly innerBytes = 0;
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
   readonly #core: GpuCore;

@@ -6,6 +6,7 @@ import type { TensorMeta } from '../../tensor/meta.ts';
 import { sizeOf } from '../../tensor/shape.ts';
 import { registerDevice } from '../current.ts';
 import type { Device, Launch } from '../device.ts';
+import { innerBytes } from '../inner-bytes.ts';
 import { transferLaunch } from '../transfer.ts';
 
 /** Chunks are taken in this size, as on the CPU, so that reserved bytes are comparable. */
@@ -36,6 +37,7 @@ export class MetaDevice implements Device {
   readonly sumsInBlocks = true;
   readonly overwritesOperands = true;
   readonly fusesPointwise = true;
+  readonly innerBytes = innerBytes;
   #next = chunkBytes;
   #answers: Iterator<number | boolean> | null = null;
 

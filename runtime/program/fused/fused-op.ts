@@ -17,6 +17,11 @@ export const fusedName = 'fused';
 
 const source = E.input(1);
 
+/** Ops that are no fused ones: of fused ops their parts, and the parts of these. */
+export function leavesOf(op: ProgramOp): readonly ProgramOp[] {
+  return op.parts ? op.parts.flatMap(leavesOf) : [op];
+}
+
 /** What the op computes per element; null for an op that can't be a part of a fused one. */
 export function exprOf({ kernel, inPlace }: OpRecord): Expr | null {
   if (kernel.kind === 'pointwise') return kernel.expr;
@@ -96,10 +101,8 @@ function fusedRecord(
   inputs: readonly ValueId[],
   results: readonly ValueId[],
 ): OpRecord {
-  const names = parts.slice(0, namedParts).map(({ op }) => op.name);
-  const more = parts.length - names.length;
   return {
-    name: `${fusedName}(${names.join('·')}${more > 0 ? `·${more} more` : ''})`,
+    name: nameOf(parts),
     operands: [{ name: 'operands', use: 'data' }],
     variadic: true,
     infer: (metas) => inferResults(parts, inputs, results, metas),
@@ -111,8 +114,16 @@ function fusedRecord(
   };
 }
 
+/** Names the first ops, without the views between them. */
+export function nameOf(parts: readonly ProgramOp[]): string {
+  const ops = parts.flatMap(leavesOf).filter(({ op }) => op.kernel.kind !== 'view');
+  const names = ops.slice(0, namedParts).map(({ op }) => op.name);
+  const more = ops.length - names.length;
+  return `${fusedName}(${names.join('·')}${more > 0 ? `·${more} more` : ''})`;
+}
+
 /** Throws what a part throws for operands that it doesn't take. */
-function inferResults(
+export function inferResults(
   parts: readonly ProgramOp[],
   inputs: readonly ValueId[],
   results: readonly ValueId[],

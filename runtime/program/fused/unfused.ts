@@ -1,9 +1,10 @@
 import type { Plan, Step } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
+import { leavesOf } from './fused-op.ts';
 
 /** The ops that a list does, those of fused ops one by one. */
 export function unfusedOps(ops: readonly ProgramOp[]): ProgramOp[] {
-  return ops.flatMap((op) => op.parts ?? [op]);
+  return ops.flatMap(leavesOf);
 }
 
 /**
@@ -16,7 +17,9 @@ export function unfusedPlan(plan: Plan): Plan {
 }
 
 export function unfusedSteps(steps: readonly Step[]): readonly Step[] {
-  return steps.flatMap((step) => (step.op.parts ? partSteps(step, step.op.parts) : [step]));
+  return steps.flatMap((step) =>
+    step.op.parts ? unfusedSteps(partSteps(step, step.op.parts)) : [step],
+  );
 }
 
 function partSteps({ op, frees }: Step, parts: readonly ProgramOp[]): Step[] {

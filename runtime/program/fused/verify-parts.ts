@@ -1,21 +1,46 @@
-import { formatSpec, sameSpec, type TensorSpec } from '../../tensor/meta.ts';
+import { presentView } from '../../ops/symbolic-attrs.ts';
+import { formatSpec, sameLayout, sameSpec, type TensorSpec } from '../../tensor/meta.ts';
 import { formatShape, sameShape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueTable } from '../program.ts';
+import { verifyAttrs } from '../verify-attrs.ts';
 import type { Fail } from '../verify-failure.ts';
 import { resultOf, shapeOf } from './fused-op.ts';
+import { arePointwise } from './staged-op.ts';
 
-/** Holds that every part of a fused op infers what its value is declared as, and that all run over one shape. */
+/**
+ * Holds that every part of a fused op infers what its values are declared as, and takes its attributes; that
+ * pointwise ones run over one shape.
+ */
 export function verifyParts({ parts = [] }: ProgramOp, values: ValueTable, fail: Fail): void {
+  for (const part of parts) {
+    if (part.parts) verifyParts(part, values, fail);
+    verifyInferred(part, values, fail);
+  }
+  if (!arePointwise(parts)) return;
   const shape = shapeOf(parts[0]!, values);
   for (const part of parts) {
-    const declared: TensorSpec = values[resultOf(part)]!;
-    const given = part.inputs.map((id) => values[id]!);
-    const [inferred] = part.op.infer(given, part.attrs);
-    if (!inferred || !sameSpec(inferred, declared)) {
-      fail(`${part.op.name} with result ${formatSpec(declared)}`, 'what the operator infers');
-    }
-    if (!sameShape(declared.shape, shape)) {
-      fail(`a part over ${formatShape(declared.shape)}`, `one over ${formatShape(shape)}`);
-    }
+    const own = shapeOf(part, values);
+    if (sameShape(own, shape)) continue;
+    fail(`a part over ${formatShape(own)}`, `one over ${formatShape(shape)}`);
   }
+}
+
+function verifyInferred(part: ProgramOp, values: ValueTable, fail: Fail): void {
+  const { op, inputs, outputs, attrs } = part;
+  const given = inputs.map((id) => values[id]!);
+  const results = op.inPlace ? [resultOf(part)] : outputs;
+  const metas = results.map((id) => values[id]!);
+  verifyAttrs(op, given, metas, attrs, fail);
+  if (op.kernel.kind === 'view') {
+    const shown = presentView(op, given, attrs);
+    const [view] = metas;
+    if (view && sameLayout(shown, view) && shown.offset === view.offset) return;
+    fail(`a view of ${op.name} with other strides`, 'those of the operator');
+  }
+  const inferred = op.infer(given, attrs);
+  metas.forEach((declared: TensorSpec, i) => {
+    const spec = inferred[i];
+    if (spec && sameSpec(spec, declared)) return;
+    fail(`${op.name} with result ${formatSpec(declared)}`, 'what the operator infers');
+  });
 }

@@ -1,10 +1,6 @@
-import { exprOf, resultOf, shapeOf } from '../../../runtime/program/fused/fused-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
-import type { Program, ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { type Shape, sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
-import { innerLength, mayShareLoop } from './inner-length.ts';
 
 /** Numbers of ops that one fused op may do, in their order. */
 export type Group = readonly number[];
@@ -18,11 +14,25 @@ export interface GroupOptions {
   readonly adjacent: boolean;
 }
 
-/** A kernel of more parts has more values at once than registers and scratch memory hold. */
-const mostParts = 24;
-const mostOperands = 24;
+/** What may be in one group: pointwise ops over one shape, or ops with rows in common. */
+export interface GroupRules<Kind> {
+  readonly mostParts: number;
+  readonly mostOperands: number;
+  /** What is known of an op that may be part of a group; null for one that may not. */
+  begin(op: ProgramOp): Kind | null;
+  /** What is known of a group of these ops, which are connected; null where they can't be one. */
+  join(one: Kind, other: Kind, group: Joined): Kind | null;
+  /** Whether the op shows a value of a group under another name, which others of the group may read. */
+  isAlias?(op: ProgramOp): boolean;
+}
 
-interface OpenGroup {
+export interface Joined {
+  readonly ops: readonly ProgramOp[];
+  /** Values that they read and don't make. */
+  readonly operands: readonly ValueId[];
+}
+
+interface OpenGroup<Kind> {
   readonly ops: number[];
   /** Values that its ops name, and those that they make. */
   readonly values: Set<ValueId>;
@@ -31,34 +41,41 @@ interface OpenGroup {
   readonly touched: Map<ValueId, ValueId | null>;
   /** Memories that its ops make or write. */
   readonly made: Set<ValueId>;
-  /** Elements of its innermost loop. */
-  readonly length: number;
+  readonly kind: Kind | null;
 }
 
 /**
- * Groups of at least two pointwise ops over one shape that hang together, each of which may run where its last op
- * stands: no op outside of a group reads between its first and last op what the group makes or writes, nor
- * writes what the group reads. One walk over the program.
+ * Groups of at least two ops that hang together, each of which may run where its last op stands: no op outside of
+ * a group reads between its first and last op what the group makes or writes, nor writes what the group reads. One
+ * walk over the program.
  */
-export function fusableGroups(program: Program, options: GroupOptions): Group[] {
-  const finder = new GroupFinder(program, options);
+export function findGroups<Kind>(
+  program: Program,
+  rules: GroupRules<Kind>,
+  options: GroupOptions,
+): Group[] {
+  const finder = new GroupFinder(program, rules, options);
   program.ops.forEach((op, index) => {
     finder.visit(op, index);
   });
   return finder.finish();
 }
 
-class GroupFinder {
+class GroupFinder<Kind> {
   readonly groups: number[][] = [];
   readonly #program: Program;
+  readonly #rules: GroupRules<Kind>;
   readonly #options: GroupOptions;
   readonly #memory: ValueGroups;
-  readonly #open = new Set<OpenGroup>();
+  readonly #open = new Set<OpenGroup<Kind>>();
   /** Open groups by the memories that they touch. */
-  readonly #touching = new Map<ValueId, Set<OpenGroup>>();
+  readonly #touching = new Map<ValueId, Set<OpenGroup<Kind>>>();
+  /** Of aliases that are parts: what they show. */
+  readonly #shown = new Map<ValueId, ValueId>();
 
-  constructor(program: Program, options: GroupOptions) {
+  constructor(program: Program, rules: GroupRules<Kind>, options: GroupOptions) {
     this.#program = program;
+    this.#rules = rules;
     this.#options = options;
     this.#memory = new ValueGroups(program.ops, 'memory');
   }
@@ -70,19 +87,38 @@ class GroupFinder {
   }
 
   visit(op: ProgramOp, index: number): void {
-    if (!isFusable(op, this.#program.values, this.#options.fixed)) {
+    const kind = this.#isPlain(op) ? this.#rules.begin(op) : null;
+    const isAlias = kind === null && this.#isAliasInside(op);
+    if (kind === null && !isAlias) {
       this.#passOutside(op);
       return;
     }
-    let group = this.#groupOf(op, index);
-    for (const other of this.#conflicting(op)) {
+    if (isAlias) this.#shown.set(op.outputs[0]!, this.#named(op.inputs[0]!));
+    let group = this.#groupOf(op, index, kind);
+    for (const other of this.#conflicting(op, isAlias)) {
       const merged = this.#merged(other, group);
       if (merged) {
         this.#take(other);
         group = merged;
       } else this.#close(other);
     }
-    this.#add(group);
+    if (group.kind !== null) this.#add(group);
+    else this.#shown.delete(op.outputs[0]!);
+  }
+
+  /** No value of it may be missing, nor has to stay the result of an op of its own. */
+  #isPlain({ inputs, outputs }: ProgramOp): boolean {
+    const { fixed } = this.#options;
+    return ![...inputs, ...outputs].some((id) => fixed.has(id));
+  }
+
+  /** Of several groups that name the memory, the one that made the value is joined. */
+  #isAliasInside(op: ProgramOp): boolean {
+    if (!this.#rules.isAlias?.(op) || !this.#isPlain(op)) return false;
+    const [base] = op.inputs;
+    return [...(this.#touching.get(this.#memory.of(base!)) ?? [])].some((group) =>
+      group.defined.has(base!),
+    );
   }
 
   /** Groups that must run before an op outside of them end here. */
@@ -91,16 +127,17 @@ class GroupFinder {
     const isView = kernel.kind === 'view';
     const isBarrier = kernel.kind === 'control' || op.op.effect || op.op.mayRefuse;
     const ending =
-      isBarrier || (this.#options.adjacent && !isView) ? [...this.#open] : this.#conflicting(op);
+      isBarrier || (this.#options.adjacent && !isView)
+        ? [...this.#open]
+        : this.#conflicting(op, isView);
     for (const group of ending) this.#close(group);
   }
 
   /** Open groups that write what the op touches, or touch what it writes, in their order. */
-  #conflicting(op: ProgramOp): OpenGroup[] {
+  #conflicting(op: ProgramOp, isView: boolean): OpenGroup<Kind>[] {
     const written = new Set(writtenOperands(op).map((i) => this.#memory.of(op.inputs[i]!)));
-    const isView = op.op.kernel.kind === 'view';
     const read = op.before === undefined ? op.inputs : [...op.inputs, op.before];
-    const found = new Set<OpenGroup>();
+    const found = new Set<OpenGroup<Kind>>();
     for (const id of read) {
       const memory = this.#memory.of(id);
       for (const group of this.#touching.get(memory) ?? []) {
@@ -112,38 +149,47 @@ class GroupFinder {
     return [...found].sort((a, b) => a.ops[0]! - b.ops[0]!);
   }
 
-  #groupOf(op: ProgramOp, index: number): OpenGroup {
+  #named(id: ValueId): ValueId {
+    return this.#shown.get(id) ?? id;
+  }
+
+  #groupOf(op: ProgramOp, index: number, kind: Kind | null): OpenGroup<Kind> {
     const touched = new Map<ValueId, ValueId | null>();
     const made = new Set<ValueId>();
     const values = new Set([...op.inputs, ...op.outputs]);
     const defined = new Set(op.outputs);
-    for (const id of values) touch(touched, this.#memory.of(id), id);
-    for (const id of op.outputs) made.add(this.#memory.of(id));
+    for (const id of values) touch(touched, this.#memory.of(id), this.#named(id));
+    if (kind !== null) for (const id of op.outputs) made.add(this.#memory.of(id));
     for (const i of writtenOperands(op)) made.add(this.#memory.of(op.inputs[i]!));
-    const length = this.#lengthOf(index, values);
-    return { ops: [index], values, defined, touched, made, length };
+    return { ops: [index], values, defined, touched, made, kind };
   }
 
   /** Both as one group; null where that can't be. */
-  #merged(earlier: OpenGroup, later: OpenGroup): OpenGroup | null {
+  #merged(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): OpenGroup<Kind> | null {
+    const { mostParts, mostOperands } = this.#rules;
     const ops = [...earlier.ops, ...later.ops].sort((a, b) => a - b);
     const values = new Set([...earlier.values, ...later.values]);
     const defined = new Set([...earlier.defined, ...later.defined]);
     if (ops.length > mostParts || values.size - defined.size > mostOperands) return null;
-    if (!this.#areAlike(earlier.ops[0]!, later.ops[0]!)) return null;
+    if (!this.#haveSameSources(earlier.ops[0]!, later.ops[0]!)) return null;
     const touched = new Map(earlier.touched);
     for (const [memory, id] of later.touched) touch(touched, memory, id);
     const made = new Set([...earlier.made, ...later.made]);
     // Elements of what is written must be those that are read, one by one.
     for (const memory of made) if (touched.get(memory) === null) return null;
-    const operands = [...values].filter((id) => !defined.has(id));
-    const length = this.#lengthOf(ops[0]!, operands);
-    const size = sizeOf(this.#shapeOf(ops[0]!));
-    if (!mayShareLoop(size, length, earlier.length, later.length)) return null;
-    return { ops, values, defined, touched, made, length };
+    const kind = this.#joined(earlier.kind, later.kind, {
+      ops: ops.map((index) => this.#program.ops[index]!),
+      operands: [...values].filter((id) => !defined.has(id)),
+    });
+    return kind === null ? null : { ops, values, defined, touched, made, kind };
   }
 
-  #add(group: OpenGroup): void {
+  #joined(one: Kind | null, other: Kind | null, group: Joined): Kind | null {
+    if (one === null || other === null) return one ?? other;
+    return this.#rules.join(one, other, group);
+  }
+
+  #add(group: OpenGroup<Kind>): void {
     this.#open.add(group);
     for (const memory of group.touched.keys()) {
       const groups = this.#touching.get(memory);
@@ -152,50 +198,30 @@ class GroupFinder {
     }
   }
 
-  #take(group: OpenGroup): void {
+  #take(group: OpenGroup<Kind>): void {
     this.#open.delete(group);
     for (const memory of group.touched.keys()) this.#touching.get(memory)?.delete(group);
   }
 
-  #close(group: OpenGroup): void {
+  #close(group: OpenGroup<Kind>): void {
     this.#take(group);
     this.groups.push(group.ops);
   }
 
-  /** The values that ops make are contiguous. */
-  #lengthOf(op: number, operands: Iterable<ValueId>): number {
-    const metas = Array.from(operands, (id) => this.#program.values[id]!);
-    return innerLength(this.#shapeOf(op), metas);
-  }
-
-  #shapeOf(op: number): Shape {
-    const { ops, values } = this.#program;
-    return shapeOf(ops[op]!, values);
-  }
-
-  #areAlike(a: number, b: number): boolean {
-    const { ops, values } = this.#program;
-    const [one, other] = [ops[a]!, ops[b]!];
-    const [made, alike] = [resultOf(one), resultOf(other)];
-    if (values[made]!.device !== values[alike]!.device) return false;
+  #haveSameSources(a: number, b: number): boolean {
+    const { ops } = this.#program;
     const { sourcesOf } = this.#options;
-    return sourcesOf(made) === sourcesOf(alike) && sameShape(this.#shapeOf(a), this.#shapeOf(b));
+    return sourcesOf(writtenBy(ops[a]!)) === sourcesOf(writtenBy(ops[b]!));
   }
+}
+
+/** A value that the op makes or writes. */
+function writtenBy(op: ProgramOp): ValueId {
+  return op.outputs[0] ?? op.inputs[writtenOperands(op)[0] ?? 0]!;
 }
 
 /** Notes by which value a memory is named; null: by several. */
 function touch(touched: Map<ValueId, ValueId | null>, memory: ValueId, id: ValueId | null): void {
   const known = touched.get(memory);
   touched.set(memory, known === undefined || known === id ? id : null);
-}
-
-/** Whether the op may be a part of a fused one. */
-function isFusable(given: ProgramOp, values: ValueTable, fixed: ReadonlySet<ValueId>): boolean {
-  const { op, inputs, outputs, before, call, regions } = given;
-  if (!exprOf(op) || before !== undefined || call || regions) return false;
-  if (outputs.length !== (op.inPlace ? 0 : 1)) return false;
-  const { device } = values[resultOf(given)]!;
-  const isPlain = (id: ValueId) => values[id]!.device === device && !fixed.has(id);
-  if (!device.fusesPointwise || ![...inputs, ...outputs].every(isPlain)) return false;
-  return op.inPlace || isContiguousMeta(values[outputs[0]!]!);
 }

@@ -26,6 +26,7 @@ export function productsReadApart(program: Program): ReadApart[] {
     let at = op;
     for (;;) {
       const next = readers.get(at.outputs[0]!) ?? [];
+      if (next.includes(handedOut)) return [];
       const parts = partsRead(
         program,
         at.outputs[0]!,
@@ -77,6 +78,9 @@ function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp
   return size / length!;
 }
 
+/** In place of the number of an op: the program's caller. */
+const handedOut = -1;
+
 /** Per value, the ops that read its data. */
 function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly number[]> {
   const readers = new Map<ValueId, number[]>();
@@ -90,7 +94,7 @@ function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly num
       if (operandUse(op, i) === 'data') add(id, index);
     });
   });
-  for (const id of outputs) add(id, -1);
+  for (const id of outputs) add(id, handedOut);
   return readers;
 }
 

@@ -1,0 +1,227 @@
+import { invariant } from '../../../errors/invariant.ts';
+import { Holder } from '../../../memory/holder.ts';
+import type { Attrs, AttrValue, OpRecord } from '../../../ops/define-op.ts';
+import type { RowSlice } from '../../../ops/row-cuts.ts';
+import {
+  type Stage,
+  type StagedBody,
+  type StagePlace,
+  stageAttr,
+} from '../../../ops/staged-body.ts';
+import { launchAttrs } from '../../../ops/symbolic-attrs.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { Shape } from '../../../tensor/shape.ts';
+import type { Device, Launch, Operand } from '../../device.ts';
+import { innerBytes, slotAlignment } from '../../inner-bytes.ts';
+import { innerAt } from '../heap.ts';
+import { pool } from '../threads/pool.ts';
+
+/** The longest value of a block: small enough for the nearest caches, and worth the calls that a block takes. */
+const blockBytes = 64 << 10;
+/** The same where several threads share each stage. */
+const sharedBlockBytes = 512 << 10;
+
+const innerGround = { alloc: (offset: number) => innerAt + offset, free: () => {} };
+
+/** A few rows of an operand, which move on from block to block. */
+class BlockOperand implements Operand {
+  holder: Holder | null = null;
+  offset = 0;
+}
+
+/** An operand that the launch is given, and what it moves by. */
+interface Moving {
+  readonly to: BlockOperand;
+  readonly isInput: boolean;
+  readonly index: number;
+  /** Elements from row to row. */
+  readonly step: number;
+}
+
+/** A stage bound to blocks of one number of rows. */
+interface BoundStage {
+  readonly launch: Launch;
+  readonly inputs: readonly BlockOperand[];
+  readonly outputs: readonly BlockOperand[];
+  readonly own: Record<string, AttrValue>;
+  /** The numbers that it is told at each launch: by its own names, and by those of the staged op. */
+  readonly numbers: readonly (readonly [own: string, name: string])[];
+}
+
+interface BoundBlock {
+  readonly stages: readonly BoundStage[];
+  readonly moving: readonly Moving[];
+}
+
+/**
+ * Binds a staged op: the kernels of its stages, bound to a few rows, are called for one block of rows after the
+ * other. Every kernel computes a row as it does among all rows, so that the size of blocks changes no bit.
+ */
+export function staged(
+  body: StagedBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+  device: Device,
+): Launch {
+  const binder = new BlockBinder(body, inputs, outputs, attrs, device);
+  const run = (bound: BoundBlock, row: number, launch: LaunchOperands): void => {
+    const { now } = launch;
+    for (const { to, isInput, index, step } of bound.moving) {
+      const operand = (isInput ? launch.inputs : launch.outputs)[index]!;
+      to.holder = operand.holder;
+      to.offset = operand.offset + row * step;
+    }
+    for (const stage of bound.stages) {
+      const { own, numbers } = stage;
+      if (now) for (const [name, from] of numbers) own[name] = now[from]!;
+      stage.launch(stage.inputs, stage.outputs, now && numbers.length > 0 ? own : undefined);
+    }
+  };
+  return (sources, targets, now) => {
+    const given = { inputs: sources, outputs: targets, now };
+    const { rows } = body;
+    const blocks = blockCount(body, pool.threads > 1);
+    const height = Math.floor(rows / blocks);
+    const higher = rows % blocks;
+    let row = 0;
+    for (let block = 0; block < blocks; block++) {
+      const own = height + (block < higher ? 1 : 0);
+      run(binder.at(own), row, given);
+      row += own;
+    }
+  };
+}
+
+interface LaunchOperands {
+  readonly inputs: readonly Operand[];
+  readonly outputs: readonly Operand[];
+  readonly now: Attrs | undefined;
+}
+
+/** Blocks of about equal height, of at least as many rows as stages need. */
+function blockCount({ rows, least, slots, longestRow }: StagedBody, isShared: boolean): number {
+  const wanted = Math.floor((isShared ? sharedBlockBytes : blockBytes) / longestRow);
+  const perRow = slots.reduce((sum, bytes) => sum + bytes, 0);
+  const aligned = innerBytes - slots.length * slotAlignment;
+  // The height of a block is below twice the size that is asked for.
+  const most = perRow > 0 ? Math.floor(aligned / perRow / 2) : rows;
+  const size = Math.max(1, least, Math.min(wanted, most));
+  return Math.max(1, Math.floor(rows / size));
+}
+
+/** A fused op has the shape of its elements in its body; its operands have the same. */
+function overRows(op: OpRecord, shape: Shape): OpRecord {
+  const { kernel } = op;
+  if (kernel.kind !== 'fused') return op;
+  return { ...op, kernel: { ...kernel, body: { ...kernel.body, shape } } };
+}
+
+class BlockBinder {
+  readonly #body: StagedBody;
+  readonly #inputs: readonly TensorMeta[];
+  readonly #outputs: readonly TensorMeta[];
+  readonly #attrs: Attrs;
+  readonly #device: Device;
+  readonly #bound = new Map<number, BoundBlock>();
+
+  constructor(
+    body: StagedBody,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+    device: Device,
+  ) {
+    this.#body = body;
+    this.#inputs = inputs;
+    this.#outputs = outputs;
+    this.#attrs = attrs;
+    this.#device = device;
+  }
+
+  /** The stages, bound to so many rows. */
+  at(rows: number): BoundBlock {
+    let bound = this.#bound.get(rows);
+    if (!bound) {
+      bound = this.#bind(rows);
+      this.#bound.set(rows, bound);
+    }
+    return bound;
+  }
+
+  #bind(rows: number): BoundBlock {
+    const holders = this.#slots(rows);
+    const moving: Moving[] = [];
+    const stages = this.#body.stages.map((stage): BoundStage => {
+      const { cut, op, part } = stage;
+      const perRow = cut.count / this.#body.rows;
+      const operand = (place: StagePlace, slice: RowSlice | null): BlockOperand => {
+        const to = new BlockOperand();
+        if (place.kind === 'inner') to.holder = holders[place.slot]!;
+        else {
+          const { kind, index } = place;
+          moving.push({
+            to,
+            isInput: kind === 'operand',
+            index,
+            step: (slice?.step ?? 0) * perRow,
+          });
+        }
+        return to;
+      };
+      const numbers = [...launchAttrs(op)].map((name) => [name, stageAttr(part, name)] as const);
+      const attrs = { ...cut.attrs(rows * perRow) };
+      for (const [name, from] of numbers) {
+        const value = this.#attrs[from];
+        if (value !== undefined) attrs[name] = value;
+      }
+      const metas = this.#metas(stage, rows * perRow);
+      const count = stage.inputs.length;
+      return {
+        launch: this.#device.prepare(
+          overRows(op, metas[0]!.shape),
+          metas.slice(0, count),
+          metas.slice(count),
+          attrs,
+        ),
+        inputs: stage.inputs.map((place, i) => operand(place, cut.inputs[i]!)),
+        outputs: stage.outputs.map((place, i) => operand(place, cut.outputs[i]!)),
+        own: attrs,
+        numbers,
+      };
+    });
+    return { stages, moving };
+  }
+
+  #metas({ inputs, outputs, cut, dtypes: kinds }: Stage, rows: number): TensorMeta[] {
+    const slices = [...cut.inputs, ...cut.outputs];
+    return [...inputs, ...outputs].map((place, i): TensorMeta => {
+      const slice = slices[i]!;
+      const dtype = kinds[i]!;
+      if (!slice) return this.#whole(place);
+      const { shape, strides, step } = slice;
+      return {
+        dtype,
+        shape: [rows, ...shape],
+        strides: [step, ...strides],
+        offset: 0,
+        device: this.#device,
+      };
+    });
+  }
+
+  #whole(place: StagePlace): TensorMeta {
+    invariant(place.kind !== 'inner', 'a row that reads all rows of a block');
+    return place.kind === 'operand' ? this.#inputs[place.index]! : this.#outputs[place.index]!;
+  }
+
+  /** Inner memory of so many rows, slot after slot. */
+  #slots(rows: number): Holder[] {
+    let at = 0;
+    return this.#body.slots.map((bytes) => {
+      const holder = new Holder(this.#device, bytes * rows, innerGround, at);
+      at += Math.ceil((bytes * rows) / slotAlignment) * slotAlignment;
+      return holder;
+    });
+  }
+}

@@ -1,0 +1,269 @@
+import type { Device } from '../../device/device.ts';
+import { slotAlignment } from '../../device/inner-bytes.ts';
+import { mayOverwrite, operandUse } from '../../ops/define-op.ts';
+import { pointwiseRows, type RowCut, type RowRule, type RowSlice } from '../../ops/row-cuts.ts';
+import type { Stage, StagedBody, StagePlace } from '../../ops/staged-body.ts';
+import {
+  hasChangingAttrs,
+  isChanging,
+  launchAttrs,
+  presentAttrs,
+} from '../../ops/symbolic-attrs.ts';
+import { isContiguousMeta } from '../../tensor/meta.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
+import { writtenOperands } from '../writes.ts';
+import { exprOf } from './fused-op.ts';
+
+/** Whether the op shows all elements of its operand in their order: the same memory under another shape. */
+export function isAlias({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): boolean {
+  if (op.kernel.kind !== 'view' || hasChangingAttrs(attrs)) return false;
+  const [base, view] = [values[inputs[0]!]!, values[outputs[0]!]!];
+  return (
+    base.dtype === view.dtype &&
+    sizeOf(base.shape) === sizeOf(view.shape) &&
+    base.offset === view.offset &&
+    isContiguousMeta(base) &&
+    isContiguousMeta(view)
+  );
+}
+
+const noCuts: readonly RowCut[] = [];
+const known = new WeakMap<ProgramOp, readonly RowCut[]>();
+
+/** How an op of a program falls into rows: not at all where it must stay an op of its own. */
+export function rowCutsOf(given: ProgramOp, values: ValueTable): readonly RowCut[] {
+  let cuts = known.get(given);
+  if (!cuts) {
+    cuts = findCuts(given, values);
+    known.set(given, cuts);
+  }
+  return cuts;
+}
+
+function ruleOf({ op, parts }: ProgramOp): RowRule | undefined {
+  if (op.rows) return op.rows;
+  return (parts && op.kernel.kind === 'fused') || exprOf(op) ? pointwiseRows : undefined;
+}
+
+/** The values that an op's kernel writes: its results, or its target. */
+function writtenValues({ op, inputs, outputs }: ProgramOp): readonly ValueId[] {
+  return op.inPlace ? inputs.slice(0, 1) : outputs;
+}
+
+function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
+  const { op, inputs, attrs, before, call, regions } = given;
+  const rule = ruleOf(given);
+  if (!rule || before !== undefined || call || regions || op.mayRefuse || op.target) return noCuts;
+  const told = launchAttrs(op);
+  const isTold = Object.entries(attrs).every(
+    ([name, value]) => told.has(name) || !isChanging(value),
+  );
+  if (!isTold) return noCuts;
+  const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
+  // A fused op that only writes in place has a shape by what it writes.
+  const written = writtenValues(given);
+  const shown = written.length > 0 ? written : writtenOperands(given).map((i) => inputs[i]!);
+  const [read, made] = [metas(inputs), metas(shown)];
+  const { device } = made[0]!;
+  if (device.innerBytes === 0 || [...read, ...made].some((meta) => meta.device !== device)) {
+    return noCuts;
+  }
+  const plain = presentAttrs(attrs);
+  if (op.kernel.kind === 'named' && device.scratchBytes(op, read, made, plain) > 0) return noCuts;
+  const cuts = rule(read, made, plain);
+  return written.length > 0 ? cuts : cuts.map((cut) => ({ ...cut, outputs: [] }));
+}
+
+/** Values by what they are in a staged op: an alias is its base. */
+class Bases {
+  readonly #base = new Map<ValueId, ValueId>();
+
+  constructor(parts: readonly ProgramOp[], values: ValueTable) {
+    for (const part of parts) {
+      if (isAlias(part, values)) this.#base.set(part.outputs[0]!, this.of(part.inputs[0]!));
+    }
+  }
+
+  of(id: ValueId): ValueId {
+    return this.#base.get(id) ?? id;
+  }
+}
+
+interface CutPart {
+  readonly part: ProgramOp;
+  readonly index: number;
+  readonly cut: RowCut;
+}
+
+/**
+ * The parts cut into one number of rows, as many as possible, such that what one makes or writes is read by others
+ * in the same rows alone. Null where there are no such rows, or a block of them doesn't fit into inner memory.
+ */
+export function stagedBody(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  operands: readonly ValueId[],
+  values: ValueTable,
+): StagedBody | null {
+  const bases = new Bases(parts, values);
+  const ops = parts.flatMap((part, index) => (isAlias(part, values) ? [] : [{ part, index }]));
+  const cuts = ops.map(({ part }) => rowCutsOf(part, values));
+  const counts = new Set(cuts.flatMap((each) => each.map(({ count }) => count)));
+  for (const rows of [...counts].sort((a, b) => b - a)) {
+    const cut = ops.map(({ part, index }, i): CutPart | null => {
+      const fitting = cuts[i]!.filter(({ count }) => count % rows === 0);
+      const own = fitting.at(-1);
+      return own ? { part, index, cut: own } : null;
+    });
+    if (!cut.every((each) => each !== null)) continue;
+    const found = new BodyBuilder(cut, rows, bases, values).build(results, operands);
+    if (found) return found;
+  }
+  return null;
+}
+
+class BodyBuilder {
+  readonly #parts: readonly CutPart[];
+  readonly #rows: number;
+  readonly #bases: Bases;
+  readonly #values: ValueTable;
+
+  constructor(parts: readonly CutPart[], rows: number, bases: Bases, values: ValueTable) {
+    this.#parts = parts;
+    this.#rows = rows;
+    this.#bases = bases;
+    this.#values = values;
+  }
+
+  build(results: readonly ValueId[], operands: readonly ValueId[]): StagedBody | null {
+    if (!this.#isApart()) return null;
+    const slots = this.#slots(new Set(results.map((id) => this.#bases.of(id))));
+    const resultOf = new Map(results.map((id, index) => [this.#bases.of(id), index]));
+    const operandOf = new Map(operands.map((id, index) => [id, index]));
+    const place = (id: ValueId): StagePlace => {
+      const base = this.#bases.of(id);
+      const result = resultOf.get(base);
+      if (result !== undefined) return { kind: 'result', index: result };
+      const operand = operandOf.get(base);
+      if (operand !== undefined) return { kind: 'operand', index: operand };
+      return { kind: 'inner', slot: slots.of.get(base)! };
+    };
+    const least = Math.max(
+      ...this.#parts.map(({ cut }) => Math.ceil(cut.least / (cut.count / this.#rows))),
+    );
+    const { device } = this.#values[this.#parts[0]!.part.inputs[0]!]!;
+    const bytes = slots.bytes.reduce((sum, each) => sum + each, 0);
+    const room = device.innerBytes - slots.bytes.length * slotAlignment;
+    if (Math.min(this.#rows, 2 * least) * bytes > room) return null;
+    const stages = this.#parts.map(({ part, index, cut }): Stage => {
+      const written = writtenValues(part);
+      return {
+        op: part.op,
+        part: index,
+        cut,
+        inputs: part.inputs.map(place),
+        outputs: written.map(place),
+        dtypes: [...part.inputs, ...written].map((id) => this.#values[id]!.dtype),
+      };
+    });
+    const touched = this.#parts.flatMap(({ part }) => [...part.inputs, ...writtenValues(part)]);
+    return {
+      rows: this.#rows,
+      least,
+      stages,
+      slots: slots.bytes,
+      longestRow: Math.max(...touched.map((id) => this.#rowBytes(id))),
+      writes: this.#written().map((id) => operandOf.get(id)!),
+      overwrites: this.#overwritable(results, operands, device),
+    };
+  }
+
+  /** External memory that parts write in place. */
+  #written(): ValueId[] {
+    const made = new Set(this.#parts.flatMap(({ part }) => part.outputs));
+    const written = this.#parts.flatMap(({ part }) =>
+      writtenOperands(part).map((i) => this.#bases.of(part.inputs[i]!)),
+    );
+    return [...new Set(written)].filter((id) => !made.has(id));
+  }
+
+  #rowBytes(id: ValueId): number {
+    const { shape, dtype, device } = this.#values[id]!;
+    return Math.ceil((sizeOf(shape) * device.elementBytes(dtype)) / this.#rows);
+  }
+
+  /** Whether the slice takes all elements of the value, row after row. */
+  #isWhole(slice: RowSlice | null, { count }: RowCut, id: ValueId): boolean {
+    const meta = this.#values[id]!;
+    const size = sizeOf(meta.shape);
+    return slice !== null && isContiguousMeta(meta) && slice.step * count === size;
+  }
+
+  /** What the parts make and write is read and written by rows alone. */
+  #isApart(): boolean {
+    const changing = new Set<ValueId>(this.#written());
+    for (const { part } of this.#parts) for (const id of part.outputs) changing.add(id);
+    return this.#parts.every(({ part, cut }) => {
+      const { inputs } = part;
+      const reads = inputs.every((id, i) => {
+        const base = this.#bases.of(id);
+        if (!changing.has(base)) return true;
+        const isMade = this.#parts.some((other) => other.part.outputs.includes(base));
+        // Of a value that is made here and read for its shape alone there is no memory to ask for.
+        if (isMade && operandUse(part.op, i) === 'shape') return false;
+        return this.#isWhole(cut.inputs[i]!, cut, id);
+      });
+      const written = writtenValues(part);
+      return reads && written.every((id, i) => this.#isWhole(cut.outputs[i] ?? null, cut, id));
+    });
+  }
+
+  /** Inner memory of values that are not results; a value takes that of one that no later part reads. */
+  #slots(results: ReadonlySet<ValueId>): { of: Map<ValueId, number>; bytes: number[] } {
+    const last = new Map<ValueId, number>();
+    this.#parts.forEach(({ part }, i) => {
+      for (const id of [...part.inputs, ...part.outputs]) last.set(this.#bases.of(id), i);
+    });
+    const of = new Map<ValueId, number>();
+    const bytes: number[] = [];
+    const busyUntil: number[] = [];
+    this.#parts.forEach(({ part }, i) => {
+      for (const id of part.outputs) {
+        if (results.has(id)) continue;
+        const needed = this.#rowBytes(id);
+        const free = busyUntil.findIndex((until, slot) => until < i && bytes[slot] === needed);
+        const slot = free < 0 ? bytes.push(needed) - 1 : free;
+        busyUntil[slot] = last.get(id)!;
+        of.set(id, slot);
+      }
+    });
+    return { of, bytes };
+  }
+
+  /**
+   * Operands that are read by rows, and before any result is written: where the part that writes the first one reads
+   * them, that part's own kernel must allow it.
+   */
+  #overwritable(
+    results: readonly ValueId[],
+    operands: readonly ValueId[],
+    device: Device,
+  ): ReadonlySet<number> {
+    const isResult = new Set(results.map((id) => this.#bases.of(id)));
+    const first = this.#parts.findIndex(({ part }) => part.outputs.some((id) => isResult.has(id)));
+    const written = new Set(this.#written());
+    const found = operands.flatMap((operand, index) => {
+      if (written.has(operand)) return [];
+      const fits = this.#parts.every(({ part, cut }, at) =>
+        part.inputs.every((id, i) => {
+          if (this.#bases.of(id) !== operand) return true;
+          if (at > first || !this.#isWhole(cut.inputs[i]!, cut, id)) return false;
+          return at < first || mayOverwrite(part.op, i, device);
+        }),
+      );
+      return fits ? [index] : [];
+    });
+    return new Set(found);
+  }
+}

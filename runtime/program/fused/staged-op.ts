@@ -1,0 +1,70 @@
+import { type Attrs, type AttrValue, operandUse } from '../../ops/define-op.ts';
+import { stageAttr } from '../../ops/staged-body.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
+import { exprOf, fusedOp, inferResults, leavesOf, nameOf } from './fused-op.ts';
+import { stagedBody } from './row-parts.ts';
+
+/** Whether the parts are element by element, of one fused kernel. */
+export function arePointwise(parts: readonly ProgramOp[]): boolean {
+  return parts.every(({ op, parts: inner }) => !inner && exprOf(op) !== null);
+}
+
+/** One op that does all parts, in one pass over elements or row by row; null for parts that can't be one op. */
+export function oneOp(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  values: ValueTable,
+): ProgramOp | null {
+  return arePointwise(parts) ? fusedOp(parts, results, values) : stagedOp(parts, results, values);
+}
+
+/**
+ * One op that takes a few rows at a time through all `parts`: ops with rows that don't depend on each other, fused
+ * ones, and views that show a value in another shape. `results` are the values that are read elsewhere; the others
+ * take no memory. Null where the parts have no rows in common.
+ */
+export function stagedOp(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  values: ValueTable,
+): ProgramOp | null {
+  const made = new Set(parts.flatMap(({ outputs }) => outputs));
+  const uses = new Map<ValueId, 'data' | 'shape'>();
+  for (const { op, inputs } of parts) {
+    inputs.forEach((id, i) => {
+      if (made.has(id)) return;
+      const use = operandUse(op, i);
+      if (use === 'data' || !uses.has(id)) uses.set(id, use);
+    });
+  }
+  const inputs = [...uses.keys()];
+  const body = stagedBody(parts, results, inputs, values);
+  if (!body) return null;
+  return {
+    op: {
+      name: nameOf(parts),
+      operands: [...uses.values()].map((use, i) => ({ name: `operand${i}`, use })),
+      variadic: false,
+      infer: (metas) => inferResults(parts, inputs, results, metas),
+      kernel: { kind: 'staged', body },
+      layout: 'any',
+      inPlace: false,
+      vjp: undefined,
+      effect: body.writes.length > 0,
+    },
+    inputs,
+    outputs: results,
+    attrs: attrsOf(parts),
+    recordsGrad: parts.some(({ recordsGrad }) => recordsGrad),
+    at: parts.flatMap(leavesOf).find(({ at }) => at)?.at,
+    parts,
+  };
+}
+
+function attrsOf(parts: readonly ProgramOp[]): Attrs {
+  const attrs: Record<string, AttrValue> = {};
+  parts.forEach((part, i) => {
+    for (const [name, value] of Object.entries(part.attrs)) attrs[stageAttr(i, name)] = value;
+  });
+  return attrs;
+}

@@ -1,0 +1,19 @@
+import { attrProblem } from '../ops/attr-rules.ts';
+import type { Attrs, OpRecord } from '../ops/define-op.ts';
+import type { TensorMeta } from '../tensor/meta.ts';
+import type { Fail } from './verify-failure.ts';
+
+/** Attributes are what the op declares of them; what kernels rely on beyond shapes and dtypes holds. */
+export function verifyAttrs(
+  op: OpRecord,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+  fail: Fail,
+): void {
+  const rank = Math.max(0, ...[...inputs, ...outputs].map(({ shape }) => shape.length));
+  const problem = attrProblem(op.attrs ?? {}, attrs, rank);
+  if (problem) fail(`${problem.name}=${JSON.stringify(problem.given)}`, problem.expected);
+  const expected = op.fits?.(inputs, attrs) ?? true;
+  if (expected !== true) fail('operands and attributes that its kernel refuses', expected);
+}

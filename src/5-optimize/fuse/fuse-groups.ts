@@ -1,0 +1,137 @@
+import { oneOp } from '../../../runtime/program/fused/staged-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { PassContext, Staged } from '../pass.ts';
+import { gradientSources } from './gradient-sources.ts';
+import { findGroups, type Group, type GroupRules } from './groups.ts';
+
+/** So many programs are costed at most, twice, to find the groups that raise the peak. */
+const mostTrials = 10;
+
+/**
+ * In: a program in the order of its plan. Out: the same with groups of ops as one op each, in the place of its last
+ * one, where the bytes that the program needs are as few.
+ *
+ * A group reads its operands where its last op stood, and so may keep them longer. Peaks never rise: if the
+ * program with all groups needs more bytes, those that raise it are left out, and groups of ops that are adjacent
+ * in the order take their place.
+ */
+export function fuseGroups<Kind>(
+  given: Staged,
+  context: PassContext,
+  rules: GroupRules<Kind>,
+): Staged {
+  const { program } = given;
+  const staying = new Set([...program.outputs, ...given.alsoRead]);
+  const sources = gradientSources(program, context.gradients ?? []);
+  const fixed = new Set([...(context.fixed ?? []), ...sources.joined]);
+  const writer = new GroupWriter(program, staying);
+  const groupsOf = (adjacent: boolean) =>
+    findGroups(program, rules, { fixed, sourcesOf: sources.of, adjacent }).flatMap((group) =>
+      writer.asOne(group),
+    );
+  const groups = groupsOf(false);
+  if (groups.length === 0) return given;
+  const limit = context.costOf(program);
+  const isLean = (each: readonly Group[]) => context.costOf(writer.write(each)) <= limit;
+
+  let trials = 0;
+  const accepted: Group[] = [];
+  const accept = (candidates: readonly Group[]): void => {
+    if (candidates.length === 0 || trials++ >= mostTrials) return;
+    if (isLean([...accepted, ...candidates])) accepted.push(...candidates);
+    else if (candidates.length > 1) {
+      const middle = candidates.length >> 1;
+      accept(candidates.slice(0, middle));
+      accept(candidates.slice(middle));
+    }
+  };
+  accept(groups);
+  if (accepted.length < groups.length) {
+    trials = 0;
+    const done = new Set(accepted.flat());
+    accept(groupsOf(true).filter((group) => !group.some((index) => done.has(index))));
+  }
+  return accepted.length > 0 ? { ...given, program: writer.write(accepted) } : given;
+}
+
+/** The program with each group as one op in the place of its last one. */
+export function writeGroups(
+  program: Program,
+  staying: ReadonlySet<ValueId>,
+  groups: readonly Group[],
+): Program {
+  if (groups.length === 0) return program;
+  const writer = new GroupWriter(program, staying);
+  return writer.write(groups.flatMap((group) => writer.asOne(group)));
+}
+
+/** Writes programs with groups of ops as one op each; a group is made once. */
+class GroupWriter {
+  readonly #program: Program;
+  readonly #staying: ReadonlySet<ValueId>;
+  /** Numbers of the ops that name a value. */
+  readonly #readers = new Map<ValueId, number[]>();
+  readonly #made = new Map<Group, ProgramOp>();
+
+  constructor(program: Program, staying: ReadonlySet<ValueId>) {
+    this.#program = program;
+    this.#staying = staying;
+    program.ops.forEach(({ inputs, before }, index) => {
+      for (const id of inputs) this.#note(id, index);
+      if (before !== undefined) this.#note(before, index);
+    });
+  }
+
+  /** The group that one op may do, or none: without the views at its end. */
+  asOne(group: Group): Group[] {
+    const { ops, values } = this.#program;
+    const isView = (index: number) => ops[index]!.op.kernel.kind === 'view';
+    const end = group.findLastIndex((index) => !isView(index)) + 1;
+    const kept = end === group.length ? group : group.slice(0, end);
+    if (kept.filter((index) => !isView(index)).length < 2) return [];
+    const parts = kept.map((index) => ops[index]!);
+    const results = this.#resultsOf(kept);
+    const made = this.#showsTwice(parts, results) ? null : oneOp(parts, results, values);
+    if (!made) return [];
+    this.#made.set(kept, made);
+    return [kept];
+  }
+
+  /** Each group as one op in the place of its last one. */
+  write(groups: readonly Group[]): Program {
+    const inGroup = new Set(groups.flat());
+    const endingAt = new Map(groups.map((group) => [group[group.length - 1]!, group]));
+    const ops = this.#program.ops.flatMap((op, index): readonly ProgramOp[] => {
+      const group = endingAt.get(index);
+      if (group) return [this.#made.get(group)!];
+      return inGroup.has(index) ? [] : [op];
+    });
+    return { ...this.#program, ops };
+  }
+
+  #note(id: ValueId, reader: number): void {
+    const known = this.#readers.get(id);
+    if (known) known.push(reader);
+    else this.#readers.set(id, [reader]);
+  }
+
+  /** Values of the group that are read elsewhere. */
+  #resultsOf(group: Group): ValueId[] {
+    const own = new Set(group);
+    return group
+      .flatMap((index) => this.#program.ops[index]!.outputs)
+      .filter(
+        (id) =>
+          this.#staying.has(id) || (this.#readers.get(id) ?? []).some((index) => !own.has(index)),
+      );
+  }
+
+  /** Whether two of the results are one memory. */
+  #showsTwice(parts: readonly ProgramOp[], results: readonly ValueId[]): boolean {
+    const base = new Map<ValueId, ValueId>();
+    for (const { op, inputs, outputs } of parts) {
+      if (op.kernel.kind === 'view') base.set(outputs[0]!, base.get(inputs[0]!) ?? inputs[0]!);
+    }
+    return new Set(results.map((id) => base.get(id) ?? id)).size < results.length;
+  }
+}

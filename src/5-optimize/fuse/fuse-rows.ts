@@ -1,0 +1,13 @@
+import type { PassContext, Staged } from '../pass.ts';
+import { fuseGroups } from './fuse-groups.ts';
+import { RowRules } from './row-groups.ts';
+
+/**
+ * In: a program in the order of its plan, pointwise ops fused. Out: the same with groups of ops that fall into rows
+ * as one op each: pointwise ops before and after reductions, softmax, norms, products and convolutions. A few rows
+ * at a time go through the whole group while they are in cache, and what lies between takes no memory. Every op
+ * computes a row as it does among all rows, so that bits are the same.
+ */
+export function fuseRows(given: Staged, context: PassContext): Staged {
+  return fuseGroups(given, context, new RowRules(given.program.values));
+}

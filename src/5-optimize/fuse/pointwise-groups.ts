@@ -1,0 +1,55 @@
+import type { Device } from '../../../runtime/device/device.ts';
+import { exprOf, resultOf, shapeOf } from '../../../runtime/program/fused/fused-op.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
+import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
+import { type Shape, sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
+import type { GroupRules, Joined } from './groups.ts';
+import { innerLength, mayShareLoop } from './inner-length.ts';
+
+/** One loop nest: its shape, and the elements of its innermost loop. */
+interface Loop {
+  readonly device: Device;
+  readonly shape: Shape;
+  readonly length: number;
+}
+
+/** Pointwise ops over one shape: each element goes through all of them. */
+export class PointwiseRules implements GroupRules<Loop> {
+  /** A kernel of more parts has more values at once than registers and scratch memory hold. */
+  readonly mostParts = 24;
+  readonly mostOperands = 24;
+  readonly #values: ValueTable;
+
+  constructor(values: ValueTable) {
+    this.#values = values;
+  }
+
+  begin(given: ProgramOp): Loop | null {
+    const values = this.#values;
+    const { op, inputs, outputs, before, call, regions } = given;
+    if (!exprOf(op) || before !== undefined || call || regions) return null;
+    if (outputs.length !== (op.inPlace ? 0 : 1)) return null;
+    const { device } = values[resultOf(given)]!;
+    const isHere = [...inputs, ...outputs].every((id) => values[id]!.device === device);
+    if (!device.fusesPointwise || !isHere) return null;
+    if (!op.inPlace && !isContiguousMeta(values[outputs[0]!]!)) return null;
+    const shape = shapeOf(given, values);
+    return { device, shape, length: this.#lengthOf(shape, [...inputs, ...outputs]) };
+  }
+
+  join(one: Loop, other: Loop, { operands }: Joined): Loop | null {
+    const { device, shape } = one;
+    if (device !== other.device || !sameShape(shape, other.shape)) return null;
+    // The values that ops make are contiguous.
+    const length = this.#lengthOf(shape, operands);
+    if (!mayShareLoop(sizeOf(shape), length, one.length, other.length)) return null;
+    return { device, shape, length };
+  }
+
+  #lengthOf(shape: Shape, operands: readonly ValueId[]): number {
+    return innerLength(
+      shape,
+      operands.map((id) => this.#values[id]!),
+    );
+  }
+}

@@ -1,0 +1,45 @@
+import { isAlias, rowCutsOf } from '../../../runtime/program/fused/row-parts.ts';
+import { stagedOp } from '../../../runtime/program/fused/staged-op.ts';
+import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
+import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import type { GroupRules, Joined } from './groups.ts';
+
+interface Rows {
+  /** Products whose other factor every row reads: packing that again for each block must pay once only. */
+  readonly sharedProducts: number;
+}
+
+/** Ops with rows in common: a few rows at a time go through all of them. */
+export class RowRules implements GroupRules<Rows> {
+  readonly mostParts = 12;
+  readonly mostOperands = 24;
+  readonly #values: ValueTable;
+
+  constructor(values: ValueTable) {
+    this.#values = values;
+  }
+
+  begin(op: ProgramOp): Rows | null {
+    const cuts = rowCutsOf(op, this.#values);
+    if (cuts.length === 0) return null;
+    const isShared = cuts.every(({ least }) => least > 1);
+    return { sharedProducts: isShared ? 1 : 0 };
+  }
+
+  join(one: Rows, other: Rows, { ops }: Joined): Rows | null {
+    const sharedProducts = one.sharedProducts + other.sharedProducts;
+    if (sharedProducts > 1) return null;
+    const made = ops.flatMap(({ outputs }) => outputs);
+    if (!this.#areLarge(ops) || !stagedOp(ops, made, this.#values)) return null;
+    return { sharedProducts };
+  }
+
+  isAlias(op: ProgramOp): boolean {
+    return isAlias(op, this.#values);
+  }
+
+  /** Empty values have no rows. */
+  #areLarge(ops: readonly ProgramOp[]): boolean {
+    return ops.every(({ outputs }) => outputs.every((id) => sizeOf(this.#values[id]!.shape) > 0));
+  }
+}
