@@ -8,6 +8,7 @@ import type { Expr } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 import { type FusedBody, writtenByFused } from './fused-body.ts';
 import type { KernelName } from './kernel-names.ts';
+import type { ListBody } from './list-body.ts';
 import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
 import { expectNumber } from './positional.ts';
 import type { RowRule } from './row-cuts.ts';
@@ -39,6 +40,8 @@ export type Kernel =
   | { readonly kind: 'named'; readonly name: KernelName }
   /** Several pointwise ops in one launch. Only the optimizer makes it (see program/fused/). */
   | { readonly kind: 'fused'; readonly body: FusedBody }
+  /** Several pointwise ops on operands of their own, in one launch. Only the optimizer makes it. */
+  | { readonly kind: 'list'; readonly body: ListBody }
   /** Several ops block by block, a few rows at a time. Only the optimizer makes it (see program/fused/). */
   | { readonly kind: 'staged'; readonly body: StagedBody }
   /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
@@ -47,6 +50,11 @@ export type Kernel =
   | { readonly kind: 'transfer' }
   /** No kernel: run_program runs the programs inside the op. */
   | { readonly kind: 'control'; readonly form: ControlForm };
+
+/** Whether the kernel does several ops of a program; it takes no memory beside its operands and results. */
+export function isFused({ kind }: Kernel): boolean {
+  return kind === 'fused' || kind === 'staged' || kind === 'list';
+}
 
 export type ControlForm =
   | 'cond'
@@ -277,6 +285,8 @@ export function mayOverwrite(
   if (kernel.kind === 'pointwise') return true;
   if (kernel.kind === 'fused') return !writtenByFused(kernel.body).includes(index);
   if (kernel.kind === 'staged') return kernel.body.overwrites.has(index);
+  // Another op of the list may read the operand after the result is written.
+  if (kernel.kind === 'list') return false;
   const name = operands[index]?.name;
   return device.overwritesOperands && name !== undefined && overwrites.includes(name);
 }

@@ -5,7 +5,7 @@ import type { Expr } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 import { type FusedBody, fusedAttr } from './fused-body.ts';
 import type { KernelName } from './kernel-names.ts';
-import { type StagedBody, stageAttr } from './staged-body.ts';
+import { stageAttr } from './staged-body.ts';
 import { isSymbolic, type SymbolicNumber } from './symbolic-number.ts';
 
 const launched = new WeakMap<OpRecord, ReadonlySet<string>>();
@@ -28,7 +28,7 @@ export function symbolicAttrs(op: OpRecord): ReadonlySet<string> {
     const { kernel, numbers = [] } = own;
     if (kernel.kind === 'onCpu') return symbolicAttrs(kernel.op);
     if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
-    if (kernel.kind === 'staged') return launchAttrs(own);
+    if (kernel.kind === 'staged' || kernel.kind === 'list') return launchAttrs(own);
     const read = kernel.kind === 'pointwise' ? numbersOf(kernel.expr).names : [];
     return new Set([...launchAttrs(own), ...read, ...numbers]);
   });
@@ -57,7 +57,10 @@ const changingAttrs = new Map<KernelName, readonly string[]>([
 function launchNames({ kernel }: OpRecord): ReadonlySet<string> {
   if (kernel.kind === 'onCpu') return launchAttrs(kernel.op);
   if (kernel.kind === 'fused') return fusedNumbers(kernel.body);
-  if (kernel.kind === 'staged') return stagedNumbers(kernel.body);
+  if (kernel.kind === 'staged') return partNumbers(kernel.body.stages);
+  if (kernel.kind === 'list') {
+    return partNumbers(kernel.body.items.map(({ op }, part) => ({ op, part })));
+  }
   if (kernel.kind === 'named') return new Set(changingAttrs.get(kernel.name) ?? []);
   if (kernel.kind !== 'pointwise') return new Set();
   const { names, exponents } = numbersOf(kernel.expr);
@@ -71,9 +74,12 @@ function fusedNumbers({ parts }: FusedBody): ReadonlySet<string> {
   );
 }
 
-function stagedNumbers({ stages }: StagedBody): ReadonlySet<string> {
+/** The numbers that parts are told, by their names among those of the whole. */
+function partNumbers(
+  parts: readonly { readonly op: OpRecord; readonly part: number }[],
+): ReadonlySet<string> {
   return new Set(
-    stages.flatMap(({ op, part }) => [...launchAttrs(op)].map((name) => stageAttr(part, name))),
+    parts.flatMap(({ op, part }) => [...launchAttrs(op)].map((name) => stageAttr(part, name))),
   );
 }
 

@@ -1,4 +1,5 @@
 import { alignedBytes } from '../memory/allocator.ts';
+import { isFused } from '../ops/define-op.ts';
 import { sizeOf } from '../tensor/shape.ts';
 import { copiedInputs } from './checks.ts';
 import type { Plan, PlannedSubgraph, PredictedMemory, Step } from './plan.ts';
@@ -77,8 +78,7 @@ class StraightRun {
 
   /** What the device takes while the op runs. */
   #scratchBytes({ op, inputs, outputs, attrs }: Step['op']): number {
-    const { kind } = op.kernel;
-    if (kind === 'view' || kind === 'fused' || kind === 'staged') return 0;
+    if (op.kernel.kind === 'view' || isFused(op.kernel)) return 0;
     const metas = (ids: readonly ValueId[]) => ids.map((id) => this.#values[id]!);
     const device = this.#values[outputs[0] ?? inputs[0]!]!.device;
     const written = op.inPlace ? inputs.slice(0, 1) : outputs;

@@ -11,7 +11,7 @@ const none: readonly number[] = [];
 export function writtenOperands({ op, regions }: OpWithRegions): readonly number[] {
   if (op.inPlace) return targetOnly;
   if (op.kernel.kind === 'fused') return writtenByFused(op.kernel.body);
-  if (op.kernel.kind === 'staged') return op.kernel.body.writes;
+  if (op.kernel.kind === 'staged' || op.kernel.kind === 'list') return op.kernel.body.writes;
   if (!regions || op.kernel.kind !== 'control') return none;
   const { form } = op.kernel;
   if (form !== 'cond' && form !== 'while') return none;

@@ -4,6 +4,7 @@ import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
 import { alignedBytes } from '../memory/allocator.ts';
 import type { Region } from '../memory/region.ts';
+import { isFused } from '../ops/define-op.ts';
 import { isGradientSum, missingOperands, valuesThatMayMiss } from '../program/missing-gradients.ts';
 import type { Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
@@ -114,7 +115,7 @@ function scratchOf(
   values: ValueTable,
 ): LateBlock | null {
   const { kind } = op.kernel;
-  if (kind === 'view' || kind === 'control' || kind === 'fused' || kind === 'staged') return null;
+  if (kind === 'view' || kind === 'control' || isFused(op.kernel)) return null;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
   const { device } = made[0]!;

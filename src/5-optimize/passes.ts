@@ -6,6 +6,7 @@ import { dropUnreadCopies, eliminateDeadCode, withoutDeadBackward } from './dead
 import { foldConstants } from './fold-constants.ts';
 import { fusePointwise } from './fuse/fuse-pointwise.ts';
 import { fuseRows } from './fuse/fuse-rows.ts';
+import { fuseUpdates } from './fuse/fuse-updates.ts';
 import { joinCalls } from './join-calls/join-calls.ts';
 import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
@@ -123,6 +124,12 @@ export const passes = [
     stages: ['ordered'],
     enabled: ({ memory }) => memory.order && memory.freeAtLastUse,
     run: fuseRows,
+  },
+  {
+    name: 'fuseUpdates',
+    stages: ['ordered'],
+    enabled: ({ memory }) => memory.order && memory.freeAtLastUse,
+    run: fuseUpdates,
   },
 ] as const satisfies readonly Pass[];
 

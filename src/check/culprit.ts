@@ -29,7 +29,7 @@ const switches = [
 ] as const satisfies readonly (keyof MemoryOptions)[];
 
 /** Passes that do nothing while the memory switches before them are off. */
-const needOrder: readonly PassName[] = ['fusePointwise', 'fuseRows', 'slices'];
+const needOrder: readonly PassName[] = ['fusePointwise', 'fuseRows', 'fuseUpdates', 'slices'];
 
 /** Everything off: ops in program order, every value kept until the end, no pass. */
 const allOff: MemoryOptions = {

@@ -108,7 +108,7 @@ function documentOf(
 }
 
 /** Which ops are fused depends on sizes: ops over one shape may have two at others. */
-const sizedWithout: ReadonlySet<PassName> = new Set(['fusePointwise', 'fuseRows']);
+const sizedWithout: ReadonlySet<PassName> = new Set(['fusePointwise', 'fuseRows', 'fuseUpdates']);
 
 /**
  * Slices and places in one block are chosen for one set of sizes, and what is redundant depends on them (a tensor

@@ -14,6 +14,7 @@ import { innerBytes } from '../inner-bytes.ts';
 import { transferLaunch } from '../transfer.ts';
 import { fillBytes } from './bytes.ts';
 import { fused } from './fused/fused.ts';
+import { list } from './fused/list.ts';
 import { staged } from './fused/staged.ts';
 import { heap } from './heap.ts';
 import { indexOf, type KernelFactory } from './kernel.ts';
@@ -70,6 +71,8 @@ export class CpuDevice implements Device {
         return pointwise(kernel.expr, inputs, outputs[0]!, attrs);
       case 'fused':
         return fused(kernel.body, inputs, outputs, attrs);
+      case 'list':
+        return list(kernel.body, inputs, outputs, attrs, this);
       case 'staged':
         return staged(kernel.body, inputs, outputs, attrs, this);
       case 'named':

@@ -64,6 +64,7 @@ function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   // A fused op that only writes in place has a shape by what it writes.
   const written = writtenValues(given);
   const shown = written.length > 0 ? written : writtenOperands(given).map((i) => inputs[i]!);
+  if (shown.length === 0) return noCuts;
   const [read, made] = [metas(inputs), metas(shown)];
   const { device } = made[0]!;
   if (device.innerBytes === 0 || [...read, ...made].some((meta) => meta.device !== device)) {

@@ -2,6 +2,7 @@ import { type Attrs, type AttrValue, operandUse } from '../../ops/define-op.ts';
 import { stageAttr } from '../../ops/staged-body.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { exprOf, fusedOp, inferResults, leavesOf, nameOf } from './fused-op.ts';
+import { areApart, listOp } from './list-op.ts';
 import { stagedBody } from './row-parts.ts';
 
 /** Whether the parts are element by element, of one fused kernel. */
@@ -9,12 +10,16 @@ export function arePointwise(parts: readonly ProgramOp[]): boolean {
   return parts.every(({ op, parts: inner }) => !inner && exprOf(op) !== null);
 }
 
-/** One op that does all parts, in one pass over elements or row by row; null for parts that can't be one op. */
+/**
+ * One op that does all parts: apart from each other, in one pass over elements, or row by row. Null for parts that
+ * can't be one op.
+ */
 export function oneOp(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],
   values: ValueTable,
 ): ProgramOp | null {
+  if (parts.length > 1 && areApart(parts)) return listOp(parts, results, values);
   return arePointwise(parts) ? fusedOp(parts, results, values) : stagedOp(parts, results, values);
 }
 

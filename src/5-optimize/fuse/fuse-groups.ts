@@ -2,7 +2,7 @@ import { oneOp } from '../../../runtime/program/fused/staged-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../pass.ts';
 import { gradientSources } from './gradient-sources.ts';
-import { findGroups, type Group, type GroupRules } from './groups.ts';
+import type { Group, GroupOptions } from './groups.ts';
 
 /** So many programs are costed at most, twice, to find the groups that raise the peak. */
 const mostTrials = 10;
@@ -15,10 +15,10 @@ const mostTrials = 10;
  * program with all groups needs more bytes, those that raise it are left out, and groups of ops that are adjacent
  * in the order take their place.
  */
-export function fuseGroups<Kind>(
+export function fuseGroups(
   given: Staged,
   context: PassContext,
-  rules: GroupRules<Kind>,
+  find: (options: GroupOptions) => Group[],
 ): Staged {
   const { program } = given;
   const staying = new Set([...program.outputs, ...given.alsoRead]);
@@ -26,9 +26,7 @@ export function fuseGroups<Kind>(
   const fixed = new Set([...(context.fixed ?? []), ...sources.joined]);
   const writer = new GroupWriter(program, staying);
   const groupsOf = (adjacent: boolean) =>
-    findGroups(program, rules, { fixed, sourcesOf: sources.of, adjacent }).flatMap((group) =>
-      writer.asOne(group),
-    );
+    find({ fixed, sourcesOf: sources.of, adjacent }).flatMap((group) => writer.asOne(group));
   const groups = groupsOf(false);
   if (groups.length === 0) return given;
   const limit = context.costOf(program);

@@ -10,7 +10,9 @@ import { PointwiseRules } from './pointwise-groups.ts';
  * bits are the same.
  */
 export function fusePointwise(given: Staged, context: PassContext): Staged {
-  return fuseGroups(given, context, new PointwiseRules(given.program.values));
+  const { program } = given;
+  const rules = new PointwiseRules(program.values);
+  return fuseGroups(given, context, (options) => findGroups(program, rules, options));
 }
 
 /** With all groups as one op each, in the order that the program has: what planning may make of it. */

@@ -1,5 +1,6 @@
 import type { PassContext, Staged } from '../pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
+import { findGroups } from './groups.ts';
 import { RowRules } from './row-groups.ts';
 
 /**
@@ -9,5 +10,7 @@ import { RowRules } from './row-groups.ts';
  * computes a row as it does among all rows, so that bits are the same.
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
-  return fuseGroups(given, context, new RowRules(given.program.values));
+  const { program } = given;
+  const rules = new RowRules(program.values);
+  return fuseGroups(given, context, (options) => findGroups(program, rules, options));
 }

@@ -1,11 +1,11 @@
 import type { Attrs } from '../../../ops/define-op.ts';
 import { textOf } from '../../../ops/expr-nodes.ts';
 import { type FusedBody, writtenByFused } from '../../../ops/fused-body.ts';
-import type { TensorMeta } from '../../../tensor/meta.ts';
-import { broadcastStrides } from '../../../tensor/shape.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../tensor/meta.ts';
+import { broadcastStrides, sameShape, sizeOf } from '../../../tensor/shape.ts';
 import type { Launch } from '../../device.ts';
 import { collapse } from '../loops.ts';
-import { bindLoops, walkOf } from '../pointwise.ts';
+import { bindLoops, type Flat, type Nest, walkOf } from '../pointwise.ts';
 import { argumentsBytes } from '../scratch.ts';
 import { hasSimd } from '../wasm/module-builder.ts';
 import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
@@ -15,6 +15,15 @@ import { scalarFused } from './scalar-fused.ts';
 /** Inner loops of fewer elements are not worth one loop a strip for each slow part. */
 const shortLoop = 64;
 
+function hasKernel(
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+): boolean {
+  const most = (inputs.length + outputs.length) * 12 + Object.keys(attrs).length * 16;
+  return hasSimd && most <= argumentsBytes;
+}
+
 /** Binds the kernel of a fused op: one pass over its operands, which keeps what lies between in registers. */
 export function fused(
   body: FusedBody,
@@ -22,13 +31,25 @@ export function fused(
   outputs: readonly TensorMeta[],
   attrs: Attrs,
 ): Launch {
-  const metas = [...inputs, ...outputs];
-  const most = metas.length * 12 + Object.keys(attrs).length * 16;
-  if (!hasSimd || most > argumentsBytes) {
+  if (!hasKernel(inputs, outputs, attrs)) {
     const launch = scalarFused(body, inputs, outputs, attrs);
     return (sources, targets, now) =>
       (now ? scalarFused(body, inputs, outputs, now) : launch)(sources, targets);
   }
+  const { kernel, loops, kinds, written } = kernelOf(body, inputs, outputs);
+  return bindLoops(kernel, { loops, kinds, written }, attrs);
+}
+
+interface Bound extends Nest {
+  readonly kernel: PointwiseKernel;
+}
+
+function kernelOf(
+  body: FusedBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): Bound {
+  const metas = [...inputs, ...outputs];
   const { shape } = body;
   const strides = metas.map((meta) => broadcastStrides(meta.shape, meta.strides, shape));
   const collapsed = collapse(shape, strides);
@@ -39,8 +60,31 @@ export function fused(
   const written = [...writtenByFused(body), ...outputs.map((_, i) => inputs.length + i)];
   const walks = loops.strides.map((each, k) => walkOf(each[inner]!, written.includes(k)));
   const isShort = loops.shape[inner]! < shortLoop;
-  const kernel = kernelFor({ body, dtypes: kinds, walks, isShort });
-  return bindLoops(kernel, { loops, kinds, written }, attrs);
+  return { kernel: kernelFor({ body, dtypes: kinds, walks, isShort }), loops, kinds, written };
+}
+
+/** The kernel over one loop of dense operands; null where there are several loops, or no such kernel. */
+export function flatFused(
+  body: FusedBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+): Flat | null {
+  if (!hasKernel(inputs, outputs, attrs)) return null;
+  const metas = [...inputs, ...outputs];
+  if (!metas.every((meta) => isContiguousMeta(meta) && sameShape(meta.shape, body.shape))) {
+    return null;
+  }
+  // One of few elements has the kernel of the others: the order of loops changes no bit.
+  const kinds = metas.map(({ dtype }) => dtype);
+  const kernel = kernelFor({
+    body,
+    dtypes: kinds,
+    walks: kinds.map(() => 'contiguous'),
+    isShort: false,
+  });
+  const written = [...writtenByFused(body), ...outputs.map((_, i) => inputs.length + i)];
+  return { kernel, kinds, written, size: sizeOf(body.shape) };
 }
 
 /** By structure: programs repeat the same chains. */

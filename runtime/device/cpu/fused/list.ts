@@ -1,0 +1,86 @@
+import type { Attrs, AttrValue } from '../../../ops/define-op.ts';
+import type { ListBody, ListItem } from '../../../ops/list-body.ts';
+import { stageAttr } from '../../../ops/staged-body.ts';
+import { launchAttrs } from '../../../ops/symbolic-attrs.ts';
+import type { TensorMeta } from '../../../tensor/meta.ts';
+import type { Device, Launch, Operand } from '../../device.ts';
+import { bindFlatList, type FlatItem } from '../pointwise.ts';
+import { flatFused } from './fused.ts';
+
+/** Operands of one item, filled at each launch. */
+interface BoundItem {
+  readonly item: ListItem;
+  readonly launch: Launch;
+  readonly inputs: Operand[];
+  readonly outputs: Operand[];
+  readonly own: Record<string, AttrValue>;
+  readonly numbers: readonly (readonly [own: string, name: string])[];
+}
+
+/**
+ * Binds a list of pointwise ops. Where all are one kernel over dense operands it runs over the elements of one after
+ * the other, and threads share the elements of all; else the items are launched one by one.
+ */
+export function list(
+  { items, areAlike }: ListBody,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+  device: Device,
+): Launch {
+  const bound = items.map((item, part): BoundItem => {
+    const numbers = [...launchAttrs(item.op)].map((name) => [name, stageAttr(part, name)] as const);
+    const own = Object.fromEntries(numbers.map(([name, from]) => [name, attrs[from]!]));
+    const read = item.inputs.map((index) => inputs[index]!);
+    const made = item.outputs.map((index) => outputs[index]!);
+    const targets = item.op.inPlace ? read.slice(0, 1) : made;
+    return {
+      item,
+      launch: device.prepare(item.op, read, targets, own),
+      inputs: new Array<Operand>(read.length),
+      outputs: new Array<Operand>(targets.length),
+      own,
+      numbers,
+    };
+  });
+  const flat = areAlike ? flatList(bound, inputs, outputs) : null;
+  return (sources, targets, now) => {
+    for (const { item, inputs: read, outputs: made } of bound) {
+      for (let i = 0; i < read.length; i++) read[i] = sources[item.inputs[i]!]!;
+      if (item.op.inPlace) made[0] = read[0]!;
+      else for (let i = 0; i < made.length; i++) made[i] = targets[item.outputs[i]!]!;
+    }
+    if (now) for (const each of bound) tell(each, now);
+    const [first] = bound;
+    if (flat?.(now ? first!.own : undefined)) return;
+    for (const each of bound) each.launch(each.inputs, each.outputs, now ? each.own : undefined);
+  };
+}
+
+function tell({ own, numbers }: BoundItem, now: Attrs): void {
+  for (let i = 0; i < numbers.length; i++) own[numbers[i]![0]] = now[numbers[i]![1]]!;
+}
+
+/** Null where the items are not fused ops of one kernel over dense operands. */
+function flatList(
+  bound: readonly BoundItem[],
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+): ((now: Attrs | undefined) => boolean) | null {
+  const items: FlatItem[] = [];
+  for (const { item, inputs: read, outputs: made, own } of bound) {
+    const { kernel } = item.op;
+    if (kernel.kind !== 'fused') return null;
+    const flat = flatFused(
+      kernel.body,
+      item.inputs.map((index) => inputs[index]!),
+      item.outputs.map((index) => outputs[index]!),
+      own,
+    );
+    if (!flat) return null;
+    items.push({ ...flat, inputs: read, outputs: made });
+  }
+  const [first] = items;
+  if (!first || items.some(({ kernel }) => kernel !== first.kernel)) return null;
+  return bindFlatList(items, bound[0]!.own);
+}

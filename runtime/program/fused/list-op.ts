@@ -1,0 +1,94 @@
+import type { Attrs, AttrValue } from '../../ops/define-op.ts';
+import { textOf } from '../../ops/expr-nodes.ts';
+import { stageAttr } from '../../ops/staged-body.ts';
+import { isSymbolic } from '../../ops/symbolic-number.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
+import { writtenOperands } from '../writes.ts';
+import { exprOf, inferResults, leavesOf, nameOf } from './fused-op.ts';
+
+/** Whether no part touches a value that another one makes or writes: they may run in any order, or at once. */
+export function areApart(parts: readonly ProgramOp[]): boolean {
+  const owner = new Map<ValueId, ProgramOp>();
+  for (const part of parts) {
+    const written = writtenOperands(part).map((i) => part.inputs[i]!);
+    for (const id of [...part.outputs, ...written]) {
+      if (owner.has(id) && owner.get(id) !== part) return false;
+      owner.set(id, part);
+    }
+  }
+  return parts.every((part) => part.inputs.every((id) => (owner.get(id) ?? part) === part));
+}
+
+/** Whether the op is element by element, by itself or as a fused one. */
+function isPointwise({ op, parts }: ProgramOp): boolean {
+  return op.kernel.kind === 'fused' || (!parts && exprOf(op) !== null);
+}
+
+/** Text that is the same for ops of one kernel with the same numbers. */
+export function likenessOf({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): string {
+  const { kernel } = op;
+  const body =
+    kernel.kind === 'fused'
+      ? [
+          kernel.body.parts.map(({ expr, ...part }) => [textOf(expr), part]),
+          kernel.body.results,
+          kernel.body.writes,
+        ]
+      : op.name;
+  const numbers = Object.entries(attrs).map(([name, value]) => [
+    name,
+    isSymbolic(value) ? `scalar ${value.id}` : String(value),
+  ]);
+  const dtypes = [...inputs, ...outputs].map((id) => values[id]!.dtype);
+  return JSON.stringify([body, numbers, dtypes]);
+}
+
+/** One op that does pointwise `parts` that are apart; null for others. */
+export function listOp(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  values: ValueTable,
+): ProgramOp | null {
+  const made = new Set(parts.flatMap(({ outputs }) => outputs));
+  const isWhole = made.size === results.length && results.every((id) => made.has(id));
+  if (!isWhole || !areApart(parts) || !parts.every(isPointwise)) return null;
+  const inputs = [...new Set(parts.flatMap((part) => part.inputs))];
+  const operandOf = new Map(inputs.map((id, i) => [id, i]));
+  const resultOf = new Map(results.map((id, i) => [id, i]));
+  const items = parts.map((part) => ({
+    op: part.op,
+    inputs: part.inputs.map((id) => operandOf.get(id)!),
+    outputs: part.outputs.map((id) => resultOf.get(id)!),
+  }));
+  const likeness = new Set(parts.map((part) => likenessOf(part, values)));
+  const writes = parts.flatMap((part) =>
+    writtenOperands(part).map((i) => operandOf.get(part.inputs[i]!)!),
+  );
+  return {
+    op: {
+      name: nameOf(parts),
+      operands: [{ name: 'operands', use: 'data' }],
+      variadic: true,
+      infer: (metas) => inferResults(parts, inputs, results, metas),
+      kernel: { kind: 'list', body: { items, areAlike: likeness.size === 1, writes } },
+      layout: 'any',
+      inPlace: false,
+      vjp: undefined,
+      effect: writes.length > 0,
+    },
+    inputs,
+    outputs: results,
+    attrs: attrsOf(parts),
+    recordsGrad: parts.some(({ recordsGrad }) => recordsGrad),
+    at: parts.flatMap(leavesOf).find(({ at }) => at)?.at,
+    parts,
+  };
+}
+
+function attrsOf(parts: readonly ProgramOp[]): Attrs {
+  const attrs: Record<string, AttrValue> = {};
+  parts.forEach((part, i) => {
+    for (const [name, value] of Object.entries(part.attrs)) attrs[stageAttr(i, name)] = value;
+  });
+  return attrs;
+}

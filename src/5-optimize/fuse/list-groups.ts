@@ -1,0 +1,85 @@
+import { areApart, likenessOf } from '../../../runtime/program/fused/list-op.ts';
+import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
+import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
+import type { Group, GroupOptions } from './groups.ts';
+
+/** One launch is told of so many ops at most. */
+const mostParts = 512;
+
+interface OpenList {
+  readonly likeness: string;
+  readonly ops: number[];
+  readonly touched: Set<ValueId>;
+  readonly written: Set<ValueId>;
+}
+
+/**
+ * Groups of alike writes in place on operands of their own, such as the updates of all parameters, each of which may
+ * run where the last one stands: no op between reads what they write, nor writes what they read.
+ */
+export function listGroups(program: Program, options: GroupOptions): Group[] {
+  const { ops, values } = program;
+  const memory = new ValueGroups(ops, 'memory');
+  const groups: number[][] = [];
+  const open = new Map<string, OpenList>();
+  const close = (list: OpenList): void => {
+    open.delete(list.likeness);
+    if (list.ops.length > 1) groups.push(list.ops);
+  };
+  ops.forEach((op, index) => {
+    const { touched, written } = accessesOf(op, memory);
+    const isPart = isUpdate(op, program, options);
+    for (const list of [...open.values()]) {
+      const meets =
+        touched.some((each) => list.written.has(each)) ||
+        written.some((each) => list.touched.has(each));
+      if (meets || isBarrier(op) || (options.adjacent && !isPart && !isView(op))) close(list);
+    }
+    if (!isPart) return;
+    const likeness = likenessOf(op, values);
+    const known = open.get(likeness);
+    if (known && known.ops.length >= mostParts) close(known);
+    const list = open.get(likeness) ?? {
+      likeness,
+      ops: [],
+      touched: new Set<ValueId>(),
+      written: new Set<ValueId>(),
+    };
+    open.set(likeness, list);
+    list.ops.push(index);
+    for (const each of touched) list.touched.add(each);
+    for (const each of written) list.written.add(each);
+  });
+  for (const list of [...open.values()]) close(list);
+  return groups.filter((group) => areApart(group.map((index) => ops[index]!)));
+}
+
+const isView = ({ op }: ProgramOp): boolean => op.kernel.kind === 'view';
+
+/** What it does is seen, or may not be done, before or after other writes. */
+function isBarrier({ op }: ProgramOp): boolean {
+  const isFused = op.kernel.kind === 'fused' || op.kernel.kind === 'staged';
+  return op.kernel.kind === 'control' || op.mayRefuse === true || (!isFused && op.effect === true);
+}
+
+/** A fused op on dense operands of one shape that writes in place. */
+function isUpdate(given: ProgramOp, { values }: Program, options: GroupOptions): boolean {
+  const { op, inputs, outputs } = given;
+  const { kernel } = op;
+  if (kernel.kind !== 'fused' || kernel.body.writes.length === 0) return false;
+  return [...inputs, ...outputs].every((id) => {
+    const isPlain = !options.fixed.has(id) && options.sourcesOf(id) === 0n;
+    return isPlain && isContiguousMeta(values[id]!);
+  });
+}
+
+/** Memories that the op reads or writes. */
+function accessesOf(op: ProgramOp, memory: ValueGroups) {
+  const of = (ids: readonly ValueId[]) => ids.map((id) => memory.of(id));
+  const read = op.before === undefined ? op.inputs : [...op.inputs, op.before];
+  if (isView(op)) return { touched: of(op.inputs), written: [] };
+  const written = of([...op.outputs, ...writtenOperands(op).map((i) => op.inputs[i]!)]);
+  return { touched: [...of(read), ...written], written };
+}
