@@ -185,7 +185,7 @@ function note({ planned }: Ran): void {
   for (const { op } of ops.flatMap(leavesOf)) acted.set(op.name, (acted.get(op.name) ?? 0) + 1);
 }
 
-const runs = Number(process.env.GENERATED_RUNS ?? 40);
+const runs = Number(process.env.GENERATED_RUNS ?? 20);
 
 function check(given: Given): void {
   const made = program(given);
@@ -218,7 +218,11 @@ describe.each([1, 2])('on %i threads', (threads) => {
   });
 
   it('staged programs have the bits of their ops', { timeout: 3_600_000 }, () => {
-    fc.assert(fc.property(arbitrary(shapes), check), { numRuns: runs, seed: threads });
+    fc.assert(fc.property(arbitrary(shapes), check), {
+      numRuns: runs,
+      seed: threads,
+      endOnFailure: true,
+    });
   });
 
   it('large ones, too', { timeout: 3_600_000 }, () => {
@@ -227,7 +231,7 @@ describe.each([1, 2])('on %i threads', (threads) => {
       [8, 600, 64],
     ];
     const numRuns = Math.ceil(runs / 10);
-    fc.assert(fc.property(arbitrary(large), check), { numRuns, seed: threads });
+    fc.assert(fc.property(arbitrary(large), check), { numRuns, seed: threads, endOnFailure: true });
   });
 });
 

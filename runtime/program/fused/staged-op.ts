@@ -1,13 +1,16 @@
 import { type Attrs, type AttrValue, operandUse } from '../../ops/define-op.ts';
 import { stageAttr } from '../../ops/staged-body.ts';
+import { sameShape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
-import { exprOf, fusedOp, inferResults, leavesOf, nameOf } from './fused-op.ts';
+import { exprOf, fusedOp, inferResults, leavesOf, nameOf, shapeOf } from './fused-op.ts';
 import { areApart, listOp } from './list-op.ts';
 import { stagedBody } from './row-parts.ts';
 
-/** Whether the parts are element by element, of one fused kernel. */
-export function arePointwise(parts: readonly ProgramOp[]): boolean {
-  return parts.every(({ op, parts: inner }) => !inner && exprOf(op) !== null);
+/** Whether the parts are element by element over one shape: those of one fused kernel. */
+export function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean {
+  if (parts.some(({ op, parts: inner }) => inner || exprOf(op) === null)) return false;
+  const shape = shapeOf(parts[0]!, values);
+  return parts.every((part) => sameShape(shapeOf(part, values), shape));
 }
 
 /**
@@ -20,7 +23,9 @@ export function oneOp(
   values: ValueTable,
 ): ProgramOp | null {
   if (parts.length > 1 && areApart(parts)) return listOp(parts, results, values);
-  return arePointwise(parts) ? fusedOp(parts, results, values) : stagedOp(parts, results, values);
+  return arePointwise(parts, values)
+    ? fusedOp(parts, results, values)
+    : stagedOp(parts, results, values);
 }
 
 /**

@@ -1,27 +1,15 @@
 import { presentView } from '../../ops/symbolic-attrs.ts';
 import { formatSpec, sameLayout, sameSpec, type TensorSpec } from '../../tensor/meta.ts';
-import { formatShape, sameShape } from '../../tensor/shape.ts';
 import type { ProgramOp, ValueTable } from '../program.ts';
 import { verifyAttrs } from '../verify-attrs.ts';
 import type { Fail } from '../verify-failure.ts';
-import { resultOf, shapeOf } from './fused-op.ts';
-import { arePointwise } from './staged-op.ts';
+import { resultOf } from './fused-op.ts';
 
-/**
- * Holds that every part of a fused op infers what its values are declared as, and takes its attributes; that
- * pointwise ones run over one shape.
- */
+/** Holds that every part of a fused op infers what its values are declared as, and takes its attributes. */
 export function verifyParts({ parts = [] }: ProgramOp, values: ValueTable, fail: Fail): void {
   for (const part of parts) {
     if (part.parts) verifyParts(part, values, fail);
     verifyInferred(part, values, fail);
-  }
-  if (!arePointwise(parts)) return;
-  const shape = shapeOf(parts[0]!, values);
-  for (const part of parts) {
-    const own = shapeOf(part, values);
-    if (sameShape(own, shape)) continue;
-    fail(`a part over ${formatShape(own)}`, `one over ${formatShape(shape)}`);
   }
 }
 
