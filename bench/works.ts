@@ -23,7 +23,7 @@ function timed(work: Work, call: () => Tensor | undefined): Timed {
 let failed = false;
 for (const { name, title, ops, make } of works()) {
   const [eager, captured, plain] = [make(), make(), make()];
-  const unfused = { passes: { fusePointwise: false } };
+  const unfused = { passes: { fusePointwise: false, fuseRows: false, fuseUpdates: false } };
   const ways = [
     timed(eager, () => tidy(eager.step)),
     timed(captured, toStatic(captured.step)),
