@@ -34,7 +34,7 @@ function check(a: TensorMeta, b: TensorMeta): void {
 }
 
 /** Rows of a matrix that share the other factor: it is packed for each call. */
-const leastRows = 192;
+const leastRows = 384;
 
 /** Batches; of two matrices the rows of the first. */
 const productRows: RowRule = (inputs, outputs, attrs) => {
