@@ -194,7 +194,9 @@ describe('a loaded program', () => {
 
   it('prints its programs, with lines and without folders', async () => {
     const program = await loadProgram(await save(net));
-    expect(program.programs().join('\n')).toMatch(/= fused\(mul·.*\) %0, %\d+.* +# save-load\.test\.ts:\d+/);
+    expect(program.programs().join('\n')).toMatch(
+      /= fused\(mul·.*\) %0, %\d+.* +# save-load\.test\.ts:\d+/,
+    );
     expect(new TextDecoder().decode(await save(net))).not.toContain(import.meta.dirname);
   });
 });
