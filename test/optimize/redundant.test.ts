@@ -108,7 +108,8 @@ describe('redundant work', () => {
       const [grad, writes] = [pick() < 0.6, pick() < 0.3];
       const make = program(seed + i, 4 + Math.floor(pick() * 12), writes && !grad);
       // Which ops fusion joins may turn on one op more or less, and the peak with it.
-      const passes = { fusePointwise: i % 2 === 1 };
+      const fuses = i % 2 === 1;
+      const passes = { fusePointwise: fuses, fuseRows: fuses, fuseUpdates: fuses };
       const results = [null, { simplify: true }, { simplify: false }].map((memory) => {
         const given = inputs(n, random(seed + i + 7), grad);
         const f = memory ? toStatic(make, { memory, passes, check: 1, strict: true }) : make;
@@ -132,7 +133,7 @@ describe('redundant work', () => {
         const late = backward?.plan.predicted.peakBytes ?? 0;
         return { peakBytes, late: savedBytes + outputBytes + late };
       });
-      if (passes.fusePointwise) continue;
+      if (fuses) continue;
       expect(peaks[0]!.peakBytes, `${text}: peak`).toBeLessThanOrEqual(peaks[1]!.peakBytes);
       expect(peaks[0]!.late, `${text}: peak of backward`).toBeLessThanOrEqual(peaks[1]!.late);
       if (after!.forward.steps.length < before!.forward.steps.length) smaller++;

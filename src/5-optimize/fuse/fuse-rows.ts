@@ -1,3 +1,4 @@
+import type { ProgramOp } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
 import { findGroups } from './groups.ts';
@@ -12,5 +13,11 @@ import { RowRules } from './row-groups.ts';
 export function fuseRows(given: Staged, context: PassContext): Staged {
   const { program } = given;
   const rules = new RowRules(program.values);
-  return fuseGroups(given, context, (options) => findGroups(program, rules, options));
+  // Single pointwise ops alone are no groups here: those that may share a loop have been fused before.
+  const isMore = (op: ProgramOp) => op.parts !== undefined || op.op.rows !== undefined;
+  return fuseGroups(given, context, (options) =>
+    findGroups(program, rules, options).filter((group) =>
+      group.some((index) => isMore(program.ops[index]!)),
+    ),
+  );
 }
