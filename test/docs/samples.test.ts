@@ -25,6 +25,17 @@ const runnable: Readonly<Record<string, readonly [before: string, after?: string
     "import { exportOnnx } from 'tostatic/export';\nconst images = ones([5, 784]);",
     "if (model.length === 0) throw new Error('nothing exported');",
   ],
+  'export 2': [
+    `import { writeFileSync } from 'node:fs';
+import { exportOnnx } from 'tostatic/export';
+const x = ones([2, 3]);
+{
+  const double = toStatic((x: Tensor) => x.mul(2), { fullGraph: true });
+  double(x);
+  writeFileSync('model.onnx', (await exportOnnx(double)).model);
+}`,
+    "if (!step(x) || y.sum().itemSync() !== 12) throw new Error('wrong');",
+  ],
   'full-graph 0': [
     '',
     "if (!root(tensor([4, 9])).sub(tensor([2, 3])).abs().lt(1e-3).all().itemSync()) throw new Error('wrong');",
@@ -62,6 +73,9 @@ const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
     `import { writeFileSync } from 'node:fs';\nconst train = [3, 2, 1], test = [3, 2.5, 2];`,
   ],
   'seeing 3': [`import { writeFileSync } from 'node:fs';\n${step}\nstep(ones([2]));`],
+  'seeing 4': [
+    'const model = new nn.Linear(2, 3), loss = tensor(0.5), image = zeros([1, 2, 2]), step = 0;',
+  ],
   'weights 0': [
     `{
   const other = new nn.Sequential(new nn.Linear(784, 128), new nn.ReLU(), new nn.Linear(128, 10));
@@ -109,6 +123,8 @@ function moduleOf(code: string, before: string, after: string): string {
     .replaceAll("'tostatic'", "'../../src/index.ts'")
     .replaceAll("'tostatic/runtime'", "'../../runtime/index.ts'")
     .replaceAll("'tostatic/export'", "'../../src/export/index.ts'")
+    .replaceAll("'tostatic/onnx'", "'../../src/onnx/index.ts'")
+    .replaceAll("'tostatic/tensorboard'", "'../../src/tensorboard/index.ts'")
     .replaceAll("'tostatic/weights'", "'../../runtime/weights/index.ts'");
 }
 

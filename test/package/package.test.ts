@@ -29,6 +29,7 @@ const uses: Readonly<Record<string, string>> = {
   'tostatic/export':
     "typeof m.exportStableHLO === 'function' && typeof m.exportOnnx === 'function' && 'works'",
   'tostatic/onnx': "typeof m.importOnnx === 'function' && 'works'",
+  'tostatic/tensorboard': "typeof m.SummaryWriter === 'function' && 'works'",
   'tostatic/weights':
     "(await m.openWeights(await m.saveSafetensors({}))).names().length === 0 && 'works'",
   'tostatic/mnist': `m.loadMnist(${digits}).test.batch(Int32Array.of(0, 1)).images.mul(0).sum().itemSync() === 0 && 'works'`,

@@ -1,0 +1,3 @@
+/** Event files for TensorBoard. */
+
+export { SummaryWriter } from './summary-writer.ts';

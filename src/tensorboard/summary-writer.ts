@@ -1,0 +1,81 @@
+import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { encodeMessage } from '../protobuf/message.ts';
+import { histogramOf } from './histogram.ts';
+import { encodePng } from './png.ts';
+import { recordOf } from './records.ts';
+import { type Event, eventSchema, type SummaryValue } from './schema.ts';
+
+/**
+ * Writes an event file that TensorBoard shows, with PyTorch's names: scalars, histograms and images by tag and step.
+ * Node only. Each call appends whole records, so that a process that is killed leaves a file that can be read.
+ */
+export class SummaryWriter {
+  /** The file that is written, in the folder of the run. */
+  readonly path: string;
+
+  /** @param folder of the run; it is made where there is none. */
+  constructor(folder: string) {
+    const { mkdirSync } = files();
+    mkdirSync(folder, { recursive: true });
+    const seconds = String(Math.floor(Date.now() / 1000)).padStart(10, '0');
+    const suffix = `${process.pid}.${SummaryWriter.#count++}`;
+    this.path = `${folder}/events.out.tfevents.${seconds}.tostatic.${suffix}`;
+    this.#append({ wallTime: Date.now() / 1000, fileVersion: 'brain.Event:2' });
+  }
+
+  static #count = 0;
+
+  /** A number, or a tensor of one element, which is read. */
+  async addScalar(tag: string, value: number | Tensor, step: number): Promise<void> {
+    const simpleValue = value instanceof Tensor ? Number(await value.item()) : value;
+    this.#add(step, { tag, simpleValue });
+  }
+
+  /** How the elements of a tensor are distributed. */
+  async addHistogram(tag: string, values: Tensor, step: number): Promise<void> {
+    const numbers = (await values.to('float64').data()) as Float64Array;
+    this.#add(step, { tag, histogram: histogramOf(numbers) });
+  }
+
+  /** An image [channels, height, width] of 1, 3 or 4 channels: floats from 0 to 1, or uint8. */
+  async addImage(tag: string, image: Tensor, step: number): Promise<void> {
+    const [channels = 0, height = 0, width = 0] = image.shape;
+    if (image.rank !== 3 || ![1, 3, 4].includes(channels)) throw noImage(image);
+    const isBytes = image.dtype === 'uint8';
+    const scaled = isBytes ? image : image.to('float32').clamp(0, 1).mul(255).round();
+    const pixels = Uint8Array.from(
+      (await scaled.permute([1, 2, 0]).contiguous().data()) as ArrayLike<number>,
+    );
+    const encoded = encodePng(pixels, width, height, channels);
+    this.#add(step, { tag, image: { height, width, colorspace: channels, encoded } });
+  }
+
+  #add(step: number, value: SummaryValue): void {
+    this.#append({ wallTime: Date.now() / 1000, step, summary: { value: [value] } });
+  }
+
+  #append(event: Event): void {
+    files().appendFileSync(this.path, recordOf(encodeMessage(eventSchema, event)));
+  }
+}
+
+function files(): typeof import('node:fs') {
+  const fs = globalThis.process?.getBuiltinModule?.('node:fs');
+  if (fs) return fs;
+  throw new ArgumentError({
+    what: 'SummaryWriter: there are no files here',
+    given: 'a page',
+    expected: 'Node',
+    remedy: 'use plotPage() in pages',
+  });
+}
+
+function noImage({ shape }: Tensor): ArgumentError {
+  return new ArgumentError({
+    what: 'addImage: not an image',
+    given: `shape [${shape.join(', ')}]`,
+    expected: '[channels, height, width] with 1, 3 or 4 channels',
+    remedy: 'permute the dimensions, or select one image of the batch',
+  });
+}
