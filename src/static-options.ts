@@ -37,6 +37,12 @@ export interface ToStaticOptions {
    * is kept as a loop of the program where that can be. 0 keeps all of them; all are unrolled when left out.
    */
   readonly unrollLimit?: number;
+  /**
+   * How many paths are traced for one decision on values of the program, with the decisions nested in it: branches, turns
+   * of loops, and the options of what may be one of several objects. A decision that takes more ends the graph, or with
+   * `fullGraph` is an error; both name the decision that multiplies. 8192 when left out.
+   */
+  readonly pathLimit?: number;
   /** A graph ends after so many traced instructions. Never when left out: host loops are unrolled to their end. */
   readonly traceLimit?: number;
   /** Graphs of fewer ops are not compiled: their instructions run eagerly. 0 when left out. */
@@ -65,6 +71,9 @@ export interface ToStaticOptions {
   readonly check?: number;
 }
 
+/** No program of the test suite needs an eighth of it; as many paths take some seconds to trace. */
+const defaultPathLimit = 8192;
+
 /** Passes by name; those that are false are switched off. */
 export type PassSwitches = Readonly<Partial<Record<PassName, boolean>>>;
 
@@ -75,6 +84,7 @@ export interface StaticSettings {
   readonly fullGraph: boolean;
   readonly capture: 'break' | 'auto';
   readonly unrollLimit: number;
+  readonly pathLimit: number;
   readonly traceLimit: number;
   readonly minGraphSize: number;
   readonly strict: boolean;
@@ -103,6 +113,15 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
       given: String(unrollLimit),
       expected: 'a number from 0 on',
       remedy: 'leave it out to unroll every loop that the host counts',
+    });
+  }
+  const pathLimit = options.pathLimit ?? defaultPathLimit;
+  if (!(pathLimit >= 1)) {
+    throw new ArgumentError({
+      what: 'toStatic: pathLimit is no number of paths',
+      given: String(pathLimit),
+      expected: 'a number from 1 on',
+      remedy: `leave it out for ${defaultPathLimit}`,
     });
   }
   const check = options.check ?? checkFromEnvironment() ?? 0;
@@ -134,6 +153,7 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     fullGraph,
     capture: options.capture ?? 'break',
     unrollLimit,
+    pathLimit,
     traceLimit,
     minGraphSize: fullGraph ? 0 : minGraphSize,
     strict,

@@ -114,13 +114,14 @@ export class Translator {
   }
 
   #trace(point: ResumePoint, frames: readonly Frame[]): TraceResult {
-    const { fullGraph, capture, strict, unrollLimit, traceLimit } = this.#settings;
+    const { fullGraph, capture, strict, unrollLimit, pathLimit, traceLimit } = this.#settings;
     if (strict) verifyFrames(frames);
     const result = withCaptureSession(() =>
       trace(frames, strict ? verifiedCodeOf : codeOf, {
         history: point.history,
         numbersAreVolatile: point.size >= volatileAfter,
         unrollLimit,
+        pathLimit,
         traceLimit,
         controlPolicy: fullGraph ? 'always' : capture === 'auto' ? 'possible' : 'functions',
         regions: regionPhases,

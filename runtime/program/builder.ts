@@ -266,8 +266,8 @@ export class ProgramBuilder implements Interceptor {
   }
 
   /** Some op is to run even if nobody reads its results. */
-  hasEffect(): boolean {
-    return this.#ops.some(hasEffect);
+  hasEffect(since = 0): boolean {
+    return this.#ops.some((op, i) => i >= since && hasEffect(op));
   }
 
   metaOf(id: ValueId): TensorMeta {

@@ -19,11 +19,11 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
 import { expectKnown } from './autograd/hooks.ts';
 import {
+  type ControlLimits,
   type ControlPolicy,
   GraphControl,
-  LoopPlans,
-  TraceAgain,
 } from './control-flow/graph-control.ts';
+import { LoopPlans, TraceAgain } from './control-flow/loops/loop-plans.ts';
 import { finishedRegion } from './control-flow/region-builder.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
 import { effectRecipes } from './heap/effect-recipes.ts';
@@ -37,15 +37,13 @@ import { EagerlyRefused } from './state/eagerly-refused.ts';
 import { Tracer } from './state/tracer.ts';
 import type { CodeOf } from './variables/code-of.ts';
 
-export interface TraceOptions {
+export interface TraceOptions extends ControlLimits {
   /** Which numbers were found at this point before. */
   readonly history: NumberHistory;
   /** Numbers that came out of a break are not guarded by value any more: they kept changing. */
   readonly numbersAreVolatile?: boolean;
   /** Where decisions on values of the program are part of it. */
   readonly controlPolicy?: ControlPolicy;
-  /** Loops of the host that take more turns are to be loops of the program. */
-  readonly unrollLimit?: number;
   /** More instructions than this end the graph. */
   readonly traceLimit?: number;
   /** Told of each instruction before it is executed, for logs. */
@@ -125,7 +123,7 @@ function traceOnce(
   plans: LoopPlans,
 ): Traced {
   const { history, numbersAreVolatile = false, controlPolicy = 'functions', regions } = options;
-  const control = new GraphControl(controlPolicy, plans, options.unrollLimit);
+  const control = new GraphControl(controlPolicy, plans, options);
   const { traceLimit = Number.POSITIVE_INFINITY } = options;
   const given = { numbersAreVolatile, history, control, traceLimit };
   const tracer = new Tracer(entryFrames, codeOf, given);

@@ -130,6 +130,13 @@ export const breakReasons = {
     hint: 'Make the turns alike; or bound them by a number of the host: depth < 8 && ….',
     decision: true,
   },
+  'too-many-paths': {
+    explanation:
+      'Decisions multiply: each path of one meets the others anew, so a trace would follow too many paths.',
+    expected: 'paths that come together alike before the next decision',
+    hint: 'Leave one value on all paths (numbers and tensors instead of different objects); keep indices in tensors (argsort, gather, where); read the values before the captured function; or raise pathLimit.',
+    decision: true,
+  },
   'loop-turn': {
     explanation:
       'A loop that was under way at the last break goes on: its next turn is a graph anew.',

@@ -225,6 +225,15 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       says: /with every turn of a loop y is a f32\[2\] tensor, a f32\[2,2\] tensor, a f32\[2,2,2\] tensor and so on/,
     },
   ],
+  'too-many-paths': {
+    run: (x) => {
+      const chosen: object[] = [];
+      for (let i = 0; i < 3; i++) if (x.select(0, 0).itemSync() > i) chosen.push({ i });
+      return x.mul(chosen.length);
+    },
+    options: { pathLimit: 3 },
+    says: /more than 3 paths \(pathLimit\) were traced for the decision at .*: \d+ at /,
+  },
   await: {
     run: async (x) => {
       await null;

@@ -1,6 +1,7 @@
 /** Where graphs begin: `requiresGrad_()` and `detach()`. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { formatPosition } from '../../../runtime/errors/position.ts';
 import { bind1 } from '../../../runtime/ops/bind.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
@@ -8,9 +9,11 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneName, expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import { requiresGradAlways } from '../control-flow/merge/requires-grad.ts';
+import { isMadeInside, type RegionBuilder } from '../control-flow/region-builder.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
 import { asEagerly } from '../state/eagerly-refused.ts';
 import { constantOf } from '../state/facts.ts';
+import { isLeaf, placesBelow } from '../state/recorded-graph.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { type TensorVariable, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
@@ -31,12 +34,10 @@ function detach(x: Tensor): Tensor {
 /** `x.requiresGrad_(value)`: from here on the variable stands for another value of the program. */
 export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Variable[]): Variable {
   const receiver = expectTensor(of, 'requiresGrad_');
-  if (t.control.depth > 0) {
-    throw new GraphBreak('state-of-ways', 'requiresGrad_() in a branch or loop');
-  }
   const asked = given ? constantOf(t, given) : undefined;
   const value = asked === undefined ? true : Boolean(asked);
   const tensor = t.use(receiver);
+  if (t.isInRegion) return beginInside(t, receiver, tensor, value);
   if (receiver.source) expectLeaf(t, receiver);
   if (requiresGradAlways(t, tensor) === null) {
     expectOneTensor(t, receiver);
@@ -50,6 +51,56 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   if (receiver.source) switchOuter(t, receiver, value);
   else t.replace(receiver, value ? alias(t, tensor, 'own') : alias(t, tensor));
   return receiver;
+}
+
+/**
+ * In a branch or loop: a tensor that was made there becomes a leaf, whose graph and `.grad` stay inside of it.
+ */
+function beginInside(
+  t: Tracer,
+  receiver: TensorVariable,
+  tensor: Tensor,
+  value: boolean,
+): Variable {
+  if (receiver.source || !isMadeInside(t, tensor) || requiresGradAlways(t, tensor) === null) {
+    throw new GraphBreak(
+      'state-of-ways',
+      'requiresGrad_() in a branch or loop, of a tensor from before it (begin with a tensor of its own: x.detach().requiresGrad_())',
+    );
+  }
+  if (tensor.requiresGrad === value) return receiver;
+  // Eager execution refuses to freeze a result.
+  if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
+  const leaf = alias(t, tensor, value ? 'own' : null);
+  if (value) t.autograd.leavesInside.set(leaf, t.position());
+  t.replace(receiver, leaf);
+  return receiver;
+}
+
+/** A tensor that a branch or loop has made goes on behind it with its graph, or with its `.grad`. */
+export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
+  const at = t.autograd.leavesInside.get(leaf);
+  const what = at ? `after requiresGrad_() (${formatPosition(at)})` : 'with a .grad';
+  return new GraphBreak(
+    'state-of-ways',
+    `a tensor that was made here leaves a branch or loop ${what} (hand on what has neither graph nor .grad: w.detach(), w.grad, loss.itemSync())`,
+  );
+}
+
+/** A leaf that a branch or loop has made is none outside of it: its `.grad` would be lost. Throws a break. */
+export function expectNoLeavesInside(
+  t: Tracer,
+  region: RegionBuilder,
+  results: Iterable<Tensor>,
+): void {
+  const { leavesInside } = t.autograd;
+  for (const result of results) {
+    for (const place of placesBelow(result)) {
+      if (!isLeaf(place) || !leavesInside.has(place)) continue;
+      if (place.traced?.builder !== region.builder) continue;
+      throw leafLeaves(t, place);
+    }
+  }
 }
 
 /** A tensor from outside is as it was again, or the same memory with the other answer. */

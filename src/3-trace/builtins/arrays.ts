@@ -308,8 +308,8 @@ export const arrayBuiltins: BuiltinTable = [
     Array.prototype.fill,
     onKnownArray((t, array, [value, start, end]) => {
       const length = arrayLength(t, array);
-      const elements = changeElements(t, array);
       const [from, to] = [place(t, start, 0, length), place(t, end, length, length)];
+      const elements = changeElements(t, array);
       elements.fill(value ?? known(undefined), from, to);
       return array;
     }),

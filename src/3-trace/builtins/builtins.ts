@@ -1,5 +1,6 @@
 /** The host's own functions that are understood: pure ones, and those performed on variables. */
 
+import { withKnownPlaces } from '../control-flow/lists/known-places.ts';
 import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
@@ -40,7 +41,8 @@ export function callBuiltin(
 ): Variable | undefined {
   const builtin = performed.get(fn);
   if (builtin) {
-    const result = t.attempt(() => builtin(t, receiver, args));
+    const settled = withKnownPlaces(t, fn, receiver, args);
+    const result = t.attempt(() => builtin(t, receiver, settled));
     if (result) return result;
   }
   const typed = typedArrayMade(t, fn, receiver, args);

@@ -6,6 +6,7 @@
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import { grownIn } from '../control-flow/lists/grown-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
+import { isRatherList, orderVariable } from '../control-flow/sort-order.ts';
 import { asCollection } from '../heap/collections.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayLength, asArray, isArray } from '../values/arrays.ts';
@@ -15,7 +16,7 @@ import { isObjectVariable } from '../values/objects/prototype-variable.ts';
 import { isPristine, type Protocol } from '../values/protocols.ts';
 import { typedArrayTypes } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
-import type { Variable } from '../variables/variable.ts';
+import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { isSmallArray } from './arrays.ts';
 import * as arrayLikes from './equivalents/array-likes.ts';
 import * as arrays from './equivalents/arrays.ts';
@@ -24,7 +25,7 @@ import * as collections from './equivalents/collections.ts';
 import * as json from './equivalents/json.ts';
 import * as lists from './equivalents/lists.ts';
 import * as objects from './equivalents/objects.ts';
-import { insertionSort } from './equivalents/sort.ts';
+import { insertionSort, sortByRank } from './equivalents/sort.ts';
 import * as typedArrays from './equivalents/typed-arrays.ts';
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -200,7 +201,15 @@ function bodyFor(
     return ofList;
   }
   const equivalent = table.get(fn);
-  return equivalent?.fits(t, receiver, args) ? equivalent.body : undefined;
+  if (!equivalent?.fits(t, receiver, args)) return undefined;
+  const { body } = equivalent;
+  return body === insertionSort && isRanked(t, receiver) ? sortByRank : body;
+}
+
+function isRanked(t: Tracer, receiver: Variable): boolean {
+  const { closure, pc } = t.top;
+  if (t.control.plans.sortOf(closure.code, pc) !== 'ranked') return false;
+  return !isRatherList(t, arrayLength(t, asArray(t, receiver)!));
 }
 
 /** What a body looks up, though the host's function doesn't. */
@@ -211,24 +220,27 @@ const lookedUp = new Map<unknown, readonly Protocol[]>([
   [arrays.reduceRight, []],
   [arrays.toSorted, ['array', 'sorted']],
   [insertionSort, ['list']],
+  [sortByRank, ['list']],
   [collections.forEach, ['callback', 'entries', 'map', 'set', 'array']],
   ...Object.values(lists).map((body) => [body, ['callback', 'list', 'array', 'sorted']] as const),
 ]);
 
 const callbackOnly: readonly Protocol[] = ['callback'];
 
-/** The code that stands for a host function in this call; undefined when there is none. */
+/** The code that stands for a host function in this call, and what it takes besides; undefined when there is none. */
 export function equivalentOf(
   t: Tracer,
   fn: AnyFunction,
   receiver: Variable,
   args: readonly Variable[],
-): Closure | undefined {
+): { readonly closure: Closure; readonly args: readonly Variable[] } | undefined {
   const body = bodyFor(t, fn, receiver, args);
   if (!body) return undefined;
   if (!(lookedUp.get(body) ?? callbackOnly).every((each) => isPristine(t, each))) return undefined;
   const found = t.codeOf(body);
   if (isRefused(found)) return undefined;
   noteEquivalent(found.closure.code);
-  return found.closure;
+  const { closure } = found;
+  const given = body === sortByRank ? [args[0] ?? undefinedVariable, orderVariable] : args;
+  return { closure, args: given };
 }

@@ -16,6 +16,7 @@ import { learn, narrow, toldBy } from './merge/choice.ts';
 import { check } from './numbers/check.ts';
 import { asTruth, readScalar } from './numbers/scalars.ts';
 import { numberOf, type PathEnd, type Target } from './path.ts';
+import { sortByRanks } from './sort-order.ts';
 
 /** More decisions than this inside one another: a loop is followed turn by turn and doesn't end. */
 const maxNesting = 64;
@@ -45,12 +46,13 @@ export function decide(
     t.control.ended = { targets, which: null, value: null, test: { scalar: test, stays } };
     return frame.pc;
   }
+  sortByRanks(t, frame);
   const structure = structureOf(code);
   const merge = structure.merges[frame.pc];
   const checked = checkInstead(t, frame, test, structure, whenTrue, whenFalse);
   if (checked !== undefined) return checked;
   planLoops(t, frame, structure, merge);
-  expectShallow(t);
+  expectFewPaths(t, frame);
   const stops = new Set(t.control.stopsIn(frame));
   if (typeof merge === 'number') stops.add(merge);
   // A break behind the first branch finds nothing of it: what it has written in place would stay.
@@ -93,7 +95,7 @@ function planLoops(
   for (const loop of loops.values()) {
     if (!loop.body.has(frame.pc) || t.control.isActive(frame, loop)) continue;
     if (typeof merge === 'number' && loop.body.has(merge)) continue;
-    if (t.control.plans.of(code, loop) === undefined) t.control.plans.choose(code, loop, 'while');
+    if (t.control.plans.of(code, loop) === undefined) t.control.plans.chooseWhile(code, loop);
   }
 }
 
@@ -106,7 +108,7 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
   const structure = structureOf(frame.closure.code);
   const merge = structure.merges[pc];
   planLoops(t, frame, structure, merge);
-  expectShallow(t);
+  expectFewPaths(t, frame);
   const stops = new Set(t.control.stopsIn(frame));
   if (typeof merge === 'number') stops.add(merge);
   const startWithOption =
@@ -128,7 +130,9 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
 
 type Met = ChoiceMet['choice'];
 
-function expectShallow(t: Tracer): void {
+/** Throws a break where the decision is nested too deeply, or is known to take too many paths. */
+function expectFewPaths(t: Tracer, frame: TraceFrame): void {
+  t.control.expectFewPaths(frame);
   if (t.control.depth < maxNesting) return;
   const { unrolledBecause: why } = t.control.plans;
   if (!why) throw new GraphBreak('endless-ways', `${maxNesting} decisions inside one another`);

@@ -55,13 +55,15 @@ export function follow(
   const depth = t.frames.length;
   const [registers, pc] = [[...frame.registers], frame.pc];
   try {
-    return t.speculate(region, () => {
-      const end = start();
-      const freeze = freezer(made);
-      const value = end.value && freeze(end.value);
-      const disposed = new Set(t.effects.disposed.keys());
-      return { region, end: { ...end, value }, state: stateOf(t, frame, made, freeze), disposed };
-    });
+    return t.control.paths.count(t, frame, pc, () =>
+      t.speculate(region, () => {
+        const end = start();
+        const freeze = freezer(made);
+        const value = end.value && freeze(end.value);
+        const disposed = new Set(t.effects.disposed.keys());
+        return { region, end: { ...end, value }, state: stateOf(t, frame, made, freeze), disposed };
+      }),
+    );
   } finally {
     t.frames.length = depth;
     frame.registers.splice(0, frame.registers.length, ...registers);

@@ -2,6 +2,7 @@ import { condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { protectionAt } from '../../vm/bytecode/protection.ts';
+import { expectNoLeavesInside } from '../autograd/leaves.ts';
 import { EagerlyRefused } from '../state/eagerly-refused.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
@@ -241,7 +242,10 @@ function appendCond(
   );
   const { flags, note } = flagsOfBranch(t, regions, read);
   const left = outputs.map((own, way) => [...own, ...flags[way]!]);
-  for (const [way, region] of regions.entries()) region.captureAll(left[way]!);
+  for (const [way, region] of regions.entries()) {
+    expectNoLeavesInside(t, region, left[way]!);
+    region.captureAll(left[way]!);
+  }
   const captured = capturedByAny(t.builder, regions);
   const programs = regions.map((region, way) => region.finish(captured, left[way]!));
   const results = t.execution.appendControl(condOp, [truth, ...captured], programs);

@@ -5,6 +5,7 @@ import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Surroundings } from '../state/surroundings.ts';
 import type { TapeCall } from '../state/tape.ts';
+import type { Tracer } from '../state/tracer.ts';
 
 /** A region that is done, so that it can be built again for other sizes. */
 export interface FinishedRegion {
@@ -138,6 +139,13 @@ export class RegionBuilder implements Surroundings {
     finished.set(region, { region: this, captured, outputs });
     return region;
   }
+}
+
+/** Whether an op of the region under construction has made the tensor. */
+export function isMadeInside({ surroundings }: Tracer, tensor: Tensor): boolean {
+  if (!(surroundings instanceof RegionBuilder)) return false;
+  if (tensor.traced?.builder !== surroundings.builder) return false;
+  return !surroundings.given.includes(tensor) && surroundings.capturedAs(tensor) === undefined;
 }
 
 /** Whether the tensor is a value of the program under construction, or of one around it. */

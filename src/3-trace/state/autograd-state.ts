@@ -1,5 +1,6 @@
 import type { HookHandle } from '../../../runtime/autograd/hooks.ts';
 import type { GradNode } from '../../../runtime/autograd/node.ts';
+import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
@@ -24,6 +25,8 @@ export class AutogradState {
   callsUser = false;
   /** Outer tensors whose requiresGrad was changed, as values with the other answer. */
   readonly switched = new Map<Tensor, Tensor>();
+  /** Leaves that a branch or loop makes for itself, and where. */
+  readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
   /** The objects that `registerHook` has answered. */
   readonly handles = new Map<Variable, { readonly handle: HookHandle; readonly site: Site }>();
   /** What `forward` of a custom function has saved, by its context. */

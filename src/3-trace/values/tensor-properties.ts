@@ -5,6 +5,7 @@ import type { Source } from '../../guards/source.ts';
 import { isTensorGetter } from '../../guards/tensor-getters.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { optionsOf } from '../control-flow/merge/describe.ts';
+import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { scalarUnary } from '../control-flow/numbers/scalars.ts';
 import { sizeIn } from '../inputs/sizes.ts';
@@ -117,7 +118,10 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.grad);
   }
-  if (key === 'grad') return variable.grad ?? known(null);
+  if (key === 'grad') {
+    if (!variable.grad) expectOneTensor(t, variable);
+    return variable.grad ?? known(null);
+  }
   const computed = tensorMethods.properties.get(key);
   if (!computed) throw new GraphBreak('unsupported-value', `the property ${key} of a tensor`);
   const x = t.use(variable);
@@ -146,7 +150,10 @@ export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Vari
   const mayBe = (option: Variable): boolean =>
     option.kind === 'tensor' || (option.kind === 'constant' && constantOf(t, option) === null);
   const isGradient = optionsOf(resolved(value)).every(mayBe);
-  if (!source && isGradient && t.control.depth === 0) {
+  // Of a tensor from before a branch or loop it would have to be merged with what was there.
+  const isOwn =
+    t.control.depth === 0 || (!source && variable.traced?.traced?.builder === t.builder);
+  if (!source && isGradient && isOwn) {
     const { grad } = variable;
     t.journal.note(() => {
       variable.grad = grad;

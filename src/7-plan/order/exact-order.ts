@@ -109,27 +109,51 @@ function orderOf(state: State): Order {
   return order;
 }
 
-/** States by peak; of one peak the one that is furthest. */
+/** A binary heap of states by peak; of one peak the one that is furthest, and of those the oldest. */
 class Levels {
   readonly #states: State[] = [];
+  readonly #numbers: number[] = [];
+  #count = 0;
 
   push(state: State): void {
-    const states = this.#states;
-    let low = 0;
-    let high = states.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (comesAfter(states[middle]!, state)) low = middle + 1;
-      else high = middle;
+    const [states, numbers] = [this.#states, this.#numbers];
+    const number = this.#count++;
+    let at = states.length;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (!comesBefore(state, number, states[above]!, numbers[above]!)) break;
+      states[at] = states[above]!;
+      numbers[at] = numbers[above]!;
+      at = above;
     }
-    states.splice(low, 0, state);
+    states[at] = state;
+    numbers[at] = number;
   }
 
   pop(): State | undefined {
-    return this.#states.pop();
+    const [states, numbers] = [this.#states, this.#numbers];
+    const [first, last] = [states[0], states.pop()];
+    const number = numbers.pop()!;
+    if (!last || states.length === 0) return first;
+    let at = 0;
+    for (let below = 1; below < states.length; below = 2 * at + 1) {
+      const right = below + 1;
+      const isRight =
+        right < states.length &&
+        comesBefore(states[right]!, numbers[right]!, states[below]!, numbers[below]!);
+      const next = isRight ? right : below;
+      if (!comesBefore(states[next]!, numbers[next]!, last, number)) break;
+      states[at] = states[next]!;
+      numbers[at] = numbers[next]!;
+      at = next;
+    }
+    states[at] = last;
+    numbers[at] = number;
+    return first;
   }
 }
 
-function comesAfter(a: State, b: State): boolean {
-  return a.peak > b.peak || (a.peak === b.peak && a.count < b.count);
+function comesBefore(a: State, aNumber: number, b: State, bNumber: number): boolean {
+  if (a.peak !== b.peak) return a.peak < b.peak;
+  return a.count === b.count ? aNumber < bNumber : a.count > b.count;
 }

@@ -47,3 +47,28 @@ export function insertionSort(
   for (let i = 0; i < items.length; i++) this[i] = items[i];
   return this;
 }
+
+/**
+ * The same where values of the program decide comparisons: `orderOf` returns the places of the items in their order,
+ * as numbers of the program, from one comparison of each pair. No decision depends on another, so the effort
+ * is quadratic in the length, where paths of the insertion above would multiply.
+ */
+export function sortByRank(
+  this: unknown[],
+  compare: (a: unknown, b: unknown) => number,
+  orderOf: (items: readonly unknown[], compare: unknown) => readonly number[],
+): unknown[] {
+  const items: unknown[] = [];
+  let missing = 0;
+  const length = this.length;
+  for (let i = 0; i < length; i++) {
+    if (this[i] === undefined) missing++;
+    else items.push(this[i]);
+  }
+  const order = orderOf(items, compare);
+  const sorted: unknown[] = [];
+  for (let i = 0; i < items.length; i++) sorted.push(items[order[i]!]);
+  for (let i = 0; i < missing; i++) sorted.push(undefined);
+  for (let i = 0; i < sorted.length; i++) this[i] = sorted[i];
+  return this;
+}

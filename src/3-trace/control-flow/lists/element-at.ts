@@ -51,7 +51,7 @@ export function indexIn(t: Tracer, base: Variable, index: ScalarVariable): Varia
   throw new GraphBreak('throw', 'an array is written past its end');
 }
 
-function choiceOfIndex(t: Tracer, count: number, index: ScalarVariable): ChoiceVariable {
+export function choiceOfIndex(t: Tracer, count: number, index: ScalarVariable): ChoiceVariable {
   const existing = indices.get(index)?.get(count);
   if (existing) return existing;
   const options = Array.from({ length: count }, (_, i) => known(i));

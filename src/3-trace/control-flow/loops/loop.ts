@@ -50,6 +50,7 @@ function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean 
  * followed turn by turn, and decisions that leave it are branches.
  */
 export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
+  t.control.expectFewPaths(frame);
   try {
     return convertLoop(t, frame, loop);
   } catch (error) {

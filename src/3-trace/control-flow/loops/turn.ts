@@ -6,6 +6,7 @@ import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import type { Loop } from '../../../vm/bytecode/structure.ts';
+import { expectNoLeavesInside } from '../../autograd/leaves.ts';
 import { commonSizes } from '../../dynamic-shapes/open-shape.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -333,6 +334,7 @@ export class Turn {
     const test = head ? head.region : new RegionBuilder(t.surroundings);
     if (!head) for (const start of this.#starts) test.give(start);
     const condition = head ? t.inRegion(test, () => this.#condition(head.end)) : test.given[0]!;
+    expectNoLeavesInside(t, region, outputs);
     region.captureAll(outputs);
     test.captureAll([condition]);
     const captured = capturedByAny(t.builder, [test, region]);

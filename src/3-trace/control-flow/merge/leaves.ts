@@ -13,8 +13,10 @@ import { elementSpec } from '../../../../runtime/program/list-ops.ts';
 import { extentOf } from '../../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { leafLeaves } from '../../autograd/leaves.ts';
 import { openShape, openVariable } from '../../dynamic-shapes/open-shape.ts';
 import { guardNumbers, guardValue } from '../../inputs/symbolic.ts';
+import { isNull } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type {
   DynamicVariable,
@@ -74,7 +76,11 @@ function tensorLeft(t: Tracer, variable: TensorVariable, disposed: ReadonlySet<T
   if (disposed.has((variable.actual ?? variable.traced)!)) {
     throw new GraphBreak('state-of-ways', 'a disposed tensor leaves a branch or loop');
   }
-  return t.use(variable);
+  const tensor = t.use(variable);
+  const { grad, source } = variable;
+  // A result of a branch or loop has none.
+  if (!source && grad && !isNull(t, grad)) throw leafLeaves(t, tensor);
+  return tensor;
 }
 
 function renumbered(t: Tracer, { which, to }: Renumbered): Tensor {

@@ -3,6 +3,7 @@ import type {
   CellReference,
   CollectionEntry,
   ObjectTraits,
+  TensorVariable,
   Variable,
 } from '../../variables/variable.ts';
 
@@ -22,6 +23,10 @@ function freezeTraits(
       }),
     ),
   };
+}
+
+function isLeaf({ traced }: TensorVariable): boolean {
+  return traced?.requiresGrad === true && traced.gradEdge === null;
 }
 
 /** Copies of objects that were made since; others stand for themselves. */
@@ -61,6 +66,13 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         for (const [id, { key, value }] of variable.entries) {
           copy.entries.set(id, { key: freeze(key), value: freeze(value) });
         }
+        return copy;
+      }
+      case 'tensor': {
+        // What requiresGrad_() and backward() say of a tensor that was made since is taken back with the path.
+        if (variable.source || !(variable.grad || isLeaf(variable))) return variable;
+        const copy = { ...variable };
+        copies.set(variable, copy);
         return copy;
       }
       case 'choice':

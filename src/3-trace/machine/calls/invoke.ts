@@ -17,6 +17,7 @@ import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
 import { printInGraph } from '../../control-flow/numbers/print.ts';
 import { scalarCall, scalarMethod } from '../../control-flow/numbers/scalars.ts';
 import { textCall } from '../../control-flow/numbers/text.ts';
+import { orderOf, traceOrder } from '../../control-flow/sort-order.ts';
 import { prototypeOf } from '../../heap/made-objects.ts';
 import { passedFunction } from '../../heap/passed-functions.ts';
 import { nameAt } from '../../state/callee-name.ts';
@@ -116,6 +117,7 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
     requestLoop(t);
     return undefinedVariable;
   }
+  if (value === orderOf) return traceOrder(t, call.args);
   if (isNotToStatic(value)) {
     throw new GraphBreak('not-to-static', `${nameAt(t.top, callee)}() is not to be captured`);
   }
@@ -147,10 +149,9 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
   const equivalent = equivalentOf(t, callee.value, call.receiver, call.args);
   if (equivalent) {
     return enterCall(t, call, {
-      closure: equivalent,
+      ...equivalent,
       cells: [],
       thisVariable: call.receiver,
-      args: call.args,
     });
   }
   const { receiver, args } = call;

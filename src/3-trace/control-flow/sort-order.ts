@@ -1,0 +1,150 @@
+/** The order of a sort whose comparisons are values of the program. */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { deviceGuard } from '../../../runtime/device/current.ts';
+import type { Device } from '../../../runtime/device/device.ts';
+import { InvariantError } from '../../../runtime/errors/invariant.ts';
+import { cast } from '../../../runtime/ops/cast.ts';
+import { stack } from '../../../runtime/ops/joining.ts';
+import { reshape, select } from '../../../runtime/ops/movement.ts';
+import { add, eq, mul, sub } from '../../../runtime/ops/pointwise.ts';
+import { arange } from '../../../runtime/ops/ranges.ts';
+import { sum } from '../../../runtime/ops/reduce.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { isEquivalent } from '../builtins/equivalents/codes.ts';
+import { insertionSort } from '../builtins/equivalents/sort.ts';
+import { Raised } from '../state/exceptions.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { arrayElements, arrayLength, asArray } from '../values/arrays.ts';
+import { isRefused } from '../variables/code-of.ts';
+import type { TraceFrame } from '../variables/trace-frame.ts';
+import {
+  type FunctionVariable,
+  known,
+  newArray,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+import { isSame } from './merge/is-same.ts';
+import { check } from './numbers/check.ts';
+import { constantTensor, scalarBinary } from './numbers/scalars.ts';
+import { madeObjects } from './places/reachable.ts';
+import { type State, stateOf } from './places/state.ts';
+
+/** Longer arrays are sorted by loops of the program where they can be lists: it is as long for any length. */
+const mostRanked = 16;
+
+/** Whether an array of the length is rather a list; in a loop of the program its length may change with every turn. */
+export function isRatherList({ control }: Tracer, length: number): boolean {
+  return control.listsGrow && (control.isInLoop || length > mostRanked);
+}
+
+/**
+ * A comparison of `insertionSort` is decided by the run: where the comparator does nothing but compare, the trace begins
+ * again and orders by ranks.
+ */
+export function sortByRanks(t: Tracer, frame: TraceFrame): void {
+  const { code } = frame.closure;
+  if (!isEquivalent(code) || code !== codeOfInsertion(t)) return;
+  const caller = t.frames[t.frames.indexOf(frame) - 1];
+  const array = asArray(t, frame.thisVariable);
+  if (!caller || !array) return;
+  if (isRatherList(t, arrayLength(t, array))) return;
+  t.control.plans.sortAt(caller.closure.code, (caller.pc - 1) as Pc, 'ranked');
+}
+
+function codeOfInsertion(t: Tracer): Code | undefined {
+  const found = t.codeOf(insertionSort);
+  return isRefused(found) ? undefined : found.closure.code;
+}
+
+/** What `sortByRank` is given. Only traces know it. */
+export function orderOf(_items: readonly unknown[], _compare: unknown): readonly number[] {
+  throw new InvariantError('orderOf() is called outside of a trace');
+}
+
+export const orderVariable: FunctionVariable = { kind: 'function', value: orderOf, source: null };
+
+/**
+ * The places of the items in their order. Every pair is compared as V8's insertion compares it, the later item with the
+ * earlier one; an item's rank is the number of items before it. Where the comparator contradicts itself, as one does
+ * with NaN, ranks are equal: the run ends without an effect, and the call runs as it is written.
+ */
+export function traceOrder(t: Tracer, [items, compare]: readonly Variable[]): Variable {
+  const array = asArray(t, items!)!;
+  const elements = arrayElements(t, array);
+  const count = elements.length;
+  if (count < 2) return newArray(elements.map((_, i) => known(i)));
+  const device = t.currentDevice;
+  const before = (later: Variable, earlier: Variable) =>
+    lessThanZero(t, compareOnly(t, compare!, later, earlier), device);
+  const isBefore = elements.map((later, row) =>
+    elements.map((earlier, column) => (column < row ? before(later, earlier) : null)),
+  );
+  const never = constantTensor(t, 0, device);
+  const [ranked, order] = t.runApi(() => noGrad(() => orderFrom(isBefore, never)));
+  check(t, ranked!, true);
+  return newArray(
+    elements.map((_, i) => ({
+      kind: 'scalar',
+      type: 'number',
+      tensor: t.runApi(() => noGrad(() => select(order!, 0, i))),
+    })),
+  );
+}
+
+/** Of a strictly lower triangle of truths: whether all ranks differ, and the item of each rank. */
+function orderFrom(isBefore: readonly (readonly (Tensor | null)[])[], never: Tensor): Tensor[] {
+  const count = isBefore.length;
+  const rows = isBefore.map((row) => stack(row.map((each) => each ?? never)));
+  const matrix = stack(rows);
+  const places = deviceGuard(never.device, () => arange(count, { dtype: 'float64' }));
+  const ranks = add(sub(places, sum(matrix, 1)), sum(matrix, 0));
+  // The squares of ranks have their largest sum where no two are equal.
+  const expected = ((count - 1) * count * (2 * count - 1)) / 6;
+  const differ = eq(sum(mul(ranks, ranks)), expected);
+  const isAt = eq(reshape(ranks, [1, count]), reshape(places, [count, 1]));
+  return [differ, sum(mul(cast(isAt, 'float64'), places), 1)];
+}
+
+/** The comparator's result. Where it does more than compare, or refuses, it is called as often as natively. */
+function compareOnly(t: Tracer, compare: Variable, later: Variable, earlier: Variable): Variable {
+  const made = madeObjects(t);
+  const before = stateOf(t, t.top, made);
+  const { ops } = t.builder.checkpoint();
+  try {
+    const order = t.execution.callInside(compare, undefinedVariable, [later, earlier]);
+    const hasEffect = t.builder.hasEffect(ops);
+    if (!hasEffect && isUnchanged(t, before, stateOf(t, t.top, made))) return order;
+  } catch (error) {
+    if (!(error instanceof GraphBreak || error instanceof Raised)) throw error;
+  }
+  return sortInOrder(t);
+}
+
+function sortInOrder(t: Tracer): never {
+  const caller = t.frames[t.frames.length - 2]!;
+  t.control.plans.sortAt(caller.closure.code, (caller.pc - 1) as Pc, 'inserted');
+  throw new InvariantError('a sort that is ranked is planned as an insertion');
+}
+
+function isUnchanged(t: Tracer, before: State, after: State): boolean {
+  if (before.size !== after.size) return false;
+  return [...after].every(([key, { raw, value }]) => {
+    const held = before.get(key);
+    return held && (held.raw === raw || isSame(t, held.value, value));
+  });
+}
+
+function lessThanZero(t: Tracer, order: Variable, device: Device): Tensor {
+  if (order.kind === 'constant') {
+    return constantTensor(t, Number(Number(constantOf(t, order)) < 0), device);
+  }
+  const less = scalarBinary(t, '<', order, known(0));
+  if (less?.kind !== 'scalar') return sortInOrder(t);
+  return t.runApi(() => noGrad(() => cast(less.tensor, 'float64')));
+}

@@ -1,0 +1,154 @@
+/** How many instructions and paths are traced: counts that grow with the code, and an error where they would multiply. */
+
+import { describe, expect, it, vi } from 'vitest';
+import { PathLimit } from '../../src/3-trace/control-flow/path-limit.ts';
+import { Tracer } from '../../src/3-trace/state/tracer.ts';
+import {
+  FullGraphError,
+  type Tensor,
+  type ToStaticOptions,
+  tensor,
+  toStatic,
+} from '../../src/index.ts';
+
+interface Effort {
+  readonly instructions: number;
+  readonly paths: number;
+}
+
+/** What it takes to trace the function for its first call. */
+function effortOf(fn: (x: Tensor) => unknown, options: ToStaticOptions): Effort {
+  const [tick, count] = [
+    vi.spyOn(Tracer.prototype, 'tick'),
+    vi.spyOn(PathLimit.prototype, 'count'),
+  ];
+  try {
+    const graph = toStatic(fn, options);
+    graph(tensor([0.3, -0.2, 0.4]));
+    expect(graph.stats()).toMatchObject({ translations: 1, graphs: 1, breaks: [] });
+    return { instructions: tick.mock.calls.length, paths: count.mock.calls.length };
+  } finally {
+    vi.restoreAllMocks();
+  }
+}
+
+/** A function of so many decisions, from its text. */
+function functionOf(text: string): (x: Tensor) => unknown {
+  return new Function(`return (x) => {${text}}`)() as (x: Tensor) => unknown;
+}
+
+const repeated = (count: number, text: (i: number) => string): string =>
+  Array.from({ length: count }, (_, i) => text(i)).join('\n');
+
+/** Functions that grow with a number; `power`: as which power of it their effort may grow. */
+const families: Record<string, { readonly power: number; readonly text: (n: number) => string }> = {
+  'branches in a row': {
+    power: 1,
+    text: (n) =>
+      `let y = x;
+      ${repeated(n, (i) => `if (y.sum().itemSync() > ${i}) y = y.mul(2); else y = y.sub(1);`)}
+      return y;`,
+  },
+  'nested branches': {
+    power: 1,
+    text: (n) =>
+      `let y = x;
+      ${repeated(n, (i) => `if (y.sum().itemSync() > ${i}) { y = y.mul(2);`)}
+      ${'}'.repeat(n)}
+      return y;`,
+  },
+  'early returns': {
+    power: 1,
+    text: (n) =>
+      `let y = x;
+      ${repeated(n, (i) => `if (y.sum().itemSync() > ${i}) return y; y = y.mul(2);`)}
+      return y;`,
+  },
+  'objects that change places': {
+    power: 1,
+    text: (n) =>
+      `let a = { k: 0 }, b = { k: 1 };
+      ${repeated(n, (i) => `if (x.sum().itemSync() > ${i}) [a, b] = [b, a];`)}
+      return x.mul(a.k);`,
+  },
+  'loops in a row': {
+    power: 1,
+    text: (n) =>
+      `let y = x;
+      ${repeated(n, (i) => `while (y.sum().itemSync() < ${i}) y = y.add(1);`)}
+      return y;`,
+  },
+  'nested loops': {
+    power: 2,
+    text: (n) =>
+      `let y = x;
+      ${repeated(n, (i) => `while (y.sum().itemSync() < ${i}) { y = y.add(1);`)}
+      ${'}'.repeat(n)}
+      return y;`,
+  },
+  'objects sorted by what is read': {
+    power: 2,
+    text: (n) =>
+      `const items = Array.from({ length: ${n} }, (_, i) => ({ value: x.sin().select(0, i % 3).add(i).itemSync(), i }));
+      items.sort((a, b) => a.value - b.value);
+      return items.map(({ i }) => i);`,
+  },
+};
+
+describe('the effort of a trace grows as its code does', () => {
+  const sizes = [2, 4, 8] as const;
+  const modes: readonly ToStaticOptions[] = [{ fullGraph: true }, { capture: 'auto' }];
+  const cases = Object.entries(families).flatMap(([name, family]) =>
+    modes.map((options) => ({ name, options, mode: JSON.stringify(options), ...family })),
+  );
+  it.each(cases)('$name, $mode', { timeout: 60_000 }, ({ power, text, options }) => {
+    const [few, some, many] = sizes.map((n) => effortOf(functionOf(text(n)), options));
+    for (const kind of ['instructions', 'paths'] as const) {
+      const growth = (many![kind] - some![kind]) / (some![kind] - few![kind]);
+      // Twice the size: exactly the power of two where the effort is a polynomial of that degree.
+      expect(growth, kind).toBeLessThanOrEqual(2 ** power * 1.2);
+    }
+  });
+});
+
+describe('pathLimit', () => {
+  const tree = (x: Tensor): Tensor => {
+    const descend = (y: Tensor, depth: number): Tensor => {
+      if (depth === 6) return y;
+      if (y.sum().itemSync() > 0) return descend(y.mul(2), depth + 1);
+      return descend(y.sub(1), depth + 1);
+    };
+    return descend(x, 0);
+  };
+
+  it('names the decision that multiplies, how often it was met, and what to write instead', () => {
+    const graph = toStatic(tree, { fullGraph: true, pathLimit: 50 });
+    const refused = () => graph(tensor([1, 2]));
+    expect(refused).toThrow(FullGraphError);
+    expect(refused).toThrow(
+      /more than 50 paths \(pathLimit\) were traced for the decision at .*trace-effort\.test\.ts:\d+:\d+: \d+ at .*trace-effort\.test\.ts:\d+:\d+/,
+    );
+    expect(refused).toThrow(/remedy: .*argsort/);
+    expect(refused).toThrow(/y\.sum\(\)\.itemSync\(\) > 0.*<--- HERE/);
+  });
+
+  it('ends the graph elsewhere, and the call goes on with the same values', () => {
+    const graph = toStatic(tree, { capture: 'auto', pathLimit: 50 });
+    for (const numbers of [
+      [1, 2],
+      [-1, -2],
+      [0.5, -0.25],
+    ]) {
+      expect(graph(tensor(numbers)).toArraySync()).toEqual(tree(tensor(numbers)).toArraySync());
+    }
+    expect(graph.stats().breaks[0]).toMatchObject({ reason: 'too-many-paths' });
+  });
+
+  it('counts for each decision: any number of them in a row is fine', () => {
+    const text = repeated(60, (i) => `if (x.sum().itemSync() > ${i}) x = x.add(1);`);
+    const graph = toStatic(functionOf(`${text} return x;`), { fullGraph: true, pathLimit: 4 });
+    graph(tensor([1]));
+    expect(graph.stats()).toMatchObject({ graphs: 1, breaks: [] });
+    expect(() => toStatic(() => 1, { pathLimit: 0 })).toThrow(/pathLimit/);
+  });
+});
