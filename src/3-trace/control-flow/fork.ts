@@ -19,6 +19,7 @@ import { flagsOfBranch } from './merge/requires-grad.ts';
 import { Unifier } from './merge/unify.ts';
 import { check } from './numbers/check.ts';
 import { asTruth } from './numbers/scalars.ts';
+import { isWhole, noteWhole } from './numbers/whole-numbers.ts';
 import { numberOf, type PathEnd } from './path.ts';
 import { isFixed, type Place } from './places/place.ts';
 import { madeObjects } from './places/reachable.ts';
@@ -215,7 +216,12 @@ class Join {
 
   /** Puts the results into their places; answers how to have the other parts. */
   finish(results: readonly Tensor[]): (part: Build) => Variable {
-    const variables = this.leaves.map((leaf, i) => leafVariable(this.#t, leaf, results[i]!));
+    const variables = this.leaves.map((leaf, i) => {
+      const isNumber =
+        leaf.kind === 'number' && leaf.values.every((each) => !each || isWhole(each));
+      if (isNumber) noteWhole(results[i]!);
+      return leafVariable(this.#t, leaf, results[i]!);
+    });
     const made = new Map<Build, Variable>();
     const build = (part: Build) => part(variables, made);
     for (const { place, part } of this.#placed) place.set(this.#t, build(part));

@@ -120,7 +120,15 @@ function attemptAs(
     // What only one place holds can be another object after a turn: nobody sees the difference.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
     const recorded = new Set<string>();
-    const found = { made, before, carried, changes: new Map(), held, recorded };
+    const found = {
+      made,
+      before,
+      carried,
+      changes: new Map(),
+      held,
+      recorded,
+      fractional: new Set<string>(),
+    };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const turn = new Turn(t, frame, loop, form, found);
       if (!turn.fits) return null;

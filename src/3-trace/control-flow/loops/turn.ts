@@ -28,6 +28,7 @@ import {
 } from '../merge/requires-grad.ts';
 import { type Unified, unify } from '../merge/unify.ts';
 import { asTruth, constantTensor, scalarUnary } from '../numbers/scalars.ts';
+import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../path.ts';
 import { isFixed, type Place } from '../places/place.ts';
 import { heldMoreThanOnce } from '../places/reachable.ts';
@@ -63,6 +64,8 @@ export interface Found {
   readonly held: Set<Variable>;
   /** Leaves that require gradients after an iteration, if not before it. */
   readonly recorded: Set<string>;
+  /** Leaves that are whole numbers before an iteration, but not after it. */
+  readonly fractional: Set<string>;
 }
 
 /** A tensor that is carried, and what it stands for. */
@@ -91,11 +94,12 @@ export class Turn {
   /** Per carried place, start and end of this turn. */
   readonly #turned = new Map<string, Unified>();
   readonly #recorded: Set<string>;
+  readonly #fractional: Set<string>;
   /** Numbers of the leaves of which it is carried, too, whether they require gradients. */
   readonly #tracked: readonly number[];
 
   constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
-    const { made, before, carried, changes, held, recorded } = found;
+    const { made, before, carried, changes, held, recorded, fractional } = found;
     this.#t = t;
     this.#frame = frame;
     this.#loop = loop;
@@ -105,6 +109,7 @@ export class Turn {
     const flags =
       form === 'flagged' ? [constantTensor(t, true, device), constantTensor(t, 0, device)] : [];
     this.#recorded = recorded;
+    this.#fractional = fractional;
     const leaves = [...this.#leaves()];
     const starts = leaves.map(({ leaf }) => leafTensor(t, leaf, 0, device));
     this.#tracked = t.control.plans.tracksGradients
@@ -147,7 +152,8 @@ export class Turn {
     const { targets } = this.#way.end;
     this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
     const added = this.fits && this.#compare(before, inside, carried, held);
-    this.settled = !this.fits || (!added && !this.#findRecorded(flags.length));
+    this.settled =
+      !this.fits || (!added && !this.#findRecorded(flags.length) && !this.#findFractional());
   }
 
   *#leaves(unifiedAt = ({ unified }: Carried): Unified => unified): Generator<CarriedLeaf> {
@@ -175,6 +181,21 @@ export class Turn {
     return this.#recorded.size > before;
   }
 
+  /** Of a number that is carried: whether it is whole at the start of each iteration. */
+  #isWhole(start: Tensor, { leaf, key }: CarriedLeaf): boolean {
+    return leaf.kind === 'number' && isWholeTensor(start) && !this.#fractional.has(key);
+  }
+
+  /** True when a number that was whole is none after an iteration. */
+  #findFractional(): boolean {
+    const before = this.#fractional.size;
+    for (const { leaf, key } of this.#leaves(({ place }) => this.#turned.get(place.key)!)) {
+      const [, end] = leaf.values;
+      if (leaf.kind === 'number' && end && !isWhole(end)) this.#fractional.add(key);
+    }
+    return this.#fractional.size > before;
+  }
+
   /** Where the body begins; null when the head is more than a condition. */
   #behindHead({ end, state }: Way, inside: State): Pc | null {
     if (!end.test) return null;
@@ -194,7 +215,9 @@ export class Turn {
     const leaves = [...this.#leaves()];
     const inputs = leaves.map((each) => {
       const start = this.#starts[index++]!;
-      return region.give(start, this.#records(start, each));
+      const input = region.give(start, this.#records(start, each));
+      if (this.#isWhole(start, each)) noteWhole(input);
+      return input;
     });
     const required = this.#tracked.map(() => region.give(this.#starts[index++]!));
     inputs.forEach((input, i) => {
@@ -369,6 +392,10 @@ export class Turn {
 
   /** Puts the results into their places; answers what is returned. */
   #place(results: readonly Tensor[]): Variable | null {
+    const flags = this.#head ? 0 : 2;
+    for (const [i, each] of [...this.#leaves()].entries()) {
+      if (this.#isWhole(this.#starts[flags + i]!, each)) noteWhole(results[i]!);
+    }
     let index = 0;
     return this.#setAll((leaf) => leafVariable(this.#t, leaf, results[index++]!));
   }

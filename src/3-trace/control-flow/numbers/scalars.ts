@@ -29,6 +29,7 @@ import {
   type TensorVariable,
   type Variable,
 } from '../../variables/variable.ts';
+import { asInteger, isWholeTensor, noteComputed, noteWhole } from './whole-numbers.ts';
 
 /** `x.itemSync()`: the value stays in the program, and is a number to the code. */
 export function readScalar(t: Tracer, variable: TensorVariable): ScalarVariable {
@@ -52,7 +53,10 @@ function truth(tensor: Tensor): ScalarVariable {
 
 /** JavaScript's numbers are float64: so is what is computed of them, and equals what the host computes. */
 export function asNumber(t: Tracer, { tensor }: ScalarVariable): Tensor {
-  return tensor.dtype === 'float64' ? tensor : run(t, () => cast(tensor, 'float64'));
+  if (tensor.dtype === 'float64') return tensor;
+  const number = run(t, () => cast(tensor, 'float64'));
+  if (isWholeTensor(tensor)) noteWhole(number);
+  return number;
 }
 
 /** Whether the value counts as true, as a bool tensor: not 0, and not NaN. */
@@ -69,7 +73,9 @@ export function asTruth(t: Tracer, { tensor }: ScalarVariable): Tensor {
 /** A number or truth value that is known, as a value of the program. */
 export function constantTensor(t: Tracer, value: number | boolean, device: Device): Tensor {
   const dtype = typeof value === 'boolean' ? 'bool' : 'float64';
-  return run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
+  const tensor = run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
+  if (Number.isInteger(value)) noteWhole(tensor);
+  return tensor;
 }
 
 /** A number that each run finds anew, or that follows from the sizes, as a value of the program. */
@@ -114,7 +120,10 @@ export function scalarBinary(
   const scalar = a.kind === 'scalar' ? a : b;
   if (scalar.kind !== 'scalar') return undefined;
   const result = combined(t, operator, a, b);
-  if (result.kind === 'scalar') noteCombined(operator, result, [a, b]);
+  if (result.kind === 'scalar') {
+    noteCombined(operator, result, [a, b]);
+    noteComputed(operator, result.tensor, [a, b]);
+  }
   return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
 }
 
@@ -165,6 +174,7 @@ function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): ScalarVar
     return value instanceof Tensor ? value : asTensor(t, arg, value, device);
   });
   const tensor = run(t, () => bind1(hostNumberOp, operands, { fn }));
+  noteComputed(fn, tensor, args);
   return { kind: 'scalar', type: tensor.dtype === 'bool' ? 'boolean' : 'number', tensor };
 }
 
@@ -226,7 +236,9 @@ export function scalarUnary(t: Tracer, operator: string, x: ScalarVariable): Var
       return numberScalar(asNumber(t, x));
     case '-': {
       const value = asNumber(t, x);
-      return numberScalar(run(t, () => ops.neg(value)));
+      const negated = run(t, () => ops.neg(value));
+      if (isWholeTensor(value)) noteWhole(negated);
+      return numberScalar(negated);
     }
     case '~':
       return hostNumber(t, '~', [x]);
@@ -262,7 +274,9 @@ export function scalarCall(
     const compute = exact.get(fn);
     if (compute && args.length === 1) {
       const value = asNumber(t, first);
-      return numberScalar(run(t, () => compute(value)));
+      const result = run(t, () => compute(value));
+      noteComputed(`Math.${(fn as () => number).name}`, result, args);
+      return numberScalar(result);
     }
   }
   const name = hostScalarNames.get(fn);
@@ -296,6 +310,15 @@ export function scalarOperand(
 ): TensorVariable {
   const dtype = like?.dtype ?? 'float32';
   const { tensor } = scalar;
+  const isInteger = !dtypes[dtype].floating && dtype !== 'bool';
+  if (
+    isInteger &&
+    scalar.type === 'number' &&
+    tensor.dtype === 'float64' &&
+    isWholeTensor(tensor)
+  ) {
+    return t.result(asInteger(t, tensor, dtype));
+  }
   if (!dtypes[dtype].floating && (scalar.type === 'boolean' || dtypes[tensor.dtype].floating)) {
     throw numberNeeded(
       scalar,

@@ -1,0 +1,69 @@
+/**
+ * Numbers of the program that are whole as far as the trace knows. An integer tensor takes them as it takes whole
+ * numbers of the host; the program checks them, since a run may bring one that the dtype does not hold.
+ */
+
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import { cast } from '../../../../runtime/ops/cast.ts';
+import { eq } from '../../../../runtime/ops/pointwise.ts';
+import { type DType, dtypes } from '../../../../runtime/tensor/dtype.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { Variable } from '../../variables/variable.ts';
+import type { LeafVariable } from '../merge/leaf.ts';
+import { check } from './check.ts';
+
+const whole = new WeakSet<Tensor>();
+
+export function noteWhole(tensor: Tensor): void {
+  whole.add(tensor);
+}
+
+/** Whether a value is a whole number in every run, if no number leaves what float64 holds. */
+export function isWhole(variable: Variable | LeafVariable): boolean {
+  switch (variable.kind) {
+    case 'constant':
+    case 'symbolic':
+      return Number.isInteger(variable.value);
+    case 'scalar':
+      return isWholeTensor(variable.tensor);
+    default:
+      return false;
+  }
+}
+
+export function isWholeTensor(tensor: Tensor): boolean {
+  return !dtypes[tensor.dtype].floating || whole.has(tensor);
+}
+
+/** Results of operators and functions that are whole wherever their operands are, or always. */
+const keepsWhole: ReadonlySet<string> = new Set([
+  '+',
+  '-',
+  '*',
+  '%',
+  'Math.max',
+  'Math.min',
+  'Math.abs',
+]);
+const makesWhole: ReadonlySet<string> = new Set([
+  ...['~', '&', '|', '^', '<<', '>>', '>>>'],
+  ...['Math.floor', 'Math.ceil', 'Math.round', 'Math.trunc', 'Math.sign'],
+]);
+
+/** Notes of a result what follows from what it is computed of. */
+export function noteComputed(fn: string, result: Tensor, from: readonly Variable[]): void {
+  if (makesWhole.has(fn) || (keepsWhole.has(fn) && from.every(isWhole))) noteWhole(result);
+}
+
+/** The number in an integer dtype; a run in which it is none of them ends without an effect. */
+export function asInteger(t: Tracer, number: Tensor, dtype: DType): Tensor {
+  const [integer, holds] = t.runApi(() =>
+    noGrad(() => {
+      const integer = cast(number, dtype);
+      return [integer, eq(cast(integer, 'float64'), number)];
+    }),
+  ) as [Tensor, Tensor];
+  check(t, holds, true);
+  return integer;
+}
