@@ -158,4 +158,31 @@ describe('.grad of a tensor that paths leave', () => {
       never: [['first way', 'w.grad.mul(2)', 'the first has a gradient']],
     });
   });
+
+  it('made by the function is found in a loop that replaces the tensor', () => {
+    const fn = (start: Tensor) => {
+      let w = start.detach().requiresGrad_();
+      f(w).backward();
+      let n = 0;
+      while (w.sum().itemSync() < 20) {
+        n += w.grad ? 11 : 1;
+        w = w.mul(2).detach();
+      }
+      return [w, n];
+    };
+    for (const options of [{ fullGraph: true }, { capture: 'auto' }] as const) {
+      const graph = toStatic(fn, options);
+      for (const values of [
+        [1, 2, 3],
+        [10, 20, 0],
+      ]) {
+        const [eager, captured] = [fn, graph].map((run) => {
+          const [w, n] = run(tensor(values)) as [Tensor, number];
+          return [w.toArraySync(), n];
+        });
+        expect(captured).toEqual(eager);
+      }
+      expect(graph.stats().breaks).toEqual([]);
+    }
+  });
 });

@@ -5,6 +5,8 @@ import { PathLimit } from '../../src/3-trace/control-flow/path-limit.ts';
 import { Tracer } from '../../src/3-trace/state/tracer.ts';
 import {
   FullGraphError,
+  nn,
+  optim,
   type Tensor,
   type ToStaticOptions,
   tensor,
@@ -109,6 +111,36 @@ describe('the effort of a trace grows as its code does', () => {
       expect(growth, kind).toBeLessThanOrEqual(2 ** power * 1.2);
     }
   });
+});
+
+class Block extends nn.Module {
+  readonly inner = new nn.Linear(2, 2);
+  readonly norm = new nn.LayerNorm([2]);
+
+  override forward(x: Tensor): Tensor {
+    return x.add(this.inner.forward(this.norm.forward(x)).relu());
+  }
+}
+
+it('whole training steps take instructions in proportion to their layers', () => {
+  const [few, some, many] = [4, 8, 16].map((count) => {
+    const blocks = new nn.Sequential(...Array.from({ length: count }, () => new Block()));
+    const optimizer = new optim.AdamW(blocks.parameters(), { lr: 0.01 });
+    return effortOf(
+      () => {
+        const loss = blocks
+          .forward(tensor([[1, 2]]))
+          .square()
+          .mean();
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      },
+      { fullGraph: true },
+    ).instructions;
+  });
+  expect((many! - some!) / (some! - few!)).toBeLessThanOrEqual(2.1);
 });
 
 describe('pathLimit', () => {

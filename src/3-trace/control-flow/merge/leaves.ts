@@ -28,7 +28,7 @@ import { type Column, columnsOf, formText } from '../lists/element-form.ts';
 import { grownOf, listOfTensors } from '../lists/list-elements.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from '../numbers/scalars.ts';
 import { sizeGuess } from '../numbers/size-guess.ts';
-import { isAround } from '../region-builder.ts';
+import { isAround, isMadeInside } from '../region-builder.ts';
 import { chosenTensor } from './chosen-tensor.ts';
 import { type Leaf, type NewList, type Renumbered, tensorsOf } from './leaf.ts';
 
@@ -79,7 +79,7 @@ function tensorLeft(t: Tracer, variable: TensorVariable, disposed: ReadonlySet<T
   const tensor = t.use(variable);
   const { grad, source } = variable;
   // A result of a branch or loop has none.
-  if (!source && grad && !isNull(t, grad)) throw leafLeaves(t, tensor);
+  if (!source && grad && !isNull(t, grad) && isMadeInside(t, tensor)) throw leafLeaves(t, tensor);
   return tensor;
 }
 
