@@ -73,7 +73,10 @@ class Call {
   answer(receiver: Variable, args: readonly Variable[]): Variable {
     const t = this.#t;
     if (this.#fn.name.endsWith('_')) {
-      throw this.#refused('writes in place to a tensor');
+      const instead = this.#fn.name.slice(0, -1);
+      throw this.#refused(
+        `writes in place to a tensor (assign the result of ${instead}() instead)`,
+      );
     }
     const given = [receiver, ...args].map(resolved);
     const like = given.find((each) => each.kind === 'tensor' || each.kind === 'dynamic');
