@@ -177,7 +177,8 @@ export class LoopPlans {
   /** The function is traced again, where the sort that is called there wasn't planned before. */
   sortAt(code: Code, pc: Pc, plan: SortPlan): void {
     const places = this.#sorts.get(code) ?? new Map<Pc, SortPlan>();
-    if (places.get(pc) === 'inserted') return;
+    const known = places.get(pc);
+    if (known === 'inserted' || known === plan) return;
     this.#sorts.set(code, places.set(pc, plan));
     throw new TraceAgain();
   }
