@@ -107,7 +107,10 @@ export class Walker {
     if (entry.subgraph) this.#stats.graphRuns++;
     if (outcome.kind === 'return') return outcome;
     this.#meetBreak(entry);
-    return { kind: 'break', entry, frames: outcome.frames };
+    const { frames: left } = outcome;
+    if (onlyThrows(entry))
+      return this.#explained(entry.result, left, () => this.natively(left, owned));
+    return { kind: 'break', entry, frames: left };
   }
 
   /** Eager execution tells where a fault is, and to whom. Where it finds none, what it did instead is on record. */
@@ -246,6 +249,9 @@ export class Walker {
     }
   }
 }
+
+const onlyThrows = ({ result: { outcome } }: Entry): boolean =>
+  outcome.kind === 'break' && outcome.onlyThrows === true;
 
 /** The way ended in a break after a small segment. */
 export function isFragment({ entry }: Break | Moved): boolean {

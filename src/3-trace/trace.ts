@@ -150,6 +150,7 @@ function traceOnce(
           record: end.record,
           cause: end.cause,
           afterEffects: hasEffects(tracer),
+          onlyThrows: end.onlyThrows,
           frames: tracer.frames.map((frame, depth) =>
             reconstruction.frame(frame, frame.pc, tracer.frames[depth + 1]?.returnTo),
           ),

@@ -225,6 +225,11 @@ export class GraphBreak extends Error {
   readonly detail: string;
   /** Where, when that is not the instruction at which the graph ends. */
   at: UserPosition | undefined;
+  /**
+   * Of a throw: whatever the run decides from where the graph ends, an exception leaves the captured function. Null:
+   * nothing has been decided on the way to it.
+   */
+  isCertain: boolean | null = null;
 
   /** `cause`: the error that eager execution would throw here. */
   constructor(reason: BreakReason, detail: string, cause?: unknown) {

@@ -214,6 +214,8 @@ export type Outcome =
       readonly eagerly?: true;
       /** A run has an effect before it comes there, or may end before. */
       readonly afterEffects?: boolean;
+      /** All that can follow is an exception that leaves the captured function: it runs natively. */
+      readonly onlyThrows?: boolean;
     };
 
 /** A change to something that existed before, made after the run, in the order of the user's code. */

@@ -28,6 +28,10 @@ describe('merged tensors are what they are eagerly', () => {
   it.each(['mixed', 'sized'] as const)('in %s programs', { timeout: 600_000 }, (kind) => {
     expectRight(kind, start, some);
   });
+
+  it('in programs that have differed once', () => {
+    expect(mergeProblem(programFrom(435, 'mixed'), 'auto', 'mixed')?.kind).not.toBe('wrong');
+  });
 });
 
 function expectRight(kind: Kind, from: number, programs: number): void {

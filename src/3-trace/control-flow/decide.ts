@@ -160,7 +160,9 @@ export function settle(t: Tracer, frame: TraceFrame, end: PathEnd): Pc {
 function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
   const [first, ...others] = end.targets as [Target, ...Target[]];
   const stops = new Set(t.control.stopsIn(frame));
-  const merge = commonMerge(structureOf(frame.closure.code), end.targets);
+  // A path that has come to a stop waits there. The others don't merge where one of them stands alone.
+  const open = end.targets.filter((target) => target === 'return' || !stops.has(target));
+  const merge = open.length > 1 ? commonMerge(structureOf(frame.closure.code), open) : undefined;
   if (merge !== undefined) stops.add(merge);
   const { tensor } = end.which!;
   const test: ScalarVariable = {

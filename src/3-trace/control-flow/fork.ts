@@ -55,10 +55,10 @@ function forkAs(
     try {
       ways.push(follow(t, frame, new RegionBuilder(t.surroundings), made, start));
     } catch (error) {
-      if (!isThrow(error) || mayBeCaught(t, error)) throw error;
+      if (!isThrow(error) || mayBeCaught(t, error)) throw uncertain(error);
       const other = starts[1 - way]!;
       check(t, truth, way === 1);
-      return other();
+      return orOnlyThrows(other);
     }
   }
   const joined = new Join(t, frame, ways, (variable) => made.has(variable));
@@ -108,6 +108,22 @@ function isThrow(error: unknown): boolean {
   if (error instanceof EagerlyRefused) return true;
   if (!(error instanceof GraphBreak)) return false;
   return error.reason === 'throw' || (error.reason === 'op-error' && error.cause instanceof Error);
+}
+
+/** Where the other path throws as well, nothing else can follow the decision. */
+function orOnlyThrows(other: Start): PathEnd {
+  try {
+    return other();
+  } catch (error) {
+    if (error instanceof GraphBreak && error.reason === 'throw') error.isCertain ??= true;
+    throw error;
+  }
+}
+
+/** The graph ends at the decision, and the other path may not throw. */
+function uncertain(error: unknown): unknown {
+  if (error instanceof GraphBreak) error.isCertain = false;
+  return error;
 }
 
 function whichOf({ end }: Way): Variable {

@@ -37,7 +37,12 @@ const handlers: Handlers<Exclude<Opcode, 'return'>> = {
 
 export type End =
   | { readonly kind: 'return'; readonly value: Variable }
-  | { readonly kind: 'break'; readonly record: BreakRecord; readonly cause: unknown };
+  | {
+      readonly kind: 'break';
+      readonly record: BreakRecord;
+      readonly cause: unknown;
+      readonly onlyThrows: boolean;
+    };
 
 /** How the tracer goes on from inside an instruction; the ops with programs inside are given. */
 export function executionOf(
@@ -69,8 +74,10 @@ export function execute(tracer: Tracer): End {
     const record = { reason, detail, at, line: at && tracer.lineAt(at) };
     const { plans, listsGrow } = tracer.control;
     if (listsGrow && plans.usesLists && reason !== 'throw') plans.leaveLists(record);
-    if (plans.withoutLists) return { kind: 'break', record: plans.withoutLists, cause: undefined };
-    return { kind: 'break', record, cause: error.cause };
+    if (plans.withoutLists) {
+      return { kind: 'break', record: plans.withoutLists, cause: undefined, onlyThrows: false };
+    }
+    return { kind: 'break', record, cause: error.cause, onlyThrows: error.isCertain === true };
   }
 }
 

@@ -1,10 +1,13 @@
 import type { TensorInputs } from '../inputs/tensor-inputs.ts';
 import type { Tracer } from './tracer.ts';
 
-/** What brings program, tape, inputs and frames of a trace back to how they are now. */
+/** What brings program, tape, inputs, frames and registers of a trace back to how they are now. */
 export function takingBack(t: Tracer, inputs: TensorInputs): () => void {
   const frames = [...t.frames];
   const pcs = frames.map(({ pc }) => pc);
+  // Paths that an attempt follows are the top frame's: so are the registers that their results go to.
+  const { top } = t;
+  const [registers, last] = [[...top.registers], top.last];
   const { builder, tape } = t.surroundings;
   const program = builder.checkpoint();
   const count = inputs.list.length;
@@ -16,5 +19,7 @@ export function takingBack(t: Tracer, inputs: TensorInputs): () => void {
     else inputs.list.length = count;
     t.frames.splice(0, t.frames.length, ...frames);
     for (const [i, frame] of frames.entries()) frame.pc = pcs[i]!;
+    top.registers.splice(0, top.registers.length, ...registers);
+    top.last = last;
   };
 }
