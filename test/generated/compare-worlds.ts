@@ -90,14 +90,19 @@ function observe(world: World, run: World['fn'], call: number): Observed {
   };
 }
 
-const floats = (hex: string): Float32Array =>
-  new Float32Array(Uint8Array.from(Buffer.from(hex, 'hex')).buffer);
+/** Bytes of other dtypes are told apart as well; the last ones are filled up. */
+function floats(hex: string): Float32Array {
+  const bytes = Buffer.from(hex, 'hex');
+  const whole = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
+  whole.set(bytes);
+  return new Float32Array(whole.buffer);
+}
 
 function differentiate(result: unknown): number | string {
   const roots = [...tensorsOf(result)].filter((t) => !t.disposed && t.requiresGrad && !t.isLeaf);
   try {
     for (const [i, root] of roots.entries()) {
-      const gradient = values([...root.shape], i + 100);
+      const gradient = values([...root.shape], i + 100).to(root.dtype);
       backward(root, gradient, { retainGraph: true });
     }
     return roots.length;

@@ -7,6 +7,7 @@ import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import type { Site } from '../state/autograd-state.ts';
 import { asEagerly } from '../state/eagerly-refused.ts';
 import { constantOf } from '../state/facts.ts';
@@ -84,6 +85,7 @@ function placeOf(tensor: Tensor): GradNode | Tensor {
 
 function inside(t: Tracer, receiver: Variable, use: string) {
   const variable = expectTensor(receiver, use);
+  expectOneTensor(t, variable);
   if (variable.source) {
     throw new GraphBreak('framework-call', `${use}() on a tensor from outside`);
   }

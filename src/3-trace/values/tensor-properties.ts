@@ -112,6 +112,7 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const value: unknown = t.use(variable)[key as keyof Tensor];
     return known(value as string | number | boolean);
   }
+  if (key === 'grad') expectOneTensor(t, variable);
   if (key === 'grad' && variable.source && variable.actual) {
     const written = t.effects.written(variable.actual, variable.source, key);
     if (written) return written;
@@ -146,6 +147,7 @@ function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variab
 
 /** `x.grad = value`: of a tensor from outside after the run. */
 export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Variable): void {
+  expectOneTensor(t, variable);
   const { actual, source } = variable;
   const mayBe = (option: Variable): boolean =>
     option.kind === 'tensor' || (option.kind === 'constant' && constantOf(t, option) === null);
