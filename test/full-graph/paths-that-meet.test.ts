@@ -22,11 +22,12 @@ const data = [
   [-3, 1],
   [0, 0],
   [-5, -6],
-  [40, 3],
+  [8, 1],
   [1, 2],
 ];
 
-const modes = [{ fullGraph: true }, { capture: 'auto', strict: true }, { strict: true }] as const;
+const broken = [{ capture: 'auto', strict: true }, { strict: true }] as const;
+const all = [{ fullGraph: true }, ...broken] as const;
 
 /** One path stands at the end of the loop around, the other before code that both would come to. */
 const staggered: Fn = (x, buffer) => {
@@ -47,7 +48,7 @@ const staggered: Fn = (x, buffer) => {
   return [a, buffer, n];
 };
 
-/** Two decisions merge before the one that can't be part of the graph. */
+/** Where the graph breaks, paths have merged before. As one program the loop is refused by its name. */
 const takenBack: Fn = (x, buffer) => {
   let [i, n, m] = [0, 0, 1];
   while (m > 0) {
@@ -74,10 +75,10 @@ const throwing: Fn = (x) => {
 
 describe('full-graph/paths-that-meet', () => {
   it.each([
-    ['of which one waits at the end of a loop', staggered],
-    ['in a try, before a decision that breaks', takenBack],
-    ['nowhere, since all throw', throwing],
-  ])('paths %s', (_, fn) => {
+    ['of which one waits at the end of a loop', staggered, all],
+    ['in a try, before a decision that breaks', takenBack, broken],
+    ['nowhere, since all throw', throwing, all],
+  ])('paths %s', (_, fn, modes) => {
     for (const options of modes) {
       const graph = toStatic(fn, options);
       for (const values of data) expect(outcome(graph, values)).toBe(outcome(fn, values));

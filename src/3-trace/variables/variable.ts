@@ -60,8 +60,8 @@ export interface TensorVariable {
   retainsGrad: boolean;
   /** It may be one of those that the code has met already: an element read, or what a way left. */
   mayBeKnown?: boolean;
-  /** Where a branch or loop has left it as one of several. */
-  mergedAt?: UserPosition | undefined;
+  /** Where branches and loops have left it as one of several, the last one first. */
+  mergedAt?: readonly UserPosition[];
   /** Tensors from outside that it is on some ways to it. */
   perhaps: readonly TensorVariable[];
 }

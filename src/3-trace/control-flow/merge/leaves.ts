@@ -142,12 +142,12 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   }
   if (kind === 'dynamic') return dynamicLike(leaf, tensor);
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
-  const mergedAt = t.position();
-  if (mergedAt) {
-    for (const { traced } of leaf.values.flatMap(tensorsOf)) {
-      if (traced) t.control.noteMerged(traced, mergedAt);
-    }
-  }
+  const at = t.position();
+  const merged = leaf.values.flatMap(tensorsOf);
+  for (const { traced } of at ? merged : []) if (traced) t.control.noteMerged(traced, at!);
+  // What a path leaves may have been merged on it before.
+  const before = merged.flatMap(({ mergedAt = [] }) => mergedAt);
+  const mergedAt = [...new Set(at ? [at, ...before] : before)];
   return Object.assign(t.result(tensor), { perhaps: outerOf(leaf), mayBeKnown: true, mergedAt });
 }
 

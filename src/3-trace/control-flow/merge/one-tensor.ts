@@ -6,8 +6,9 @@ import { TraceAgain } from '../loops/loop-plans.ts';
  * Before it matters which tensor it is: where branches and loops have left it as one of several, these are told apart
  * from now on. The function is traced again.
  */
-export function expectOneTensor(t: Tracer, { mergedAt }: TensorVariable): void {
-  if (mergedAt && t.control.plans.tellApart(mergedAt)) throw new TraceAgain();
+export function expectOneTensor(t: Tracer, { mergedAt = [] }: TensorVariable): void {
+  const more = mergedAt.filter((at) => t.control.plans.tellApart(at));
+  if (more.length > 0) throw new TraceAgain();
 }
 
 /** Before something is said of a tensor that others may be, which branches and loops have left before. */
