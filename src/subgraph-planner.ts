@@ -10,6 +10,7 @@ import type {
   ValueId,
 } from '../runtime/program/program.ts';
 import { RecentlyUsed } from '../runtime/program/recently-used.ts';
+import { bytesOf } from '../runtime/program/value-bytes.ts';
 import { verifyProgram } from '../runtime/program/verify.ts';
 import { writtenInputs } from '../runtime/program/writes.ts';
 import type { TensorMeta } from '../runtime/tensor/meta.ts';
@@ -22,7 +23,6 @@ import { split } from './6-split/split.ts';
 import { enteringAlone } from './7-plan/entering.ts';
 import { planProgram, roughBytes } from './7-plan/plan.ts';
 import type { Planned, PlanOptions, PlanRegions } from './7-plan/plan-in-order.ts';
-import { bytesOf } from './7-plan/storages.ts';
 import type { Compilation } from './compilation.ts';
 import type { MemoryOptions } from './programs/memory-options.ts';
 import type { SubgraphStages } from './programs/stages.ts';

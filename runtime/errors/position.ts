@@ -39,10 +39,7 @@ export function withPositionProvider<T>(provider: Provider, body: () => T): T {
  * when there is a source map. Frames of installed packages (test runners, loaders) count only where there
  * is no other, and `orInstalled`.
  */
-export function positionFromStack(
-  lines: readonly string[],
-  orInstalled = true,
-): UserPosition | undefined {
+function positionFromStack(lines: readonly string[], orInstalled = true): UserPosition | undefined {
   let installed: UserPosition | undefined;
   for (const text of lines) {
     const place = placeInStackLine(text);

@@ -97,10 +97,6 @@ function isSafeInteger(x: number): boolean {
   return typeof x === 'number' ? Number.isSafeInteger(x) : decide('Number.isSafeInteger', x);
 }
 
-export function isFiniteNumber(x: number): boolean {
-  return typeof x === 'number' ? Number.isFinite(x) : decide('Number.isFinite', x);
-}
-
 function apply(fn: string, ...args: readonly (number | SymbolicNumber)[]): number {
   return tableOf(args).apply(fn, args) as unknown as number;
 }

@@ -4,7 +4,7 @@ import { DTypeError, ShapeError } from '../errors/errors.ts';
 import { dtypes } from '../tensor/dtype.ts';
 import { formatSpec, type TensorMeta } from '../tensor/meta.ts';
 
-export function expectSquare(name: string, x: TensorMeta): void {
+function expectSquare(name: string, x: TensorMeta): void {
   if (x.shape.length >= 2 && x.shape.at(-1) === x.shape.at(-2)) return;
   throw new ShapeError({
     what: `${name}: no square matrices`,
@@ -17,7 +17,7 @@ export function expectSquare(name: string, x: TensorMeta): void {
   });
 }
 
-export function expectFloating(name: string, ...operands: readonly TensorMeta[]): void {
+function expectFloating(name: string, ...operands: readonly TensorMeta[]): void {
   const { dtype } = operands[0]!;
   if (dtypes[dtype].floating && operands.every((own) => own.dtype === dtype)) return;
   throw new DTypeError({

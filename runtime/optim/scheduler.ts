@@ -95,7 +95,7 @@ export interface MomentumCycle {
 }
 
 /** A group's momentum, or its first beta; null when it has none. */
-export function momentumOf(group: object): number | null {
+function momentumOf(group: object): number | null {
   if ('betas' in group) return (group.betas as readonly [number, number])[0];
   return 'momentum' in group ? (group.momentum as number) : null;
 }

@@ -29,6 +29,22 @@ import { unlessMissing } from './missing.ts';
 import type { Scope, Slot } from './scope.ts';
 import { watched } from './watcher.ts';
 
+export interface ExecutableOptions {
+  /** A run that is out of memory has written nothing to its inputs, control ops aside. */
+  readonly atomic?: boolean;
+  /** What runs it; null: the device's kernels. */
+  readonly backend?: Backend | null;
+  /** Of a simulated run: nobody else is told of its steps. */
+  readonly counter?: StepCounter | null;
+}
+
+/** Counts the steps of a simulated run, those of regions too. */
+export interface StepCounter {
+  step(): void;
+  /** The action of an op as it is simulated. */
+  control(step: Step, values: ValueTable, run: Action): Action;
+}
+
 /**
  * A plan bound to the kernels of its device. All that can be known before a run is decided here once:
  * kernels, sizes, where each value is put and which ones leave after each op.
@@ -42,15 +58,12 @@ export class Executable {
   /** Null: the list of actions is the program. */
   readonly #backend: BackendProgram | null;
 
-  /**
-   * `gradients`: inputs that may be missing, as may what is computed from them. `atomic`: a run that is out of
-   * memory has written nothing to its inputs, control ops aside. `backend`: what runs it; null: the device's kernels.
-   */
+  /** `gradients`: inputs that may be missing, as may what is computed from them. */
   constructor(
     plan: Plan,
     values: ValueTable,
     gradients: readonly ValueId[] = [],
-    { atomic = false, backend = null }: { atomic?: boolean; backend?: Backend | null } = {},
+    { atomic = false, backend = null, counter = null }: ExecutableOptions = {},
   ) {
     this.plan = plan;
     this.#values = values;
@@ -64,9 +77,12 @@ export class Executable {
     const late = atomic ? lateMemory(plan, values) : null;
     const memory = new RunMemory(device, plan.arenaBytes, late);
     this.#memory = memory;
-    const binding = { values, mayMiss, backend };
+    const binding = { values, mayMiss, backend, counter };
     const bound = plan.steps.map((step, i) => {
-      return compileStep(step, { memory, blocks: late?.blockOf.get(i) }, binding);
+      const results = { memory, blocks: late?.blockOf.get(i) };
+      return counter
+        ? compileCountedStep(step, results, binding, counter)
+        : compileStep(step, results, binding);
     });
     const actions = bound.map(({ run }) => run);
     this.#actions = late ? actions.toSpliced(late.before, 0, () => memory.reserve()) : actions;
@@ -90,6 +106,11 @@ export class Executable {
         events.at = at;
       }
     }
+  }
+
+  /** One step alone, of a plan without an arena. */
+  runStep(step: number, { slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): void {
+    this.#actions[step]!(slots, scalars);
   }
 
   /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
@@ -140,15 +161,13 @@ interface Binding {
   readonly values: ValueTable;
   readonly mayMiss: ReadonlySet<ValueId>;
   readonly backend: Backend | null;
+  readonly counter: StepCounter | null;
 }
 
-function compileStep(
-  step: Step,
-  results: ResultMemory,
-  { values, mayMiss, backend }: Binding,
-): StepActions {
+function compileStep(step: Step, results: ResultMemory, binding: Binding): StepActions {
+  const { values, mayMiss } = binding;
   const { op, at } = step.op;
-  const { action, computable } = compileOp(step, values, results, backend);
+  const { action, computable } = compileOp(step, results, binding);
   const unlessLeftOut = unlessMissing(step, values, mayMiss, action);
   const run = watched(step, values, unlessLeftOut);
   const { frees } = step;
@@ -177,16 +196,30 @@ interface BoundOp {
   readonly computable: ComputableStep | null;
 }
 
-function compileOp(
+function compileCountedStep(
   step: Step,
-  values: ValueTable,
   results: ResultMemory,
-  backend: Backend | null,
-): BoundOp {
+  binding: Binding,
+  counter: StepCounter,
+): StepActions {
+  const { values, mayMiss } = binding;
+  const { action } = compileOp(step, results, binding);
+  const run = unlessMissing(step, values, mayMiss, counter.control(step, values, action));
+  const { frees } = step;
+  const counted: Action = (slots, scalars) => {
+    counter.step();
+    run(slots, scalars);
+    for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
+  };
+  return { step, run: counted, computable: null };
+}
+
+function compileOp(step: Step, results: ResultMemory, binding: Binding): BoundOp {
   const { kernel } = step.op.op;
+  const { values, backend, counter } = binding;
   if (kernel.kind === 'control') {
     const bindPlan: BindPlan = (plan, own, gradients) =>
-      new Executable(plan, own, gradients, { backend });
+      new Executable(plan, own, gradients, { backend, counter });
     return { action: compileControl(kernel.form, step, values, bindPlan), computable: null };
   }
   if (kernel.kind === 'view') return { action: compileView(step, values), computable: null };

@@ -86,7 +86,7 @@ export class RecordedBackwards {
 }
 
 /** A backward whose results have a history: programs run one after the other on tensors. */
-export class RecordedBackward {
+class RecordedBackward {
   readonly program: GradientProgram;
   readonly #runnables = new Map<GradientPart, Runnable>();
 

@@ -2,14 +2,12 @@
 
 import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
-import { alignedBytes } from '../memory/allocator.ts';
 import type { Region } from '../memory/region.ts';
-import { isFused } from '../ops/define-op.ts';
-import { isGradientSum, missingOperands, valuesThatMayMiss } from '../program/missing-gradients.ts';
-import type { Plan, Step } from '../program/plan.ts';
-import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
+import { type Allocation, allocationsOf } from '../program/allocations.ts';
+import type { Plan } from '../program/plan.ts';
+import type { ProgramOp, ValueTable } from '../program/program.ts';
+import { scratchBytesOf } from '../program/value-bytes.ts';
 import { writtenInputs } from '../program/writes.ts';
-import { sizeOf } from '../tensor/shape.ts';
 
 /** Which blocks a run reserves, and before which step. */
 export interface LateMemory {
@@ -27,14 +25,6 @@ export interface LateBlock {
   readonly bytes: number;
 }
 
-/** A block while the steps are followed. */
-interface Piece {
-  readonly block: number;
-  owners: number;
-  /** It may be held by others, so that nobody knows when it is free. */
-  shared: boolean;
-}
-
 /**
  * What the plan's own values need after its first write to an input, so that a run out of memory fails before
  * that write: in blocks that later values take over where the plan frees the earlier ones. Null where nothing
@@ -47,38 +37,27 @@ export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
   if (before < 0) return null;
   const blocks = new Blocks();
   const scratch = new Map<Device, number>();
-  const pieceOf = new Map<ValueId, Piece>();
   const blockOf = new Map<number, (number | null)[]>();
-  const mayMiss = valuesThatMayMiss(ops);
-  plan.steps.slice(before).forEach((step, i) => {
-    const { op, frees } = step;
-    const made = op.outputs.map((id, output): number | null => {
-      const { device } = values[id]!;
-      const base = baseOf(step, output);
-      let piece = base === undefined ? undefined : pieceOf.get(base);
-      const bytes = base === undefined ? blockBytes(step, output, values) : 0;
-      if (bytes > 0) piece = { block: blocks.take(device, bytes), owners: 0, shared: false };
-      if (!piece) return null;
-      piece.owners++;
-      pieceOf.set(id, piece);
-      return bytes > 0 && device.allocator.openRegion ? piece.block : null;
-    });
-    if (made.some((block) => block !== null)) blockOf.set(before + i, made);
-    // The sum of a gradient that misses is the other one, not a copy of it.
-    const passesOn = isGradientSum(op.op) && missingOperands(op, mayMiss).length > 0;
-    if (passesOn || op.op.kernel.kind === 'control') {
-      for (const id of [...op.inputs, ...op.outputs]) {
-        const piece = pieceOf.get(id);
-        if (piece) piece.shared = true;
+  const late = lateAllocations(plan, values, before);
+  const dying = new Map<number, number[]>();
+  plan.steps.slice(before).forEach(({ op }, i) => {
+    const step = before + i;
+    for (const { output, bytes, diesAt, shared } of late.get(step) ?? []) {
+      const { device } = values[op.outputs[output]!]!;
+      const block = blocks.take(device, bytes);
+      if (device.allocator.openRegion) {
+        const made = blockOf.get(step) ?? op.outputs.map(() => null);
+        made[output] = block;
+        blockOf.set(step, made);
       }
+      if (diesAt !== undefined && !shared) dying.set(diesAt, [...(dying.get(diesAt) ?? []), block]);
     }
-    const kernel = scratchOf(op, values);
-    if (kernel) scratch.set(kernel.device, Math.max(scratch.get(kernel.device) ?? 0, kernel.bytes));
-    for (const id of frees) {
-      const piece = pieceOf.get(id);
-      pieceOf.delete(id);
-      if (piece && --piece.owners === 0 && !piece.shared) blocks.free(piece.block);
+    const bytes = scratchBytesOf(values, op);
+    if (bytes > 0) {
+      const { device } = values[op.outputs[0] ?? op.inputs[0]!]!;
+      scratch.set(device, Math.max(scratch.get(device) ?? 0, bytes));
     }
+    for (const block of dying.get(step) ?? []) blocks.free(block);
   });
   if (blocks.all.length === 0 && scratch.size === 0) return null;
   return { before, blocks: blocks.all, scratch, blockOf };
@@ -98,29 +77,21 @@ function firstWrite({ inputs }: Plan, ops: readonly ProgramOp[]): number {
   return low;
 }
 
-/** The operand whose memory an output shows or takes over. */
-function baseOf({ op, reuses }: Step, output: number): ValueId | undefined {
-  return op.op.kernel.kind === 'view' ? op.inputs[0] : (reuses[output] ?? undefined);
-}
-
-/** Of what has no place in the arena. */
-function blockBytes({ op, places }: Step, output: number, values: ValueTable): number {
-  if (op.op.kernel.kind === 'control' || typeof places?.[output] === 'number') return 0;
-  const { shape, dtype, device } = values[op.outputs[output]!]!;
-  return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
-}
-
-function scratchOf(
-  { op, inputs, outputs, attrs }: ProgramOp,
+/** By the step that makes it: what has no place in the arena. */
+function lateAllocations(
+  { steps }: Plan,
   values: ValueTable,
-): LateBlock | null {
-  const { kind } = op.kernel;
-  if (kind === 'view' || kind === 'control' || isFused(op.kernel)) return null;
-  const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
-  const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
-  const { device } = made[0]!;
-  const bytes = device.scratchBytes(op, metas(inputs), made, attrs);
-  return bytes > 0 ? { device, bytes } : null;
+  before: number,
+): ReadonlyMap<number, readonly Allocation[]> {
+  const late = new Map<number, Allocation[]>();
+  for (const allocation of allocationsOf(steps, values)) {
+    const { step, output, bytes } = allocation;
+    if (step < before || bytes === 0) continue;
+    const { op, places } = steps[step]!;
+    if (op.op.kernel.kind === 'control' || typeof places?.[output] === 'number') continue;
+    late.set(step, [...(late.get(step) ?? []), allocation]);
+  }
+  return late;
 }
 
 /** Blocks of one device and size each, for one value after the other. */

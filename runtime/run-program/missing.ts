@@ -34,7 +34,7 @@ export function unlessMissing(
 }
 
 /** Whether the memory of a part that dies with the sum may be that of the sum, if nobody else has it. */
-export function mayPassOn({ op, frees }: Step, part: ValueId, values: ValueTable): boolean {
+function mayPassOn({ op, frees }: Step, part: ValueId, values: ValueTable): boolean {
   const meta = values[part]!;
   return (
     frees.includes(part) && meta.offset === 0 && isContiguousMeta(meta) && !hasTwice(op.inputs)

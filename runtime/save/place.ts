@@ -22,7 +22,7 @@ export interface CallValues {
 
 export type PlaceReader = (values: CallValues) => unknown;
 
-export const placeKinds = ['argument', 'count', 'has', 'state', 'random'] as const;
+const placeKinds = ['argument', 'count', 'has', 'state', 'random'] as const;
 
 export function readPlace(field: Field, states: number): Place {
   const items = field.items();

@@ -1,7 +1,7 @@
 import type { Device } from '../device/device.ts';
 import type { InputSpec } from '../input-spec/spec.ts';
-import { straightBytes } from '../program/straight-bytes.ts';
 import { verifySubgraph } from '../program/verify-plan.ts';
+import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
 import { type GraphWriter, plannedFor } from './graph-format.ts';
@@ -68,7 +68,7 @@ export function readProgram(field: Field, tensors: TensorReader, device: Device)
       const saved = readEntry(entry, state.length, graphs);
       const planned = plannedOf(saved, graphs);
       const predicted =
-        planned && (plan === 'as saved' ? planned.forward.predicted : straightBytes(planned));
+        planned && (plan === 'as saved' ? planned.forward.predicted : predictedBytes(planned));
       return new LoadedEntry(saved, planned, device, predicted);
     });
   const everySize = field

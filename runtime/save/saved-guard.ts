@@ -38,7 +38,7 @@ export type SavedGuard =
       readonly shape: readonly number[];
     };
 
-export const guardKinds = [
+const guardKinds = [
   'value',
   'number',
   'truthy',

@@ -2,8 +2,8 @@ import type { Device } from '../device/device.ts';
 import { DataError } from '../errors/errors.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import { RecentlyUsed } from '../program/recently-used.ts';
-import { straightBytes } from '../program/straight-bytes.ts';
 import { verifySubgraph } from '../program/verify-plan.ts';
+import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import { Field } from './field.ts';
 import { type PlanUse, readGraphs } from './graph-reader.ts';
 import { LoadedEntry } from './loaded-entry.ts';
@@ -155,7 +155,7 @@ export class LoadedSizes {
     try {
       const { document } = this.saved;
       const { saved, planned } = fill(document, sizes, this.#states, this.#device, this.#plan);
-      const predicted = planned && straightBytes(planned);
+      const predicted = planned && predictedBytes(planned);
       const entry = new LoadedEntry(saved, planned, this.#device, predicted);
       const ops =
         (planned?.forward.steps.length ?? 0) + (planned?.backward?.plan.steps.length ?? 0);

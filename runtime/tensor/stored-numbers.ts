@@ -40,7 +40,7 @@ export function heldNumbers(values: readonly number[], dtype: DType, use: string
 }
 
 /** The number without its fraction, or DTypeError when the integer dtype does not hold it. */
-export function expectInteger(value: number, dtype: 'uint8' | 'int32', use: string): number {
+function expectInteger(value: number, dtype: 'uint8' | 'int32', use: string): number {
   const whole = Math.trunc(value);
   const [low, high] = bounds[dtype];
   if (whole >= low && whole <= high) return whole;

@@ -3,7 +3,7 @@ import { formatEvent } from '../memory/event-log.ts';
 import { events, type MemoryEvent } from '../memory/events.ts';
 import { type TraceModule, traceStream } from './stream.ts';
 
-export const traceModules: readonly TraceModule[] = ['op', 'transform', 'copy', 'scope', 'memory'];
+const traceModules: readonly TraceModule[] = ['op', 'transform', 'copy', 'scope', 'memory'];
 
 export interface TraceLogOptions {
   /** Which lines; all when left out. */

@@ -14,7 +14,7 @@ const refused = (_lowering: Lowering, node: AnyNode): never => {
   invariant(false, `${node.type} was refused`);
 };
 
-export const expressionRules: { readonly [T in Expression['type']]: ExpressionRule<T> } = {
+const expressionRules: { readonly [T in Expression['type']]: ExpressionRule<T> } = {
   Identifier: (l, node, dst) => l.variables.read(node, dst),
   Literal: (l, node, dst) => lowerLiteral(l, node, dst),
   ThisExpression: (l, node, dst) => lowerThis(l, node, dst),

@@ -214,7 +214,7 @@ function deleteTarget(
   l.code.emit({ op: 'deleteProp', dst, object, key: register }, spanOf(node));
 }
 
-export function withoutSuper(node: Expression | Super): Expression {
+function withoutSuper(node: Expression | Super): Expression {
   invariant(node.type !== 'Super', 'super stands in super.name only');
   return node;
 }

@@ -12,7 +12,7 @@ const refused = (_lowering: Lowering, node: AnyNode): never => {
   invariant(false, `${node.type} was refused`);
 };
 
-export const statementRules: { readonly [T in Statement['type']]: StatementRule<T> } = {
+const statementRules: { readonly [T in Statement['type']]: StatementRule<T> } = {
   ExpressionStatement: (l, node) => l.effect(node.expression),
   EmptyStatement: () => {},
   DebuggerStatement: () => {},

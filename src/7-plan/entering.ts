@@ -1,7 +1,7 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
-import type { EnteringAlone } from './control/follow.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import type { EnteringAlone } from '../../runtime/run-program/simulate/simulated-run.ts';
 import type { Entering } from './order/memory-graph.ts';
-import { bytesOf } from './storages.ts';
 
 /** Whose memory the inputs of a program are. */
 export interface EnteringOptions {

@@ -1,15 +1,15 @@
 import type { DynamicCall } from '../../runtime/program/dynamic-call.ts';
 import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf, scratchBytesOf } from '../../runtime/program/value-bytes.ts';
 import { handedOver } from '../../runtime/run-program/control/handed-over.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import { type ArenaPlan, placeInArena } from './arena/place-in-arena.ts';
 import type { ForwardBefore } from './control/control-memory.ts';
 import { type EnteringOptions, enteringWith } from './entering.ts';
 import { dyingAt, lastUses } from './last-uses.ts';
-import { scratchBytesOf } from './op-memory.ts';
 import { allocateOutputs } from './reuse.ts';
-import { bytesOf, type Storage, StorageCount } from './storages.ts';
+import { type Storage, StorageCount } from './storages.ts';
 
 export interface PlanOptions extends EnteringOptions {
   /** A plan that is wanted at once: its order is searched in a few walks. */
@@ -94,7 +94,7 @@ export function planInOrder(
   const outputStorages = new Set(program.outputs.map((id) => count.of(id)));
   const kept = new Map(options.keep.map((id) => [id, count.of(id)]));
   const savedStorages = new Set([...kept.values()].filter((s) => !outputStorages.has(s)));
-  const arena = hasArena(program, options) ? placeInArena(program, steps, staying) : noArena(steps);
+  const arena = hasArena(program, options) ? placeInArena(program, steps) : noArena(steps);
   const freesAtEnd = count.values().filter((id) => !keep.has(id));
   for (const id of freesAtEnd) count.free(id);
   return {
@@ -138,7 +138,7 @@ function hasArena({ values, ops }: Program, { keep, carried, memory }: PlanOptio
   return devices.size === 1 && device!.allocator.openRegion !== undefined;
 }
 
-function noArena(steps: readonly Step[]): Omit<ArenaPlan, 'alive'> {
+function noArena(steps: readonly Step[]): ArenaPlan {
   return { steps, bytes: 0 };
 }
 

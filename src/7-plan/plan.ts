@@ -1,11 +1,14 @@
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import { SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
 import type { Steps } from '../programs/steps.ts';
-import { type Followable, worstCase } from './control/control-memory.ts';
+import { type Simulatable, simulate, worstCase } from './control/control-memory.ts';
+import { UniformPath } from './control/uniform-path.ts';
 import { enteringAlone, enteringWith } from './entering.ts';
 import type { GraphOptions } from './order/memory-graph.ts';
 import { boundOf, orderForMemory, roughPeak } from './order/order.ts';
 import { donatedBytesOf, type Planned, type PlanOptions, planInOrder } from './plan-in-order.ts';
-import { bytesOf, type Storage } from './storages.ts';
+import type { Storage } from './storages.ts';
 
 /** Bytes of a program's inputs, and of the most that is alive beside them in a good order. */
 export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new Set()): number {
@@ -44,13 +47,25 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
     planInOrder(each, given, withoutArena(options), 0).plan.predicted.peakBytes;
   const rewritten = rewrittenBy(options, program, peakOf);
   if (rewritten === program || !mayReorder(options) || isFirst) {
-    return atMost(inOrder(rewritten, lowerBound));
+    return predicted(inOrder(rewritten, lowerBound), given, options);
   }
   yield;
   // What was made of several ops frees and makes other memory than they did: another order may need less.
   const { program: again } = yield* orderForMemory(rewritten, graph);
   const isLeaner = again !== rewritten && peakOf(again) < peakOf(rewritten);
-  return atMost(inOrder(isLeaner ? again : rewritten, lowerBound));
+  return predicted(inOrder(isLeaner ? again : rewritten, lowerBound), given, options);
+}
+
+/** With the bytes that the executor takes on counting devices; the search for an order has only estimated them. */
+function predicted(planned: Planned, given: Program, options: PlanOptions): Planned {
+  const { plan } = planned;
+  const run = new SimulatedRun(given.values, new UniformPath());
+  const { peakBytes, savedBytes, outputBytes } = simulate(run, plan, simulatableOf(given, options));
+  run.end();
+  const bytes = { ...plan.predicted, peakBytes, outputBytes };
+  // Of a backward it is what the plan keeps of forward's values, which the run doesn't count anew.
+  const saved = options.after ? {} : { savedBytes };
+  return atMost({ ...planned, plan: { ...plan, predicted: { ...bytes, ...saved } } });
 }
 
 /** The program in its order, rewritten; itself where there is nothing to rewrite. */
@@ -81,7 +96,7 @@ function mayReorder({ memory }: PlanOptions): boolean {
 }
 
 /**
- * What control ops do is seen by following the plan, on the way that needs most. With that known the ops are
+ * What control ops do is seen by simulating the plan, on the way that needs most. With that known the ops are
  * ordered as any others; a new order is simulated as well, and kept if its own worst path needs less.
  */
 function* planWithControl(
@@ -89,28 +104,28 @@ function* planWithControl(
   options: PlanOptions,
   graph: GraphOptions,
 ): Steps<Planned> {
-  const followable = followableOf(given, options);
+  const simulatable = simulatableOf(given, options);
   let best = planInOrder(given, given, options, 0);
-  let worst = worstCase(best.plan, followable);
+  let worst = worstCase(best.plan, simulatable);
   if (mayReorder(options)) {
     const withControl = { ...graph, control: worst.control };
     const { program } = yield* orderForMemory(given, withControl, options.isFirst);
     const other = planInOrder(program, given, options, 0);
-    const otherWorst = worstCase(other.plan, followable);
+    const otherWorst = worstCase(other.plan, simulatable);
     if (otherWorst.bytes.peakBytes < worst.bytes.peakBytes) {
       [best, worst] = [other, otherWorst];
     }
   }
   const rewritten = rewrittenBy(options, best.program, (each) => {
     const trial = planInOrder(each, given, withoutArena(options), 0);
-    return worstCase(trial.plan, followable).bytes.peakBytes;
+    return worstCase(trial.plan, simulatable).bytes.peakBytes;
   });
   const least = { ...graph, control: worst.control, least: true } as const;
   const lowerBound = options.isFirst ? 0 : boundOf(best.program, least);
   yield;
   if (rewritten !== best.program) {
     best = planInOrder(rewritten, given, options, 0);
-    worst = worstCase(best.plan, followable);
+    worst = worstCase(best.plan, simulatable);
   }
   const { run } = worst;
   const { peakBytes, savedBytes, outputBytes } = worst.bytes;
@@ -128,6 +143,6 @@ function* planWithControl(
   return atMost({ ...best, kept, plan: { ...best.plan, predicted } });
 }
 
-function followableOf({ values, inputs }: Program, options: PlanOptions): Followable {
+function simulatableOf({ values, inputs }: Program, options: PlanOptions): Simulatable {
   return { values, entering: enteringAlone(inputs, options), after: options.after ?? null };
 }

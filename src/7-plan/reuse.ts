@@ -1,9 +1,10 @@
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { mayOverwrite } from '../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { isContiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sameShape } from '../../runtime/tensor/shape.ts';
-import { bytesOf, type StorageCount } from './storages.ts';
+import type { StorageCount } from './storages.ts';
 
 /** Gives each output memory: that of a dying operand, or new one. Answers the operands, or null. */
 export function allocateOutputs(

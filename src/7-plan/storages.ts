@@ -1,7 +1,4 @@
-import { alignedBytes } from '../../runtime/memory/allocator.ts';
-import type { ValueId, ValueTable } from '../../runtime/program/program.ts';
-import type { TensorMeta } from '../../runtime/tensor/meta.ts';
-import { type Shape, sizeOf } from '../../runtime/tensor/shape.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
 
 /** One piece of memory while a program runs, as the planner follows it: who holds it, and its size. */
 export interface Storage {
@@ -11,16 +8,6 @@ export interface Storage {
   exclusive: boolean;
   /** Values in the scope that hold it. */
   owners: number;
-}
-
-export function bytesOf(values: ValueTable, id: ValueId): number {
-  const value = values[id]!;
-  return bytesLike(value, value.shape);
-}
-
-/** Of a value of another shape. */
-export function bytesLike({ dtype, device }: TensorMeta, shape: Shape): number {
-  return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
 }
 
 /** Counts bytes as the allocator will count them. */

@@ -26,7 +26,7 @@ const mostPaths = 256;
  * must agree. Of a program with control flow the first runs of each path are checked, of a backward those of
  * each set of outputs that bring a gradient.
  */
-export class CheckedSubgraph extends Subgraph {
+class CheckedSubgraph extends Subgraph {
   readonly #source: CompiledFrom;
   readonly #counter: CheckCounter;
   readonly #reference: () => Subgraph;

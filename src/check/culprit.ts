@@ -61,7 +61,7 @@ export const referenceOptions: CompileOptions = {
 };
 
 /** What is on in a compilation, in the order in which it is switched on to find the culprit. */
-export function suspectsOf({ options, donated }: CompiledFrom): Suspect[] {
+function suspectsOf({ options, donated }: CompiledFrom): Suspect[] {
   const { memory, without } = options;
   const pass = (name: string): Suspect => ({
     name: `the pass '${name}'`,

@@ -1,7 +1,7 @@
 import { logLevel } from '../environment.ts';
 
 /** Levels of `TOSTATIC_LOG`; each shows those before it, too. */
-export const logLevels = { graphs: 1, cache: 2, trace: 3, programs: 4 } as const;
+const logLevels = { graphs: 1, cache: 2, trace: 3, programs: 4 } as const;
 export type LogLevel = keyof typeof logLevels;
 
 let write = (text: string): void => console.error(text);

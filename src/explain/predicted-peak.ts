@@ -17,10 +17,10 @@ export function predictedPeak({ planned, donated, decisions }: RunRecord): numbe
 /** A line per loop that keeps something for backward. */
 export function explainLoops(planned: PlannedSubgraph): string[] {
   if (!hasControl(planned)) return [];
-  return loopGrowths(planned).map(({ op, baseBytes, bytesPerTurn, fromTurns }) => {
+  return loopGrowths(planned).map(({ op, baseBytes, bytesPerIteration, fromIterations }) => {
     const place = op.at ? ` at ${formatPosition(op.at)}` : '';
-    const from = fromTurns > 0 ? `, from ${fromTurns} on` : '';
-    return `          of n turns of the loop${place}: ${baseBytes} + n * ${bytesPerTurn} bytes${from}`;
+    const from = fromIterations > 0 ? `, from ${fromIterations} on` : '';
+    return `          of n turns of the loop${place}: ${baseBytes} + n * ${bytesPerIteration} bytes${from}`;
   });
 }
 

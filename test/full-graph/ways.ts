@@ -5,8 +5,8 @@ import { expect } from 'vitest';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
+import { RecordedDecisions } from '../../runtime/run-program/simulate/decider.ts';
 import { predictRun } from '../../src/7-plan/control/predict-run.ts';
-import { RecordedWay } from '../../src/7-plan/control/ways.ts';
 import type { CompiledPart } from '../../src/programs/compiled-part.ts';
 
 const branchWays = ['first way', 'second way'] as const;
@@ -31,10 +31,10 @@ export class WaysTaken {
     for (const { record } of parts) {
       if (!record.planned || !record.decisions.complete) continue;
       this.#meet(record.planned);
-      const way = new RecordedWay(record.decisions.list);
+      const way = new RecordedDecisions(record.decisions.list);
       const noting = {
         branch: (op: ProgramOp) => this.#take(op, way.branch(), branchWays),
-        turns: (op: ProgramOp) => this.#take(op, way.turns(), loopWays),
+        iterations: (op: ProgramOp) => this.#take(op, way.iterations(), loopWays),
         element: () => way.element(),
         number: () => way.number(),
       };

@@ -183,14 +183,14 @@ describe('the prediction of a program', () => {
     const { planned } = follow(graph, loop(1), device, true);
     const [growth, ...others] = loopGrowths(planned);
     expect(others).toEqual([]);
-    const { baseBytes, bytesPerTurn, fromTurns } = growth!;
+    const { baseBytes, bytesPerIteration, fromIterations } = growth!;
     // mul keeps what it is given, tanh its result, which is what the next turn is given.
-    expect(bytesPerTurn).toBe(bytesOf(n));
-    expect(fromTurns).toBeLessThanOrEqual(1);
+    expect(bytesPerIteration).toBe(bytesOf(n));
+    expect(fromIterations).toBeLessThanOrEqual(1);
     const kept: number[] = [];
     for (const turns of [1, 2, 10, 40]) {
       const { forward, backwardPeak } = follow(graph, loop(turns), device, true);
-      expect(forward.peakBytes).toBe(baseBytes + turns * bytesPerTurn);
+      expect(forward.peakBytes).toBe(baseBytes + turns * bytesPerIteration);
       kept.push(forward.savedBytes);
       // What backward takes beside what is kept doesn't depend on the number of turns.
       expect(backwardPeak).toBe(follow(graph, loop(2), device, true).backwardPeak);

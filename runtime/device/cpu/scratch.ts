@@ -17,7 +17,6 @@ export const tileAt = 4096;
 export const rowTableAt = 8192;
 export const columnTableAt = 12288;
 export const weightLaneTableAt = 16384;
-export const weightRowTableAt = 20480;
 /** Packed panels of a matrix product. */
 export const panelAAt = 32768;
 export const panelABytes = 128 * 1024;

@@ -1,7 +1,7 @@
 import { DeviceError } from '../../errors/errors.ts';
 
 /** The environment variable that admits adapters without a GPU behind them. */
-export const softwareVariable = 'TOSTATIC_GPU_SOFTWARE';
+const softwareVariable = 'TOSTATIC_GPU_SOFTWARE';
 
 /** What an adapter says about itself, in one line. */
 export function adapterName(info: GPUAdapterInfo): string {

@@ -29,7 +29,7 @@ function noData(remedy = 'make the tensors on a device with memory; use meta onl
 }
 
 /** Infers shapes and counts bytes, for models of any size; computes nothing. */
-export class MetaDevice implements Device {
+class MetaDevice implements Device {
   readonly name = 'meta';
   readonly kind = 'meta';
   readonly allocator: BestFitAllocator;

@@ -142,7 +142,8 @@ export class GradientSum {
     // Somebody else may still read the first part: then the sum gets memory of its own.
     const alone = sum.holder!.owners === 1;
     const target = alone ? sum : new Slot();
-    if (!alone) target.put(new Holder(device, sum.holder!.bytes), 0);
+    const bytes = sizeOf(meta.shape) * device.elementBytes(meta.dtype);
+    if (!alone) target.put(new Holder(device, bytes), 0);
     this.#add([sum, part], [target]);
     events.kernel(device.name, 'add');
     if (alone) return;

@@ -85,7 +85,7 @@ export function isRead(frame: TraceFrame, targets: readonly Target[], place: Pla
 }
 
 /** Whether somebody reads the register at one of the places where the way goes on. */
-export function isReadAt(code: Code, targets: readonly Target[], register: Reg): boolean {
+function isReadAt(code: Code, targets: readonly Target[], register: Reg): boolean {
   const live = liveBefore(code);
   return targets.some((target) => target !== 'return' && live[target]!.has(register));
 }

@@ -258,7 +258,7 @@ function keptKey(key: Variable, id: unknown): Variable {
 }
 
 /** What a Map compares keys by: the primitive, the object from outside, or the variable of one made inside. */
-export function keyIdentity(t: Tracer, given: Variable): unknown {
+function keyIdentity(t: Tracer, given: Variable): unknown {
   const key = settled(given);
   switch (key.kind) {
     case 'constant':

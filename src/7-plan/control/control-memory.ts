@@ -1,13 +1,20 @@
+import type { Holder } from '../../../runtime/memory/holder.ts';
 import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
-import { type EnteringAlone, type FollowedBytes, FollowedRun, type Observer } from './follow.ts';
-import { forwardWays } from './followed-ways.ts';
-import { type FollowedScope, heldBy, type Piece } from './run-memory.ts';
-import { UniformWay } from './ways.ts';
-import { worstWay } from './worst-way.ts';
+import type { Slot } from '../../../runtime/run-program/scope.ts';
+import {
+  type EnteringAlone,
+  heldBy,
+  type RunBytes,
+  SimulatedRun,
+  type StepObserver,
+} from '../../../runtime/run-program/simulate/simulated-run.ts';
+import { forwardPaths } from './forward-paths.ts';
+import { UniformPath } from './uniform-path.ts';
+import { worstPath } from './worst-path.ts';
 
-/** What one control op does with memory on one way through the program, for who orders the ops. */
+/** What one control op does with memory on one path through the program, for who orders the ops. */
 export interface ControlMemory {
   /** Bytes that come and go while it runs, beside what it makes; negative where operands go before that. */
   readonly scratch: number;
@@ -19,8 +26,8 @@ export interface ControlMemory {
   readonly held: readonly number[];
 }
 
-/** A program that is followed, with what runs before it. */
-export interface Followable {
+/** A program that is simulated, with what runs before it. */
+export interface Simulatable {
   readonly values: ValueTable;
   readonly entering: EnteringAlone;
   /** For a backward program: the forward plan whose scope it goes on in. */
@@ -34,75 +41,92 @@ export interface ForwardBefore {
   readonly entering: EnteringAlone;
 }
 
-/** Follows a plan on one way. */
-export function followPlan(
+/** Runs a plan on counting devices, after what runs before it. */
+export function simulate(
+  run: SimulatedRun,
   plan: Plan,
-  { values, entering, after }: Followable,
-  way: ConstructorParameters<typeof FollowedRun>[1],
-  observer?: Observer,
-): { readonly bytes: FollowedBytes; readonly run: FollowedRun } {
-  const run = new FollowedRun({ values }, way);
-  if (!after) return { bytes: run.forward(plan, entering, observer), run };
+  { entering, after }: Simulatable,
+  observer?: StepObserver,
+): RunBytes {
+  if (!after) return run.forward(plan, entering, observer);
   run.forward(after.plan, after.entering);
-  return { bytes: run.backward(plan, entering, after.gradOutputs, observer), run };
+  return run.backward(plan, entering, after.gradOutputs, observer);
 }
 
-function worstWayOf(plan: Plan, followable: Followable): UniformWay {
-  const { values, entering, after } = followable;
-  if (!after) return worstWay(forwardWays(plan, values, entering));
-  return worstWay((way) => followPlan(plan, followable, way).bytes);
+function worstPathOf(plan: Plan, simulatable: Simulatable): UniformPath {
+  const { values, entering, after } = simulatable;
+  if (!after) return worstPath(forwardPaths(plan, values, entering));
+  return worstPath((path) => {
+    const run = new SimulatedRun(values, path);
+    const bytes = simulate(run, plan, simulatable);
+    run.end();
+    return bytes;
+  });
 }
 
-/** A plan on the way that needs most. */
+/** A plan on the path that needs most. */
 export interface WorstCase {
-  readonly bytes: FollowedBytes;
+  readonly bytes: RunBytes;
   readonly control: ReadonlyMap<ProgramOp, ControlMemory>;
   /** The run, at its end. */
-  readonly run: FollowedRun;
+  readonly run: SimulatedRun;
 }
 
-export function worstCase(plan: Plan, followable: Followable): WorstCase {
-  const way = worstWayOf(plan, followable);
+export function worstCase(plan: Plan, simulatable: Simulatable): WorstCase {
+  const path = worstPathOf(plan, simulatable);
   const control = new Map<ProgramOp, ControlMemory>();
-  const observer: Observer = (step, scope, run, memory) => {
-    const before = new Set(scope.values());
+  const observer: StepObserver = (i, slots, run, simulation) => {
+    const step = plan.steps[i]!;
+    const { inputs, outputs } = step.op;
+    const before = holdersIn(slots);
     // A gradient that is missing takes nothing.
-    const operands = step.op.inputs.map((id) => scope.get(id) ?? null);
-    const most = memory.excursion(run);
-    const made = madeBy(step.op, scope, before);
+    const operands = inputs.map((id) => slots[id]!.holder);
+    const most = simulation.excursion(run);
+    const made = madeBy(step.op, slots, before, bytesOf);
     const scratch = most - made.reduce(plus, 0);
     const moves = handedOver(step);
-    const mayGo = operands.map((piece, i) => (moves[i] ? 0 : (piece?.bytes ?? 0))).reduce(plus, 0);
-    const tape = scope.get(step.op.outputs.at(-1)!)?.tape
-      ? scope.get(step.op.outputs.at(-1)!)!
-      : null;
-    const onTape = tape ? heldBy(tape) : new Set<Piece>();
+    const mayGo = operands
+      .map((each, k) => (moves[k] || !each ? 0 : bytesOf(each)))
+      .reduce(plus, 0);
+    const last = slots[outputs.at(-1)!]?.holder;
+    const onTape = last ? heldBy(last) : new Set<Holder>();
     control.set(step.op, {
       scratch,
       leastScratch: scratch - mayGo,
       made,
-      held: operands.flatMap((piece, i) => (piece && onTape.has(piece) ? [i] : [])),
+      held: operands.flatMap((each, k) => (each && onTape.has(each) ? [k] : [])),
     });
   };
-  const { bytes, run } = followPlan(plan, followable, new UniformWay(way.chosen), observer);
-  return { bytes, control, run };
+  const run = new SimulatedRun(simulatable.values, new UniformPath(path.chosen));
+  const bytesOf = (holder: Holder) => run.bytesOf(holder);
+  return { bytes: simulate(run, plan, simulatable, observer), control, run };
 }
 
 const plus = (a: number, b: number) => a + b;
 
-/** Bytes of the pieces that came with the op: each with the first output that holds it, those of a tape with it. */
-function madeBy({ outputs }: ProgramOp, scope: FollowedScope, before: Set<Piece>): number[] {
+function holdersIn(slots: readonly Slot[]): Set<Holder> {
+  const holders = new Set<Holder>();
+  for (const { holder } of slots) if (holder) holders.add(holder);
+  return holders;
+}
+
+/** Bytes of the memory that came with the op: each with the first output that holds it, those of a tape with it. */
+function madeBy(
+  { outputs }: ProgramOp,
+  slots: readonly Slot[],
+  before: ReadonlySet<Holder>,
+  bytesOf: (holder: Holder) => number,
+): number[] {
   const known = new Set(before);
-  for (const piece of before) for (const held of piece.tape ? heldBy(piece) : []) known.add(held);
-  const count = (piece: Piece): number => {
-    if (known.has(piece)) return 0;
-    known.add(piece);
-    return piece.bytes;
+  for (const each of before) for (const held of heldBy(each)) known.add(held);
+  const count = (each: Holder): number => {
+    if (known.has(each)) return 0;
+    known.add(each);
+    return bytesOf(each);
   };
   return outputs.map((id) => {
-    const piece = scope.get(id);
-    if (!piece) return 0;
-    const held = piece.tape ? [...heldBy(piece)] : [];
-    return [piece, ...held].map(count).reduce(plus, 0);
+    const { holder } = slots[id]!;
+    if (!holder) return 0;
+    return [holder, ...heldBy(holder)].map(count).reduce(plus, 0);
   });
 }

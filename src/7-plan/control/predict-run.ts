@@ -1,67 +1,78 @@
-import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
+import type { BackwardPart, PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
-import { type Decider, type FollowedBytes, FollowedRun } from './follow.ts';
-import { RecordedWay, type UniformWay } from './ways.ts';
-import { worstWay } from './worst-way.ts';
+import { type Decider, RecordedDecisions } from '../../../runtime/run-program/simulate/decider.ts';
+import {
+  type RunBytes as BytesOfRun,
+  SimulatedRun,
+} from '../../../runtime/run-program/simulate/simulated-run.ts';
+import type { UniformPath } from './uniform-path.ts';
+import { worstPath } from './worst-path.ts';
 
 /** Bytes of one run of a subgraph above those before it; backward's above those after forward. */
 export interface RunBytes {
-  readonly forward: FollowedBytes;
+  readonly forward: BytesOfRun;
   /** Null: there is no backward. */
   readonly backwardPeak: number | null;
 }
 
-/** What a way decides: on record, or by control op. */
-export type WayOfRun = readonly number[] | Decider;
+/** What a path decides: on record, or by control op. */
+export type DecisionsOfRun = readonly number[] | Decider;
 
 /**
  * The bytes of a run of which it is known what its control ops decide: exact, to the byte. `decisions` in
- * the order in which they begin: 0 or 1 for the branch, or the number of turns. `donated`: numbers of the
+ * the order in which they begin: 0 or 1 for the branch, or the number of iterations. `donated`: numbers of the
  * inputs that the program owns.
  */
 export function predictRun(
   planned: PlannedSubgraph,
-  decisions: WayOfRun,
+  decisions: DecisionsOfRun,
   donated: readonly number[] = [],
 ): RunBytes {
-  const way = 'branch' in decisions ? decisions : new RecordedWay(decisions);
-  const run = new FollowedRun(planned, way);
+  const path = 'branch' in decisions ? decisions : new RecordedDecisions(decisions);
+  const run = new SimulatedRun(planned.values, path);
   const entering = { alone: () => false, donated: (i: number) => donated.includes(i) };
-  const followed = run.forward(planned.forward, entering);
+  const simulated = run.forward(planned.forward, entering);
   const { copiedBytes } = planned.forward.predicted;
-  const forward = { ...followed, peakBytes: followed.peakBytes + copiedBytes };
-  if (!planned.backward) return { forward, backwardPeak: null };
-  const { plan, gradOutputs } = planned.backward;
-  const alone = { alone: () => true, donated: () => false };
-  return { forward, backwardPeak: run.backward(plan, alone, gradOutputs).peakBytes };
+  const forward = { ...simulated, peakBytes: simulated.peakBytes + copiedBytes };
+  const backwardPeak = planned.backward && backwardPeakOf(run, planned.backward);
+  run.end();
+  return { forward, backwardPeak };
 }
 
-/** How the peak of forward grows with the turns of one loop: `base` + turns × `perTurn`. */
+function backwardPeakOf(run: SimulatedRun, { plan, gradOutputs }: BackwardPart): number {
+  const alone = { alone: () => true, donated: () => false };
+  return run.backward(plan, alone, gradOutputs).peakBytes;
+}
+
+/** How the peak of forward grows with the iterations of one loop: `base` + iterations × `perIteration`. */
 export interface LoopGrowth {
   readonly op: ProgramOp;
   readonly baseBytes: number;
-  readonly bytesPerTurn: number;
-  /** From this number of turns on. */
-  readonly fromTurns: number;
+  readonly bytesPerIteration: number;
+  /** From this number of iterations on. */
+  readonly fromIterations: number;
 }
 
-/** Loops are followed for so many turns, and for twice as many. */
-const fewTurns = 4;
+/** Loops are simulated for so many iterations, and for twice as many. */
+const fewIterations = 4;
 
-/** Of every loop that keeps something for backward, the others at one turn; branches on the way that needs most. */
+/** Of every loop that keeps something for backward, the others at one iteration; branches on the path that needs most. */
 export function loopGrowths(planned: PlannedSubgraph): LoopGrowth[] {
-  const follow = (way: UniformWay) => predictRun(planned, way).forward;
-  const worst = worstWay(follow);
+  const simulate = (path: UniformPath) => predictRun(planned, path).forward;
+  const worst = worstPath(simulate);
   return [...worst.options.keys()].flatMap((op): LoopGrowth[] => {
     if (op.op.name !== 'while') return [];
-    const at = (turns: number) => follow(worst.with(op, turns)).peakBytes;
-    const bytesPerTurn = (at(2 * fewTurns) - at(fewTurns)) / fewTurns;
-    if (bytesPerTurn === 0) return [];
-    const baseBytes = at(fewTurns) - fewTurns * bytesPerTurn;
-    let fromTurns = fewTurns;
-    while (fromTurns > 0 && at(fromTurns - 1) === baseBytes + (fromTurns - 1) * bytesPerTurn) {
-      fromTurns--;
+    const at = (iterations: number) => simulate(worst.with(op, iterations)).peakBytes;
+    const bytesPerIteration = (at(2 * fewIterations) - at(fewIterations)) / fewIterations;
+    if (bytesPerIteration === 0) return [];
+    const baseBytes = at(fewIterations) - fewIterations * bytesPerIteration;
+    let fromIterations = fewIterations;
+    while (
+      fromIterations > 0 &&
+      at(fromIterations - 1) === baseBytes + (fromIterations - 1) * bytesPerIteration
+    ) {
+      fromIterations--;
     }
-    return [{ op, baseBytes, bytesPerTurn, fromTurns }];
+    return [{ op, baseBytes, bytesPerIteration, fromIterations }];
   });
 }

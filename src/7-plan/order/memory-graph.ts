@@ -1,11 +1,10 @@
-import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import { mayOverwrite, operandUse } from '../../../runtime/ops/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { bytesOf, scratchBytesOf } from '../../../runtime/program/value-bytes.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { isContiguousMeta } from '../../../runtime/tensor/meta.ts';
-import { sameShape, sizeOf } from '../../../runtime/tensor/shape.ts';
+import { sameShape } from '../../../runtime/tensor/shape.ts';
 import type { ControlMemory } from '../control/control-memory.ts';
-import { scratchBytesOf } from '../op-memory.ts';
 import type { Storage } from '../storages.ts';
 import { AccessOrder } from './accesses.ts';
 import { handedOn, mayRefuse, writesInside } from './control-effects.ts';
@@ -271,7 +270,6 @@ class GraphBuilder {
   }
 
   #bytesOf(id: ValueId): number {
-    const { dtype, shape, device } = this.#program.values[id]!;
-    return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
+    return bytesOf(this.#program.values, id);
   }
 }

@@ -1,6 +1,5 @@
-import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { sizeOf } from '../../../runtime/tensor/shape.ts';
+import { bytesOf } from '../../../runtime/program/value-bytes.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
 import { shortFile } from '../peak-attribution.ts';
 
@@ -45,8 +44,7 @@ export function savedBySource(parts: readonly CompiledPart[]): readonly SavedSha
       const root = roots.get(id) ?? id;
       if (seen.has(root)) continue;
       seen.add(root);
-      const { shape, dtype, device } = values[root]!;
-      share.bytes += alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
+      share.bytes += bytesOf(values, root);
       share.values++;
     }
   }

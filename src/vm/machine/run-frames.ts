@@ -160,7 +160,7 @@ export function positionOf(frames: readonly Frame[]): SourcePosition | undefined
   return frame && positionAt(frame.closure.code, frame.pc);
 }
 
-export function positionAt(code: Code, pc: Pc): SourcePosition {
+function positionAt(code: Code, pc: Pc): SourcePosition {
   return code.source.position(code.spans[pc]!.start);
 }
 

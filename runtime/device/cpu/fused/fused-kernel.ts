@@ -35,7 +35,7 @@ export interface FusedSignature {
 const stripBytes = (stripVectors + 4) * 16;
 
 /** So many values fit into scratch memory between two loops. */
-export const mostStrips = Math.floor(panelABytes / stripBytes);
+const mostStrips = Math.floor(panelABytes / stripBytes);
 
 interface StripCursor extends Cursor {
   readonly row: Local;

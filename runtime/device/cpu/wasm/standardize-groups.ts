@@ -16,7 +16,7 @@ const longest = 4096;
 export const mostWeights = panelBBytes / 8;
 
 /** Places in the module of what is called here. */
-export const runFunctions = [
+const runFunctions = [
   ...['moments', 'scaleRun', 'scaleEach', 'gradMomentsRun', 'gradMomentsEach', 'gradRun'],
   ...['gradEach', 'addWeightGrad'],
 ] as const;

@@ -76,6 +76,6 @@ export function lastIndexOf(t: Tracer, expression: RegularExpression): number {
   return Number(constantOf(t, index));
 }
 
-export function setLastIndex(t: Tracer, expression: RegularExpression, index: number): void {
+function setLastIndex(t: Tracer, expression: RegularExpression, index: number): void {
   writeProperty(t, expression, 'lastIndex', known(index));
 }

@@ -1,5 +1,13 @@
-import { isFused } from '../../runtime/ops/define-op.ts';
-import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
+import { alignedBytes } from '../memory/allocator.ts';
+import { isFused } from '../ops/define-op.ts';
+import { sizeOf } from '../tensor/shape.ts';
+import type { ProgramOp, ValueId, ValueTable } from './program.ts';
+
+/** What the allocator counts for a value with memory of its own. */
+export function bytesOf(values: ValueTable, id: ValueId): number {
+  const { shape, dtype, device } = values[id]!;
+  return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
+}
 
 /** Bytes that an op's kernel takes from the allocator beside its outputs, while it runs. */
 export function scratchBytesOf(

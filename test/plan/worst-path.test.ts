@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import { predictRun } from '../../src/7-plan/control/predict-run.ts';
-import { UniformWay } from '../../src/7-plan/control/ways.ts';
-import { type FollowWay, worstWay } from '../../src/7-plan/control/worst-way.ts';
+import { UniformPath } from '../../src/7-plan/control/uniform-path.ts';
+import { type SimulatePath, worstPath } from '../../src/7-plan/control/worst-path.ts';
 import { cat, type Tensor, tensor, tidy, toStatic, zeros } from '../../src/index.ts';
 
 /** Control ops that are nothing but something to decide. */
@@ -10,67 +10,73 @@ const ops = (count: number) => Array.from({ length: count }, () => ({}) as Progr
 
 /** Bytes of a run, step by step, from what is decided. */
 function counting(
-  bytesOf: (way: UniformWay) => readonly number[],
+  bytesOf: (path: UniformPath) => readonly number[],
   steps = 1,
-): FollowWay & { runs: number } {
-  const follow = (way: UniformWay) => {
+): SimulatePath & { runs: number } {
+  const follow = (path: UniformPath) => {
     follow.runs++;
-    const peaks = bytesOf(way);
+    const peaks = bytesOf(path);
     return { peaks, peakBytes: Math.max(...peaks), steps };
   };
   follow.runs = 0;
   return follow;
 }
 
-describe('the way that needs most', () => {
+describe('the path that needs most', () => {
   it('of thirty branches is found with one run for each', () => {
     const all = ops(30);
-    // Each has the bytes of its own at all later steps; odd ones need more on the first way.
-    const follow = counting((way) => {
-      const kept = all.map((op, i) => (way.branch(op) === i % 2 ? 0 : 10 + i));
+    // Each has the bytes of its own at all later steps; odd ones need more on the first path.
+    const follow = counting((path) => {
+      const kept = all.map((op, i) => (path.branch(op) === i % 2 ? 0 : 10 + i));
       return all.map((_, step) => kept.slice(0, step + 1).reduce((a, b) => a + b, 0));
     });
-    const worst = worstWay(follow);
+    const worst = worstPath(follow);
     expect(all.map((op) => worst.chosen.get(op))).toEqual(all.map((_, i) => 1 - (i % 2)));
     expect(follow.runs).toBeLessThanOrEqual(32);
   });
 
-  it('is met inside of branches that the first way does not take', () => {
+  it('is met inside of branches that the first path does not take', () => {
     const [a, b, c, d, e] = ops(5) as [ProgramOp, ProgramOp, ProgramOp, ProgramOp, ProgramOp];
-    const follow = counting((way) => {
+    const follow = counting((path) => {
       const inner =
-        way.branch(a) === 1 ? (way.branch(b) === 1 ? (way.turns(c, false) === 1 ? 9 : 4) : 5) : 6;
-      return [inner, inner + (way.branch(d) === 1 ? 3 : 0) + (way.branch(e) === 0 ? 2 : 0)];
+        path.branch(a) === 1
+          ? path.branch(b) === 1
+            ? path.iterations(c, false) === 1
+              ? 9
+              : 4
+            : 5
+          : 6;
+      return [inner, inner + (path.branch(d) === 1 ? 3 : 0) + (path.branch(e) === 0 ? 2 : 0)];
     });
-    const worst = worstWay(follow);
+    const worst = worstPath(follow);
     const decided = [a, b, c, d, e].map((op) => worst.chosen.get(op));
     expect(decided).toEqual([1, 1, 1, 1, 0]);
   });
 
-  it('is looked for from decision to decision where ways share memory', () => {
+  it('is looked for from decision to decision where paths share memory', () => {
     const all = ops(8);
-    // One piece that any of the last three holds, counted once, and a step that needs two ways together.
-    const follow = counting((way) => {
-      const [a, b, c, d, e, f, g, h] = all.map((op) => way.branch(op)) as number[];
+    // One piece that any of the last three holds, counted once, and a step that needs two paths together.
+    const follow = counting((path) => {
+      const [a, b, c, d, e, f, g, h] = all.map((op) => path.branch(op)) as number[];
       const shared = f! + g! + h! > 0 ? 50 : 0;
       return [10 * (a! + b! + c! + d! + e!) + shared, a! && b! && !h! ? 95 : 0];
     });
-    const worst = worstWay(follow);
+    const worst = worstPath(follow);
     expect(follow(worst).peakBytes).toBe(100);
   });
 
-  it('is looked for with 200,000 steps, and on a few ways in any case', () => {
+  it('is looked for with 200,000 steps, and on a few paths in any case', () => {
     const all = ops(40);
-    const bytesOf = (way: UniformWay) => [all.filter((op) => way.branch(op) === 1).length];
+    const bytesOf = (path: UniformPath) => [all.filter((op) => path.branch(op) === 1).length];
     const runs = [10_000, 1_000_000].map((steps) => {
       const follow = counting(bytesOf, steps);
-      worstWay(follow);
+      worstPath(follow);
       return follow.runs;
     });
     expect(runs).toEqual([21, 9]);
   });
 
-  it('is the highest of all 1,024 ways of a function, forward and backward', () => {
+  it('is the highest of all 1,024 paths of a function, forward and backward', () => {
     const f = (x: Tensor) => {
       let sum = x;
       const kept: Tensor[] = [];
@@ -93,9 +99,9 @@ describe('the way that needs most', () => {
     const graph = toStatic(f, { fullGraph: true });
     tidy(() => graph(tensor([1, 2, 3, 4]).requiresGrad_()));
     const { planned } = graph.programs()[0]!.stages!;
-    const ways = [...everyWay(new UniformWay(), (way) => predictRun(planned, way))];
-    expect(ways).toHaveLength(1024);
-    const highest = (of: (each: (typeof ways)[number]) => number) => Math.max(...ways.map(of));
+    const paths = [...everyPath(new UniformPath(), (path) => predictRun(planned, path))];
+    expect(paths).toHaveLength(1024);
+    const highest = (of: (each: (typeof paths)[number]) => number) => Math.max(...paths.map(of));
     expect(planned.forward.predicted.peakBytes).toBe(highest(({ forward }) => forward.peakBytes));
     expect(planned.backward!.plan.predicted.peakBytes).toBe(
       highest(({ backwardPeak }) => backwardPeak!),
@@ -103,7 +109,11 @@ describe('the way that needs most', () => {
   });
 });
 
-function* everyWay<T>(from: UniformWay, run: (way: UniformWay) => T, settled = 0): Generator<T> {
+function* everyPath<T>(
+  from: UniformPath,
+  run: (path: UniformPath) => T,
+  settled = 0,
+): Generator<T> {
   const found = run(from);
   const [open] = [...from.options].slice(settled);
   if (!open) {
@@ -111,5 +121,5 @@ function* everyWay<T>(from: UniformWay, run: (way: UniformWay) => T, settled = 0
     return;
   }
   const [op, options] = open;
-  for (const decision of options) yield* everyWay(from.with(op, decision), run, settled + 1);
+  for (const decision of options) yield* everyPath(from.with(op, decision), run, settled + 1);
 }

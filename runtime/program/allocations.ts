@@ -1,0 +1,58 @@
+import { isGradientSum, missingOperands, valuesThatMayMiss } from './missing-gradients.ts';
+import type { Step } from './plan.ts';
+import type { ValueId, ValueTable } from './program.ts';
+import { bytesOf } from './value-bytes.ts';
+
+/** Memory that a step of a plan makes, and how long it is alive. */
+export interface Allocation {
+  readonly step: number;
+  /** Number of the output of that step. */
+  readonly output: number;
+  readonly bytes: number;
+  /** The step that frees the last value in it; undefined: it outlives the run. */
+  readonly diesAt: number | undefined;
+  /** Others may hold it, so that only the run knows when it is free. */
+  readonly shared: boolean;
+}
+
+interface Owned extends Allocation {
+  owners: number;
+  diesAt: number | undefined;
+  shared: boolean;
+}
+
+/** What the steps allocate, in order. Views lie in the memory of their base, reusing outputs in that of the operand. */
+export function allocationsOf(steps: readonly Step[], values: ValueTable): readonly Allocation[] {
+  const all: Owned[] = [];
+  const memoryOf = new Map<ValueId, Owned>();
+  const mayMiss = valuesThatMayMiss(steps.map(({ op }) => op));
+  steps.forEach(({ op, reuses, frees }, step) => {
+    const { kernel } = op.op;
+    op.outputs.forEach((id, output) => {
+      const base = kernel.kind === 'view' ? op.inputs[0] : (reuses[output] ?? undefined);
+      let memory = base === undefined ? undefined : memoryOf.get(base);
+      if (base === undefined) {
+        const bytes = bytesOf(values, id);
+        memory = { step, output, bytes, owners: 0, diesAt: undefined, shared: false };
+        all.push(memory);
+      }
+      if (!memory) return;
+      memory.owners++;
+      memoryOf.set(id, memory);
+    });
+    // The sum of a gradient that is missing is the other one, not a copy of it.
+    const passesOn = isGradientSum(op.op) && missingOperands(op, mayMiss).length > 0;
+    if (passesOn || kernel.kind === 'control') {
+      for (const id of [...op.inputs, ...op.outputs]) {
+        const memory = memoryOf.get(id);
+        if (memory) memory.shared = true;
+      }
+    }
+    for (const id of frees) {
+      const memory = memoryOf.get(id);
+      memoryOf.delete(id);
+      if (memory && --memory.owners === 0) memory.diesAt = step;
+    }
+  });
+  return all;
+}

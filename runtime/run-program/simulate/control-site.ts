@@ -1,0 +1,52 @@
+import { TensorList } from '../../memory/tensor-list.ts';
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { Action } from '../action.ts';
+import type { Slot } from '../scope.ts';
+import type { Decider } from './decider.ts';
+import { currentSimulation, nothingToRead } from './simulation.ts';
+import { onAnyPath } from './untaken-paths.ts';
+
+/** The action of a step in a simulated run: control ops read what its decider says, and write no lines. */
+export function countedControl(step: Step, values: ValueTable, run: Action): Action {
+  const { kernel } = step.op.op;
+  if (kernel.kind !== 'control') return run;
+  if (kernel.form === 'print') return () => {};
+  const tolerant = onAnyPath(step, values, run);
+  return (slots, scalars) => {
+    const simulation = currentSimulation();
+    const { observer, read } = simulation;
+    simulation.observer = null;
+    try {
+      simulation.read = readerOf(step, slots, simulation.decider);
+      if (observer) observer(slots, () => tolerant(slots, scalars));
+      else tolerant(slots, scalars);
+    } finally {
+      simulation.observer = observer;
+      simulation.read = read;
+    }
+  };
+}
+
+/** What a control op reads from the device, read by read. */
+function readerOf({ op, regions }: Step, slots: readonly Slot[], decider: Decider): () => number {
+  switch (op.op.name) {
+    case 'cond': {
+      const branch = decider.branch(op);
+      return () => (branch === 0 ? 1 : 0);
+    }
+    case 'while': {
+      let iterations = decider.iterations(op, regions![1]!.backward !== null);
+      return () => (iterations-- > 0 ? 1 : 0);
+    }
+    case 'listAt':
+    case 'listSet': {
+      const { holder } = slots[op.inputs[0]!]!;
+      const index = decider.element(holder instanceof TensorList ? holder.items.length : 0);
+      return () => index;
+    }
+    default:
+      // The numbers of a call are decided where its shapes are looked at.
+      return nothingToRead;
+  }
+}

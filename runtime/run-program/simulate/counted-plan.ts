@@ -1,0 +1,87 @@
+/** Plans as they run on counting devices, each of them made and bound once. */
+
+import { hasChangingAttrs, presentAttrs } from '../../ops/symbolic-attrs.ts';
+import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { Executable } from '../executor.ts';
+import { countedControl } from './control-site.ts';
+import { countingDevice } from './counting-device.ts';
+import { currentSimulation } from './simulation.ts';
+
+const tables = new WeakMap<ValueTable, TensorMeta[]>();
+
+/** The values on counting devices. */
+export function countedValues(values: ValueTable): ValueTable {
+  let counted = tables.get(values);
+  if (!counted) {
+    counted = [];
+    tables.set(values, counted);
+  }
+  // A compiler adds values to the table of a program that has parts already.
+  for (let id = counted.length; id < values.length; id++) {
+    const meta = values[id]!;
+    counted.push({ ...meta, device: countingDevice(meta.device) });
+  }
+  return counted;
+}
+
+/** The numbers that a run computes don't change its bytes: those of the trace stand for them. */
+function countedStep(step: Step): Step {
+  const { op, regions, call } = step;
+  const changes = hasChangingAttrs(op.attrs);
+  if (!changes && !regions && !call) return step;
+  return {
+    ...step,
+    ...(changes && { op: { ...op, attrs: presentAttrs(op.attrs) } }),
+    ...(regions && { regions: regions.map(countedSubgraph) }),
+    ...(call && { call: countedCall(call) }),
+  };
+}
+
+function countedPlan(plan: Plan): Plan {
+  return { ...plan, steps: plan.steps.map(countedStep) };
+}
+
+function countedCall({ call, at }: PlannedCall): PlannedCall {
+  return { call, at: (given) => countedSubgraph(at(given)) };
+}
+
+const subgraphs = new WeakMap<PlannedSubgraph, PlannedSubgraph>();
+
+function countedSubgraph(planned: PlannedSubgraph): PlannedSubgraph {
+  let counted = subgraphs.get(planned);
+  if (!counted) {
+    const { values, forward, backward } = planned;
+    counted = {
+      values: countedValues(values),
+      forward: countedPlan(forward),
+      backward: backward && {
+        ...backward,
+        plan: countedPlan(backward.plan),
+        retainingPlan: countedPlan(backward.retainingPlan),
+      },
+    };
+    subgraphs.set(planned, counted);
+  }
+  return counted;
+}
+
+const counter = {
+  control: countedControl,
+  step: () => {
+    currentSimulation().steps++;
+  },
+};
+
+const bound = new WeakMap<Plan, Executable>();
+
+/** The plan of a whole program, ready to be simulated step by step. */
+export function countedExecutable(plan: Plan, values: ValueTable): Executable {
+  let executable = bound.get(plan);
+  if (!executable) {
+    executable = new Executable(countedPlan(plan), countedValues(values), [], { counter });
+    bound.set(plan, executable);
+  }
+  return executable;
+}

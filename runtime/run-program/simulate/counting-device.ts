@@ -1,0 +1,110 @@
+import type { Device, Launch } from '../../device/device.ts';
+import { type Allocator, alignedBytes } from '../../memory/allocator.ts';
+import { MemoryCounter } from '../../memory/stats.ts';
+import { type Attrs, isFused, type OpRecord } from '../../ops/define-op.ts';
+import type { DType, TypedArray } from '../../tensor/dtype.ts';
+import type { TensorMeta } from '../../tensor/meta.ts';
+import { currentSimulation } from './simulation.ts';
+
+/** Adds to the simulation under way what it would hand out. */
+class CountingAllocator implements Allocator {
+  readonly counter: MemoryCounter;
+
+  constructor(device: string) {
+    this.counter = new MemoryCounter(device);
+  }
+
+  alloc(bytes: number): number {
+    currentSimulation().alloc(alignedBytes(bytes));
+    return 0;
+  }
+
+  free(_ptr: number, bytes: number): void {
+    currentSimulation().free(alignedBytes(bytes));
+  }
+
+  freeMemory() {
+    return { free: 0, largest: 0 };
+  }
+}
+
+const nothing: Launch = () => {};
+const noBytes = new Uint8Array(0);
+
+/**
+ * Stands for a device in simulated runs: counts the bytes that the real one would allocate, scratch memory of
+ * its kernels included, and computes nothing. Reads return what the simulation decides.
+ */
+class CountingDevice implements Device {
+  readonly name: string;
+  readonly kind = 'meta';
+  readonly allocator: Allocator;
+  readonly sumsInBlocks: boolean;
+  readonly overwritesOperands: boolean;
+  readonly fusesPointwise: boolean;
+  readonly innerBytes: Device['innerBytes'];
+  readonly real: Device;
+  readonly #read = new Float64Array(1);
+
+  constructor(real: Device) {
+    this.real = real;
+    this.name = real.name;
+    this.allocator = new CountingAllocator(real.name);
+    this.sumsInBlocks = real.sumsInBlocks;
+    this.overwritesOperands = real.overwritesOperands;
+    this.fusesPointwise = real.fusesPointwise;
+    this.innerBytes = real.innerBytes;
+  }
+
+  elementBytes(dtype: DType): number {
+    return this.real.elementBytes(dtype);
+  }
+
+  prepare(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): Launch {
+    const bytes = this.scratchBytes(op, inputs, outputs, attrs);
+    return bytes === 0 ? nothing : () => currentSimulation().touch(bytes);
+  }
+
+  scratchBytes(
+    op: OpRecord,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): number {
+    if (isFused(op.kernel)) return 0;
+    return this.real.scratchBytes(op, inputs.map(onRealDevice), outputs.map(onRealDevice), attrs);
+  }
+
+  upload(): void {}
+
+  async download(): Promise<TypedArray> {
+    return noBytes;
+  }
+
+  downloadSync(): TypedArray {
+    this.#read[0] = currentSimulation().read();
+    return this.#read;
+  }
+}
+
+const devices = new WeakMap<Device, CountingDevice>();
+
+/** The device that counts for a real one. */
+export function countingDevice(real: Device): Device {
+  let device = devices.get(real);
+  if (!device) {
+    device = new CountingDevice(real);
+    devices.set(real, device);
+  }
+  return device;
+}
+
+function onRealDevice(meta: TensorMeta): TensorMeta {
+  const { device } = meta;
+  return device instanceof CountingDevice ? { ...meta, device: device.real } : meta;
+}

@@ -1,0 +1,26 @@
+import { copiedInputs } from '../../program/checks.ts';
+import type { PlannedSubgraph, PredictedMemory } from '../../program/plan.ts';
+import { bytesOf } from '../../program/value-bytes.ts';
+import { RecordedDecisions } from './decider.ts';
+import { SimulatedRun } from './simulated-run.ts';
+
+/**
+ * The bytes of a plan that somebody else made, forward. Null where a branch or loop decides what a run takes. How
+ * low another order could go is not looked for.
+ */
+export function predictedBytes({ values, forward }: PlannedSubgraph): PredictedMemory | null {
+  if (forward.steps.some(({ op }) => op.op.kernel.kind === 'control')) return null;
+  const copied = copiedInputs(forward).map((i) => bytesOf(values, forward.inputs[i]!));
+  const copiedBytes = copied.reduce((sum, bytes) => sum + bytes, 0);
+  const run = new SimulatedRun(values, new RecordedDecisions([]));
+  const nobody = { alone: () => false, donated: () => false };
+  const { peakBytes, savedBytes, outputBytes } = run.forward(forward, nobody);
+  run.end();
+  return {
+    peakBytes: peakBytes + copiedBytes,
+    lowerBoundBytes: 0,
+    savedBytes,
+    outputBytes,
+    copiedBytes,
+  };
+}

@@ -1,0 +1,277 @@
+import { alignedBytes } from '../../memory/allocator.ts';
+import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
+import { Holder } from '../../memory/holder.ts';
+import { TensorList } from '../../memory/tensor-list.ts';
+import type { BackwardPart, Plan } from '../../program/plan.ts';
+import type { ValueId, ValueTable } from '../../program/program.ts';
+import { sizeOf } from '../../tensor/shape.ts';
+import { Tape } from '../control/tape.ts';
+import type { Executable } from '../executor.ts';
+import { type Scope, ScopePool, type Slot } from '../scope.ts';
+import { countedExecutable, countedValues } from './counted-plan.ts';
+import type { Decider } from './decider.ts';
+import { Simulation } from './simulation.ts';
+import { copyOfSnapshot, memoryKey, type Snapshot, valuesIn } from './snapshot.ts';
+import { putUnknown } from './unknown-values.ts';
+
+/** Whose memory the inputs of a plan are, by their numbers. */
+export interface EnteringAlone {
+  /** Nobody outside of the scope holds it. */
+  readonly alone: (input: number) => boolean;
+  /** The same of one whose bytes were there before the run. */
+  readonly donated: (input: number) => boolean;
+}
+
+/** Bytes of one run above those at its start. */
+export interface RunBytes {
+  readonly peakBytes: number;
+  /** The highest live bytes during each step, from one start for all paths. */
+  readonly peaks: readonly number[];
+  /** So many ran, those of regions each time that they did. */
+  readonly steps: number;
+  readonly savedBytes: number;
+  readonly outputBytes: number;
+}
+
+/** Sees each control op of the program itself: the number of its step, and its run, to be called once. */
+export type StepObserver = (
+  step: number,
+  slots: readonly Slot[],
+  run: () => void,
+  simulation: Simulation,
+) => void;
+
+/**
+ * A run of a whole subgraph on counting devices, by the executor of real runs: forward, then backward in the same
+ * scope. What its control ops decide is given, and its bytes are those that the allocators of that run count.
+ */
+export class SimulatedRun {
+  readonly #simulation: Simulation;
+  readonly #values: ValueTable;
+  readonly #scopes: ScopePool;
+  readonly #scope: Scope;
+  /** Of the outputs, with what the caller holds of them. */
+  readonly #outputs = new Set<Holder>();
+  /** Memory of the caller, who holds it before, during and after the run. */
+  readonly #callers = new Set<Holder>();
+  /** Per output of forward. */
+  #results: readonly Holder[] = [];
+
+  /** `from`: in the middle of a run, which goes on from there as often as anybody likes. */
+  constructor(values: ValueTable, decider: Decider, from?: Snapshot) {
+    this.#values = values;
+    this.#simulation = new Simulation(decider, from?.live);
+    this.#scopes = scopesFor(values);
+    this.#scope = this.#scopes.take();
+    if (!from) return;
+    const copy = this.#copyOf(from);
+    for (const holder of copy.callers) this.#callers.add(holder);
+    for (const { id, holder, offset, identity } of copy.values) {
+      this.#scope.slots[id]!.put(holder, offset, identity);
+    }
+  }
+
+  /** The memory between two steps of forward. */
+  snapshot(): Snapshot {
+    const { live } = this;
+    return this.#copyOf({ values: valuesIn(this.#scope), live, callers: this.#callers });
+  }
+
+  /** Equal where the memory between two steps is, so that whatever comes then has the same bytes. */
+  get memoryKey(): string {
+    return memoryKey(this.#scope);
+  }
+
+  /** Gives everything back; the run can't go on. */
+  end(): void {
+    this.#simulation.within(() => {
+      for (const holder of this.#outputs) holder.release();
+      this.#scopes.giveBack(this.#scope);
+    });
+  }
+
+  #copyOf(snapshot: Snapshot): Snapshot {
+    const simulation = this.#simulation;
+    const copy = simulation.within(() => copyOfSnapshot(snapshot));
+    // A copy is no allocation.
+    simulation.live = snapshot.live;
+    return copy;
+  }
+
+  /** So many bytes are live now. */
+  get live(): number {
+    return this.#simulation.live;
+  }
+
+  get steps(): number {
+    return this.#simulation.steps;
+  }
+
+  /** The inputs of a forward plan come into the scope; returns the bytes that were there before. */
+  enter(plan: Plan, { alone, donated }: EnteringAlone): number {
+    const simulation = this.#simulation;
+    const values = countedValues(this.#values);
+    const unused = new Set(plan.unusedInputs);
+    const own = (i: number) => donated(i) || alone(i);
+    let donatedBytes = 0;
+    simulation.within(() => {
+      const put = (id: ValueId): Holder => {
+        const slot = this.#scope.slots[id]!;
+        putUnknown(slot, values[id]!);
+        return slot.holder!;
+      };
+      plan.inputs.forEach((id, i) => {
+        if (!unused.has(id) && !own(i)) this.#callers.add(put(id).retain());
+      });
+      simulation.live = 0;
+      plan.inputs.forEach((id, i) => {
+        if (unused.has(id) || !own(i)) return;
+        const holder = put(id);
+        if (donated(i)) donatedBytes += alignedBytes(holder.bytes);
+      });
+    });
+    return donatedBytes;
+  }
+
+  /** Runs one step; returns the highest live bytes during it. */
+  peakOf(plan: Plan, step: number, observer?: StepObserver): number {
+    return this.#simulation.within(() => {
+      return this.#peakOf(countedExecutable(plan, this.#values), step, observer);
+    });
+  }
+
+  #peakOf(executable: Executable, step: number, observer?: StepObserver): number {
+    const simulation = this.#simulation;
+    simulation.peak = simulation.live;
+    simulation.observer = observer ? (slots, run) => observer(step, slots, run, simulation) : null;
+    executable.runStep(step, this.#scope);
+    return simulation.peak;
+  }
+
+  /** Runs all steps; returns the highest live bytes during each, above `before`. */
+  #peaksOf(plan: Plan, before: number, observer?: StepObserver): number[] {
+    return this.#simulation.within(() => {
+      const executable = countedExecutable(plan, this.#values);
+      return plan.steps.map((_, i) => this.#peakOf(executable, i, observer) - before);
+    });
+  }
+
+  forward(plan: Plan, entering: EnteringAlone, observer?: StepObserver): RunBytes {
+    const donatedBytes = this.enter(plan, entering);
+    const start = this.live;
+    const peaks = this.#peaksOf(plan, donatedBytes, observer);
+    const { slots } = this.#scope;
+    this.#results = plan.outputs.map((id) => slots[id]!.holder!);
+    for (const holder of this.#results) this.#outputs.add(holder.retain());
+    this.#simulation.within(() => {
+      for (const id of plan.freesAtEnd) slots[id]!.release();
+    });
+    const outputBytes = this.#sumOf(this.#outputs);
+    return {
+      peakBytes: highest(start - donatedBytes, peaks),
+      peaks,
+      steps: this.steps,
+      savedBytes: this.live - outputBytes,
+      outputBytes,
+    };
+  }
+
+  /** After `forward`. `alone`: of the gradients that come in, which are those of `gradOutputs`. */
+  backward(
+    plan: Plan,
+    { alone }: EnteringAlone,
+    gradOutputs: BackwardPart['gradOutputs'],
+    observer?: StepObserver,
+  ): RunBytes {
+    const before = this.live;
+    this.#simulation.within(() => {
+      plan.inputs.forEach((id, i) => {
+        if (plan.unusedInputs.includes(id)) return;
+        this.#enterGradient(id, alone(i), this.#results[gradOutputs.indexOf(id)]);
+      });
+    });
+    const start = this.live - before;
+    const peaks = this.#peaksOf(plan, before, observer);
+    // What no gradient has come for is missing.
+    const made = plan.outputs.flatMap((id) => this.#scope.slots[id]!.holder ?? []);
+    return {
+      peakBytes: highest(start, peaks),
+      peaks,
+      steps: this.steps,
+      savedBytes: 0,
+      outputBytes: this.#sumOf(new Set(made)),
+    };
+  }
+
+  /** After `forward`: bytes that only a tape holds, and no slot beside it. */
+  tapeBytes(tape: ValueId): number {
+    const { slots } = this.#scope;
+    const outside = new Set([...slots.flatMap(({ holder }) => holder ?? []), ...this.#outputs]);
+    const held = heldBy(slots[tape]!.holder!);
+    return this.#sumOf([...held].filter((holder) => !outside.has(holder)));
+  }
+
+  #enterGradient(id: ValueId, alone: boolean, result: Holder | undefined): void {
+    const meta = countedValues(this.#values)[id]!;
+    const { device, dtype } = meta;
+    const shape = result instanceof DynamicTensor ? result.shape : meta.shape;
+    const before = this.live;
+    const holder =
+      result instanceof TensorList
+        ? new TensorList(device)
+        : new Holder(device, sizeOf(shape) * device.elementBytes(dtype));
+    if (!alone) {
+      this.#callers.add(holder.retain());
+      this.#simulation.live = before;
+    }
+    const isDynamic = result instanceof DynamicTensor;
+    const data = { holder, offset: 0 };
+    this.#scope.slots[id]!.put(isDynamic ? new DynamicTensor(device, data, shape) : holder, 0);
+  }
+
+  /** Aligned; 0 for memory of the caller. */
+  bytesOf(holder: Holder): number {
+    return this.#callers.has(holder) ? 0 : alignedBytes(holder.bytes);
+  }
+
+  #sumOf(holders: Iterable<Holder>): number {
+    let sum = 0;
+    for (const holder of holders) sum += this.bytesOf(holder);
+    return sum;
+  }
+}
+
+const scopes = new WeakMap<ValueTable, { readonly size: number; readonly pool: ScopePool }>();
+
+/** Their slots are used again by the next runs. */
+function scopesFor(values: ValueTable): ScopePool {
+  const known = scopes.get(values);
+  if (known?.size === values.length) return known.pool;
+  const pool = new ScopePool(values.length);
+  scopes.set(values, { size: values.length, pool });
+  return pool;
+}
+
+/** All that is on a tape, and on the tapes on it; nothing for any other value. */
+export function heldBy(tape: Holder): Set<Holder> {
+  const held = new Set<Holder>();
+  if (!(tape instanceof Tape)) return held;
+  const add = (holder: Holder) => {
+    if (holder instanceof Tape) {
+      for (let i = 0; i < holder.length; i++) {
+        for (const { holder: inner } of holder.at(i).scope.slots) {
+          if (!inner) continue;
+          held.add(inner);
+          add(inner);
+        }
+      }
+    }
+    if (holder instanceof DynamicTensor) held.add(holder.data.holder);
+  };
+  add(tape);
+  return held;
+}
+
+/** Of the bytes at the start and during each step. */
+export const highest = (start: number, peaks: readonly number[]): number =>
+  peaks.reduce((a, b) => Math.max(a, b), start);

@@ -1,0 +1,121 @@
+import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
+import { Holder } from '../../memory/holder.ts';
+import { type ListItem, ListMark, TensorList } from '../../memory/tensor-list.ts';
+import type { PlannedSubgraph } from '../../program/plan.ts';
+import { Tape } from '../control/tape.ts';
+import type { Scope } from '../scope.ts';
+import { UnknownTape } from './unknown-values.ts';
+
+/** One value of a scope. */
+interface Living extends ListItem {
+  readonly id: number;
+}
+
+/** What is in a scope in the middle of a run. */
+export interface Snapshot {
+  readonly values: readonly Living[];
+  readonly live: number;
+  /** What is the caller's of it. */
+  readonly callers: ReadonlySet<Holder>;
+}
+
+export function valuesIn({ slots }: Scope): Living[] {
+  return slots.flatMap(({ holder, offset, identity }, id) => {
+    return holder ? [{ id, holder, offset, identity }] : [];
+  });
+}
+
+/** The same values in memory of their own, owned alike. */
+export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
+  const copies = new Map<Holder, Holder>();
+  const copied = values.map(({ id, ...item }) => ({ id, ...itemCopy(item) }));
+  const own = [...callers].flatMap((holder) => copies.get(holder) ?? []);
+  return { values: copied, live, callers: new Set(own) };
+
+  function copyOf(holder: Holder): Holder {
+    const known = copies.get(holder);
+    if (known) return known;
+    const copy = emptyCopy(holder);
+    copies.set(holder, copy);
+    while (copy.owners < holder.owners) copy.retain();
+    return copy;
+  }
+
+  function itemCopy({ holder, offset, identity }: ListItem): ListItem {
+    return { holder: copyOf(holder), offset, identity };
+  }
+
+  function emptyCopy(holder: Holder): Holder {
+    const { device } = holder;
+    if (holder instanceof TensorList) {
+      const list = new TensorList(device);
+      for (const item of holder.items) list.items.push(item && itemCopy(item));
+      return list;
+    }
+    if (holder instanceof DynamicTensor) {
+      return new DynamicTensor(device, itemCopy(holder.data), holder.shape);
+    }
+    if (holder instanceof ListMark) return new ListMark(device, holder.index, holder.length);
+    if (holder instanceof UnknownTape) return new UnknownTape(device);
+    if (!(holder instanceof Tape)) return new Holder(device, holder.bytes);
+    const tape = new Tape(device);
+    for (let i = 0; i < holder.length; i++) {
+      const { region, scope } = holder.at(i);
+      const own = region.take(scope.scalars);
+      for (const { id, ...item } of valuesIn(scope)) {
+        const { holder: copy, offset, identity } = itemCopy(item);
+        own.slots[id]!.put(copy, offset, identity);
+      }
+      tape.push(region, own);
+    }
+    return tape;
+  }
+}
+
+const numbers = new WeakMap<PlannedSubgraph, number>();
+let next = 0;
+
+/** Of something that is told by identity. */
+function numberOf(planned: PlannedSubgraph): number {
+  let number = numbers.get(planned);
+  if (number === undefined) {
+    number = next++;
+    numbers.set(planned, number);
+  }
+  return number;
+}
+
+/** Equal for scopes with the same memory, owned alike. */
+export function memoryKey(scope: Scope): string {
+  const places = new Map<Holder, number>();
+  return scopeKey(scope);
+
+  function scopeKey({ slots }: Scope): string {
+    let key = '';
+    slots.forEach(({ holder }, id) => {
+      if (holder) key += `${id}:${holderKey(holder)},`;
+    });
+    return key;
+  }
+
+  function holderKey(holder: Holder): string {
+    const known = places.get(holder);
+    if (known !== undefined) return `@${known}`;
+    places.set(holder, places.size);
+    let key = `${holder.bytes}/${holder.owners}`;
+    if (holder instanceof Tape) {
+      for (let i = 0; i < holder.length; i++) {
+        const { region, scope: inner } = holder.at(i);
+        key += `[${numberOf(region.planned)} ${scopeKey(inner)}]`;
+      }
+    }
+    if (holder instanceof TensorList) {
+      key += `(${holder.items.map((item) => (item ? holderKey(item.holder) : '-')).join()})`;
+    }
+    if (holder instanceof ListMark) key += `#${holder.index}/${holder.length}`;
+    if (holder instanceof DynamicTensor) {
+      key += `(${holderKey(holder.data.holder)})x${holder.shape.join('x')}`;
+    }
+    return key;
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Paths that are simulated and that no run takes: every control op decides alike, so that an empty list may be asked
+ * for an element, and a call may be given shapes that it refuses. What such a step makes is estimated.
+ */
+
+import { DynamicTensor } from '../../memory/dynamic-tensor.ts';
+import { Holder } from '../../memory/holder.ts';
+import { ListMark, TensorList } from '../../memory/tensor-list.ts';
+import type { GivenOperand } from '../../program/dynamic-call.ts';
+import type { Step } from '../../program/plan.ts';
+import type { ValueTable } from '../../program/program.ts';
+import type { Action } from '../action.ts';
+import { FailedCheck } from '../control/assert.ts';
+import { handedToCall } from '../control/handed-over.ts';
+import type { Slot } from '../scope.ts';
+import { currentSimulation, nothingToRead } from './simulation.ts';
+import { operandReader, putUnknown, UnknownTape } from './unknown-values.ts';
+
+/** The action of a control op, which does what it can where its operands fit no run. */
+export function onAnyPath(step: Step, values: ValueTable, run: Action): Action {
+  const readOperands = operandReader(step, values);
+  const tolerant = tolerantAction(step, values, run);
+  return (slots, scalars) => {
+    readOperands(slots);
+    tolerant(slots, scalars);
+  };
+}
+
+function tolerantAction(step: Step, values: ValueTable, run: Action): Action {
+  const { form } = step.op.op.kernel as { readonly form: string };
+  if (form === 'list') return onAnyList(step, values, run);
+  if (form === 'call') return onAnyShapes(step, run);
+  return form.endsWith('Backward') ? onAnyTape(step, values, run) : run;
+}
+
+function onAnyList(step: Step, values: ValueTable, run: Action): Action {
+  const { op, inputs, outputs } = step.op;
+  const [result, mark] = outputs;
+  const { device } = values[result!]!;
+  const itemsOf = (slot: Slot) => (slot.holder as TensorList).items;
+  const isOutside = (slot: Slot) => (slot.holder as ListMark).index < 0;
+  const markNothing = (slots: readonly Slot[]) => {
+    slots[mark!]!.put(new ListMark(device, -1, 0), 0);
+  };
+  switch (op.name) {
+    case 'listAt':
+      return (slots, scalars) => {
+        if (itemsOf(slots[inputs[0]!]!).length > 0) return run(slots, scalars);
+        putUnknown(slots[result!]!, values[result!]!);
+        markNothing(slots);
+      };
+    case 'listSet':
+      return (slots, scalars) => {
+        if (itemsOf(slots[inputs[0]!]!).length > 0) return run(slots, scalars);
+        slots[result!]!.put(new TensorList(device), 0);
+        markNothing(slots);
+      };
+    case 'listPut':
+      return (slots, scalars) => {
+        if (!isOutside(slots[inputs[0]!]!)) return run(slots, scalars);
+        slots[result!]!.put(new TensorList(device), 0);
+      };
+    case 'listClear':
+      return (slots, scalars) => {
+        if (!isOutside(slots[inputs[1]!]!)) return run(slots, scalars);
+        slots[result!]!.put(new TensorList(device, itemsOf(slots[inputs[0]!]!)), 0);
+      };
+    default:
+      return run;
+  }
+}
+
+/** A region that is simulated by itself knows nothing of a tape from around it: then all gradients are new memory. */
+function onAnyTape(step: Step, values: ValueTable, run: Action): Action {
+  const [tape] = step.op.inputs;
+  return (slots, scalars) => {
+    if (!(slots[tape!]!.holder instanceof UnknownTape)) return run(slots, scalars);
+    for (const id of step.op.outputs) putUnknown(slots[id]!, values[id]!);
+  };
+}
+
+/** Where the call refuses what its operands bring, they bring what it was traced with. */
+function onAnyShapes(step: Step, run: Action): Action {
+  const { op, call: planned } = step;
+  const { forms, sample } = planned!.call;
+  const moves = handedToCall(step);
+  const isRefused = (given: readonly GivenOperand[]): boolean => {
+    try {
+      planned!.at(given);
+      return false;
+    } catch (error) {
+      if (error instanceof FailedCheck) return true;
+      throw error;
+    }
+  };
+  return (slots, scalars) => {
+    const simulation = currentSimulation();
+    const given = forms.map((form, i): GivenOperand => {
+      const { holder } = slots[op.inputs[i]!]!;
+      if (form === 'tensor') return null;
+      if (form === 'number') return simulation.decider.number() ?? sample[i]!;
+      return form === 'list'
+        ? (holder as TensorList).items.length
+        : (holder as DynamicTensor).shape;
+    });
+    const refused = isRefused(given);
+    const numbers = (refused ? sample : given).filter((_, i) => forms[i] === 'number');
+    let next = 0;
+    simulation.read = () => (numbers[next++] ?? nothingToRead()) as number;
+    if (!refused) return run(slots, scalars);
+    const stays: { readonly slot: Slot; readonly holder: Holder }[] = [];
+    forms.forEach((form, i) => {
+      if (form !== 'list' && form !== 'dynamic') return;
+      const slot = slots[op.inputs[i]!]!;
+      const holder = slot.holder!;
+      slot.put(
+        form === 'list' ? sampleList(holder, sample[i]!) : sampleTensor(holder, sample[i]!),
+        0,
+      );
+      if (moves[i]) holder.release();
+      else stays.push({ slot, holder });
+    });
+    run(slots, scalars);
+    for (const { slot, holder } of stays.reverse()) {
+      slot.release();
+      slot.put(holder, 0);
+    }
+  };
+}
+
+function sampleList(holder: Holder, count: GivenOperand): TensorList {
+  const { items } = holder as TensorList;
+  const list = new TensorList(holder.device, items.slice(0, count as number));
+  while (list.items.length < (count as number)) {
+    list.items.push({ holder: new Holder(holder.device, 0), offset: 0 });
+  }
+  return list;
+}
+
+function sampleTensor(from: Holder, shape: GivenOperand): DynamicTensor {
+  const { holder, offset } = (from as DynamicTensor).data;
+  return new DynamicTensor(
+    from.device,
+    { holder: holder.retain(), offset },
+    shape as readonly number[],
+  );
+}
