@@ -1,7 +1,6 @@
 /** Where graphs begin: `requiresGrad_()` and `detach()`. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import { formatPosition } from '../../../runtime/errors/position.ts';
 import { bind1 } from '../../../runtime/ops/bind.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
@@ -9,11 +8,10 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneName, expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import { requiresGradAlways } from '../control-flow/merge/requires-grad.ts';
-import { isMadeInside, type RegionBuilder } from '../control-flow/region-builder.ts';
+import { isMadeInside } from '../control-flow/region-builder.ts';
 import { callDynamically } from '../dynamic-shapes/call-dynamically.ts';
 import { asEagerly } from '../state/eagerly-refused.ts';
 import { constantOf } from '../state/facts.ts';
-import { isLeaf, placesBelow } from '../state/recorded-graph.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { type TensorVariable, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
@@ -75,32 +73,6 @@ function beginInside(
   if (value) t.autograd.leavesInside.set(leaf, t.position());
   t.replace(receiver, leaf);
   return receiver;
-}
-
-/** A tensor that a branch or loop has made goes on behind it with its graph, or with its `.grad`. */
-export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
-  const at = t.autograd.leavesInside.get(leaf);
-  const what = at ? `after requiresGrad_() (${formatPosition(at)})` : 'with a .grad';
-  return new GraphBreak(
-    'state-of-ways',
-    `a tensor that was made here leaves a branch or loop ${what} (hand on what has neither graph nor .grad: w.detach(), w.grad, loss.itemSync())`,
-  );
-}
-
-/** A leaf that a branch or loop has made is none outside of it: its `.grad` would be lost. Throws a break. */
-export function expectNoLeavesInside(
-  t: Tracer,
-  region: RegionBuilder,
-  results: Iterable<Tensor>,
-): void {
-  const { leavesInside } = t.autograd;
-  for (const result of results) {
-    for (const place of placesBelow(result)) {
-      if (!isLeaf(place) || !leavesInside.has(place)) continue;
-      if (place.traced?.builder !== region.builder) continue;
-      throw leafLeaves(t, place);
-    }
-  }
 }
 
 /** A tensor from outside is as it was again, or the same memory with the other answer. */

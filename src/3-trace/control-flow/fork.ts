@@ -2,7 +2,7 @@ import { condOp } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { protectionAt } from '../../vm/bytecode/protection.ts';
-import { expectNoLeavesInside } from '../autograd/leaves.ts';
+import { expectNoLeavesInside } from '../autograd/leaves-inside.ts';
 import { EagerlyRefused } from '../state/eagerly-refused.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';

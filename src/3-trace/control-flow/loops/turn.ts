@@ -6,7 +6,7 @@ import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import type { Loop } from '../../../vm/bytecode/structure.ts';
-import { expectNoLeavesInside } from '../../autograd/leaves.ts';
+import { expectNoLeavesInside } from '../../autograd/leaves-inside.ts';
 import { commonSizes } from '../../dynamic-shapes/open-shape.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';

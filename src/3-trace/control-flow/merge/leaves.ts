@@ -13,7 +13,7 @@ import { elementSpec } from '../../../../runtime/program/list-ops.ts';
 import { extentOf } from '../../../../runtime/tensor/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { leafLeaves } from '../../autograd/leaves.ts';
+import { leafLeaves } from '../../autograd/leaves-inside.ts';
 import { openShape, openVariable } from '../../dynamic-shapes/open-shape.ts';
 import { guardNumbers, guardValue } from '../../inputs/symbolic.ts';
 import { isNull } from '../../state/facts.ts';
