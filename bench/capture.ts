@@ -15,7 +15,7 @@ import {
   withCaptureSession,
 } from '../src/1-capture/capture.ts';
 import { DebuggerSession } from '../src/1-capture/debugger-session.ts';
-import { codeOf } from '../src/code-cache.ts';
+import { codeOf } from '../src/dispatch/code-cache.ts';
 
 type Fn = (...args: never[]) => unknown;
 

@@ -4,7 +4,7 @@ import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { opNamed } from '../runtime/ops/define-op.ts';
 import { GuardSet } from '../src/guards/guard.ts';
 import { randn, type Tensor, toStatic } from '../src/index.ts';
-import { capturedBehind } from '../src/static-functions.ts';
+import { capturedBehind } from '../src/dispatch/static-functions.ts';
 import { activate } from '../src/vm/frames/function-of.ts';
 
 /** Least microseconds of one call, over `rounds` of `calls`. */

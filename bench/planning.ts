@@ -1,6 +1,6 @@
 /** How long planning takes as training steps get deeper: processor time from the trace to the plan, with all passes. */
 
-import { Captured } from '../src/captured-function.ts';
+import { Captured } from '../src/dispatch/captured-function.ts';
 import { crossEntropy, deviceGuard, gelu, nn, optim, type Tensor, zeros } from '../src/index.ts';
 
 /** Two linear layers around a GELU, with a norm and a shortcut. */

@@ -11,7 +11,7 @@ export {
 export type { AnyFunction, CaptureOptions, CaptureRoute } from './1-capture/route.ts';
 export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
 export type { PassName } from './5-optimize/passes.ts';
-export type { ToStaticOptions } from './captured-function.ts';
+export type { ToStaticOptions } from './dispatch/captured-function.ts';
 export { type AppliedCounts, appliedTo } from './explain/applied.ts';
 export type { ExplainOptions } from './explain/explain-options.ts';
 export { FullGraphError } from './full-graph/full-graph-error.ts';
@@ -26,7 +26,7 @@ export {
   memoryPresets,
 } from './programs/memory-options.ts';
 export { save } from './save/save.ts';
-export type { PassSwitches } from './static-options.ts';
+export type { PassSwitches } from './options/static-options.ts';
 export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';
 export {
   type StaticFunction,

@@ -6,12 +6,12 @@ import { differentiate } from './4-differentiate/differentiate.ts';
 import { renumber } from './5-optimize/normalize.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
-import { Compilation, type CompileOptions, defaultCompileOptions } from './compilation.ts';
-import { withGradientsAgain } from './gradients-again.ts';
+import { Compilation, type CompileOptions, defaultCompileOptions } from './compile/compilation.ts';
+import { withGradientsAgain } from './compile/gradients-again.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
-import { type Ownership, SubgraphPlanner } from './subgraph-planner.ts';
-import { cheaper, isDear } from './within-budget.ts';
+import { type Ownership, SubgraphPlanner } from './compile/subgraph-planner.ts';
+import { cheaper, isDear } from './compile/within-budget.ts';
 
 /** What a program is differentiated for. */
 export interface Differentiation {

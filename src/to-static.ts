@@ -1,11 +1,11 @@
 import { ArgumentError } from '../runtime/errors/errors.ts';
 import { Module } from '../runtime/nn/module.ts';
 import type { AnyFunction } from './1-capture/capture.ts';
-import { Captured, type ToStaticOptions } from './captured-function.ts';
+import { Captured, type ToStaticOptions } from './dispatch/captured-function.ts';
 import { explain } from './explain/explain.ts';
 import type { ExplainOptions } from './explain/explain-options.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
-import { capturedBehind, registerStatic } from './static-functions.ts';
+import { capturedBehind, registerStatic } from './dispatch/static-functions.ts';
 import type { CapturedStats } from './stats.ts';
 import { closureOf } from './vm/frames/function-of.ts';
 

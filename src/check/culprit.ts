@@ -1,6 +1,6 @@
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { type PassName, passNames } from '../5-optimize/passes.ts';
-import type { CompileOptions } from '../compilation.ts';
+import type { CompileOptions } from '../compile/compilation.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import { compare, type Difference, disposeOutcome, type Outcome } from './outcome.ts';
 import type { Reading } from './reading.ts';

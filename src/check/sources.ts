@@ -1,6 +1,6 @@
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
-import type { CompileOptions } from '../compilation.ts';
+import type { CompileOptions } from '../compile/compilation.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 
 /** What a planned subgraph was compiled from, so that it can be compiled in other ways. */

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
-import { Captured } from '../captured-function.ts';
+import { Captured } from '../dispatch/captured-function.ts';
 import { explain } from '../explain/explain.ts';
 import { loadFunction } from './load-function.ts';
 import { writeOutput } from './write-output.ts';

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { profile } from '../../runtime/profiler/profiler.ts';
 import type { SortKey } from '../../runtime/profiler/rows.ts';
-import { Captured } from '../captured-function.ts';
+import { Captured } from '../dispatch/captured-function.ts';
 import { loadFunction } from './load-function.ts';
 import { writeOutput } from './write-output.ts';
 

@@ -1,6 +1,6 @@
 import { ArgumentError, CaptureError } from '../../runtime/errors/errors.ts';
 import { passNames } from '../5-optimize/passes.ts';
-import { Captured } from '../captured-function.ts';
+import { Captured } from '../dispatch/captured-function.ts';
 import { printPasses } from '../explain/print-passes.ts';
 import { printStages, type StageName, stageNames } from '../explain/print-stages.ts';
 import { type PassRecord, passObservers } from '../programs/pass-record.ts';

@@ -1,4 +1,4 @@
-import { logLevel } from '../environment.ts';
+import { logLevel } from '../options/environment.ts';
 
 /** Levels of `TOSTATIC_LOG`; each shows those before it, too. */
 const logLevels = { graphs: 1, cache: 2, trace: 3, programs: 4 } as const;

@@ -6,7 +6,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isTensorFunction } from '../3-trace/builtins/api.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../3-trace/state/framework-files.ts';
 import { isRefused } from '../3-trace/variables/code-of.ts';
-import { codeOf } from '../code-cache.ts';
+import { codeOf } from '../dispatch/code-cache.ts';
 import { reads, writes } from '../vm/bytecode/effects.ts';
 import { type Closure, type Frame, newFrame } from '../vm/bytecode/frame.ts';
 import type { Instruction, InstructionOf, Opcode, Reg } from '../vm/bytecode/instructions.ts';

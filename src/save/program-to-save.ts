@@ -7,7 +7,7 @@ import type { ProgramToSave } from '../../runtime/save/program-format.ts';
 import { encodeEntry } from '../../runtime/save/saved-entry.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { PassName } from '../5-optimize/passes.ts';
-import { defaultCompileOptions } from '../compilation.ts';
+import { defaultCompileOptions } from '../compile/compilation.ts';
 import type { GuardedEntry } from '../dispatch/entry.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import type { PromisedSizes } from '../guards/promised-sizes.ts';

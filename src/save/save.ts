@@ -3,7 +3,7 @@ import { Module } from '../../runtime/nn/module.ts';
 import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
 import { saveProgram, save as saveValue } from '../../runtime/save/save.ts';
 import type { Savable } from '../../runtime/save/values.ts';
-import { capturedBehind } from '../static-functions.ts';
+import { capturedBehind } from '../dispatch/static-functions.ts';
 import { programToSave } from './program-to-save.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.

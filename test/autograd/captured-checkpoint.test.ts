@@ -1,7 +1,7 @@
 /** `checkpoint` in captured functions: eager bits, and no inner value is kept from forward to backward. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Captured } from '../../src/captured-function.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
 import {
   appliedTo,
   checkpoint,

@@ -1,7 +1,7 @@
 /** Large programs begin with a plan that is soon there; the final one takes its place with the same bits. */
 
 import { describe, expect, it } from 'vitest';
-import { Captured, type ToStaticOptions } from '../../src/captured-function.ts';
+import { Captured, type ToStaticOptions } from '../../src/dispatch/captured-function.ts';
 import {
   breakGraph,
   crossEntropy,

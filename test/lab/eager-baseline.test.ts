@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { workload as convNet } from '../../examples/workloads/conv-net.ts';
 import { workload as mlp } from '../../examples/workloads/mlp.ts';
 import { workload as resNet } from '../../examples/workloads/resnet.ts';
-import { Captured } from '../../src/captured-function.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
 import { memory, refcounted, seed, type Tensor } from '../../src/index.ts';
 import type { BuiltWorkload } from '../../src/lab/compare/workload.ts';
 

@@ -11,7 +11,7 @@ import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { contiguousMeta } from '../../runtime/tensor/meta.ts';
 import { sizeOf } from '../../runtime/tensor/shape.ts';
-import { defaultCompileOptions } from '../../src/compilation.ts';
+import { defaultCompileOptions } from '../../src/compile/compilation.ts';
 import {
   add,
   clamp,

@@ -1,7 +1,7 @@
 /** Recurrent modules, whose gates are views of views of products that slices make part by part. */
 
 import { describe, expect, it } from 'vitest';
-import { Captured } from '../../src/captured-function.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
 import { crossEntropy, nn, optim, randn, seed, type Tensor, tensor } from '../../src/index.ts';
 
 interface Sizes {

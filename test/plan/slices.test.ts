@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { workload as transformer } from '../../examples/workloads/char-transformer.ts';
 import { workload as convNet } from '../../examples/workloads/conv-net.ts';
 import { workload as mlp } from '../../examples/workloads/mlp.ts';
-import { Captured, type ToStaticOptions } from '../../src/captured-function.ts';
+import { Captured, type ToStaticOptions } from '../../src/dispatch/captured-function.ts';
 import { memory, refcounted, seed, type Tensor, tidy } from '../../src/index.ts';
 
 const bytesNow = () => memory.stats('cpu').allocated;

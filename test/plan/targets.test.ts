@@ -6,7 +6,7 @@ import { workload as convNet } from '../../examples/workloads/conv-net.ts';
 import { workload as lstm } from '../../examples/workloads/lstm.ts';
 import { workload as mlp } from '../../examples/workloads/mlp.ts';
 import { workload as resNet } from '../../examples/workloads/resnet.ts';
-import { Captured } from '../../src/captured-function.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
 import { deviceGuard, memory, refcounted, type Tensor } from '../../src/index.ts';
 import type { Workload } from '../../src/lab/compare/workload.ts';
 

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { workload as mlp } from '../../examples/workloads/mlp.ts';
-import { Captured } from '../../src/captured-function.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
 import {
   memory,
   OutOfMemoryError,

@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path';
-import { Captured } from '../../src/captured-function.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
 import { explain } from '../../src/explain/explain.ts';
 import { printStages } from '../../src/explain/print-stages.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
-import { codeOf } from '../../src/code-cache.ts';
+import { codeOf } from '../../src/dispatch/code-cache.ts';
 import { ones, type Tensor, toStatic } from '../../src/index.ts';
 import { type Instruction, reg } from '../../src/vm/bytecode/instructions.ts';
 

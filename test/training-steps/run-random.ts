@@ -1,6 +1,6 @@
 /** A random program, eagerly and captured: everything that it leaves, to the bit. */
 
-import { Captured } from '../../src/captured-function.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
 import type { MemoryChoice, Tensor } from '../../src/index.ts';
 import * as lib from '../../src/index.ts';
 import { memorySwitches } from '../../src/programs/memory-options.ts';

@@ -1,6 +1,6 @@
 /** The same training steps eagerly and captured, and everything that they leave, to the bit. */
 
-import { Captured } from '../../src/captured-function.ts';
+import { Captured } from '../../src/dispatch/captured-function.ts';
 import { type MemoryChoice, memory, randn, type Tensor, tidy } from '../../src/index.ts';
 import type { CompiledPart } from '../../src/programs/compiled-part.ts';
 import { buildTraining, type TrainingCase } from './training-case.ts';

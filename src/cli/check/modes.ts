@@ -1,4 +1,4 @@
-import type { ToStaticOptions } from '../../static-options.ts';
+import type { ToStaticOptions } from '../../options/static-options.ts';
 
 /** One way to run the function; null: eagerly. */
 export interface Mode {

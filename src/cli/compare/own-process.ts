@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import type { ToStaticOptions } from '../../captured-function.ts';
+import type { ToStaticOptions } from '../../dispatch/captured-function.ts';
 import type { WayResult } from '../../lab/compare/measure.ts';
 
 /** What a process is to measure. */

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import type { ToStaticOptions } from '../../captured-function.ts';
+import type { ToStaticOptions } from '../../dispatch/captured-function.ts';
 import type { Setting } from './own-process.ts';
 
 /** Options of `toStatic` to be varied: comma-separated values each. */

@@ -1,7 +1,7 @@
 import * as memory from '../../../runtime/memory/memory.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { Captured, type ToStaticOptions } from '../../captured-function.ts';
+import { Captured, type ToStaticOptions } from '../../dispatch/captured-function.ts';
 import {
   type MemoryChoice,
   memoryOptions,

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../runtime/errors/errors.ts';
+import { ArgumentError } from '../../runtime/errors/errors.ts';
 
 /** What is set from outside the program. Browsers have no such thing: nothing is set there. */
 function variable(name: string): string | undefined {

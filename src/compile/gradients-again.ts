@@ -1,28 +1,28 @@
-import { AutogradError } from '../runtime/errors/errors.ts';
-import { operandUse } from '../runtime/ops/define-op.ts';
-import { presentView } from '../runtime/ops/symbolic-attrs.ts';
+import { AutogradError } from '../../runtime/errors/errors.ts';
+import { operandUse } from '../../runtime/ops/define-op.ts';
+import { presentView } from '../../runtime/ops/symbolic-attrs.ts';
 import type {
   GradientPart,
   GradientProgram,
   GradientRequest,
   GradientsAgain,
   ReadValue,
-} from '../runtime/program/gradients-again.ts';
-import { outputGradientOp } from '../runtime/program/output-gradient-op.ts';
-import type { PlannedSubgraph } from '../runtime/program/plan.ts';
-import type { Program, ProgramOp, ValueId, ValueTable } from '../runtime/program/program.ts';
-import { dtypes } from '../runtime/tensor/dtype.ts';
-import { contiguousMeta, formatSpec, type TensorMeta } from '../runtime/tensor/meta.ts';
+} from '../../runtime/program/gradients-again.ts';
+import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
+import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import type { Program, ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
+import { dtypes } from '../../runtime/tensor/dtype.ts';
+import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/tensor/meta.ts';
 import {
   type Differentiated,
   differentiateAgain,
   type RecordedJoint,
-} from './4-differentiate/differentiate-again.ts';
-import { eagerRefusal } from './4-differentiate/eager-refusal.ts';
-import { eliminateDeadCode } from './5-optimize/dead-code.ts';
-import { makeAgain } from './5-optimize/make-again.ts';
+} from '../4-differentiate/differentiate-again.ts';
+import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
+import { eliminateDeadCode } from '../5-optimize/dead-code.ts';
+import { makeAgain } from '../5-optimize/make-again.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
-import type { SubgraphStages } from './programs/stages.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
 
 interface Making extends Differentiated {
   /** Per input: a gradient comes to it. */

@@ -1,7 +1,7 @@
-import type { Program } from '../runtime/program/program.ts';
-import type { ForwardFacts } from './5-optimize/recompute/forward-facts.ts';
-import { type Cost, RecomputeSearch } from './5-optimize/recompute/recompute-search.ts';
-import type { SubgraphStages } from './programs/stages.ts';
+import type { Program } from '../../runtime/program/program.ts';
+import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
+import { type Cost, RecomputeSearch } from '../5-optimize/recompute/recompute-search.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
 
 interface Planning {
   /** Roughly what a program needs: cheap enough to compare many. */

@@ -1,4 +1,4 @@
-import type { AnyFunction } from './1-capture/capture.ts';
+import type { AnyFunction } from '../1-capture/capture.ts';
 import type { Captured } from './captured-function.ts';
 
 const capturedOf = new WeakMap<AnyFunction, Captured>();

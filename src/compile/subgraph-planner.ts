@@ -1,32 +1,32 @@
-import { copiedInputs } from '../runtime/program/checks.ts';
-import { keyOf } from '../runtime/program/dynamic-call.ts';
-import { valuesThatMayMiss } from '../runtime/program/missing-gradients.ts';
-import type { BackwardPart, PlannedSubgraph, SavedValues } from '../runtime/program/plan.ts';
+import { copiedInputs } from '../../runtime/program/checks.ts';
+import { keyOf } from '../../runtime/program/dynamic-call.ts';
+import { valuesThatMayMiss } from '../../runtime/program/missing-gradients.ts';
+import type { BackwardPart, PlannedSubgraph, SavedValues } from '../../runtime/program/plan.ts';
 import type {
   JointProgram,
   Program,
   ProgramOp,
   Region,
   ValueId,
-} from '../runtime/program/program.ts';
-import { RecentlyUsed } from '../runtime/program/recently-used.ts';
-import { bytesOf } from '../runtime/program/value-bytes.ts';
-import { verifyProgram } from '../runtime/program/verify.ts';
-import { writtenInputs } from '../runtime/program/writes.ts';
-import type { TensorMeta } from '../runtime/tensor/meta.ts';
-import { inputCopies } from './5-optimize/copy-inputs.ts';
-import { eliminateDeadBackward } from './5-optimize/dead-code.ts';
-import { ForwardFacts } from './5-optimize/recompute/forward-facts.ts';
-import { forwardOfStep } from './5-optimize/recompute/forward-of-step.ts';
-import { materializeLayouts } from './6-split/materialize-layouts.ts';
-import { split } from './6-split/split.ts';
-import { enteringAlone } from './7-plan/entering.ts';
-import { planProgram, roughBytes } from './7-plan/plan.ts';
-import type { Planned, PlanOptions, PlanRegions } from './7-plan/plan-in-order.ts';
+} from '../../runtime/program/program.ts';
+import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import { verifyProgram } from '../../runtime/program/verify.ts';
+import { writtenInputs } from '../../runtime/program/writes.ts';
+import type { TensorMeta } from '../../runtime/tensor/meta.ts';
+import { inputCopies } from '../5-optimize/copy-inputs.ts';
+import { eliminateDeadBackward } from '../5-optimize/dead-code.ts';
+import { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
+import { forwardOfStep } from '../5-optimize/recompute/forward-of-step.ts';
+import { materializeLayouts } from '../6-split/materialize-layouts.ts';
+import { split } from '../6-split/split.ts';
+import { enteringAlone } from '../7-plan/entering.ts';
+import { planProgram, roughBytes } from '../7-plan/plan.ts';
+import type { Planned, PlanOptions, PlanRegions } from '../7-plan/plan-in-order.ts';
 import type { Compilation } from './compilation.ts';
-import type { MemoryOptions } from './programs/memory-options.ts';
-import type { SubgraphStages } from './programs/stages.ts';
-import { finish, type Steps } from './programs/steps.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+import { finish, type Steps } from '../programs/steps.ts';
 import { withinBudget } from './within-budget.ts';
 
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */

@@ -1,29 +1,29 @@
 /** Phases 1 and 2 for any function: captured and lowered once. */
 
 import type { MethodDefinition } from 'acorn';
-import { formatPosition } from '../runtime/errors/position.ts';
-import { type AnyFunction, captureFunction, isRefusal, printRefusal } from './1-capture/capture.ts';
-import type { CapturedFunction } from './1-capture/captured-function.ts';
-import { findHomeObject } from './1-capture/home-object.ts';
+import { formatPosition } from '../../runtime/errors/position.ts';
+import { type AnyFunction, captureFunction, isRefusal, printRefusal } from '../1-capture/capture.ts';
+import type { CapturedFunction } from '../1-capture/captured-function.ts';
+import { findHomeObject } from '../1-capture/home-object.ts';
 import {
   type Construction,
   isLowerRefusal,
   type LowerRefusal,
   lowerConstruction,
   lowerFunction,
-} from './2-lower/lower.ts';
+} from '../2-lower/lower.ts';
 import {
   type CapturedCode,
   isRefused as isRefusedCode,
   type PrivateMemberKind,
   type RefusedCode,
-} from './3-trace/variables/code-of.ts';
-import { provideClosures } from './guards/code-behind.ts';
+} from '../3-trace/variables/code-of.ts';
+import { provideClosures } from '../guards/code-behind.ts';
 import { capturedBehind } from './static-functions.ts';
-import type { Code } from './vm/bytecode/code.ts';
-import { newClosure, type PrivateAccess, type Scope } from './vm/bytecode/frame.ts';
-import { closureOf } from './vm/frames/function-of.ts';
-import { instantiate } from './vm/machine/run-frames.ts';
+import type { Code } from '../vm/bytecode/code.ts';
+import { newClosure, type PrivateAccess, type Scope } from '../vm/bytecode/frame.ts';
+import { closureOf } from '../vm/frames/function-of.ts';
+import { instantiate } from '../vm/machine/run-frames.ts';
 
 export interface CodeOptions {
   /** Values of the free names, for functions whose scope can't be had otherwise. */

@@ -1,15 +1,15 @@
-import { spans } from '../runtime/profiler/spans.ts';
-import type { Backend } from '../runtime/run-program/backend/backend.ts';
-import type { Pass, PassContext, Staged } from './5-optimize/pass.ts';
-import { runPasses } from './5-optimize/run-passes.ts';
-import { type MemoryOptions, memoryOptions } from './programs/memory-options.ts';
+import { spans } from '../../runtime/profiler/spans.ts';
+import type { Backend } from '../../runtime/run-program/backend/backend.ts';
+import type { Pass, PassContext, Staged } from '../5-optimize/pass.ts';
+import { runPasses } from '../5-optimize/run-passes.ts';
+import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
 import {
   countPasses,
   type PassCounts,
   type PassRecord,
   passObservers,
-} from './programs/pass-record.ts';
-import { finish, type Steps } from './programs/steps.ts';
+} from '../programs/pass-record.ts';
+import { finish, type Steps } from '../programs/steps.ts';
 
 /** How a traced program is compiled. */
 export interface CompileOptions {

@@ -1,14 +1,14 @@
 /** The three ways of a call through its walk: to the return at once, over awaits, or from one `yield` to the next. */
 
-import type { AnyFunction } from './1-capture/capture.ts';
-import { OwnedTensors } from './dispatch/owned-tensors.ts';
-import type { ResumePoint } from './dispatch/resume-point.ts';
-import type { Frame } from './vm/bytecode/frame.ts';
-import { awaitedBy, resumeWith } from './vm/frames/async-frame.ts';
-import { suspensionOf } from './vm/frames/driven-frame.ts';
-import { generatorOver } from './vm/frames/generator-frame.ts';
-import { putDown } from './vm/frames/put-down.ts';
-import { catchIn } from './vm/frames/unwind.ts';
+import type { AnyFunction } from '../1-capture/capture.ts';
+import { OwnedTensors } from './owned-tensors.ts';
+import type { ResumePoint } from './resume-point.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import { awaitedBy, resumeWith } from '../vm/frames/async-frame.ts';
+import { suspensionOf } from '../vm/frames/driven-frame.ts';
+import { generatorOver } from '../vm/frames/generator-frame.ts';
+import { putDown } from '../vm/frames/put-down.ts';
+import { catchIn } from '../vm/frames/unwind.ts';
 import { type Fragments, isFragment, type Walker } from './walker.ts';
 
 /** An ordinary call. */
