@@ -14,7 +14,7 @@ import {
   isRefusal,
   withCaptureSession,
 } from '../src/1-capture/capture.ts';
-import { DebuggerSession } from '../src/1-capture/debugger-session.ts';
+import { DebuggerSession } from '../src/1-capture/live/debugger-session.ts';
 import { codeOf } from '../src/dispatch/code-cache.ts';
 
 type Fn = (...args: never[]) => unknown;

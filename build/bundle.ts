@@ -13,7 +13,7 @@ const entries = [
   'src/onnx/index',
   'src/tensorboard/index',
   'src/index',
-  'src/1-capture/probe',
+  'src/1-capture/marked/probe',
   'src/plugin/index',
   'src/plugin/node-loader',
   'src/plugin/turbopack-loader',
@@ -67,7 +67,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       groups: [
         {
           name: 'runtime',
-          test: (id) => runtime.has(id) && !id.endsWith('/1-capture/probe.js'),
+          test: (id) => runtime.has(id) && !id.endsWith('/1-capture/marked/probe.js'),
           includeDependenciesRecursively: false,
         },
       ],

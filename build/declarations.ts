@@ -10,7 +10,7 @@ const entries = [
   'src/onnx/index',
   'src/tensorboard/index',
   'src/index',
-  'src/1-capture/probe',
+  'src/1-capture/marked/probe',
   'src/plugin/index',
   'src/plugin/node-loader',
   'src/plugin/turbopack-loader',

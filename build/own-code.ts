@@ -27,7 +27,7 @@ export function ownProbes(compiled: string): Plugin {
         legalComments: 'none',
         target: 'es2022',
       });
-      const probe = join(compiled, 'src/1-capture/probe.js');
+      const probe = join(compiled, 'src/1-capture/marked/probe.js');
       return transform(plain.code, publishedScheme + path, { probe })?.code ?? null;
     },
   };

@@ -8,7 +8,7 @@ export {
   type RunningSteps,
   registerBackend,
 } from '../runtime/run-program/backend/backend.ts';
-export type { AnyFunction, CaptureOptions, CaptureRoute } from './1-capture/route.ts';
+export type { AnyFunction, CaptureOptions, CaptureRoute } from './1-capture/script/route.ts';
 export { type FunctionScope, scopeOf, type UnknownScope } from './1-capture/scope-of.ts';
 export type { PassName } from './5-optimize/passes.ts';
 export type { ToStaticOptions } from './dispatch/captured-function.ts';

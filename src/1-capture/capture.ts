@@ -1,33 +1,33 @@
-import { builtinModule } from './builtin-module.ts';
-import { boundTarget, captureLive } from './capture-live.ts';
-import { captureMarked } from './capture-marked.ts';
-import { captureGiven, capturePrinted, isNativeText } from './capture-printed.ts';
-import { currentSession, withCaptureSession } from './capture-session.ts';
-import type { AnyFunction, CapturedFunction } from './captured-function.ts';
-import type { DebuggerSession } from './debugger-session.ts';
-import { readMarker } from './read-marker.ts';
-import { type CaptureRefusal, isRefusal, refuse } from './refusal.ts';
-import type { CaptureOptions } from './route.ts';
+import { builtinModule } from './script/builtin-module.ts';
+import { boundTarget, captureLive } from './live/capture-live.ts';
+import { captureMarked } from './marked/capture-marked.ts';
+import { captureGiven, capturePrinted, isNativeText } from './live/capture-printed.ts';
+import { currentSession, withCaptureSession } from './live/capture-session.ts';
+import type { AnyFunction, CapturedFunction } from './script/captured-function.ts';
+import type { DebuggerSession } from './live/debugger-session.ts';
+import { readMarker } from './marked/read-marker.ts';
+import { type CaptureRefusal, isRefusal, refuse } from './script/refusal.ts';
+import type { CaptureOptions } from './script/route.ts';
 
 export {
   endCaptureSession,
   endLongCaptureSession,
   withCaptureSession,
-} from './capture-session.ts';
+} from './live/capture-session.ts';
 export type {
   AnyFunction,
   CapturedFunction,
   ClassNode,
   FunctionNode,
-} from './captured-function.ts';
-export { findHomeObject } from './home-object.ts';
+} from './script/captured-function.ts';
+export { findHomeObject } from './live/home-object.ts';
 export {
   type CaptureRefusal,
   type CaptureRefusalReason,
   captureRefusals,
   isRefusal,
   printRefusal,
-} from './refusal.ts';
+} from './script/refusal.ts';
 
 // Refusals are kept as well: a function that can't be captured is asked for at every call.
 const captures = new WeakMap<AnyFunction, CapturedFunction | CaptureRefusal>();

@@ -1,6 +1,6 @@
 import { captureFunction } from './capture.ts';
-import { captureRefusals, isRefusal, remedyOf } from './refusal.ts';
-import type { AnyFunction, CaptureOptions, CaptureRoute } from './route.ts';
+import { captureRefusals, isRefusal, remedyOf } from './script/refusal.ts';
+import type { AnyFunction, CaptureOptions, CaptureRoute } from './script/route.ts';
 
 /** The variables around a function, as `toStatic` sees them. */
 export interface FunctionScope {

@@ -6,7 +6,7 @@ import { intercepted } from '../../runtime/ops/bind.ts';
 import { CallTrace } from '../../runtime/ops/call-trace.ts';
 import { spans } from '../../runtime/profiler/spans.ts';
 import { findHomeObject } from '../1-capture/capture.ts';
-import type { AnyFunction } from '../1-capture/route.ts';
+import type { AnyFunction } from '../1-capture/script/route.ts';
 import { type CapturedCode, isRefused } from '../3-trace/variables/code-of.ts';
 import { codeOf } from './code-cache.ts';
 import { type ResumePoint, ResumePoints } from './resume-point.ts';

@@ -3,8 +3,8 @@
 import type { MethodDefinition } from 'acorn';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import { type AnyFunction, captureFunction, isRefusal, printRefusal } from '../1-capture/capture.ts';
-import type { CapturedFunction } from '../1-capture/captured-function.ts';
-import { findHomeObject } from '../1-capture/home-object.ts';
+import type { CapturedFunction } from '../1-capture/script/captured-function.ts';
+import { findHomeObject } from '../1-capture/live/home-object.ts';
 import {
   type Construction,
   isLowerRefusal,

@@ -1,5 +1,5 @@
 import { deflateRawSync } from 'node:zlib';
-import type { EmbeddedSource, ModuleText } from '../1-capture/probe.ts';
+import type { EmbeddedSource, ModuleText } from '../1-capture/marked/probe.ts';
 import type { SourceMapData } from './source-map.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { originalPositionFor, type SourceMapInput, TraceMap } from '@jridgewell/trace-mapping';
-import { makeScriptText } from '../1-capture/script-text.ts';
+import { makeScriptText } from '../1-capture/script/script-text.ts';
 import type { Range } from './excluded.ts';
 
 /**

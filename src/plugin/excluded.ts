@@ -1,5 +1,5 @@
 import type { AnyNode, Comment, Program } from 'acorn';
-import { isFunctionNode } from '../1-capture/hoist.ts';
+import { isFunctionNode } from '../1-capture/script/hoist.ts';
 import { childrenOf } from '../vm/syntax/children.ts';
 import { excludedInOriginal } from './excluded-original.ts';
 

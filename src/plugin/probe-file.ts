@@ -1,5 +1,5 @@
 /** URL of the probe that instrumented modules import: TypeScript in this repository, else built. */
 export const probeFile = new URL(
-  `../1-capture/probe.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
+  `../1-capture/marked/probe.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
   import.meta.url,
 );

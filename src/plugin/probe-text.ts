@@ -1,11 +1,11 @@
 import type { AnyNode, Pattern } from 'acorn';
-import type { ScriptFacts } from '../1-capture/analyze-script.ts';
-import type { Binding, FunctionFacts } from '../1-capture/binding.ts';
-import type { ClassNode } from '../1-capture/captured-function.ts';
-import { markerProperty } from '../1-capture/entry-marker.ts';
-import { isFunctionNode } from '../1-capture/hoist.ts';
-import { privateDeclaration } from '../1-capture/private-declaration.ts';
-import { standardGlobals } from '../1-capture/standard-globals.ts';
+import type { ScriptFacts } from '../1-capture/script/analyze-script.ts';
+import type { Binding, FunctionFacts } from '../1-capture/script/binding.ts';
+import type { ClassNode } from '../1-capture/script/captured-function.ts';
+import { markerProperty } from '../1-capture/marked/entry-marker.ts';
+import { isFunctionNode } from '../1-capture/script/hoist.ts';
+import { privateDeclaration } from '../1-capture/script/private-declaration.ts';
+import { standardGlobals } from '../1-capture/script/standard-globals.ts';
 import { childrenOf } from '../vm/syntax/children.ts';
 
 /** The names that the plugin adds to a module. */

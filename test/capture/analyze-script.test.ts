@@ -1,7 +1,7 @@
 import { parse } from 'acorn';
 import { describe, expect, test } from 'vitest';
-import { analyzeScript } from '../../src/1-capture/analyze-script.ts';
-import { type FunctionFacts, isNeverReassigned } from '../../src/1-capture/binding.ts';
+import { analyzeScript } from '../../src/1-capture/script/analyze-script.ts';
+import { type FunctionFacts, isNeverReassigned } from '../../src/1-capture/script/binding.ts';
 
 const analyze = (text: string, sourceType: 'module' | 'script' = 'module') =>
   analyzeScript(parse(text, { ecmaVersion: 'latest', sourceType })).functions;

@@ -5,8 +5,8 @@ import {
   isRefusal,
   printRefusal,
 } from '../../src/1-capture/capture.ts';
-import type { AnyFunction } from '../../src/1-capture/captured-function.ts';
-import type { CaptureOptions } from '../../src/1-capture/route.ts';
+import type { AnyFunction } from '../../src/1-capture/script/captured-function.ts';
+import type { CaptureOptions } from '../../src/1-capture/script/route.ts';
 
 export function captured(fn: AnyFunction, options?: CaptureOptions): CapturedFunction {
   const result = captureFunction(fn, options);

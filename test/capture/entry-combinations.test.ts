@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
-import type { AnyFunction } from '../../src/1-capture/captured-function.ts';
+import type { AnyFunction } from '../../src/1-capture/script/captured-function.ts';
 import { captured } from './captured.ts';
 
 // `n` counts effects, `e()` has one. Each statement stands first in a body, so that a capture must

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
-import type { AnyFunction } from '../../src/1-capture/captured-function.ts';
+import type { AnyFunction } from '../../src/1-capture/script/captured-function.ts';
 import { captured, refused } from './captured.ts';
 
 // Everything in here counts its effects: a capture must leave the count at 0.

@@ -2,7 +2,7 @@ import { Session } from 'node:inspector';
 import { compileFunction } from 'node:vm';
 import { expect, test, vi } from 'vitest';
 import { endCaptureSession } from '../../src/1-capture/capture.ts';
-import type { AnyFunction } from '../../src/1-capture/captured-function.ts';
+import type { AnyFunction } from '../../src/1-capture/script/captured-function.ts';
 import { loadModule } from '../plugin/load-module.ts';
 import { captured } from './captured.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { makeScriptText } from '../../src/1-capture/script-text.ts';
+import { makeScriptText } from '../../src/1-capture/script/script-text.ts';
 import { captured } from './captured.ts';
 
 interface Typed {

@@ -1,5 +1,5 @@
 import type { AnyNode, BlockStatement } from 'acorn';
-import type { FunctionNode } from './captured-function.ts';
+import type { FunctionNode } from '../script/captured-function.ts';
 
 /** The property whose read at the very beginning of a function says that the build plugin was here. */
 export const markerProperty = '$tostatic';

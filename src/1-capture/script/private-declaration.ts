@@ -1,4 +1,4 @@
-import type { PrivateAccess } from '../vm/bytecode/frame.ts';
+import type { PrivateAccess } from '../../vm/bytecode/frame.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 
 /** What declares a private name. */

@@ -1,4 +1,4 @@
-import { type FunctionFacts, isNeverReassigned, type LexicalScope } from './binding.ts';
+import { type FunctionFacts, isNeverReassigned, type LexicalScope } from '../script/binding.ts';
 import { findInScopes } from './capture-snapshot.ts';
 import type { DebuggerSession } from './debugger-session.ts';
 import type { Evaluate } from './entry-probe.ts';

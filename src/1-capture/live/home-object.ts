@@ -1,4 +1,4 @@
-import type { AnyFunction, ClassNode, FunctionNode } from './captured-function.ts';
+import type { AnyFunction, ClassNode, FunctionNode } from '../script/captured-function.ts';
 import type { Evaluate } from './entry-probe.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { AnyNode, Node, Pattern } from 'acorn';
-import { statementsIn } from '../vm/syntax/children.ts';
+import { statementsIn } from '../../vm/syntax/children.ts';
 import type { LexicalScope } from './binding.ts';
 
 /** Names that a pattern binds, in order. */

@@ -1,5 +1,5 @@
 import type { AnyNode, Pattern, Program, VariableDeclaration } from 'acorn';
-import { childrenOf } from '../vm/syntax/children.ts';
+import { childrenOf } from '../../vm/syntax/children.ts';
 import { analyzeClass, type ClassWalk } from './analyze-class.ts';
 import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';

@@ -1,6 +1,6 @@
-import type { Scope, VariablePlace } from '../vm/bytecode/frame.ts';
-import type { Binding, FunctionFacts } from './binding.ts';
-import { knownVariable, writtenVariable } from './outer-variables.ts';
+import type { Scope, VariablePlace } from '../../vm/bytecode/frame.ts';
+import type { Binding, FunctionFacts } from '../script/binding.ts';
+import { knownVariable, writtenVariable } from '../script/outer-variables.ts';
 import { isOwnModule } from './own-modules.ts';
 import type { Script } from './script.ts';
 

@@ -1,10 +1,10 @@
 import type { AnonymousClassDeclaration, ClassDeclaration, ClassExpression } from 'acorn';
-import type { SourceText } from '../vm/bytecode/code.ts';
-import type { PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
-import type { FunctionNode } from '../vm/syntax/function-node.ts';
+import type { SourceText } from '../../vm/bytecode/code.ts';
+import type { PrivateAccess, Scope } from '../../vm/bytecode/frame.ts';
+import type { FunctionNode } from '../../vm/syntax/function-node.ts';
 import type { AnyFunction, CaptureRoute } from './route.ts';
 
-export type { FunctionNode } from '../vm/syntax/function-node.ts';
+export type { FunctionNode } from '../../vm/syntax/function-node.ts';
 export type { AnyFunction, CaptureRoute } from './route.ts';
 
 export type ClassNode = ClassDeclaration | AnonymousClassDeclaration | ClassExpression;

@@ -1,10 +1,10 @@
-import type { Scope } from '../vm/bytecode/frame.ts';
-import { isNeverReassigned } from './binding.ts';
-import { guardUninitialized } from './live-scope.ts';
+import type { Scope } from '../../vm/bytecode/frame.ts';
+import { isNeverReassigned } from '../script/binding.ts';
+import { guardUninitialized } from '../live/live-scope.ts';
 import type { ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
-import { isOwnFunction, placesOf, scopeReads } from './scope-reads.ts';
-import { frozenGlobals } from './standard-globals.ts';
+import { isOwnFunction, placesOf, scopeReads } from '../live/scope-reads.ts';
+import { frozenGlobals } from '../script/standard-globals.ts';
 
 /**
  * The variables around an instrumented function: the getters and setters that stand inside its

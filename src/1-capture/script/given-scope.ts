@@ -1,4 +1,4 @@
-import type { Scope } from '../vm/bytecode/frame.ts';
+import type { Scope } from '../../vm/bytecode/frame.ts';
 import { frozenGlobals } from './standard-globals.ts';
 
 /** A scope out of an object: its properties are the outer variables (read live), then globals. */

@@ -1,4 +1,4 @@
-import { ownPartOfFile, publishedScheme } from '../../runtime/errors/own-code.ts';
+import { ownPartOfFile, publishedScheme } from '../../../runtime/errors/own-code.ts';
 
 /**
  * Whether an import names a module of this package. These assign none of the functions that they export, so

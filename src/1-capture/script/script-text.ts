@@ -1,5 +1,5 @@
 import { originalPositionFor, sourceContentFor, TraceMap } from '@jridgewell/trace-mapping';
-import type { SourcePosition, SourceText } from '../vm/bytecode/code.ts';
+import type { SourcePosition, SourceText } from '../../vm/bytecode/code.ts';
 import { builtinModule } from './builtin-module.ts';
 
 export interface ScriptTextInput {

@@ -1,5 +1,5 @@
 import type { AnyNode, Class, Program } from 'acorn';
-import { childrenOf } from '../vm/syntax/children.ts';
+import { childrenOf } from '../../vm/syntax/children.ts';
 import type { FunctionNode } from './captured-function.ts';
 import { isFunctionNode } from './hoist.ts';
 

@@ -1,12 +1,12 @@
-import type { SourceText } from '../vm/bytecode/code.ts';
-import { analyzeScript } from './analyze-script.ts';
-import type { FunctionFacts } from './binding.ts';
-import type { AnyFunction, CapturedFunction } from './captured-function.ts';
-import { givenScope } from './given-scope.ts';
-import { type CaptureRefusal, refuse } from './refusal.ts';
+import type { SourceText } from '../../vm/bytecode/code.ts';
+import { analyzeScript } from '../script/analyze-script.ts';
+import type { FunctionFacts } from '../script/binding.ts';
+import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
+import { givenScope } from '../script/given-scope.ts';
+import { type CaptureRefusal, refuse } from '../script/refusal.ts';
 import { parseScript } from './script.ts';
-import { makeScriptText } from './script-text.ts';
-import { standardGlobals } from './standard-globals.ts';
+import { makeScriptText } from '../script/script-text.ts';
+import { standardGlobals } from '../script/standard-globals.ts';
 
 /**
  * The route without the inspector: source from `toString`, outer variables from the `scope` option.

@@ -1,14 +1,14 @@
 import type { Program } from 'acorn';
-import { ownPartAt, ownPartOfFile, publishedScheme } from '../../runtime/errors/own-code.ts';
-import type { SourceText } from '../vm/bytecode/code.ts';
-import { parse } from '../vm/syntax/parse.ts';
-import { privateElements } from './analyze-class.ts';
-import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
-import type { Binding, FunctionFacts } from './binding.ts';
-import type { ClassNode, FunctionNode } from './captured-function.ts';
+import { ownPartAt, ownPartOfFile, publishedScheme } from '../../../runtime/errors/own-code.ts';
+import type { SourceText } from '../../vm/bytecode/code.ts';
+import { parse } from '../../vm/syntax/parse.ts';
+import { privateElements } from '../script/analyze-class.ts';
+import { analyzeScript, type ScriptFacts } from '../script/analyze-script.ts';
+import type { Binding, FunctionFacts } from '../script/binding.ts';
+import type { ClassNode, FunctionNode } from '../script/captured-function.ts';
 import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
-import { type CaptureRefusal, refuse } from './refusal.ts';
-import { makeScriptText, type ScriptText } from './script-text.ts';
+import { type CaptureRefusal, refuse } from '../script/refusal.ts';
+import { makeScriptText, type ScriptText } from '../script/script-text.ts';
 
 /** A parsed and analysed script; all functions that come from it share this. */
 export interface Script {

@@ -1,5 +1,5 @@
 import type { Session } from 'node:inspector';
-import { builtinModule } from './builtin-module.ts';
+import { builtinModule } from '../script/builtin-module.ts';
 
 /** The part of the DevTools protocol that a capture uses. */
 interface Protocol {

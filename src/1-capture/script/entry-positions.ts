@@ -1,5 +1,5 @@
 import type { AnyNode, Expression, MemberExpression, Statement } from 'acorn';
-import { childrenOf } from '../vm/syntax/children.ts';
+import { childrenOf } from '../../vm/syntax/children.ts';
 import type { FunctionFacts } from './binding.ts';
 import { isFunctionNode } from './hoist.ts';
 

@@ -1,14 +1,14 @@
-import { analyzeScript } from './analyze-script.ts';
-import type { FunctionFacts } from './binding.ts';
-import { isNativeText, parsePrinted } from './capture-printed.ts';
-import type { AnyFunction } from './captured-function.ts';
+import { analyzeScript } from '../script/analyze-script.ts';
+import type { FunctionFacts } from '../script/binding.ts';
+import { isNativeText, parsePrinted } from '../live/capture-printed.ts';
+import type { AnyFunction } from '../script/captured-function.ts';
 import { beginsWithMarker, markerProperty } from './entry-marker.ts';
-import { functionNames } from './function-names.ts';
+import { functionNames } from '../script/function-names.ts';
 import { type EmbeddedSource, probe, type ScopeTable } from './probe.ts';
-import { isRefusal } from './refusal.ts';
-import { parseScript, type Script } from './script.ts';
-import { makeScriptText } from './script-text.ts';
-import { universalValue } from './universal-value.ts';
+import { isRefusal } from '../script/refusal.ts';
+import { parseScript, type Script } from '../live/script.ts';
+import { makeScriptText } from '../script/script-text.ts';
+import { universalValue } from '../live/universal-value.ts';
 import { unpack } from './unpack.ts';
 
 /** What the build plugin left in a function. */

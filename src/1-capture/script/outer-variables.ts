@@ -1,4 +1,4 @@
-import type { VariablePlace } from '../vm/bytecode/frame.ts';
+import type { VariablePlace } from '../../vm/bytecode/frame.ts';
 import type { Binding } from './binding.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { AnyFunction, CapturedFunction } from './captured-function.ts';
-import { homeObjectInClass } from './home-object.ts';
+import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
+import { homeObjectInClass } from '../live/home-object.ts';
 import { markedScope } from './marked-scope.ts';
-import { declaredAccess, privateDeclaration } from './private-declaration.ts';
+import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
 import type { PrivateFunctions, ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
 
